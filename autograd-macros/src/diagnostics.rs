@@ -1,0 +1,137 @@
+//! All mistakes of one item, reported at once, and the wording that they share.
+//!
+//! Every message is lower case, sets code in backticks and says what is wrong, what was expected
+//! instead, and, where it is not plain from that, what to write. It stands on the token to change and
+//! calls things by the author's names.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+
+/// Collects mistakes. Dropping one without [`Diagnostics::finish`] is a bug: mistakes would be lost.
+#[derive(Default)]
+pub(crate) struct Diagnostics {
+    errors: Vec<syn::Error>,
+    finished: bool,
+}
+
+impl Diagnostics {
+    /// Records a mistake on the given tokens.
+    pub(crate) fn error(&mut self, on: &impl ToTokens, message: impl Into<String>) {
+        self.errors
+            .push(syn::Error::new_spanned(on, message.into()));
+    }
+
+    /// Records a mistake, with what to write instead.
+    pub(crate) fn error_with_help(&mut self, on: &impl ToTokens, message: &str, help: &str) {
+        self.error(on, format!("{message}\n= help: {help}"));
+    }
+
+    /// Unwraps what was parsed, or records why it could not be.
+    pub(crate) fn ok<T>(&mut self, parsed: syn::Result<T>) -> Option<T> {
+        parsed.map_err(|error| self.errors.push(error)).ok()
+    }
+
+    /// Whether nothing has been recorded so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// All mistakes as `compile_error!` calls, or `Ok` if there are none.
+    pub(crate) fn finish(mut self) -> Result<(), TokenStream> {
+        self.finished = true;
+        match self.errors.as_slice() {
+            [] => Ok(()),
+            errors => Err(errors.iter().map(syn::Error::to_compile_error).collect()),
+        }
+    }
+}
+
+impl Drop for Diagnostics {
+    fn drop(&mut self) {
+        debug_assert!(
+            self.finished || std::thread::panicking(),
+            "diagnostics were dropped unchecked"
+        );
+    }
+}
+
+/// `` `a`, `b`, `c` ``
+pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    let quoted: Vec<_> = names
+        .into_iter()
+        .map(|name| format!("`{}`", name.as_ref()))
+        .collect();
+    quoted.join(", ")
+}
+
+/// `1 array`, `2 arrays`
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{number} {thing}s")
+    }
+}
+
+/// ``did you mean `weight`? `` before the rest of a help line, if some candidate is near enough.
+pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
+    let near = |candidate: &&String| distance(wanted, candidate) <= 1.max(wanted.len() / 3);
+    let best = candidates
+        .iter()
+        .filter(near)
+        .min_by_key(|name| distance(wanted, name));
+    best.map(|name| format!("did you mean `{name}`? "))
+        .unwrap_or_default()
+}
+
+/// The number of letters to insert, delete, replace or swap with a neighbour.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                let swap = if swapped {
+                    rows[i - 2][j - 2] + 1
+                } else {
+                    usize::MAX
+                };
+                replaced
+                    .min(swap)
+                    .min(rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1)
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swapped_pair_of_letters_is_one_edit() {
+        assert_eq!(distance("wieght", "weight"), 1);
+        assert_eq!(distance("foward", "forward"), 1);
+        assert_eq!(distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        let names = ["input", "weight"].map(String::from);
+        assert_eq!(did_you_mean("wieght", &names), "did you mean `weight`? ");
+        assert_eq!(did_you_mean("other", &names), "");
+    }
+
+    #[test]
+    #[should_panic(expected = "dropped unchecked")]
+    #[cfg(debug_assertions)]
+    fn unchecked_diagnostics_are_a_bug() {
+        drop(Diagnostics::default());
+    }
+}

@@ -1,0 +1,145 @@
+//! The documentation of what is generated.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Ident;
+
+use crate::diagnostics::list;
+use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved};
+use crate::types::show;
+
+/// The documentation of `apply`: the author's own words about forward, then a table.
+pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
+    let FunctionModel {
+        definition,
+        forward,
+        saved,
+        order,
+        ..
+    } = model;
+    let authors = &forward.docs;
+    let mut lines = Vec::new();
+    if authors.is_empty() {
+        lines.push(format!("Applies `{}` to tensors.", definition.ident));
+    }
+    lines.extend(
+        [
+            "",
+            "| | type | | kept for the gradient of |",
+            "|---|---|---|---|",
+        ]
+        .map(String::from),
+    );
+    lines.extend(
+        forward
+            .inputs
+            .iter()
+            .map(|input| input_row(input, saved, forward)),
+    );
+    lines.extend(
+        forward
+            .outputs()
+            .map(|output| output_row(output, saved, forward)),
+    );
+    lines.extend(forward.intermediates().map(|one| {
+        row(
+            &one.name,
+            &show(&one.ty),
+            "saved for backward",
+            saved,
+            forward,
+        )
+    }));
+    lines.push(String::new());
+    lines.push(match order {
+        Order::Once => "It can be differentiated once.".to_owned(),
+        Order::Any => "It can be differentiated any number of times.".to_owned(),
+    });
+    let lines = doc(&lines);
+    quote!(#(#authors)* #lines)
+}
+
+/// The documentation of `LinearFunctionNeedsInputGrad`.
+pub(crate) fn needs_input_grad(definition: &Definition) -> TokenStream {
+    doc(&[format!(
+        "Which gradients of `{}` a backward pass needs.",
+        definition.ident
+    )])
+}
+
+/// The documentation of one of its fields.
+pub(crate) fn needs_field(input: &Ident) -> TokenStream {
+    doc(&[format!("Whether the gradient of `{input}` is needed.")])
+}
+
+/// The documentation of `LinearFunctionContext`.
+pub(crate) fn context(definition: &Definition) -> TokenStream {
+    doc(&[format!(
+        "What `{}` keeps for its backward functions.",
+        definition.ident
+    )])
+}
+
+/// The documentation of one of its fields.
+pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
+    doc(&[format!(
+        "Kept for the gradient of {}.",
+        needed_for(saved, forward)
+    )])
+}
+
+fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
+    let kind = match &input.tensor {
+        None => "value",
+        Some(tensor) => match (tensor.optional, tensor.edge.is_some()) {
+            (false, true) => "input",
+            (true, true) => "optional input",
+            (false, false) => "input, not differentiable",
+            (true, false) => "optional input, not differentiable",
+        },
+    };
+    row(&input.name, &show(&input.ty), kind, saved, forward)
+}
+
+fn output_row(output: &Returned, saved: &[Saved], forward: &Forward) -> String {
+    let kind = if output.has_gradient() {
+        "output"
+    } else {
+        "output, not differentiable"
+    };
+    row(&output.name, &show(&output.ty), kind, saved, forward)
+}
+
+fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -> String {
+    let kept = saved.iter().find(|saved| saved.name == *name);
+    let kept = kept
+        .map(|saved| needed_for(saved, forward))
+        .unwrap_or_default();
+    // A bar would end the cell, even within code.
+    format!(
+        "| `{name}` | `{}` | {kind} | {kept} |",
+        ty.replace('|', "\\|")
+    )
+}
+
+fn needed_for(saved: &Saved, forward: &Forward) -> String {
+    let inputs = forward.differentiable();
+    list(
+        saved
+            .needed_for
+            .iter()
+            .map(|edge| inputs[*edge].0.name.to_string()),
+    )
+}
+
+fn doc(lines: &[String]) -> TokenStream {
+    // Sugared documentation starts with a space, and lines of the author's do.
+    let lines = lines.iter().map(|line| {
+        if line.is_empty() {
+            String::new()
+        } else {
+            format!(" {line}")
+        }
+    });
+    quote!(#(#[doc = #lines])*)
+}

@@ -1,0 +1,320 @@
+//! `apply`: what users of the function call.
+//!
+//! It asks which inputs are part of a graph, runs the author's forward outside any, and only if
+//! something is needed keeps what backward functions can ask for and records one node.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type;
+use syn::ext::IdentExt as _;
+
+use super::tokens::{any_of, at, is_consumed, local, number, option, tensor};
+use crate::docs;
+use crate::model::{
+    Forward, FunctionModel, Input, Passing, Returned, Role, Saved, Source, TensorInput,
+};
+use crate::types::Form;
+
+/// The whole function.
+pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    method(&model.forward, &docs::apply(model), &body(model, p), p)
+}
+
+/// The function around a given body: the same whether it works or stands in for one that cannot.
+pub(super) fn method(
+    forward: &Forward,
+    attributes: &TokenStream,
+    body: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
+    let vis = &forward.vis;
+    let parameters = forward.inputs.iter().map(|input| parameter(input, p));
+    let returns = returns(forward, p);
+    // A `Result` has to be used already.
+    let must_use = forward.fallible.is_none().then(|| quote!(#[must_use]));
+    quote! {
+        #attributes
+        #must_use
+        #[track_caller]
+        #vis fn apply #lifetimes (#(#parameters),*) -> #returns #where_clause {
+            #body
+        }
+    }
+}
+
+fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
+    let Input { name, ty, .. } = input;
+    let Some(TensorInput {
+        ty: form, optional, ..
+    }) = &input.tensor
+    else {
+        return quote!(#name: #ty);
+    };
+    let mut taken = tensor(&form.content, ty, p);
+    if !is_consumed(form) {
+        let lifetime = &form.lifetime;
+        taken = quote_spanned!(at(ty)=> &#lifetime #taken);
+    }
+    if *optional {
+        taken = option(&taken);
+    }
+    quote!(#name: #taken)
+}
+
+/// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
+fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
+    let output = |output: &Returned| match &output.tensor {
+        Some(ty) => tensor(&ty.content, &output.ty, p),
+        None => output.ty.to_token_stream(),
+    };
+    let outputs = tuple(forward.outputs().map(output));
+    match &forward.fallible {
+        Some(result) => within_result(result, &outputs),
+        None => outputs,
+    }
+}
+
+/// Replaces the first argument of `Result<…>`.
+fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
+    let mut result = crate::types::peel(result).clone();
+    if let Type::Path(path) = &mut result
+        && let Some(segment) = path.path.segments.last_mut()
+        && let syn::PathArguments::AngleBracketed(bracketed) = &mut segment.arguments
+        && let Some(first) = bracketed.args.first_mut()
+    {
+        *first = syn::GenericArgument::Type(Type::Verbatim(ok.clone()));
+    }
+    quote!(#result)
+}
+
+fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let forward = &model.forward;
+    let (edges, needs, node) = (local("edges"), local("needs"), local("node"));
+    let (kept_before, kept_after): (Vec<_>, Vec<_>) = model
+        .saved
+        .iter()
+        .partition(|saved| is_consumed_by_forward(saved, forward));
+    let before = kept_before.iter().map(|saved| {
+        let (name, save) = (kept_name(saved), save(saved, forward, p));
+        quote!(let #name = #save;)
+    });
+    let after: Vec<TokenStream> = kept_after
+        .iter()
+        .map(|saved| save(saved, forward, p))
+        .collect();
+    let state = state(model, &after);
+    let edge = forward
+        .differentiable()
+        .into_iter()
+        .map(|(input, ty)| edge(input, ty, p));
+    let call = call(model, p);
+    let plain = finish(forward, |output| {
+        let name = &output.name;
+        quote!(#name)
+    });
+    let recorded = finish(forward, |output| {
+        let name = &output.name;
+        let Role::Output {
+            gradient: Some(index),
+        } = output.role
+        else {
+            return quote!(#name);
+        };
+        let index = number(index);
+        quote!(#p::attach(#name, &#node, #index))
+    });
+    let metas = forward
+        .differentiable_outputs()
+        .into_iter()
+        .map(|(output, _)| {
+            let name = &output.name;
+            quote!(#p::meta(&#name))
+        });
+    let backward = super::backward::name();
+    let rule = quote! {
+        const {
+            &#p::Rule { signature: &<Self as #p::Function>::SIGNATURE, backward: Self::#backward }
+        }
+    };
+    quote! {
+        let #edges = [#(#edge),*];
+        let #needs = #p::needs(&#edges);
+        #(#before)*
+        #call
+        if !#p::any(&#needs) {
+            return #plain;
+        }
+        let #node = #p::record(#rule, #edges, #state, [#(#metas),*]);
+        #recorded
+    }
+}
+
+fn edge(input: &Input, tensor: &TensorInput, p: &TokenStream) -> TokenStream {
+    let name = &input.name;
+    match (is_consumed(&tensor.ty), tensor.optional) {
+        (false, false) => quote!(#p::edge(#name)),
+        (true, false) => quote!(#p::edge(&#name)),
+        (false, true) => quote!(#p::edge_optional(#name)),
+        (true, true) => quote!(#p::edge_optional(::core::option::Option::as_ref(&#name))),
+    }
+}
+
+/// Runs forward, takes apart what it returns and makes tensors of the float outputs.
+fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let forward = &model.forward;
+    let function = &forward.ident;
+    let arguments = forward.inputs.iter().map(|input| argument(input, p));
+    let question = forward.fallible.is_some().then(|| quote!(?));
+    let pattern = forward
+        .returned
+        .iter()
+        .enumerate()
+        .map(|(index, returned)| {
+            let name = &returned.name;
+            let is_kept = model
+                .saved
+                .iter()
+                .any(|saved| saved.source == Source::Returned(index));
+            if returned.role == Role::Intermediate && !is_kept {
+                quote!(_)
+            } else {
+                quote!(#name)
+            }
+        });
+    let pattern = if forward.tuple {
+        quote!((#(#pattern,)*))
+    } else {
+        quote!(#(#pattern)*)
+    };
+    let conversions = forward.outputs().filter_map(|output| {
+        let name = &output.name;
+        let ty = tensor(&output.tensor.as_ref()?.content, &output.ty, p);
+        let span = at(&output.ty);
+        Some(quote_spanned!(span=> let #name: #ty = #p::IntoOutput::into_output(#name);))
+    });
+    // A guard rather than a closure: a panic of a `#[track_caller]` forward then names the caller's line.
+    let unrecorded = local("unrecorded");
+    quote! {
+        let #unrecorded = #p::unrecorded();
+        let #pattern = Self::#function(#(#arguments),*) #question;
+        ::core::mem::drop(#unrecorded);
+        #(#conversions)*
+    }
+}
+
+fn argument(input: &Input, p: &TokenStream) -> TokenStream {
+    let (name, span) = (&input.name, at(&input.ty));
+    let Some(tensor) = &input.tensor else {
+        return quote!(#name);
+    };
+    match (tensor.ty.form, tensor.optional) {
+        (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(#name)),
+        (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#name)),
+        (Form::Owned, false) => quote_spanned!(span=> #p::take(#name)),
+        (Form::Owned, true) => quote_spanned!(span=> #p::take_optional(#name)),
+        (Form::TensorRef | Form::Tensor, _) => quote!(#name),
+    }
+}
+
+/// What is kept, as right-nested pairs.
+fn state(model: &FunctionModel, after: &[TokenStream]) -> TokenStream {
+    let mut after = after.iter();
+    let kept: Vec<TokenStream> = model
+        .saved
+        .iter()
+        .map(|saved| {
+            if is_consumed_by_forward(saved, &model.forward) {
+                let name = kept_name(saved);
+                quote!(#name)
+            } else {
+                after.next().cloned().unwrap_or_default()
+            }
+        })
+        .collect();
+    super::backward::nested(&kept)
+}
+
+/// Whether forward takes the thing away, so that it must be kept before.
+fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
+    let Source::Input(index) = saved.source else {
+        return false;
+    };
+    let Input { ty, tensor, .. } = &forward.inputs[index];
+    match tensor {
+        Some(tensor) => is_consumed(&tensor.ty),
+        None => matches!(Passing::of(ty), Passing::Owned(_)),
+    }
+}
+
+/// The expression that keeps one thing if a backward function that asks for it can still be called.
+fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
+    let needs = local("needs");
+    let needed = any_of(&saved.needed_for, |edge| quote!(#needs[#edge]));
+    match saved.source {
+        Source::Input(index) => save_input(&forward.inputs[index], &needed, p),
+        Source::Returned(index) => save_returned(&forward.returned[index], &needed, p),
+    }
+}
+
+fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+    let (name, span) = (&input.name, at(&input.ty));
+    let Some(tensor) = &input.tensor else {
+        return match Passing::of(&input.ty) {
+            Passing::Owned(_) => {
+                quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
+            }
+            Passing::Reference(target) => quote_spanned! {span=>
+                #p::keep_if(#needed, || <#target as ::std::borrow::ToOwned>::to_owned(#name))
+            },
+            Passing::OptionalReference(target) => quote_spanned! {span=>
+                #p::keep_if(#needed, || #name.map(<#target as ::std::borrow::ToOwned>::to_owned))
+            },
+        };
+    };
+    match (is_consumed(&tensor.ty), tensor.optional) {
+        (false, false) => quote!(#p::save_if(#needed, #name)),
+        (true, false) => quote!(#p::save_if(#needed, &#name)),
+        (false, true) => quote!(#p::save_optional_if(#needed, #name)),
+        (true, true) => {
+            quote!(#p::save_optional_if(#needed, ::core::option::Option::as_ref(&#name)))
+        }
+    }
+}
+
+fn save_returned(returned: &Returned, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+    let (name, span) = (&returned.name, at(&returned.ty));
+    let is_output = returned.role != Role::Intermediate;
+    match &returned.tensor {
+        Some(tensor) if is_output || tensor.form.is_tensor() => {
+            quote!(#p::save_if(#needed, &#name))
+        }
+        Some(_) => quote!(#p::save_array_if(#needed, #name)),
+        None if is_output => {
+            quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
+        }
+        None => quote_spanned!(span=> #p::keep_if(#needed, || #name)),
+    }
+}
+
+/// The expression that `apply` ends with.
+fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
+    let outputs = tuple(forward.outputs().map(output));
+    if forward.fallible.is_some() {
+        quote!(::core::result::Result::Ok(#outputs))
+    } else {
+        outputs
+    }
+}
+
+fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
+    let elements: Vec<_> = elements.collect();
+    match elements.as_slice() {
+        [single] => single.clone(),
+        several => quote!((#(#several),*)),
+    }
+}
+
+fn kept_name(saved: &Saved) -> syn::Ident {
+    local(format_args!("kept_{}", saved.name.unraw()))
+}

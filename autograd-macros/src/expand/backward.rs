@@ -1,0 +1,277 @@
+//! The function that the engine calls: it hands what was kept, and the gradients that came in, to the
+//! backward functions that this pass needs, and gives back what they return.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::Ident;
+
+use super::tokens::{
+    any_of, at, beside, element, element_and_dimension, field, local, number, option,
+};
+use crate::model::{Asked, Backward, FunctionModel, Passing, Role, Saved, Source, What};
+use crate::types::Form;
+
+/// The name of the function, among the author's own associated functions.
+pub(super) fn name() -> Ident {
+    local("__pullback_backward")
+}
+
+/// The whole function.
+pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let (name, call) = (name(), local("call"));
+    let names = (0..model.saved.len()).map(saved_name);
+    let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
+    let types = model.saved.iter().map(|saved| state_type(saved, model, p));
+    let types = nested(&types.collect::<Vec<_>>());
+    let needs_input_grad = needs_input_grad(model);
+    let context = context(model, p);
+    let gradients = gradients(model, p);
+    let calls = (0..model.backwards.len()).map(|index| call_one(model, index, p));
+    quote! {
+        #[doc(hidden)]
+        fn #name(
+            #pattern: #types,
+            #call: &mut #p::Call<'_>,
+        ) -> ::core::result::Result<(), #p::Error> {
+            #needs_input_grad
+            #context
+            #(#gradients)*
+            #(#calls)*
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+/// `(a, (b, (c, ())))`: one shape for any number of things, as types, values and patterns.
+pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
+    things
+        .iter()
+        .rev()
+        .fold(quote!(()), |rest, thing| quote!((#thing, #rest)))
+}
+
+/// The type in which one thing is kept. It names element types and values, never a rank, which need
+/// not be `'static`.
+fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let sourced = model.forward.source(saved.source);
+    option(&match sourced.tensor {
+        Some(tensor) => {
+            let element = element(&tensor.content, p);
+            quote!(#p::Saved<#element>)
+        }
+        None => kept_type(&Passing::of(sourced.ty), p),
+    })
+}
+
+/// The type in which a value is kept.
+pub(super) fn kept_type(passing: &Passing, p: &TokenStream) -> TokenStream {
+    let span = at(passing.target());
+    match passing {
+        Passing::Owned(ty) => quote_spanned!(span=> #p::Kept<#ty>),
+        Passing::Reference(ty) => {
+            quote_spanned!(span=> #p::Kept<<#ty as ::std::borrow::ToOwned>::Owned>)
+        }
+        Passing::OptionalReference(ty) => {
+            let owned = option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned));
+            quote_spanned!(span=> #p::Kept<#owned>)
+        }
+    }
+}
+
+fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
+    let is_asked_for = model
+        .backwards
+        .iter()
+        .flat_map(|backward| &backward.asked)
+        .any(|asked| matches!(asked.what, What::NeedsInputGrad { .. }));
+    let (variable, call) = (local("needs_input_grad"), local("call"));
+    let ty = beside(&model.definition, "NeedsInputGrad");
+    let inputs = model.forward.differentiable();
+    let fields = inputs.iter().enumerate().map(|(edge, (input, _))| {
+        let (name, edge) = (field(&input.name), number(edge));
+        quote!(#name: #call.needs(#edge))
+    });
+    is_asked_for.then(|| quote!(let #variable = #ty { #(#fields),* };))
+}
+
+/// Fills the context.
+fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
+    let (call, context) = (local("call"), local("context"));
+    let ty = beside(&model.definition, "Context");
+    let fields = model.saved.iter().enumerate().map(|(index, saved)| {
+        let (name, kept) = (field(&saved.name), saved_name(index));
+        if model.forward.source(saved.source).tensor.is_none() {
+            return quote!(#name: #kept);
+        }
+        let origin = origin(saved.source, model, p);
+        quote!(#name: #call.restore(#kept, #origin))
+    });
+    (!model.saved.is_empty()).then(|| quote!(let #context = #ty { #(#fields),* };))
+}
+
+fn saved_name(index: usize) -> Ident {
+    local(format_args!("saved_{index}"))
+}
+
+/// Where a kept tensor hangs in the graph, so that a gradient through it finds its way.
+fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let place = match source {
+        Source::Input(index) => {
+            let tensor = model.forward.inputs[index].tensor.as_ref();
+            tensor
+                .and_then(|tensor| tensor.edge)
+                .map(|edge| (quote!(Input), edge))
+        }
+        Source::Returned(index) => match model.forward.returned[index].role {
+            Role::Output { gradient } => gradient.map(|output| (quote!(Output), output)),
+            Role::Intermediate => None,
+        },
+    };
+    let Some((variant, index)) = place else {
+        return quote!(#p::Origin::Constant);
+    };
+    let index = number(index);
+    quote!(#p::Origin::#variant(#index))
+}
+
+/// One variable for each gradient that some backward function asks for.
+fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
+    let outputs = model
+        .forward
+        .differentiable_outputs()
+        .into_iter()
+        .enumerate();
+    let gradient = |(index, (output, ty)): (usize, (&crate::model::Returned, _))| {
+        let requests: Vec<_> = model
+            .backwards
+            .iter()
+            .flat_map(|backward| backward.gradients(index))
+            .collect();
+        // Only looking whether a gradient is there changes nothing.
+        let only_looks = |request: &(Form, bool)| *request == (Form::View, true);
+        let mutability = (!requests.iter().all(only_looks)).then(|| quote!(mut));
+        let (name, call) = (local(output.gradient_name()), local("call"));
+        let (parameters, index) = (element_and_dimension(ty, p), number(index));
+        (!requests.is_empty())
+            .then(|| quote!(let #mutability #name = #call.grad::<#parameters>(#index);))
+    };
+    outputs.filter_map(gradient).collect()
+}
+
+/// Calls one backward function if this pass needs what it returns.
+fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream {
+    let Backward {
+        ident,
+        covers,
+        asked,
+        returns,
+        ..
+    } = &model.backwards[index];
+    let (call, inputs) = (local("call"), model.forward.differentiable());
+    let needed = any_of(covers, |edge| quote!(#call.needs(#edge)));
+    let arguments = asked.iter().map(|asked| argument(asked, model, index, p));
+    let gradient = |edge: &usize| {
+        // The place of its type: a gradient that is none is reported there.
+        Ident::new(&format!("gradient_{edge}"), at(returns))
+    };
+    let give = |edge: &usize| {
+        let (gradient, parameters) = (
+            gradient(edge),
+            element_and_dimension(&inputs[*edge].1.ty, p),
+        );
+        let edge = number(*edge);
+        quote!(#call.give::<#parameters>(#edge, #gradient);)
+    };
+    let names = covers.iter().map(gradient);
+    if let [edge] = covers.as_slice() {
+        let give = give(edge);
+        return quote! {
+            if #needed {
+                #(let #names)* = Self::#ident(#(#arguments),*);
+                #give
+            }
+        };
+    }
+    let gives = covers.iter().map(|edge| {
+        let (give, edge) = (give(edge), number(*edge));
+        quote!(if #call.needs(#edge) { #give })
+    });
+    quote! {
+        if #needed {
+            let (#(#names),*) = Self::#ident(#(#arguments),*);
+            #(#gives)*
+        }
+    }
+}
+
+fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStream) -> TokenStream {
+    let (span, context) = (at(&asked.ty), local("context"));
+    match &asked.what {
+        What::NeedsInputGrad { by_reference } => {
+            let (variable, reference) =
+                (local("needs_input_grad"), by_reference.then(|| quote!(&)));
+            quote!(#reference #variable)
+        }
+        What::Gradient {
+            output,
+            form,
+            optional,
+        } => {
+            let name = model.forward.differentiable_outputs()[*output]
+                .0
+                .gradient_name();
+            let name = local(name);
+            let method = Ident::new(&method(*form, *optional), span);
+            let last = (*form == Form::Owned).then(|| is_last(model, backward, *output));
+            quote_spanned!(span=> #name.#method(#last))
+        }
+        What::Tensor {
+            source,
+            form,
+            optional,
+        } => {
+            let field = field(model.forward.source(*source).name);
+            let function = Ident::new(&format!("saved_{}", method(*form, *optional)), span);
+            quote_spanned!(span=> #p::#function(&#context.#field))
+        }
+        What::Value { source } => {
+            let field = field(model.forward.source(*source).name);
+            let kept = quote_spanned!(span=> #p::kept(&#context.#field));
+            match Passing::of(&asked.ty) {
+                Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
+                Passing::Reference(ty) => {
+                    quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
+                }
+                Passing::OptionalReference(ty) => quote_spanned! {span=>
+                    #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+                },
+            }
+        }
+    }
+}
+
+/// The runtime's name for a way of asking.
+fn method(form: Form, optional: bool) -> String {
+    let form = match form {
+        Form::View | Form::ViewMut => "view",
+        Form::Owned => "owned",
+        Form::TensorRef | Form::Tensor => "tensor",
+    };
+    format!("{form}{}", if optional { "_optional" } else { "" })
+}
+
+/// Whether no backward function after this one asks for the gradient in this pass, so that its buffer
+/// can be given away.
+fn is_last(model: &FunctionModel, backward: usize, output: usize) -> TokenStream {
+    let call = local("call");
+    let later: Vec<usize> = model.backwards[backward + 1..]
+        .iter()
+        .filter(|later| later.gradients(output).next().is_some())
+        .flat_map(|later| later.covers.iter().copied())
+        .collect();
+    if later.is_empty() {
+        return quote!(true);
+    }
+    let needed = any_of(&later, |edge| quote!(#call.needs(#edge)));
+    quote!(!(#needed))
+}

@@ -1,0 +1,107 @@
+impl<T: Element, D: Dimension> Exp<T, D> {
+    pub fn forward(i: ArrayView<T, D>) -> Array<T, D> {
+        i.mapv(T::exp)
+    }
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * output
+    }
+}
+/// Which gradients of `Exp` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+pub struct ExpNeedsInputGrad {
+    /// Whether the gradient of `i` is needed.
+    pub i: bool,
+}
+/// What `Exp` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+pub struct ExpContext<T: Element, D: Dimension> {
+    /// Kept for the gradient of `i`.
+    pub output: ::core::option::Option<pb::__private::Tensor<T, D>>,
+}
+const _: () = {
+    use pb::__private as __p;
+    impl<T: Element, D: Dimension> Exp<T, D> {
+        /// Applies `Exp` to tensors.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `i` | `ArrayView<T, D>` | input |  |
+        /// | `output` | `Array<T, D>` | output | `i` |
+        ///
+        /// It can be differentiated any number of times.
+        #[must_use]
+        #[track_caller]
+        pub fn apply(i: &__p::Tensor<T, D>) -> __p::Tensor<T, D> {
+            let edges = [__p::edge(i)];
+            let needs = __p::needs(&edges);
+            let unrecorded = __p::unrecorded();
+            let output = Self::forward(__p::view(i));
+            ::core::mem::drop(unrecorded);
+            let output: __p::Tensor<T, D> = __p::IntoOutput::into_output(output);
+            if !__p::any(&needs) {
+                return output;
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (__p::save_if(needs[0], &output), ()),
+                [__p::meta(&output)],
+            );
+            __p::attach(output, &node, 0)
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (saved_0, ()): (::core::option::Option<__p::Saved<T>>, ()),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = ExpContext {
+                output: call.restore(saved_0, __p::Origin::Output(0)),
+            };
+            let mut grad_output = call.grad::<T, D>(0);
+            if call.needs(0) {
+                let gradient_0 = Self::backward(
+                    grad_output.tensor(),
+                    __p::saved_tensor(&context.output),
+                );
+                call.give::<T, D>(0, gradient_0);
+            }
+            ::core::result::Result::Ok(())
+        }
+    }
+    #[automatically_derived]
+    impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
+        const NAME: &'static str = "Exp";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "Exp",
+            inputs: &[
+                __p::InputSignature {
+                    name: "i",
+                    ty: "ArrayView<T, D>",
+                    tensor: true,
+                    optional: false,
+                    differentiable: true,
+                },
+            ],
+            outputs: &[
+                __p::OutputSignature {
+                    name: "output",
+                    ty: "Array<T, D>",
+                    differentiable: true,
+                },
+            ],
+            saved: &[
+                __p::SavedSignature {
+                    name: "output",
+                    needed_for: &["i"],
+                },
+            ],
+            order: __p::Order::Any,
+        };
+    }
+};

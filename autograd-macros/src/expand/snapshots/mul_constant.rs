@@ -1,0 +1,119 @@
+impl MulConstant {
+    pub fn forward(tensor: ArrayView2<f64>, constant: f64) -> Array2<f64> {
+        &tensor * constant
+    }
+    fn backward(grad_output: Array2<f64>, constant: f64) -> Array2<f64> {
+        grad_output * constant
+    }
+}
+/// Which gradients of `MulConstant` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+pub struct MulConstantNeedsInputGrad {
+    /// Whether the gradient of `tensor` is needed.
+    pub tensor: bool,
+}
+/// What `MulConstant` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+pub struct MulConstantContext {
+    /// Kept for the gradient of `tensor`.
+    pub constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    impl MulConstant {
+        /// Applies `MulConstant` to tensors.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `tensor` | `ArrayView2<f64>` | input |  |
+        /// | `constant` | `f64` | value | `tensor` |
+        /// | `output` | `Array2<f64>` | output |  |
+        ///
+        /// It can be differentiated once.
+        #[must_use]
+        #[track_caller]
+        pub fn apply(tensor: &__p::Tensor2<f64>, constant: f64) -> __p::Tensor2<f64> {
+            let edges = [__p::edge(tensor)];
+            let needs = __p::needs(&edges);
+            let kept_constant = __p::keep_if(
+                needs[0],
+                || ::core::clone::Clone::clone(&constant),
+            );
+            let unrecorded = __p::unrecorded();
+            let output = Self::forward(__p::view(tensor), constant);
+            ::core::mem::drop(unrecorded);
+            let output: __p::Tensor2<f64> = __p::IntoOutput::into_output(output);
+            if !__p::any(&needs) {
+                return output;
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (kept_constant, ()),
+                [__p::meta(&output)],
+            );
+            __p::attach(output, &node, 0)
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (saved_0, ()): (::core::option::Option<__p::Kept<f64>>, ()),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = MulConstantContext {
+                constant: saved_0,
+            };
+            let mut grad_output = call.grad::<f64, __p::ndarray::Ix2>(0);
+            if call.needs(0) {
+                let gradient_0 = Self::backward(
+                    grad_output.owned(true),
+                    ::core::clone::Clone::clone(__p::kept(&context.constant)),
+                );
+                call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);
+            }
+            ::core::result::Result::Ok(())
+        }
+    }
+    #[automatically_derived]
+    impl __p::Function for MulConstant {
+        const NAME: &'static str = "mul_constant";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "mul_constant",
+            inputs: &[
+                __p::InputSignature {
+                    name: "tensor",
+                    ty: "ArrayView2<f64>",
+                    tensor: true,
+                    optional: false,
+                    differentiable: true,
+                },
+                __p::InputSignature {
+                    name: "constant",
+                    ty: "f64",
+                    tensor: false,
+                    optional: false,
+                    differentiable: false,
+                },
+            ],
+            outputs: &[
+                __p::OutputSignature {
+                    name: "output",
+                    ty: "Array2<f64>",
+                    differentiable: true,
+                },
+            ],
+            saved: &[
+                __p::SavedSignature {
+                    name: "constant",
+                    needed_for: &["tensor"],
+                },
+            ],
+            order: __p::Order::Once,
+        };
+    }
+};

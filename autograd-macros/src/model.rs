@@ -1,0 +1,308 @@
+//! A custom function as the rules leave it: checked, with every name resolved.
+//!
+//! Only [`validate`](crate::validate) makes these, and [`expand`](crate::expand) needs to ask nothing
+//! more. Syntax of the author's is kept wherever its spans matter: the compiler's own type errors then
+//! land on it too.
+
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
+
+use crate::types::{Form, TensorType, option_of, peel};
+
+/// A differentiable function.
+pub(crate) struct FunctionModel {
+    pub(crate) definition: Definition,
+    pub(crate) forward: Forward,
+    pub(crate) backwards: Vec<Backward>,
+    /// What backward functions ask for, in the order inputs, outputs, intermediates.
+    pub(crate) saved: Vec<Saved>,
+    pub(crate) order: Order,
+}
+
+/// The block itself: known before anything about its functions is.
+pub(crate) struct Definition {
+    /// The last segment of the type's path: the stem of generated names.
+    pub(crate) ident: Ident,
+    pub(crate) self_ty: Type,
+    pub(crate) generics: Generics,
+    /// `#[cfg(…)]` of the block: what stands beside it lives and dies with it.
+    pub(crate) cfgs: Vec<Attribute>,
+    /// The name shown in graphs and errors.
+    pub(crate) name: String,
+    /// The runtime's path, where the author gave one.
+    pub(crate) runtime: Option<Path>,
+}
+
+/// The function marked `#[forward]`.
+pub(crate) struct Forward {
+    pub(crate) ident: Ident,
+    pub(crate) vis: Visibility,
+    pub(crate) docs: Vec<Attribute>,
+    /// Its lifetimes; it has no other parameters.
+    pub(crate) generics: Generics,
+    pub(crate) inputs: Vec<Input>,
+    /// What it returns: outputs first, then intermediates.
+    pub(crate) returned: Vec<Returned>,
+    /// Whether it returns a tuple, if only of one.
+    pub(crate) tuple: bool,
+    /// The author's `Result<…>`, if it returns one.
+    pub(crate) fallible: Option<Type>,
+}
+
+/// A parameter of forward.
+pub(crate) struct Input {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    /// `None`: a value.
+    pub(crate) tensor: Option<TensorInput>,
+}
+
+/// The tensor side of an input.
+pub(crate) struct TensorInput {
+    pub(crate) ty: TensorType,
+    pub(crate) optional: bool,
+    /// Its place among the differentiable inputs.
+    pub(crate) edge: Option<usize>,
+}
+
+/// One thing that forward returns.
+pub(crate) struct Returned {
+    pub(crate) name: Ident,
+    /// Whether the author chose the name.
+    pub(crate) named: bool,
+    pub(crate) ty: Type,
+    /// `None`: a value.
+    pub(crate) tensor: Option<TensorType>,
+    pub(crate) role: Role,
+}
+
+/// What becomes of a returned thing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// `apply` returns it.
+    Output {
+        /// Its place among the differentiable outputs.
+        gradient: Option<usize>,
+    },
+    /// Only backward functions see it.
+    Intermediate,
+}
+
+/// A function marked `#[backward]`.
+pub(crate) struct Backward {
+    pub(crate) ident: Ident,
+    /// The differentiable inputs whose gradients it returns, in that order.
+    pub(crate) covers: Vec<usize>,
+    /// Its parameters.
+    pub(crate) asked: Vec<Asked>,
+    /// What it returns.
+    pub(crate) returns: Type,
+}
+
+/// A parameter of a backward function.
+pub(crate) struct Asked {
+    pub(crate) ty: Type,
+    pub(crate) what: What,
+}
+
+/// What a parameter of a backward function gets.
+pub(crate) enum What {
+    /// The gradient of a differentiable output.
+    Gradient {
+        output: usize,
+        form: Form,
+        optional: bool,
+    },
+    /// A tensor that was kept.
+    Tensor {
+        source: Source,
+        form: Form,
+        optional: bool,
+    },
+    /// A value that was kept.
+    Value { source: Source },
+    /// Which inputs need a gradient.
+    NeedsInputGrad { by_reference: bool },
+}
+
+/// Where a kept thing comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    Input(usize),
+    Returned(usize),
+}
+
+/// How a value is written in a parameter list.
+#[derive(Clone)]
+pub(crate) enum Passing {
+    /// `V`
+    Owned(Type),
+    /// `&V`
+    Reference(Type),
+    /// `Option<&V>`
+    OptionalReference(Type),
+}
+
+/// Something that `apply` keeps for backward functions.
+pub(crate) struct Saved {
+    pub(crate) name: Ident,
+    pub(crate) source: Source,
+    /// The differentiable inputs whose backward functions ask for it.
+    pub(crate) needed_for: Vec<usize>,
+}
+
+/// How often the function can be differentiated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// A backward function works on arrays.
+    Once,
+    /// Every backward function works on tensors.
+    Any,
+}
+
+impl Forward {
+    /// The differentiable inputs, by their place among themselves.
+    pub(crate) fn differentiable(&self) -> Vec<(&Input, &TensorInput)> {
+        let tensors = self
+            .inputs
+            .iter()
+            .filter_map(|input| Some((input, input.tensor.as_ref()?)));
+        tensors
+            .filter(|(_, tensor)| tensor.edge.is_some())
+            .collect()
+    }
+
+    /// What `apply` returns.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Returned> {
+        self.returned
+            .iter()
+            .filter(|returned| returned.role != Role::Intermediate)
+    }
+
+    /// What only backward functions see.
+    pub(crate) fn intermediates(&self) -> impl Iterator<Item = &Returned> {
+        self.returned
+            .iter()
+            .filter(|returned| returned.role == Role::Intermediate)
+    }
+
+    /// The outputs that have a gradient, by their place among themselves.
+    pub(crate) fn differentiable_outputs(&self) -> Vec<(&Returned, &TensorType)> {
+        let outputs = self
+            .returned
+            .iter()
+            .filter(|returned| returned.has_gradient());
+        outputs
+            .filter_map(|output| Some((output, output.tensor.as_ref()?)))
+            .collect()
+    }
+
+    /// The thing that a source names.
+    pub(crate) fn source(&self, source: Source) -> Sourced<'_> {
+        match source {
+            Source::Input(index) => {
+                let input = &self.inputs[index];
+                let tensor = input.tensor.as_ref();
+                Sourced {
+                    name: &input.name,
+                    ty: &input.ty,
+                    tensor: tensor.map(|tensor| &tensor.ty),
+                    optional: tensor.is_some_and(|tensor| tensor.optional),
+                }
+            }
+            Source::Returned(index) => {
+                let Returned {
+                    name, ty, tensor, ..
+                } = &self.returned[index];
+                Sourced {
+                    name,
+                    ty,
+                    tensor: tensor.as_ref(),
+                    optional: false,
+                }
+            }
+        }
+    }
+}
+
+impl Returned {
+    /// Whether it is a differentiable output.
+    pub(crate) fn has_gradient(&self) -> bool {
+        matches!(self.role, Role::Output { gradient: Some(_) })
+    }
+
+    /// The name by which backward functions ask for its gradient.
+    pub(crate) fn gradient_name(&self) -> Ident {
+        Ident::new(&format!("grad_{}", self.name.unraw()), self.name.span())
+    }
+}
+
+/// What inputs, outputs and intermediates have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Sourced<'a> {
+    pub(crate) name: &'a Ident,
+    pub(crate) ty: &'a Type,
+    pub(crate) tensor: Option<&'a TensorType>,
+    pub(crate) optional: bool,
+}
+
+impl Backward {
+    /// How each request for the gradient of an output is written.
+    pub(crate) fn gradients(&self, output: usize) -> impl Iterator<Item = (Form, bool)> {
+        self.asked.iter().filter_map(move |asked| match asked.what {
+            What::Gradient {
+                output: of,
+                form,
+                optional,
+            } if of == output => Some((form, optional)),
+            _ => None,
+        })
+    }
+
+    /// The types of the gradients within what it returns.
+    pub(crate) fn returned_types(&self) -> Vec<&Type> {
+        tuple_elements(&self.returns)
+    }
+}
+
+/// The elements of a tuple type, or the type itself.
+pub(crate) fn tuple_elements(ty: &Type) -> Vec<&Type> {
+    match peel(ty) {
+        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        single => vec![single],
+    }
+}
+
+impl Passing {
+    /// Reads how a value is written.
+    pub(crate) fn of(ty: &Type) -> Self {
+        let referenced = |ty: &Type| match peel(ty) {
+            Type::Reference(reference) => Some((*reference.elem).clone()),
+            _ => None,
+        };
+        if let Some(target) = referenced(ty) {
+            return Self::Reference(target);
+        }
+        match option_of(ty).and_then(referenced) {
+            Some(target) => Self::OptionalReference(target),
+            None => Self::Owned(ty.clone()),
+        }
+    }
+
+    /// The type without its reference.
+    pub(crate) fn target(&self) -> &Type {
+        match self {
+            Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
+        }
+    }
+}
+
+impl What {
+    /// The kept thing that is asked for, if it is one.
+    pub(crate) fn source(&self) -> Option<Source> {
+        match self {
+            Self::Tensor { source, .. } | Self::Value { source, .. } => Some(*source),
+            Self::Gradient { .. } | Self::NeedsInputGrad { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Tokens to syntax: reads the block and our attributes, and judges nothing.
+//!
+//! Bodies of functions are never parsed. They cannot tell us anything, parsing them costs most of the
+//! time, and syntax that `syn` does not know yet must not break a function that uses it.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::discouraged::Speculative as _;
+use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, Generics, Ident, Meta, Signature, Token, Type, Visibility};
+use syn::{braced, parenthesized, token};
+
+/// What the attribute stands on.
+pub(crate) enum Item {
+    Impl(Box<ImplBlock>),
+    /// Anything else, by its keyword.
+    Other(Ident),
+}
+
+/// `impl Name { … }`
+pub(crate) struct ImplBlock {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) generics: Generics,
+    /// The trait of `impl Trait for Name`.
+    pub(crate) trait_: Option<Type>,
+    pub(crate) self_ty: Type,
+    pub(crate) methods: Vec<Method>,
+    /// Our attributes on members that are no functions, with the member's keyword.
+    pub(crate) misplaced: Vec<(Helper, Ident)>,
+}
+
+/// A function of the block, without its body.
+pub(crate) struct Method {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) helpers: Vec<Helper>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+}
+
+/// `#[forward(…)]`, `#[backward(…)]` and their like.
+pub(crate) struct Helper {
+    pub(crate) name: Ident,
+    pub(crate) arguments: Arguments,
+}
+
+/// The arguments of an attribute, or why they could not be read.
+pub(crate) type Arguments = syn::Result<Vec<Argument>>;
+
+/// One argument: `input`, `saves(mean, rstd)`, `name = "linear"` or `grad(x) = …`.
+pub(crate) struct Argument {
+    pub(crate) name: Ident,
+    pub(crate) list: Option<Vec<Argument>>,
+    pub(crate) value: Option<Expr>,
+}
+
+/// Reads the arguments of `#[custom_function(…)]`.
+pub(crate) fn arguments(tokens: TokenStream) -> Arguments {
+    argument_list.parse2(tokens)
+}
+
+/// Reads the item under `#[custom_function]`.
+pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
+    let keyword = keyword(tokens.clone())?;
+    if keyword != "impl" {
+        return Ok(Item::Other(keyword));
+    }
+    ImplBlock::parse
+        .parse2(tokens)
+        .map(Box::new)
+        .map(Item::Impl)
+}
+
+/// Whether an attribute of a member belongs to us. A name that is nearly ours (`#[foward]`) does too:
+/// nothing else would answer to it, and the rules say what was meant.
+pub(crate) fn is_helper(name: &Ident) -> bool {
+    let near = |ours| crate::diagnostics::distance(&name.to_string(), ours) <= 2;
+    name == "jvp" || near("forward") || near("backward")
+}
+
+/// Whether an attribute of a parameter belongs to us.
+pub(crate) fn is_parameter_helper(name: &Ident) -> bool {
+    name == "tensor" || name == "non_differentiable"
+}
+
+impl Parse for ImplBlock {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        input.parse::<Option<Token![unsafe]>>()?;
+        input.parse::<Token![impl]>()?;
+        let mut generics: Generics = input.parse()?;
+        input.parse::<Option<Token![!]>>()?;
+        let mut self_ty: Type = input.parse()?;
+        let mut trait_ = None;
+        if input.parse::<Option<Token![for]>>()?.is_some() {
+            trait_ = Some(std::mem::replace(&mut self_ty, input.parse()?));
+        }
+        generics.where_clause = input.parse()?;
+        let members;
+        braced!(members in input);
+        members.call(Attribute::parse_inner)?;
+        let (mut methods, mut misplaced) = (Vec::new(), Vec::new());
+        while !members.is_empty() {
+            match member(&members)? {
+                Member::Method(method) => methods.push(*method),
+                Member::Other(keyword, helpers) => {
+                    misplaced.extend(helpers.into_iter().map(|helper| (helper, keyword.clone())));
+                }
+            }
+        }
+        Ok(Self {
+            attrs,
+            generics,
+            trait_,
+            self_ty,
+            methods,
+            misplaced,
+        })
+    }
+}
+
+impl Parse for Argument {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let name = input.call(Ident::parse_any)?;
+        let mut list = None;
+        if input.peek(token::Paren) {
+            let content;
+            parenthesized!(content in input);
+            list = Some(argument_list(&content)?);
+        }
+        let equals = input.parse::<Option<Token![=]>>()?;
+        let value = equals.map(|_| input.parse()).transpose()?;
+        Ok(Self { name, list, value })
+    }
+}
+
+enum Member {
+    Method(Box<Method>),
+    Other(Ident, Vec<Helper>),
+}
+
+fn member(input: ParseStream) -> syn::Result<Member> {
+    let attrs = input.call(Attribute::parse_outer)?;
+    let (ours, attrs): (Vec<_>, Vec<_>) = attrs
+        .into_iter()
+        .partition(|attr| attr.path().get_ident().is_some_and(is_helper));
+    let helpers = ours.iter().map(helper).collect();
+    let vis: Visibility = input.parse()?;
+    let fork = input.fork();
+    if let Ok(sig) = fork.parse::<Signature>() {
+        input.advance_to(&fork);
+        input.parse::<TokenTree>()?;
+        return Ok(Member::Method(Box::new(Method {
+            attrs,
+            helpers,
+            vis,
+            sig,
+        })));
+    }
+    let keyword = input.fork().call(Ident::parse_any)?;
+    skip_member(input, keyword == "const" || keyword == "type")?;
+    Ok(Member::Other(keyword, helpers))
+}
+
+/// Skips a constant, a type or a macro call: to its `;`, or to its braces where those can end it.
+fn skip_member(input: ParseStream, needs_semicolon: bool) -> syn::Result<()> {
+    while !input.is_empty() {
+        let braces = input.peek(token::Brace);
+        let semicolon = input.peek(Token![;]);
+        input.parse::<TokenTree>()?;
+        if semicolon || (braces && !needs_semicolon) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn helper(attribute: &Attribute) -> Helper {
+    let arguments = match &attribute.meta {
+        Meta::Path(_) => Ok(Vec::new()),
+        Meta::List(list) => arguments(list.tokens.clone()),
+        Meta::NameValue(pair) => {
+            let name = crate::types::show(&pair.path);
+            let message = format!("arguments stand in parentheses; write `#[{name}(…)]`");
+            Err(syn::Error::new_spanned(pair.eq_token, message))
+        }
+    };
+    // The caller has seen that the path is one identifier.
+    let name = attribute.path().segments[0].ident.clone();
+    Helper { name, arguments }
+}
+
+fn argument_list(input: ParseStream) -> Arguments {
+    let list = Punctuated::<Argument, Token![,]>::parse_terminated(input)?;
+    Ok(list.into_iter().collect())
+}
+
+/// The keyword that says what an item is.
+fn keyword(tokens: TokenStream) -> syn::Result<Ident> {
+    const DECISIVE: [&str; 11] = [
+        "impl",
+        "fn",
+        "struct",
+        "enum",
+        "union",
+        "trait",
+        "mod",
+        "static",
+        "type",
+        "use",
+        "macro_rules",
+    ];
+    let first_word = |input: ParseStream| {
+        input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        // `const`, `unsafe` and `extern` decide only if nothing better follows.
+        let mut qualifier = None;
+        let mut decisive = None;
+        while !input.is_empty() && decisive.is_none() {
+            match input.parse::<TokenTree>()? {
+                TokenTree::Ident(word) if DECISIVE.iter().any(|known| word == known) => {
+                    decisive = Some(word);
+                }
+                TokenTree::Ident(word) => {
+                    qualifier.get_or_insert(word);
+                }
+                _ => {}
+            }
+        }
+        input.parse::<TokenStream>()?;
+        decisive
+            .or(qualifier)
+            .ok_or_else(|| input.error("expected an `impl` block"))
+    };
+    first_word.parse2(tokens)
+}

@@ -1,0 +1,381 @@
+//! What a type says by its tokens alone.
+//!
+//! A procedural macro sees names, never definitions, so a tensor is recognised by how it is written:
+//! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
+//! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
+
+use quote::ToTokens;
+use syn::{GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Type, TypePath};
+
+/// How a function of the author's takes or returns a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `ArrayView2<f32>`
+    View,
+    /// `ArrayViewMut2<f32>`
+    ViewMut,
+    /// `Array2<f32>`
+    Owned,
+    /// `&Tensor2<f32>`
+    TensorRef,
+    /// `Tensor2<f32>`
+    Tensor,
+}
+
+impl Form {
+    /// Whether a backward function that uses this form can be recorded.
+    pub(crate) fn is_tensor(self) -> bool {
+        matches!(self, Self::TensorRef | Self::Tensor)
+    }
+}
+
+/// The rank of a tensor, as far as its type tells it.
+#[derive(Clone)]
+pub(crate) enum Rank {
+    /// `Array2`, `Ix2`
+    Fixed(u8),
+    /// `ArrayD`, `IxDyn`
+    Dyn,
+    /// A dimension type that the macro cannot look into, such as a parameter `D`.
+    Named(Box<Type>),
+}
+
+/// What a tensor holds.
+#[derive(Clone)]
+pub(crate) enum Content {
+    /// Element type and rank stand in the type.
+    Known { element: Box<Type>, rank: Rank },
+    /// They are behind an alias, which only the compiler can resolve.
+    Alias(Box<Type>),
+}
+
+/// A type that the macro reads as a tensor.
+#[derive(Clone)]
+pub(crate) struct TensorType {
+    pub(crate) form: Form,
+    /// A lifetime that the author named: `'a` of `ArrayView2<'a, f32>`.
+    pub(crate) lifetime: Option<Lifetime>,
+    pub(crate) content: Content,
+}
+
+/// What a parameter or a returned value is.
+pub(crate) enum Class {
+    Tensor(TensorType),
+    /// `Option<…>` of a tensor.
+    Optional(TensorType),
+    /// `&[…]` of tensors.
+    List,
+    Value,
+}
+
+/// The types that count as float elements within one impl block: `f32`, `f64` and its parameters.
+pub(crate) struct Floats(Vec<String>);
+
+impl Floats {
+    pub(crate) fn of(generics: &Generics) -> Self {
+        let parameters = generics.type_params().map(|param| param.ident.to_string());
+        Self(
+            ["f32", "f64"]
+                .into_iter()
+                .map(String::from)
+                .chain(parameters)
+                .collect(),
+        )
+    }
+
+    pub(crate) fn contains(&self, element: &Type) -> bool {
+        let Type::Path(TypePath {
+            qself: None, path, ..
+        }) = peel(element)
+        else {
+            return false;
+        };
+        path.get_ident()
+            .is_some_and(|ident| self.0.iter().any(|float| ident == float))
+    }
+
+    /// Reads a type as a tensor, a list, or a value.
+    pub(crate) fn classify(&self, ty: &Type) -> Class {
+        if let Some(tensor) = self.tensor(ty) {
+            return Class::Tensor(tensor);
+        }
+        if let Some(tensor) = option_of(ty).and_then(|inner| self.tensor(inner)) {
+            return Class::Optional(tensor);
+        }
+        if let Type::Reference(reference) = peel(ty)
+            && let Type::Slice(slice) = peel(&reference.elem)
+            && self.tensor(&slice.elem).is_some()
+        {
+            return Class::List;
+        }
+        Class::Value
+    }
+
+    /// Whether a tensor stands somewhere inside `ty`, where the macro would not see it.
+    pub(crate) fn hides_tensor(&self, ty: &Type, counts: impl Fn(Form) -> bool + Copy) -> bool {
+        let counted = |ty: &Type| self.tensor(ty).is_some_and(|tensor| counts(tensor.form));
+        inner_types(ty)
+            .into_iter()
+            .any(|inner| counted(inner) || self.hides_tensor(inner, counts))
+    }
+
+    fn tensor(&self, ty: &Type) -> Option<TensorType> {
+        let tensor = array(ty)?;
+        match &tensor.content {
+            Content::Known { element, .. } if self.contains(element) => Some(tensor),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a type as an array of any element type: `ArrayView1<usize>` is one too.
+pub(crate) fn array(ty: &Type) -> Option<TensorType> {
+    match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            let tensor = array(&reference.elem)?;
+            (tensor.form == Form::Tensor).then(|| TensorType {
+                form: Form::TensorRef,
+                lifetime: reference.lifetime.clone().filter(is_named),
+                ..tensor
+            })
+        }
+        Type::Path(TypePath {
+            qself: None, path, ..
+        }) => array_segment(path.segments.last()?),
+        _ => None,
+    }
+}
+
+fn array_segment(segment: &PathSegment) -> Option<TensorType> {
+    const FORMS: [(&str, Form); 4] = [
+        ("ArrayViewMut", Form::ViewMut),
+        ("ArrayView", Form::View),
+        ("Array", Form::Owned),
+        ("Tensor", Form::Tensor),
+    ];
+    let name = segment.ident.to_string();
+    let (suffix, form) = FORMS
+        .into_iter()
+        .find_map(|(prefix, form)| Some((name.strip_prefix(prefix)?, form)))?;
+    let mut types = type_arguments(segment);
+    let element = Box::new(types.next()?.clone());
+    let rank = match (suffix, types.next()) {
+        ("", Some(dimension)) => rank(dimension),
+        ("", None) if form == Form::Tensor => Rank::Dyn,
+        ("D", None) => Rank::Dyn,
+        (digit, None) => Rank::Fixed(fixed_rank(digit)?),
+        _ => return None,
+    };
+    let lifetime = lifetime_arguments(segment)
+        .find(|lifetime| is_named(lifetime))
+        .cloned();
+    Some(TensorType {
+        form,
+        lifetime,
+        content: Content::Known { element, rank },
+    })
+}
+
+/// Reads a type that only `#[tensor]`, or the name it stands with, says to be a tensor.
+///
+/// A reference can only be `&Tensor`; of the rest, a view is written with its lifetime
+/// (`Matrix<'_>`), an owned array has none.
+pub(crate) fn alias(ty: &Type) -> TensorType {
+    let (form, lifetime, target) = match peel(ty) {
+        Type::Reference(reference) => (
+            Form::TensorRef,
+            reference.lifetime.clone(),
+            peel(&reference.elem),
+        ),
+        ty => match last_segment(ty).and_then(|last| lifetime_arguments(last).next()) {
+            Some(lifetime) => (Form::View, Some(lifetime.clone()), ty),
+            None => (Form::Owned, None, ty),
+        },
+    };
+    let lifetime = lifetime.filter(is_named);
+    TensorType {
+        form,
+        lifetime,
+        content: Content::Alias(Box::new(target.clone())),
+    }
+}
+
+/// Reads a type as an alias of a tensor's, for a name that is known to be one.
+///
+/// What certainly is something else (a number, a `Vec`, a slice, a tuple) is refused.
+pub(crate) fn tensor_alias(ty: &Type) -> Option<TensorType> {
+    const OTHERS: [&str; 5] = ["Vec", "Box", "String", "Option", "Result"];
+    let target = match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => &reference.elem,
+        ty => ty,
+    };
+    let segment = last_segment(target)?;
+    let is_other = is_primitive(target) || OTHERS.iter().any(|other| segment.ident == other);
+    (!is_other).then(|| alias(ty))
+}
+
+/// Whether a type holds a borrow that ends before backward runs.
+pub(crate) fn borrows(ty: &Type) -> bool {
+    let is_short = |lifetime: &Lifetime| lifetime.ident != "static";
+    let borrowed = match peel(ty) {
+        Type::Reference(reference) => reference.lifetime.as_ref().is_none_or(is_short),
+        ty => last_segment(ty).is_some_and(|last| match lifetime_arguments(last).next() {
+            Some(lifetime) => is_short(lifetime),
+            None => array(ty).is_some_and(|array| matches!(array.form, Form::View | Form::ViewMut)),
+        }),
+    };
+    borrowed || inner_types(ty).into_iter().any(borrows)
+}
+
+/// `X` of `Option<X>`.
+pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
+    single_argument(ty, "Option")
+}
+
+/// The first argument of `Result<X, …>`.
+pub(crate) fn result_of(ty: &Type) -> Option<&Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
+    type_arguments(segment).next()
+}
+
+/// Whether two types are written alike.
+pub(crate) fn same(a: &Type, b: &Type) -> bool {
+    show(a) == show(b)
+}
+
+/// Whether `ty` is a number, `bool`, `char` or `str`: certainly no alias of anything else.
+pub(crate) fn is_primitive(ty: &Type) -> bool {
+    const PRIMITIVES: [&str; 17] = [
+        "f32", "f64", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
+        "i128", "isize", "bool", "char", "str",
+    ];
+    let Type::Path(TypePath {
+        qself: None, path, ..
+    }) = peel(ty)
+    else {
+        return false;
+    };
+    path.get_ident()
+        .is_some_and(|ident| PRIMITIVES.iter().any(|name| ident == name))
+}
+
+/// The last segment of a path type.
+pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
+    match peel(ty) {
+        Type::Path(TypePath { path, .. }) => path.segments.last(),
+        _ => None,
+    }
+}
+
+/// A type without parentheses and the invisible groups that `macro_rules!` leaves.
+pub(crate) fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        ty => ty,
+    }
+}
+
+/// The tokens as an author would type them: `ArrayView2<f32>`, `&'a [usize]`.
+///
+/// The compiler's own rendering of a token stream differs between versions, and these texts are
+/// compared and shown.
+pub(crate) fn show(tokens: &impl ToTokens) -> String {
+    let mut text = String::new();
+    show_stream(tokens.to_token_stream(), &mut text);
+    text
+}
+
+fn show_stream(tokens: proc_macro2::TokenStream, text: &mut String) {
+    use proc_macro2::{Delimiter, TokenTree};
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::None => ("", ""),
+                };
+                text.push_str(open);
+                show_stream(group.stream(), text);
+                text.push_str(close);
+            }
+            TokenTree::Punct(punct) => match punct.as_char() {
+                ',' | ';' => text.extend([punct.as_char(), ' ']),
+                '-' | '+' | '=' => text.extend([' ', punct.as_char()]),
+                '>' if text.ends_with('-') => text.push_str("> "),
+                other => text.push(other),
+            },
+            word => {
+                // Two words in a row (`dyn Fn`, `'a f32`) and the bound after a `+` need a space.
+                if text.ends_with(|last: char| last.is_alphanumeric() || "_+=".contains(last)) {
+                    text.push(' ');
+                }
+                text.push_str(&word.to_string());
+            }
+        }
+    }
+}
+
+fn rank(dimension: &Type) -> Rank {
+    let name = last_segment(dimension).map(|segment| segment.ident.to_string());
+    let known = name
+        .as_deref()
+        .and_then(|name| match name.strip_prefix("Ix")? {
+            "Dyn" => Some(Rank::Dyn),
+            digit => fixed_rank(digit).map(Rank::Fixed),
+        });
+    known.unwrap_or_else(|| Rank::Named(Box::new(dimension.clone())))
+}
+
+fn fixed_rank(digit: &str) -> Option<u8> {
+    digit
+        .parse()
+        .ok()
+        .filter(|rank| *rank <= 6 && digit.len() == 1)
+}
+
+fn is_named(lifetime: &Lifetime) -> bool {
+    lifetime.ident != "_"
+}
+
+fn single_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == name)?;
+    let mut arguments = type_arguments(segment);
+    let first = arguments.next()?;
+    arguments.next().is_none().then_some(first)
+}
+
+fn type_arguments(segment: &PathSegment) -> impl Iterator<Item = &Type> {
+    arguments(segment).filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+fn lifetime_arguments(segment: &PathSegment) -> impl Iterator<Item = &Lifetime> {
+    arguments(segment).filter_map(|argument| match argument {
+        GenericArgument::Lifetime(lifetime) => Some(lifetime),
+        _ => None,
+    })
+}
+
+fn arguments(segment: &PathSegment) -> impl Iterator<Item = &GenericArgument> {
+    let bracketed = match &segment.arguments {
+        PathArguments::AngleBracketed(bracketed) => Some(&bracketed.args),
+        _ => None,
+    };
+    bracketed.into_iter().flatten()
+}
+
+fn inner_types(ty: &Type) -> Vec<&Type> {
+    match peel(ty) {
+        Type::Array(array) => vec![&array.elem],
+        Type::Slice(slice) => vec![&slice.elem],
+        Type::Reference(reference) => vec![&reference.elem],
+        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        Type::Path(path) => path.path.segments.iter().flat_map(type_arguments).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Rules for which gradient comes from which function.
+
+use syn::Ident;
+
+use super::Context;
+use super::arguments::BackwardOptions;
+use crate::diagnostics::{did_you_mean, list};
+use crate::parse::Method;
+
+/// For each backward function, the differentiable inputs whose gradients it returns.
+pub(super) fn read(
+    backwards: &[(&Method, BackwardOptions)],
+    context: &mut Context<'_>,
+) -> Vec<Vec<usize>> {
+    let inputs = context.forward.differentiable();
+    let mut owners: Vec<Option<&Ident>> = vec![None; inputs.len()];
+    let mut covers = Vec::new();
+    for (method, options) in backwards {
+        let named: Vec<(usize, &Ident)> = if options.inputs.is_empty() {
+            (0..inputs.len())
+                .map(|edge| (edge, &method.sig.ident))
+                .collect()
+        } else {
+            let named = |name| Some((differentiable_input(name, context)?, name));
+            options.inputs.iter().filter_map(named).collect()
+        };
+        for (edge, on) in &named {
+            is_not_covered(*edge, on, &mut owners, &method.sig.ident, context);
+        }
+        covers.push(named.into_iter().map(|(edge, _)| edge).collect());
+    }
+    if !backwards.is_empty() {
+        all_are_covered(&owners, context);
+    }
+    covers
+}
+
+/// What `#[backward(…)]` names is a differentiable input.
+///
+/// ```ignore
+/// #[backward(wieght)]
+/// //         ^^^^^^ forward has no input named `wieght`
+/// #[backward(constant)]
+/// //         ^^^^^^^^ `constant` is a value and has no gradient
+/// ```
+fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize> {
+    let differentiable = context.forward.differentiable();
+    let found = differentiable
+        .iter()
+        .position(|(input, _)| input.name == *name);
+    if found.is_some() {
+        return found;
+    }
+    let names: Vec<String> = differentiable
+        .iter()
+        .map(|(input, _)| input.name.to_string())
+        .collect();
+    let suggestion = did_you_mean(&name.to_string(), &names);
+    let help = format!("{suggestion}the differentiable inputs are {}", list(&names));
+    let message = match context
+        .forward
+        .inputs
+        .iter()
+        .find(|input| input.name == *name)
+    {
+        Some(input) if input.tensor.is_none() => format!("`{name}` is a value and has no gradient"),
+        Some(_) => format!("`{name}` is `#[non_differentiable]` and has no gradient"),
+        None => format!("forward has no input named `{name}`"),
+    };
+    context.diagnostics.error_with_help(name, &message, &help);
+    None
+}
+
+/// No gradient comes twice.
+///
+/// ```ignore
+/// #[backward(input)]
+/// fn grad_input(…) -> Array2<f32>
+/// #[backward(input, weight)]
+/// //         ^^^^^ the gradient of `input` comes from `grad_input` already
+/// ```
+fn is_not_covered<'a>(
+    edge: usize,
+    on: &Ident,
+    owners: &mut [Option<&'a Ident>],
+    function: &'a Ident,
+    context: &mut Context<'_>,
+) {
+    let Some(owner) = owners[edge] else {
+        owners[edge] = Some(function);
+        return;
+    };
+    let input = &context.forward.differentiable()[edge].0.name;
+    let message = format!("the gradient of `{input}` comes from `{owner}` already");
+    if on == function {
+        let help = "a plain `#[backward]` returns the gradients of all inputs; \
+                    name those that it returns: `#[backward(…)]`";
+        context.diagnostics.error_with_help(on, &message, help);
+    } else {
+        context
+            .diagnostics
+            .error(on, format!("{message}; remove it here or there"));
+    }
+}
+
+/// No gradient is missing.
+///
+/// ```ignore
+/// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
+/// //                                 ^^^^^^ no backward function returns the gradient of `weight`
+/// #[backward(input)]
+/// fn grad_input(…) -> Array2<f32>
+/// ```
+fn all_are_covered(owners: &[Option<&Ident>], context: &mut Context<'_>) {
+    for ((input, _), owner) in context.forward.differentiable().iter().zip(owners) {
+        if owner.is_none() {
+            let name = &input.name;
+            let message = format!("no backward function returns the gradient of `{name}`");
+            let help = format!(
+                "write one above `#[backward({name})]`, or exempt the input: \
+                 `#[non_differentiable] {name}`"
+            );
+            context.diagnostics.error_with_help(name, &message, &help);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Rules for how a thing that is asked for is written: view, owned, `&Tensor`, optional or not.
+
+use syn::{Ident, Type};
+
+use super::{Context, agreement};
+use crate::model::{Passing, Role, Source, Sourced, What};
+use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same, show};
+
+/// Reads the form of a request for something kept.
+pub(super) fn kept(
+    source: Source,
+    ty: &Type,
+    covers: &[usize],
+    context: &mut Context<'_>,
+) -> Option<What> {
+    let sourced = context.forward.source(source);
+    let Some(expected) = sourced.tensor else {
+        value(sourced, ty, context)?;
+        return Some(What::Value { source });
+    };
+    let (form, optional) = tensor(sourced.name, expected, ty, context)?;
+    is_optional_alike(source, optional, form, ty, covers, context)?;
+    is_no_intermediate_tensor(source, form, ty, context);
+    Some(What::Tensor {
+        source,
+        form,
+        optional,
+    })
+}
+
+/// A tensor is asked for as a view, an owned array or a `&Tensor`.
+///
+/// ```ignore
+/// fn grad_input(grad_output: ArrayView2<f32>, weight: f32) -> Array2<f32>
+/// //                                                  ^^^ `weight` is a tensor, and `f32` is none
+/// ```
+pub(super) fn tensor(
+    name: &Ident,
+    expected: &TensorType,
+    ty: &Type,
+    context: &mut Context<'_>,
+) -> Option<(Form, bool)> {
+    let (optional, target) = option_of(ty).map_or((false, ty), |inner| (true, inner));
+    let found = types::array(target).or_else(|| types::tensor_alias(target));
+    let proper = |form| matches!(form, Form::View | Form::Owned | Form::TensorRef);
+    let Some(found) = found.filter(|found| proper(found.form)) else {
+        let message = format!(
+            "`{name}` is a tensor, and cannot be asked for as `{}`",
+            show(ty)
+        );
+        let help = format!(
+            "write `{}` to read it, `{}` to own it, or `{}` to differentiate again",
+            agreement::spell(Form::View, &expected.content),
+            agreement::spell(Form::Owned, &expected.content),
+            agreement::spell(Form::TensorRef, &expected.content)
+        );
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    };
+    let subject = format!("`{name}`");
+    agreement::agree(
+        &subject,
+        &expected.content,
+        &found.content,
+        target,
+        found.form,
+        context,
+    );
+    Some((found.form, optional))
+}
+
+/// What is optional in forward is optional in backward, except in its own backward function, which
+/// runs only when it is there; and nothing else is.
+///
+/// ```ignore
+/// fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32>
+/// #[backward(x)]
+/// fn grad_x(grad_output: ArrayView1<f32>, bias: ArrayView1<f32>) -> Array1<f32>
+/// //                                            ^^^^^^^^^^^^^^^ `bias` may be absent
+/// ```
+fn is_optional_alike(
+    source: Source,
+    optional: bool,
+    form: Form,
+    ty: &Type,
+    covers: &[usize],
+    context: &mut Context<'_>,
+) -> Option<()> {
+    let sourced = context.forward.source(source);
+    let spelled = agreement::spell(form, &sourced.tensor?.content);
+    let name = sourced.name;
+    let (message, help) = match (sourced.optional, optional) {
+        (false, true) => (
+            format!("`{name}` is never absent"),
+            format!("write `{spelled}`"),
+        ),
+        (true, false) if !is_alone(source, covers, context) => (
+            format!("`{name}` may be absent"),
+            format!(
+                "write `Option<{spelled}>`; only `#[backward({name})]`, which runs when it is \
+                 there, may take it plain"
+            ),
+        ),
+        _ => return Some(()),
+    };
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}
+
+fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
+    let Source::Input(index) = source else {
+        return false;
+    };
+    let tensor = context.forward.inputs[index].tensor.as_ref();
+    tensor
+        .and_then(|tensor| tensor.edge)
+        .is_some_and(|edge| covers == [edge])
+}
+
+/// An intermediate is asked for as an array: as a tensor it would look like a constant, and its share
+/// of the second derivative would be lost.
+///
+/// ```ignore
+/// #[forward(saves(rstd))]
+/// fn backward(grad_output: &Tensor1<f32>, rstd: &Tensor1<f32>) -> Tensor1<f32>
+/// //                                            ^^^^^^^^^^^^^ `rstd` is saved by forward, …
+/// ```
+fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mut Context<'_>) {
+    let Source::Returned(index) = source else {
+        return;
+    };
+    let returned = &context.forward.returned[index];
+    if returned.role == Role::Intermediate && form.is_tensor() {
+        let name = &returned.name;
+        let message =
+            format!("`{name}` is an intermediate: as a `&Tensor` its derivative would be lost");
+        let help = format!(
+            "compute it anew from inputs and outputs, make it an output, or write the function on \
+             arrays (`{}`) and be once differentiable",
+            returned
+                .tensor
+                .as_ref()
+                .map_or_else(String::new, |tensor| agreement::spell(
+                    Form::View,
+                    &tensor.content
+                ))
+        );
+        context.diagnostics.error_with_help(ty, &message, &help);
+    }
+}
+
+/// A value is asked for as it is or by reference, and can outlive the call of `apply`.
+///
+/// ```ignore
+/// fn forward(x: ArrayView1<f32>, factor: f64) -> Array1<f32>
+/// fn backward(grad_output: ArrayView1<f32>, factor: f32) -> Array1<f32>
+/// //                                                ^^^ `factor` is `f64` in forward, and `f32` here
+/// ```
+fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
+    let name = sourced.name;
+    let (given, asked) = (Passing::of(sourced.ty), Passing::of(ty));
+    let (given, asked) = (given.target(), asked.target());
+    let spelled = show(given);
+    let is_exclusive =
+        matches!(peel(sourced.ty), Type::Reference(reference) if reference.mutability.is_some());
+    let is_view = |ty| types::array(ty).is_some_and(|array| array.form != Form::Owned);
+    let (message, help) = if is_exclusive || borrows(given) {
+        (
+            format!("`{name}` is borrowed in forward and cannot be kept for backward"),
+            format!(
+                "take what owns its contents, or a `&` of it, in place of `{}`",
+                show(sourced.ty)
+            ),
+        )
+    } else if is_view(ty) || option_of(ty).is_some_and(is_view) {
+        (
+            format!(
+                "`{name}` is a value, and cannot be asked for as `{}`",
+                show(ty)
+            ),
+            format!("write `&{spelled}`"),
+        )
+    } else if !same(given, asked) && is_primitive(given) && is_primitive(asked) {
+        (
+            format!(
+                "`{name}` is `{spelled}` in forward, and `{}` here",
+                show(asked)
+            ),
+            format!("write `{spelled}`"),
+        )
+    } else {
+        return Some(());
+    };
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}

@@ -1,0 +1,148 @@
+//! Rules for what backward functions return.
+
+use syn::{ReturnType, Signature, Type};
+
+use super::{Context, agreement};
+use crate::diagnostics::{count, list};
+use crate::model::tuple_elements;
+use crate::types::{self, Form, last_segment, option_of, peel, show};
+
+/// Reads the return type of a backward function; `None` if it has none.
+pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>) -> Option<Type> {
+    let ReturnType::Type(_, ty) = &sig.output else {
+        returns_something(sig, covers, context);
+        return None;
+    };
+    if !covers.is_empty() {
+        let types = as_many(ty, covers, context)?;
+        for (ty, edge) in types.into_iter().zip(covers) {
+            is_the_gradient(ty, *edge, context);
+        }
+    }
+    Some((**ty).clone())
+}
+
+/// A backward function returns gradients.
+///
+/// ```ignore
+/// #[backward(x)]
+/// fn backward(grad_output: ArrayView1<f32>) {}
+/// // ^^^^^^^^ `backward` returns nothing
+/// ```
+fn returns_something(sig: &Signature, covers: &[usize], context: &mut Context<'_>) {
+    let message = format!("`{}` returns nothing", sig.ident);
+    let help = format!("return {}", wanted(covers, context));
+    context
+        .diagnostics
+        .error_with_help(&sig.ident, &message, &help);
+}
+
+/// It returns as many gradients as it covers inputs: one as it is, several in a tuple.
+///
+/// ```ignore
+/// #[backward(input, weight)]
+/// fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>,)
+/// //                                           ^^^^^^^^^^^^^^ 2 gradients are wanted, of `input`, `weight`, and 1 is returned
+/// #[backward(input, weight)]
+/// fn backward(grad_output: ArrayView2<f32>) -> Vec<Array2<f32>>
+/// //                                           ^^^^^^^^^^^^^^^^ gradients are returned in a tuple, not in `Vec<Array2<f32>>`
+/// ```
+fn as_many<'a>(ty: &'a Type, covers: &[usize], context: &mut Context<'_>) -> Option<Vec<&'a Type>> {
+    let is_tuple = matches!(peel(ty), Type::Tuple(_));
+    let is_list = matches!(
+        peel(ty),
+        Type::Array(_) | Type::Slice(_) | Type::Reference(_)
+    ) || last_segment(ty).is_some_and(|segment| segment.ident == "Vec");
+    if is_list && context.floats.hides_tensor(ty, |_| true) {
+        let message = format!(
+            "a gradient is an array of its own, not one in `{}`",
+            show(ty)
+        );
+        let help = format!("return {}", wanted(covers, context));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    }
+    let found = tuple_elements(ty);
+    let is_right = if covers.len() == 1 {
+        !is_tuple
+    } else {
+        found.len() == covers.len()
+    };
+    // A single type that is no array could be an alias of the tuple.
+    let could_be_alias =
+        !is_tuple && types::array(found[0]).is_none() && types::tensor_alias(ty).is_some();
+    if is_right {
+        return Some(found);
+    }
+    if could_be_alias {
+        return Some(Vec::new());
+    }
+    let names = covers
+        .iter()
+        .map(|edge| context.forward.differentiable()[*edge].0.name.to_string());
+    let message = format!(
+        "{} {} wanted, of {}, and {} returned",
+        count(covers.len(), "gradient"),
+        if covers.len() == 1 { "is" } else { "are" },
+        list(names),
+        match (is_tuple, found.len()) {
+            (true, 0) => "none is".to_owned(),
+            (true, 1) => "a tuple of 1 is".to_owned(),
+            (true, many) => format!("{many} are"),
+            (false, _) => "1 is".to_owned(),
+        }
+    );
+    let help = format!("return {}", wanted(covers, context));
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}
+
+/// A gradient is owned, and of the rank and element type of its input.
+///
+/// ```ignore
+/// #[backward(bias)]
+/// fn grad_bias(grad_output: ArrayView2<f32>) -> Array2<f32>
+/// //                                            ^^^^^^^^^^^ the gradient of `bias` is of rank 1, and of rank 2 here
+/// ```
+fn is_the_gradient(ty: &Type, edge: usize, context: &mut Context<'_>) {
+    let (input, tensor) = context.forward.differentiable()[edge];
+    let subject = format!("the gradient of `{}`", input.name);
+    let target = option_of(ty).unwrap_or(ty);
+    let Some(found) = types::array(target).or_else(|| types::tensor_alias(target)) else {
+        let message = format!("{subject} cannot be `{}`", show(ty));
+        let help = format!("return {}", wanted(&[edge], context));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return;
+    };
+    if !matches!(found.form, Form::Owned | Form::Tensor) {
+        let message = format!("{subject} is owned, and `{}` is borrowed", show(ty));
+        let owned = if found.form.is_tensor() {
+            Form::Tensor
+        } else {
+            Form::Owned
+        };
+        let help = format!("return `{}`", agreement::spell(owned, &tensor.ty.content));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return;
+    }
+    agreement::agree(
+        &subject,
+        &tensor.ty.content,
+        &found.content,
+        target,
+        found.form,
+        context,
+    );
+}
+
+/// `` `Array2<f32>` `` or `` `(Array2<f32>, Array1<f32>)` ``
+fn wanted(covers: &[usize], context: &Context<'_>) -> String {
+    let inputs = context.forward.differentiable();
+    let spell = |edge: &usize| agreement::spell(Form::Owned, &inputs[*edge].1.ty.content);
+    let types: Vec<String> = covers.iter().map(spell).collect();
+    match types.as_slice() {
+        [] => "an array".to_owned(),
+        [one] => format!("`{one}`"),
+        many => format!("`({})`", many.join(", ")),
+    }
+}

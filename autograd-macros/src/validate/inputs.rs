@@ -1,0 +1,202 @@
+//! Rules for the parameters of forward.
+
+use syn::{FnArg, Ident, Pat, PatType, Signature, Type};
+
+use super::arguments::on_parameter;
+use crate::diagnostics::Diagnostics;
+use crate::model::{Input, TensorInput};
+use crate::types::{Class, Floats, Form, TensorType, alias, is_primitive, option_of, show};
+
+/// Reads the parameters of forward; `None` if `apply` could not even have the same list.
+pub(super) fn read(
+    sig: &Signature,
+    floats: &Floats,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Input>> {
+    let mut inputs = Some(Vec::new());
+    let mut edges = 0;
+    for argument in &sig.inputs {
+        let input = match argument {
+            FnArg::Typed(parameter) => input(parameter, floats, diagnostics),
+            FnArg::Receiver(_) => None,
+        };
+        let Some(mut input) = input else {
+            inputs = None;
+            continue;
+        };
+        if let Some(edge) = input
+            .tensor
+            .as_mut()
+            .and_then(|tensor| tensor.edge.as_mut())
+        {
+            *edge = edges;
+            edges += 1;
+        }
+        if let Some(inputs) = &mut inputs {
+            inputs.push(input);
+        }
+    }
+    if edges == 0 && inputs.is_some() {
+        something_is_differentiable(sig, diagnostics);
+    }
+    inputs
+}
+
+/// The name that a parameter binds: `x` of `x`, `mut x`, `ref x`, `&x` and `x @ …`.
+///
+/// ```ignore
+/// fn forward((height, width): (usize, usize), …)
+/// //         ^^^^^^^^^^^^^^^ this parameter has no name to ask for it by
+/// ```
+pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
+    fn bound(pattern: &Pat) -> Option<&Ident> {
+        match pattern {
+            Pat::Ident(pattern) => Some(&pattern.ident),
+            Pat::Reference(reference) => bound(&reference.pat),
+            Pat::Paren(paren) => bound(&paren.pat),
+            _ => None,
+        }
+    }
+    let name = bound(&parameter.pat).cloned();
+    if name.is_none() {
+        let message = "this parameter has no name, and everything is asked for by name";
+        diagnostics.error_with_help(&parameter.pat, message, "write `name: Type`");
+    }
+    name
+}
+
+fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<Input> {
+    let name = named(parameter, diagnostics);
+    let ty = (*parameter.ty).clone();
+    let is_known = names_its_type(&ty, diagnostics);
+    let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
+    let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
+    let tensor = match floats.classify(&ty) {
+        Class::Tensor(tensor) => Some((tensor, false)),
+        Class::Optional(tensor) => Some((tensor, true)),
+        Class::List => {
+            let message = "a list of tensors is not supported yet; write one parameter for each";
+            diagnostics.error(&ty, message);
+            None
+        }
+        Class::Value if says_tensor.is_some() => could_be_tensor(&ty, diagnostics),
+        Class::Value => {
+            hides_no_tensor(&ty, floats, diagnostics);
+            None
+        }
+    };
+    if let (None, Some(exempt)) = (&tensor, exempt) {
+        is_worth_exempting(exempt, name.as_ref(), diagnostics);
+    }
+    if let Some((tensor, _)) = &tensor {
+        is_not_written_to(tensor, &ty, diagnostics);
+    }
+    let tensor = tensor.map(|(ty, optional)| TensorInput {
+        ty,
+        optional,
+        edge: exempt.is_none().then_some(0),
+    });
+    Some(Input {
+        name: name.filter(|_| is_known)?,
+        ty,
+        tensor,
+    })
+}
+
+/// The types of parameters are written out, for `apply` repeats them.
+///
+/// ```ignore
+/// fn forward(x: ArrayView1<f32>, f: impl Fn(f32) -> f32) -> Array1<f32>
+/// //                                ^^^^^^^^^^^^^^^^^^^ a parameter of forward cannot be `impl Trait`
+/// ```
+fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
+    if !show(ty)
+        .split(|letter: char| !letter.is_alphanumeric())
+        .any(|word| word == "impl")
+    {
+        return true;
+    }
+    let message = "a parameter of forward cannot be `impl Trait`";
+    let help = "name the type with a parameter of the `impl` block: `impl<F: Fn(f64) -> f64> …`";
+    diagnostics.error_with_help(ty, message, help);
+    false
+}
+
+/// A tensor is a parameter of its own: inside a list, a tuple or a box it would get no gradient.
+///
+/// ```ignore
+/// fn forward(pair: (ArrayView1<f32>, ArrayView1<f32>)) -> Array1<f32>
+/// //               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor inside `(…)` would get no gradient
+/// ```
+fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
+    // An owned float array inside a value is data: it has left its graph where it was copied.
+    if floats.hides_tensor(ty, |form| form != Form::Owned) {
+        let message = format!("a tensor inside `{}` would get no gradient", show(ty));
+        diagnostics.error_with_help(ty, &message, "write one parameter for each tensor");
+    }
+}
+
+/// `#[tensor]` stands with a type that can be one.
+///
+/// ```ignore
+/// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
+/// //                                               ^^^ `f32` is no tensor
+/// ```
+fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorType, bool)> {
+    let inner = option_of(ty);
+    let target = inner.unwrap_or(ty);
+    if is_primitive(target) || crate::types::array(target).is_some() {
+        let message = format!("`{}` is no tensor of `f32` or `f64`", show(ty));
+        diagnostics.error_with_help(ty, &message, "remove `#[tensor]`");
+        return None;
+    }
+    Some((alias(target), inner.is_some()))
+}
+
+/// `#[non_differentiable]` exempts something that would have a gradient.
+///
+/// ```ignore
+/// fn forward(x: ArrayView1<f32>, #[non_differentiable] axis: usize) -> Array1<f32>
+/// //                               ^^^^^^^^^^^^^^^^^^ `axis` is a value and has no gradient anyway
+/// ```
+fn is_worth_exempting(
+    exempt: &syn::Attribute,
+    name: Option<&Ident>,
+    diagnostics: &mut Diagnostics,
+) {
+    let name = name.map_or_else(|| "this".to_owned(), |name| format!("`{name}`"));
+    let message = format!("{name} is a value and has no gradient anyway; remove the attribute");
+    diagnostics.error(exempt.path(), message);
+}
+
+/// Forward writes nowhere but into what it owns.
+///
+/// ```ignore
+/// fn forward(x: ArrayViewMut1<f32>) -> Array1<f32>
+/// //            ^^^^^^^^^^^^^^^^^^ writing to an input in place is not supported yet
+/// ```
+fn is_not_written_to(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
+    if tensor.form == Form::ViewMut {
+        let message = "writing to an input in place is not supported yet";
+        diagnostics.error_with_help(ty, message, "take an owned array, and return it");
+    } else if tensor.form == Form::Tensor {
+        let message = format!("`{}` by value is no parameter", show(ty));
+        diagnostics.error_with_help(ty, &message, "write `&Tensor…`, a view, or an owned array");
+    }
+}
+
+/// Some input is differentiable.
+///
+/// ```ignore
+/// fn forward(count: usize) -> Array1<f32>
+/// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
+/// ```
+fn something_is_differentiable(sig: &Signature, diagnostics: &mut Diagnostics) {
+    let message = format!(
+        "`{}` takes no tensor that a gradient could be for",
+        sig.ident
+    );
+    let help = "a tensor is written `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, \
+                `f64` or a parameter of the `impl` block; an alias for one is marked `#[tensor]`";
+    diagnostics.error_with_help(&sig.ident, &message, help);
+}

@@ -1,0 +1,304 @@
+//! Rules for the block as a whole and for the functions that play a part in it.
+
+use syn::{Attribute, GenericParam, Ident, Safety, Signature};
+
+use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
+use super::outputs::ReadOutputs;
+use crate::diagnostics::Diagnostics;
+use crate::model::{Definition, Forward, Input};
+use crate::parse::{Helper, ImplBlock, Item, Method};
+use crate::types::{last_segment, show};
+
+/// The functions of the block that play a part.
+pub(super) struct Roles<'a> {
+    pub(super) forward: Option<(&'a Method, ForwardOptions)>,
+    pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
+}
+
+/// The attribute stands on an `impl` block.
+///
+/// ```ignore
+/// #[custom_function]
+/// pub struct LinearFunction;
+/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block, and this is a `struct`
+/// ```
+pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplBlock> {
+    match item {
+        Item::Impl(block) => Some(*block),
+        Item::Other(keyword) if keyword == "fn" => {
+            let message = "`#[custom_function]` on a free function is not supported yet";
+            let help = "write `impl Name { #[forward] fn forward(…) … #[backward(…)] fn … }`";
+            diagnostics.error_with_help(&keyword, message, help);
+            None
+        }
+        Item::Other(keyword) => {
+            let message = format!(
+                "`#[custom_function]` stands on an `impl` block, and this is a `{keyword}`"
+            );
+            let help = "write `#[custom_function] impl Name { #[forward] fn forward(…) … }`";
+            diagnostics.error_with_help(&keyword, &message, help);
+            None
+        }
+    }
+}
+
+/// The block is an inherent one, of a type that has a name.
+///
+/// ```ignore
+/// #[custom_function]
+/// impl Clone for LinearFunction { … }
+/// //   ^^^^^ `#[custom_function]` stands on a type's own `impl` block, not on that of a trait
+/// ```
+pub(super) fn definition(
+    block: &ImplBlock,
+    options: FunctionOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<Definition> {
+    let self_ty = &block.self_ty;
+    if let Some(trait_) = &block.trait_ {
+        let message =
+            "`#[custom_function]` stands on a type's own `impl` block, not on that of a trait";
+        let help = format!("write `impl {} {{ … }}`", show(self_ty));
+        diagnostics.error_with_help(trait_, message, &help);
+        return None;
+    }
+    let Some(segment) = last_segment(self_ty) else {
+        let message = format!("`{}` has no name to call the function by", show(self_ty));
+        diagnostics.error_with_help(
+            self_ty,
+            &message,
+            "define a `struct` and write its name here",
+        );
+        return None;
+    };
+    let is_cfg = |attribute: &&Attribute| attribute.path().is_ident("cfg");
+    Some(Definition {
+        ident: segment.ident.clone(),
+        self_ty: self_ty.clone(),
+        generics: block.generics.clone(),
+        cfgs: block.attrs.iter().filter(is_cfg).cloned().collect(),
+        name: options.name.unwrap_or_else(|| segment.ident.to_string()),
+        runtime: options.runtime,
+    })
+}
+
+/// Finds forward and the backward functions, and holds each against the rules for its signature.
+pub(super) fn roles<'a>(
+    block: &'a ImplBlock,
+    definition: &Definition,
+    diagnostics: &mut Diagnostics,
+) -> Roles<'a> {
+    for (helper, keyword) in &block.misplaced {
+        stands_on_a_function(helper, keyword, diagnostics);
+    }
+    let mut forwards = Vec::new();
+    let mut backwards = Vec::new();
+    for method in &block.methods {
+        let Some(helper) = only_helper(method, diagnostics) else {
+            is_not_generated(method, diagnostics);
+            continue;
+        };
+        is_plain(&method.sig, &method.attrs, diagnostics);
+        if intended(helper, diagnostics) == "forward" {
+            is_not_generated(method, diagnostics);
+            forwards.push((method, helper));
+        } else {
+            let options = arguments::backward(&helper.arguments, diagnostics);
+            backwards.push((method, options));
+        }
+    }
+    let forward = only_forward(definition, &forwards, diagnostics);
+    has_backward(definition, !backwards.is_empty(), diagnostics);
+    let forward = forward
+        .map(|(method, helper)| (method, arguments::forward(&helper.arguments, diagnostics)));
+    Roles { forward, backwards }
+}
+
+/// Puts together what was read of forward.
+pub(super) fn forward(method: &Method, inputs: Vec<Input>, returns: ReadOutputs) -> Forward {
+    let is_doc = |attribute: &&Attribute| attribute.path().is_ident("doc");
+    Forward {
+        ident: method.sig.ident.clone(),
+        vis: method.vis.clone(),
+        docs: method.attrs.iter().filter(is_doc).cloned().collect(),
+        generics: method.sig.generics.clone(),
+        inputs,
+        returned: returns.returned,
+        tuple: returns.tuple,
+        fallible: returns.fallible,
+    }
+}
+
+/// There is one forward.
+///
+/// ```ignore
+/// #[custom_function]
+/// impl LinearFunction {}
+/// //   ^^^^^^^^^^^^^^ `LinearFunction` has no forward function
+/// ```
+fn only_forward<'a>(
+    definition: &Definition,
+    forwards: &[(&'a Method, &'a Helper)],
+    diagnostics: &mut Diagnostics,
+) -> Option<(&'a Method, &'a Helper)> {
+    let name = &definition.ident;
+    let Some((first, rest)) = forwards.split_first() else {
+        let message = format!("`{name}` has no forward function");
+        let help = "write `#[forward]` above the function that computes the outputs";
+        diagnostics.error_with_help(&definition.self_ty, &message, help);
+        return None;
+    };
+    for (_, helper) in rest {
+        let message = format!(
+            "`{name}` has more than one forward function: `{}` is marked already; \
+             remove this `#[forward]`",
+            first.0.sig.ident
+        );
+        diagnostics.error(&helper.name, message);
+    }
+    Some(*first)
+}
+
+/// There is a backward.
+///
+/// ```ignore
+/// #[custom_function]
+/// impl Exp { #[forward] fn forward(x: ArrayView1<f32>) -> Array1<f32> { … } }
+/// //   ^^^ `Exp` has no backward function
+/// ```
+fn has_backward(definition: &Definition, found: bool, diagnostics: &mut Diagnostics) {
+    if !found {
+        let message = format!("`{}` has no backward function", definition.ident);
+        let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
+                    or `#[backward]` above one that returns them all";
+        diagnostics.error_with_help(&definition.self_ty, &message, help);
+    }
+}
+
+/// A function plays one part, once.
+///
+/// ```ignore
+/// #[forward]
+/// #[backward(x)]
+/// //^^^^^^^^ `double` is marked `#[forward]` already
+/// fn double(x: ArrayView1<f32>) -> Array1<f32>
+/// ```
+fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<&'a Helper> {
+    let (first, rest) = method.helpers.split_first()?;
+    for helper in rest {
+        let message = format!(
+            "`{}` is marked `#[{}]` already; remove one of the two",
+            method.sig.ident, first.name
+        );
+        diagnostics.error(&helper.name, message);
+    }
+    Some(first)
+}
+
+/// Our attributes are spelt as they are.
+///
+/// ```ignore
+/// #[foward]
+/// //^^^^^^ there is no attribute `#[foward]`; did you mean `#[forward]`?
+/// ```
+fn intended(helper: &Helper, diagnostics: &mut Diagnostics) -> &'static str {
+    let name = helper.name.to_string();
+    if name == "jvp" {
+        diagnostics.error(&helper.name, "`#[jvp]` is not supported yet");
+        return "backward";
+    }
+    let near = |ours| crate::diagnostics::distance(&name, ours);
+    let meant = if near("forward") < near("backward") {
+        "forward"
+    } else {
+        "backward"
+    };
+    if name != meant {
+        let message = format!("there is no attribute `#[{name}]`; did you mean `#[{meant}]`?");
+        diagnostics.error(&helper.name, message);
+    }
+    meant
+}
+
+/// Our attributes stand on functions.
+///
+/// ```ignore
+/// #[forward]
+/// //^^^^^^^ `#[forward]` stands on a function, and this is a `const`
+/// const RATE: f64 = 0.5;
+/// ```
+fn stands_on_a_function(helper: &Helper, keyword: &Ident, diagnostics: &mut Diagnostics) {
+    let name = &helper.name;
+    let message = format!("`#[{name}]` stands on a function, and this is a `{keyword}`");
+    diagnostics.error(name, message);
+}
+
+/// `apply` is ours to write.
+///
+/// ```ignore
+/// pub fn apply(x: &Tensor1<f32>) -> Tensor1<f32>
+/// //     ^^^^^ `apply` is generated
+/// ```
+fn is_not_generated(method: &Method, diagnostics: &mut Diagnostics) {
+    if method.sig.ident == "apply" {
+        let message = "`apply` is generated from forward; give this function another name";
+        diagnostics.error(&method.sig.ident, message);
+    }
+}
+
+/// Forward and the backward functions are plain associated functions: no `self`, no qualifiers, no
+/// type parameters of their own, and there under every configuration.
+///
+/// ```ignore
+/// #[forward]
+/// fn forward(&self, x: ArrayView1<f32>) -> Array1<f32>
+/// //         ^^^^^ a differentiable function has no `self`
+/// ```
+fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics) {
+    if let Some(receiver) = sig.receiver() {
+        let message = "a differentiable function has no `self`";
+        let help = "pass what it needs as a value: a parameter of forward that is no tensor can be \
+                    asked for in backward by its name";
+        diagnostics.error_with_help(receiver, message, help);
+    }
+    let mut qualifier = |on: &dyn quote::ToTokens, name: &str| {
+        let message = format!("`{}` cannot be `{name}`; remove it", sig.ident);
+        diagnostics.error(&on.to_token_stream(), message);
+    };
+    if let Some(constness) = &sig.constness {
+        qualifier(constness, "const");
+    }
+    if let Some(asyncness) = &sig.asyncness {
+        qualifier(asyncness, "async");
+    }
+    if let Safety::Unsafe(unsafety) = &sig.safety {
+        qualifier(unsafety, "unsafe");
+    }
+    if let Some(abi) = &sig.abi {
+        qualifier(abi, "extern");
+    }
+    if let Some(variadic) = &sig.variadic {
+        diagnostics.error(variadic, format!("`{}` cannot be variadic", sig.ident));
+    }
+    for param in &sig.generics.params {
+        if !matches!(param, GenericParam::Lifetime(_)) {
+            let message = format!("`{}` cannot have parameters of its own", sig.ident);
+            let help = "put them on the `impl` block, where forward and backward share them";
+            diagnostics.error_with_help(param, &message, help);
+        }
+    }
+    if let Some(cfg) = attrs
+        .iter()
+        .find(|attribute| attribute.path().is_ident("cfg"))
+    {
+        let message = format!(
+            "`{}` cannot be there under some configurations only",
+            sig.ident
+        );
+        diagnostics.error_with_help(
+            cfg,
+            &message,
+            "put the `#[cfg(…)]` on the whole `impl` block",
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! The rules, and the only way to a [`FunctionModel`].
+//!
+//! Each rule is a function with a bad example above it; all of them run, so that an author sees all
+//! mistakes at once. Where to find them:
+//!
+//! - [`arguments`]: what stands in `#[custom_function(…)]`, `#[forward(…)]` and `#[backward(…)]`.
+//! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
+//! - [`inputs`]: the parameters of forward, tensor or value.
+//! - [`outputs`]: what forward returns; its outputs and intermediates.
+//! - [`names`]: one thing per name.
+//! - [`coverage`]: each differentiable input has exactly one gradient.
+//! - [`asked`]: the parameters of backward functions, by name.
+//! - [`forms`]: how what is asked for is written: view, owned, `&Tensor`, optional or not.
+//! - [`agreement`]: rank and element type are the same wherever a name appears.
+//! - [`gradients`]: what backward functions return.
+//! - [`order`]: once differentiable, or any number of times.
+
+mod agreement;
+mod arguments;
+mod asked;
+mod coverage;
+mod forms;
+mod gradients;
+mod inputs;
+mod item;
+mod names;
+mod order;
+mod outputs;
+
+use proc_macro2::TokenStream;
+
+use crate::diagnostics::Diagnostics;
+use crate::model::{Asked, Backward, Definition, Forward, FunctionModel, Saved, Source};
+use crate::parse::{Arguments, ImplBlock, Item};
+use crate::types::Floats;
+
+/// A function with mistakes: all of them, and what could be read in spite of them.
+pub(crate) struct Rejected {
+    pub(crate) errors: TokenStream,
+    pub(crate) definition: Option<Definition>,
+    pub(crate) forward: Option<Forward>,
+}
+
+/// Holds an item against all rules.
+pub(crate) fn function(
+    arguments: Arguments,
+    item: syn::Result<Item>,
+) -> Result<FunctionModel, Box<Rejected>> {
+    let mut diagnostics = Diagnostics::default();
+    let options = arguments::custom_function(arguments, &mut diagnostics);
+    let block = diagnostics
+        .ok(item)
+        .and_then(|item| item::is_impl(item, &mut diagnostics));
+    let definition = block
+        .as_ref()
+        .and_then(|block| item::definition(block, options, &mut diagnostics));
+    let mut forward = None;
+    let mut backwards = Vec::new();
+    if let (Some(block), Some(definition)) = (&block, &definition) {
+        (forward, backwards) = functions(block, definition, &mut diagnostics);
+    }
+    match (diagnostics.finish(), definition, forward) {
+        (Ok(()), Some(definition), Some(forward)) => {
+            let saved = saved(&forward, &backwards);
+            let order = order::of(&backwards);
+            Ok(FunctionModel {
+                definition,
+                forward,
+                backwards,
+                saved,
+                order,
+            })
+        }
+        (errors, definition, forward) => {
+            let errors = errors.err().unwrap_or_default();
+            Err(Box::new(Rejected {
+                errors,
+                definition,
+                forward,
+            }))
+        }
+    }
+}
+
+/// What the rules for backward functions look at.
+struct Context<'a> {
+    definition: &'a Definition,
+    forward: &'a Forward,
+    floats: &'a Floats,
+    diagnostics: &'a mut Diagnostics,
+}
+
+fn functions(
+    block: &ImplBlock,
+    definition: &Definition,
+    diagnostics: &mut Diagnostics,
+) -> (Option<Forward>, Vec<Backward>) {
+    let floats = Floats::of(&definition.generics);
+    let roles = item::roles(block, definition, diagnostics);
+    let Some((method, options)) = roles.forward else {
+        return (None, Vec::new());
+    };
+    let inputs = inputs::read(&method.sig, &floats, diagnostics);
+    let returned = outputs::read(&method.sig, &options, &floats, diagnostics);
+    let (Some(inputs), Some(returned)) = (inputs, returned) else {
+        return (None, Vec::new());
+    };
+    let forward = item::forward(method, inputs, returned);
+    names::are_distinct(&forward, diagnostics);
+
+    let mut context = Context {
+        definition,
+        forward: &forward,
+        floats: &floats,
+        diagnostics,
+    };
+    let covers = coverage::read(&roles.backwards, &mut context);
+    let mut backwards = Vec::new();
+    for ((method, options), covers) in roles.backwards.iter().zip(covers) {
+        let asked = asked::read(&method.sig, &covers, &mut context);
+        asked::a_gradient_is_asked_for(method, options, &asked, &mut context);
+        let returns = gradients::read(&method.sig, &covers, &mut context);
+        if let Some(returns) = returns {
+            let backward = Backward {
+                ident: method.sig.ident.clone(),
+                covers,
+                asked,
+                returns,
+            };
+            order::is_uniform(&backward, &mut context);
+            backwards.push(backward);
+        }
+    }
+    if backwards.len() == roles.backwards.len() {
+        asked::every_gradient_arrives(&roles.backwards, &backwards, &mut context);
+    }
+    (Some(forward), backwards)
+}
+
+/// Everything that some backward function asks for, and for whose gradient.
+fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
+    let asks = |backward: &Backward, source| {
+        backward
+            .asked
+            .iter()
+            .filter_map(|asked| asked.what.source())
+            .any(|asked| asked == source)
+    };
+    let mut sources: Vec<Source> = backwards
+        .iter()
+        .flat_map(|backward| {
+            backward
+                .asked
+                .iter()
+                .filter_map(|Asked { what, .. }| what.source())
+        })
+        .collect();
+    sources.sort_unstable();
+    sources.dedup();
+    let save = |source| {
+        let askers = backwards.iter().filter(|backward| asks(backward, source));
+        let mut needed_for: Vec<usize> = askers
+            .flat_map(|backward| backward.covers.iter().copied())
+            .collect();
+        needed_for.sort_unstable();
+        Saved {
+            name: forward.source(source).name.clone(),
+            source,
+            needed_for,
+        }
+    };
+    sources.into_iter().map(save).collect()
+}

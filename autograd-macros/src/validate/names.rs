@@ -1,0 +1,44 @@
+//! Rules for names.
+
+use syn::Ident;
+
+use crate::diagnostics::Diagnostics;
+use crate::model::{Forward, Returned, Role};
+
+/// A name means one thing, wherever a backward function asks for it.
+///
+/// ```ignore
+/// #[forward(outputs(x))]
+/// //                ^ `x` is an input already
+/// fn forward(x: ArrayView1<f32>) -> Array1<f32>
+/// ```
+pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
+    let mut taken = vec![("needs_input_grad".to_owned(), "generated")];
+    let mut claim = |name: &Ident, kind: &str, is: &'static str| {
+        let text = name.to_string();
+        if let Some((_, earlier)) = taken.iter().find(|(taken, _)| *taken == text) {
+            let message = format!("`{name}` is {earlier} already; give this {kind} another name");
+            diagnostics.error(name, message);
+        } else {
+            taken.push((text, is));
+        }
+    };
+    // Names that nobody chose are taken first, so that the mistake stands on one that somebody did.
+    let (named, unnamed): (Vec<&Returned>, Vec<_>) =
+        forward.returned.iter().partition(|returned| returned.named);
+    for (output, _) in forward.differentiable_outputs() {
+        claim(&output.gradient_name(), "output", "a gradient");
+    }
+    for output in unnamed {
+        claim(&output.name, "output", "the default name of an output");
+    }
+    for input in &forward.inputs {
+        claim(&input.name, "input", "an input");
+    }
+    for returned in named {
+        match returned.role {
+            Role::Output { .. } => claim(&returned.name, "output", "an output"),
+            Role::Intermediate => claim(&returned.name, "intermediate", "saved"),
+        }
+    }
+}

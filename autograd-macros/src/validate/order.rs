@@ -1,0 +1,80 @@
+//! Rules for how often a function can be differentiated.
+
+use super::Context;
+use crate::model::{Asked, Backward, Order, What};
+use crate::types::{self, Form, option_of, show};
+
+/// A backward function works on tensors throughout, or on arrays throughout. A mixture would be
+/// recorded in part, and the rest of its derivative lost without a word.
+///
+/// ```ignore
+/// fn backward(grad_output: &Tensor1<f32>, x: ArrayView1<f32>) -> Tensor1<f32>
+/// //                                         ^^^^^^^^^^^^^^^ `backward` takes `&Tensor` and arrays
+/// ```
+pub(super) fn is_uniform(backward: &Backward, context: &mut Context<'_>) {
+    let function = &backward.ident;
+    let mut parameters = backward
+        .asked
+        .iter()
+        .filter_map(|asked| Some((asked, form(asked)?)));
+    let Some((_, first)) = parameters.next() else {
+        return;
+    };
+    if let Some((other, _)) = parameters.find(|(_, form)| form.is_tensor() != first.is_tensor()) {
+        let message = format!("`{function}` takes both `&Tensor` and arrays");
+        let help = "take them all as `&Tensor…` to be differentiable again, or all as arrays to be \
+                    differentiable once";
+        context
+            .diagnostics
+            .error_with_help(&other.ty, &message, help);
+        return;
+    }
+    for ty in backward.returned_types() {
+        let Some(returned) = types::array(option_of(ty).unwrap_or(ty)) else {
+            continue;
+        };
+        if returned.form.is_tensor() != first.is_tensor() {
+            let (takes, returns) = if first.is_tensor() {
+                ("`&Tensor`", "an array")
+            } else {
+                ("arrays", "a tensor")
+            };
+            let form = if first.is_tensor() {
+                Form::Tensor
+            } else {
+                Form::Owned
+            };
+            let message = format!("`{function}` takes {takes} and returns {returns}");
+            let help = format!(
+                "return `{}`, in place of `{}`",
+                super::agreement::spell(form, &returned.content),
+                show(ty)
+            );
+            context.diagnostics.error_with_help(ty, &message, &help);
+        }
+    }
+}
+
+/// Any number of times if every backward function works on tensors.
+pub(super) fn of(backwards: &[Backward]) -> Order {
+    let on_tensors = |backward: &Backward| match backward.asked.iter().find_map(form) {
+        Some(form) => form.is_tensor(),
+        None => backward
+            .returned_types()
+            .into_iter()
+            .filter_map(|ty| types::array(option_of(ty).unwrap_or(ty)))
+            .all(|returned| returned.form.is_tensor()),
+    };
+    if backwards.iter().all(on_tensors) {
+        Order::Any
+    } else {
+        Order::Once
+    }
+}
+
+fn form(asked: &Asked) -> Option<Form> {
+    match asked.what {
+        What::Gradient { form, .. } | What::Tensor { form, .. } => Some(form),
+        What::Value { .. } | What::NeedsInputGrad { .. } => None,
+    }
+}
