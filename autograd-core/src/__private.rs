@@ -1,0 +1,153 @@
+//! The only door for generated code. Not part of the public interface: anything here may change with
+//! any version.
+
+pub use ndarray;
+
+pub use crate::array::Shape as OutputMeta;
+pub use crate::element::Element;
+pub use crate::error::Error;
+pub use crate::function::{
+    Call, Differentiable, Function, GradOutput, InputSignature, IntoGradient, IntoOutput, Kept,
+    Order, Origin, OutputSignature, Rule, Saved, SavedSignature, Signature, record,
+};
+pub use crate::grad_mode::{GradModeGuard, unrecorded};
+pub use crate::tape::{Edge, Node};
+pub use crate::tensor::{
+    Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+};
+pub use std::borrow::{Borrow, ToOwned};
+
+use ndarray::{Array, ArrayView, Dimension};
+
+/// Where the gradient of an input goes; `None` if none is needed or nothing is recorded.
+pub fn edge<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Option<Edge> {
+    tensor.recorded_edge()
+}
+
+/// As [`edge`], of an optional input.
+pub fn edge_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<Edge> {
+    tensor.and_then(Tensor::recorded_edge)
+}
+
+/// Which inputs need a gradient.
+pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
+    std::array::from_fn(|input| edges[input].is_some())
+}
+
+/// Whether any input needs a gradient.
+pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
+    needs.contains(&true)
+}
+
+/// An input as a view.
+pub fn view<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> ArrayView<'_, T, D> {
+    tensor.view()
+}
+
+/// An optional input as a view.
+pub fn view_optional<T: Element, D: Dimension>(
+    tensor: Option<&Tensor<T, D>>,
+) -> Option<ArrayView<'_, T, D>> {
+    tensor.map(Tensor::view)
+}
+
+/// An input as an array: its memory if nobody else holds it.
+pub fn take<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Array<T, D> {
+    tensor.into_array()
+}
+
+/// An optional input as an array.
+pub fn take_optional<T: Element, D: Dimension>(
+    tensor: Option<Tensor<T, D>>,
+) -> Option<Array<T, D>> {
+    tensor.map(Tensor::into_array)
+}
+
+/// Saves a tensor that a backward function asks for.
+pub fn save_if<T: Element, D: Dimension>(needed: bool, tensor: &Tensor<T, D>) -> Option<Saved<T>> {
+    needed.then(|| Saved::new(tensor))
+}
+
+/// Saves an optional tensor that a backward function asks for.
+pub fn save_optional_if<T: Element, D: Dimension>(
+    needed: bool,
+    tensor: Option<&Tensor<T, D>>,
+) -> Option<Saved<T>> {
+    tensor.filter(|_| needed).map(Saved::new)
+}
+
+/// Saves an intermediate that a backward function asks for.
+pub fn save_array_if<T: Element, D: Dimension>(
+    needed: bool,
+    array: Array<T, D>,
+) -> Option<Saved<T>> {
+    needed.then(|| Saved::from_array(array))
+}
+
+/// Keeps a value that a backward function asks for.
+pub fn keep_if<V>(needed: bool, value: impl FnOnce() -> V) -> Option<Kept<V>> {
+    needed.then(|| Kept::new(value()))
+}
+
+/// What a node remembers of an output.
+pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> OutputMeta {
+    tensor.to_shape()
+}
+
+/// Makes a constant an output of a node.
+pub fn attach<T: Element, D: Dimension>(
+    tensor: Tensor<T, D>,
+    node: &Node,
+    output_nr: usize,
+) -> Tensor<T, D> {
+    // INVARIANT: a tuple of outputs has no 2^32 elements.
+    let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
+    Tensor::from_raw(tensor.raw.with_edge(Some(Edge {
+        node: node.clone(),
+        output_nr,
+    })))
+}
+
+/// What the pruning kept, as a view.
+pub fn saved_view<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> ArrayView<'_, T, D> {
+    saved_tensor(saved).view()
+}
+
+/// What the pruning kept of an optional input, as a view.
+pub fn saved_view_optional<T: Element, D: Dimension>(
+    saved: &Option<Tensor<T, D>>,
+) -> Option<ArrayView<'_, T, D>> {
+    saved.as_ref().map(Tensor::view)
+}
+
+/// What the pruning kept, as a tensor.
+pub fn saved_tensor<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> &Tensor<T, D> {
+    // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and
+    // what it asks for was kept then.
+    saved.as_ref().expect("kept for this backward function")
+}
+
+/// What the pruning kept of an optional input, as a tensor.
+pub fn saved_tensor_optional<T: Element, D: Dimension>(
+    saved: &Option<Tensor<T, D>>,
+) -> Option<&Tensor<T, D>> {
+    saved.as_ref()
+}
+
+/// What the pruning kept, as an array of the function's own.
+pub fn saved_owned<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> Array<T, D> {
+    saved_tensor(saved).to_array()
+}
+
+/// What the pruning kept of an optional input, as an array of the function's own.
+pub fn saved_owned_optional<T: Element, D: Dimension>(
+    saved: &Option<Tensor<T, D>>,
+) -> Option<Array<T, D>> {
+    saved.as_ref().map(Tensor::to_array)
+}
+
+/// A value that the pruning kept.
+pub fn kept<V>(kept: &Option<Kept<V>>) -> &V {
+    // INVARIANT: as in `saved_tensor`.
+    kept.as_ref().expect("kept for this backward function")
+}

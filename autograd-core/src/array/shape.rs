@@ -1,0 +1,122 @@
+//! A shape of any rank in four words.
+
+use std::fmt;
+use std::ops::Deref;
+
+use ndarray::Dimension;
+
+/// The longest shape that is kept without an allocation. Each recorded node keeps the shapes of its
+/// outputs, so this is paid for a million times in a long chain.
+const INLINE: usize = 3;
+
+/// The lengths of an array's axes, of any rank. Reads as a `[usize]`.
+///
+/// ```
+/// use autograd_core::Shape;
+///
+/// let shape = Shape::from(&[2, 3][..]);
+/// assert_eq!(shape.len(), 2);
+/// assert_eq!(shape.size(), 6);
+/// assert_eq!(format!("{shape}"), "[2, 3]");
+/// ```
+#[derive(Clone)]
+pub struct Shape(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Inline { rank: u8, lengths: [usize; INLINE] },
+    Heap(Box<[usize]>),
+}
+
+impl Shape {
+    /// The number of elements of an array of this shape; 1 for rank 0.
+    pub fn size(&self) -> usize {
+        self.iter().product()
+    }
+
+    /// The same lengths as the dimension that ndarray uses, `None` if `D` has another rank.
+    pub(crate) fn dimension<D: Dimension>(&self) -> Option<D> {
+        if D::NDIM.is_some_and(|rank| rank != self.len()) {
+            return None;
+        }
+        let mut dimension = D::zeros(self.len());
+        for (axis, &length) in self.iter().enumerate() {
+            dimension[axis] = length;
+        }
+        Some(dimension)
+    }
+}
+
+impl From<&[usize]> for Shape {
+    fn from(shape: &[usize]) -> Self {
+        if shape.len() > INLINE {
+            return Self(Repr::Heap(shape.into()));
+        }
+        let mut lengths = [0; INLINE];
+        lengths[..shape.len()].copy_from_slice(shape);
+        #[expect(clippy::cast_possible_truncation, reason = "at most `INLINE`")]
+        let rank = shape.len() as u8;
+        Self(Repr::Inline { rank, lengths })
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        match &self.0 {
+            Repr::Inline { rank, lengths } => &lengths[..usize::from(*rank)],
+            Repr::Heap(lengths) => lengths,
+        }
+    }
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl Eq for Shape {}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self[..].fmt(f)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self[..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Ix2, IxDyn};
+
+    #[test]
+    fn short_and_long_shapes_read_alike() {
+        for lengths in [
+            &[][..],
+            &[3],
+            &[2, 3],
+            &[2, 3, 4],
+            &[2, 3, 4, 5],
+            &[1, 0, 7, 2, 9],
+        ] {
+            let shape = Shape::from(lengths);
+            assert_eq!(&shape[..], lengths);
+            assert_eq!(shape, shape.clone());
+            assert_eq!(shape.dimension::<IxDyn>().unwrap(), IxDyn(lengths));
+        }
+        assert_eq!(Shape::from(&[2, 3][..]).dimension::<Ix2>(), Some(Ix2(2, 3)));
+        assert_eq!(Shape::from(&[2][..]).dimension::<Ix2>(), None);
+    }
+
+    #[test]
+    fn takes_four_words() {
+        assert_eq!(size_of::<Shape>(), 32);
+    }
+}

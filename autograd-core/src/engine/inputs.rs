@@ -1,0 +1,368 @@
+//! Gradients with respect to chosen tensors, handed back instead of accumulated.
+
+use std::fmt;
+
+use ndarray::{Array, Dimension};
+
+use super::pass::Pass;
+use super::{input_edge, unit_seed};
+use crate::array::Buffer;
+use crate::element::Element;
+use crate::error::Error;
+use crate::grad_mode::with_grad_mode;
+use crate::tape::{self, Edge, GradOf};
+use crate::tensor::Tensor;
+
+/// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
+/// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward
+/// functions that lead to the inputs are called. Frees the graph; [`Grad`] has the options.
+///
+/// # Errors
+/// If an input does not require grad or the output does not depend on it, and as
+/// [`Tensor::backward`].
+///
+/// ```
+/// use autograd_core::{Tensor, grad};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let w = Tensor::from(array![3.0, 4.0]).set_requires_grad(true);
+/// let (dx, dw) = grad(&(&x * &w).sum(), (&x, &w))?;
+/// assert_eq!(dx.to_array(), array![3.0, 4.0]);
+/// assert_eq!(dw.to_array(), array![1.0, 2.0]);
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+pub fn grad<T: Element, D: Dimension, I: GradInputs>(
+    output: &Tensor<T, D>,
+    inputs: I,
+) -> Result<I::Gradients, Error> {
+    Grad::of(output).run(inputs)
+}
+
+/// [`grad()`] with options.
+///
+/// ```
+/// use autograd_core::{Grad, Tensor, grad};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+/// let y = (&x * &x * &x).sum();
+/// let (first,) = Grad::of(&y).create_graph(true).run((&x,))?;
+/// let (second,) = grad(&first.sum(), (&x,))?;
+/// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[must_use = "nothing is computed before `run`"]
+pub struct Grad<'a, T, D> {
+    output: &'a Tensor<T, D>,
+    seed: Option<Array<T, D>>,
+    create_graph: bool,
+    retain_graph: bool,
+    allow_unused: bool,
+}
+
+impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
+    /// The gradients of `output`.
+    pub fn of(output: &'a Tensor<T, D>) -> Self {
+        Self {
+            output,
+            seed: None,
+            create_graph: false,
+            retain_graph: false,
+            allow_unused: false,
+        }
+    }
+
+    /// Starts with the gradient `seed` of the output, which may then have any shape.
+    pub fn seed(self, seed: Array<T, D>) -> Self {
+        Self {
+            seed: Some(seed),
+            ..self
+        }
+    }
+
+    /// Records the pass, so that the gradients can be differentiated. Keeps the graph too.
+    pub fn create_graph(self, create_graph: bool) -> Self {
+        Self {
+            create_graph,
+            ..self
+        }
+    }
+
+    /// Keeps the graph, so that a later pass can go through it.
+    pub fn retain_graph(self, retain_graph: bool) -> Self {
+        Self {
+            retain_graph,
+            ..self
+        }
+    }
+
+    /// Whether an input that the output does not depend on has a gradient of zeros instead of being
+    /// an error. [`run_unused`](Self::run_unused) tells such inputs apart.
+    pub fn allow_unused(self, allow_unused: bool) -> Self {
+        Self {
+            allow_unused,
+            ..self
+        }
+    }
+
+    /// The gradients, a tensor for each input.
+    ///
+    /// # Errors
+    /// As [`grad()`].
+    pub fn run<I: GradInputs>(self, inputs: I) -> Result<I::Gradients, Error> {
+        let zeros_for_unused = self.allow_unused;
+        let found = self.gradients(&inputs)?;
+        inputs.typed(found, zeros_for_unused)
+    }
+
+    /// The gradients, `None` for an input that the output does not depend on.
+    ///
+    /// # Errors
+    /// As [`grad()`], but for unused inputs.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let unused = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let (dx, none) = Grad::of(&x.sum()).allow_unused(true).run_unused((&x, &unused))?;
+    /// assert!(dx.is_some() && none.is_none());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn run_unused<I: GradInputs>(self, inputs: I) -> Result<I::Optional, Error> {
+        let found = self.gradients(&inputs)?;
+        Ok(inputs.optional(found))
+    }
+
+    fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<tape::Grad>>, Error> {
+        let seed = match self.seed {
+            None => unit_seed(self.output)?,
+            Some(seed) if seed.shape() == self.output.shape() => {
+                GradOf::Owned(Buffer::from_array(seed))
+            }
+            Some(seed) => {
+                let found = seed.shape().into();
+                return Err(Error::SeedShape {
+                    expected: self.output.to_shape(),
+                    found,
+                });
+            }
+        };
+        let root = self.output.raw.edge.as_ref().ok_or(Error::NoGraph)?;
+        let targets = inputs.edges()?;
+        gradients(
+            vec![(root, T::erase(seed))],
+            &targets,
+            self.create_graph,
+            self.retain_graph,
+        )
+    }
+}
+
+/// The gradients that arrive at `targets` when each root starts with its gradient.
+pub(crate) fn gradients(
+    roots: Vec<(&Edge, tape::Grad)>,
+    targets: &[&Edge],
+    create_graph: bool,
+    retain_graph: bool,
+) -> Result<Vec<Option<tape::Grad>>, Error> {
+    with_grad_mode(create_graph, || {
+        let mut pass = Pass::new(create_graph);
+        pass.prune(roots.iter().map(|(root, _)| *root), targets);
+        for (root, seed) in roots {
+            pass.deliver(root, seed);
+        }
+        let found = collect(&mut pass, targets)?;
+        if !retain_graph && !create_graph {
+            pass.free();
+        }
+        Ok(found)
+    })
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grad")
+            .field("output", self.output)
+            .field("create_graph", &self.create_graph)
+            .field("retain_graph", &self.retain_graph)
+            .field("allow_unused", &self.allow_unused)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs a pruned pass and gathers what has arrived at each target.
+fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<tape::Grad>>, Error> {
+    let mut found: Vec<Option<tape::Grad>> = targets.iter().map(|_| None).collect();
+    pass.run(|node, grads| {
+        for (found, target) in found.iter_mut().zip(targets) {
+            if target.node.is(node) {
+                *found = grads[target.output_nr as usize]
+                    .as_mut()
+                    .map(tape::Grad::share);
+            }
+        }
+    })?;
+    for (found, target) in found.iter_mut().zip(targets) {
+        if target.node.0.as_leaf().is_some() {
+            *found = pass.of_leaf(&target.node);
+        }
+    }
+    Ok(found)
+}
+
+/// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
+/// slice of tensors of one type.
+pub trait GradInputs {
+    /// A tensor for each input.
+    type Gradients;
+    /// A tensor for each input that the output depends on.
+    type Optional;
+
+    /// Where the gradients of the inputs arrive.
+    #[doc(hidden)]
+    fn edges(&self) -> Result<Vec<&Edge>, Error>;
+
+    #[doc(hidden)]
+    fn typed(
+        &self,
+        found: Vec<Option<tape::Grad>>,
+        zeros_for_unused: bool,
+    ) -> Result<Self::Gradients, Error>;
+
+    #[doc(hidden)]
+    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional;
+}
+
+/// The gradient of `input`, with the types that its tensor has.
+fn typed_optional<T: Element, D: Dimension>(
+    _input: &Tensor<T, D>,
+    found: Option<tape::Grad>,
+) -> Option<Tensor<T, D>> {
+    // INVARIANT: a gradient has the element type of the tensor whose edge it arrived at.
+    found
+        .map(|grad| T::recover(grad).expect("the gradient's element type is its tensor's"))
+        .map(|grad| Tensor::from_raw(grad.into_tensor()))
+}
+
+fn typed_or_zeros<T: Element, D: Dimension>(
+    input: &Tensor<T, D>,
+    found: Option<tape::Grad>,
+    position: usize,
+    zeros_for_unused: bool,
+) -> Result<Tensor<T, D>, Error> {
+    match typed_optional(input, found) {
+        Some(gradient) => Ok(gradient),
+        None if zeros_for_unused => Ok(Tensor::constant(Buffer::filled(
+            input.to_shape(),
+            T::zero(),
+        ))),
+        None => Err(Error::UnusedInput { position }),
+    }
+}
+
+impl<T: Element, D: Dimension> GradInputs for &[&Tensor<T, D>] {
+    type Gradients = Vec<Tensor<T, D>>;
+    type Optional = Vec<Option<Tensor<T, D>>>;
+
+    fn edges(&self) -> Result<Vec<&Edge>, Error> {
+        self.iter()
+            .enumerate()
+            .map(|(position, input)| input_edge(input, position))
+            .collect()
+    }
+
+    fn typed(
+        &self,
+        found: Vec<Option<tape::Grad>>,
+        zeros_for_unused: bool,
+    ) -> Result<Self::Gradients, Error> {
+        let paired = self.iter().zip(found).enumerate();
+        paired
+            .map(|(position, (input, found))| {
+                typed_or_zeros(input, found, position, zeros_for_unused)
+            })
+            .collect()
+    }
+
+    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional {
+        self.iter()
+            .zip(found)
+            .map(|(input, found)| typed_optional(input, found))
+            .collect()
+    }
+}
+
+impl<T: Element, D: Dimension> GradInputs for &[Tensor<T, D>] {
+    type Gradients = Vec<Tensor<T, D>>;
+    type Optional = Vec<Option<Tensor<T, D>>>;
+
+    fn edges(&self) -> Result<Vec<&Edge>, Error> {
+        self.iter()
+            .enumerate()
+            .map(|(position, input)| input_edge(input, position))
+            .collect()
+    }
+
+    fn typed(
+        &self,
+        found: Vec<Option<tape::Grad>>,
+        zeros_for_unused: bool,
+    ) -> Result<Self::Gradients, Error> {
+        let borrowed: Vec<&Tensor<T, D>> = self.iter().collect();
+        borrowed.as_slice().typed(found, zeros_for_unused)
+    }
+
+    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional {
+        self.iter()
+            .zip(found)
+            .map(|(input, found)| typed_optional(input, found))
+            .collect()
+    }
+}
+
+macro_rules! tuples {
+    ($($T:ident $D:ident $place:tt),+) => {
+        impl<$($T: Element, $D: Dimension),+> GradInputs for ($(&Tensor<$T, $D>,)+) {
+            type Gradients = ($(Tensor<$T, $D>,)+);
+            type Optional = ($(Option<Tensor<$T, $D>>,)+);
+
+            fn edges(&self) -> Result<Vec<&Edge>, Error> {
+                Ok(vec![$(input_edge(self.$place, $place)?),+])
+            }
+
+            fn typed(
+                &self,
+                mut found: Vec<Option<tape::Grad>>,
+                zeros_for_unused: bool,
+            ) -> Result<Self::Gradients, Error> {
+                Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, zeros_for_unused)?,)+))
+            }
+
+            fn optional(&self, mut found: Vec<Option<tape::Grad>>) -> Self::Optional {
+                ($(typed_optional(self.$place, found[$place].take()),)+)
+            }
+        }
+    };
+}
+
+tuples!(T0 D0 0);
+tuples!(T0 D0 0, T1 D1 1);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9);
+tuples!(
+    T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9,
+    T10 D10 10
+);
+tuples!(
+    T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9,
+    T10 D10 10, T11 D11 11
+);

@@ -1,0 +1,166 @@
+//! The one error type; every message stands in its `Display`.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::array::Shape;
+use crate::gradcheck::Mismatch;
+
+/// What can go wrong when gradients are asked for.
+///
+/// Mistakes that the types cannot rule out and that depend on state: a graph that was freed, an input
+/// that no output depends on, a gradient of the wrong lengths. Each names the function, the argument
+/// and the line of `apply` where there is one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// `backward` or `grad` was started from a tensor of more (or fewer) than one element without a
+    /// gradient for it.
+    NotScalar {
+        /// The tensor's shape.
+        shape: Shape,
+    },
+    /// `backward` or `grad` was started from a tensor that nothing was recorded for.
+    NoGraph,
+    /// The gradient that a backward pass is started with has another shape than its tensor.
+    SeedShape {
+        /// The tensor's shape.
+        expected: Shape,
+        /// The gradient's shape.
+        found: Shape,
+    },
+    /// The saved values were freed by an earlier backward pass.
+    Freed {
+        /// The function's name.
+        function: &'static str,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A backward function gave a gradient whose lengths are not its input's.
+    GradientShape {
+        /// The function's name.
+        function: &'static str,
+        /// The input's name.
+        input: &'static str,
+        /// The input's shape.
+        expected: Shape,
+        /// The gradient's shape.
+        found: Shape,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A gradient was differentiated whose backward function is written on arrays.
+    OnceDifferentiable {
+        /// The function's name.
+        function: &'static str,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A gradient was asked for with respect to a tensor that does not require it.
+    InputWithoutGrad {
+        /// The input's position in the call, from 0.
+        position: usize,
+    },
+    /// A gradient was asked for with respect to a tensor that the output does not depend on.
+    UnusedInput {
+        /// The input's position in the call, from 0.
+        position: usize,
+    },
+    /// `Node::apply` was given another number of gradients than the node has outputs.
+    GradientCount {
+        /// The function's name.
+        function: &'static str,
+        /// The node's outputs.
+        expected: usize,
+        /// The gradients given.
+        found: usize,
+    },
+    /// `Node::apply` was given, or gave, a gradient of another element type.
+    ElementType {
+        /// The function's name.
+        function: &'static str,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A gradient is not what finite differences say.
+    Gradcheck(Box<Mismatch>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotScalar { shape } => write!(
+                f,
+                "backward from a tensor of shape {shape} needs a gradient to start with: \
+                 reduce it to one element, or call `backward_with`"
+            ),
+            Self::NoGraph => f.write_str(
+                "backward from a tensor that does not require grad: no input of its computation \
+                 did, or it was computed inside `no_grad` or detached",
+            ),
+            Self::SeedShape { expected, found } => write!(
+                f,
+                "backward from a tensor of shape {expected} was started with a gradient of shape \
+                 {found}"
+            ),
+            Self::Freed {
+                function,
+                applied_at,
+            } => write!(
+                f,
+                "backward of `{function}` ran a second time, but its saved values were freed by \
+                 the first: set `retain_graph` there (applied at {applied_at})"
+            ),
+            Self::GradientShape {
+                function,
+                input,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "backward of `{function}` gave a gradient of shape {found} for `{input}` of shape \
+                 {expected} (applied at {applied_at})"
+            ),
+            Self::OnceDifferentiable {
+                function,
+                applied_at,
+            } => write!(
+                f,
+                "the gradient of `{function}` cannot be differentiated again: its backward is \
+                 written on arrays; write it on `&Tensor` to have higher orders (applied at \
+                 {applied_at})"
+            ),
+            Self::InputWithoutGrad { position } => write!(
+                f,
+                "input {position} of `grad` does not require grad: call `set_requires_grad(true)` \
+                 on it before it is used"
+            ),
+            Self::UnusedInput { position } => write!(
+                f,
+                "the output does not depend on input {position} of `grad`: set `allow_unused` if \
+                 that is meant"
+            ),
+            Self::GradientCount {
+                function,
+                expected,
+                found,
+            } => write!(
+                f,
+                "`{function}` has {expected} outputs, but `apply` of its node was given {found} \
+                 gradients"
+            ),
+            Self::ElementType {
+                function,
+                applied_at,
+            } => write!(
+                f,
+                "a gradient of `{function}` has another element type than was asked for (applied \
+                 at {applied_at})"
+            ),
+            Self::Gradcheck(mismatch) => mismatch.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

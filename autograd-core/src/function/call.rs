@@ -1,0 +1,103 @@
+//! One call of a function's backward, as generated code sees it.
+
+use std::fmt;
+
+use ndarray::Dimension;
+
+use crate::element::Element;
+use crate::function::gradient::{GradOutput, Gradient, IntoGradient};
+use crate::function::record::Saved;
+use crate::tape::{BackwardCall, Edge, GradOf, once_differentiable};
+use crate::tensor::{RawTensor, Tensor};
+
+/// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
+pub struct Call<'a> {
+    call: BackwardCall<'a>,
+    /// Under `create_graph`, where the incoming gradients come from.
+    histories: Vec<Option<Edge>>,
+}
+
+/// Where a saved tensor comes from: which edge is attached to it when its history matters.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// The differentiable input of this number.
+    Input(usize),
+    /// The differentiable output of this number.
+    Output(usize),
+    /// Something without a gradient.
+    Constant,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(call: BackwardCall<'a>) -> Self {
+        let histories = if call.create_graph {
+            call.grads
+                .iter()
+                .map(|grad| grad.as_ref()?.edge().cloned())
+                .collect()
+        } else {
+            Vec::new()
+        };
+        Self { call, histories }
+    }
+
+    /// Whether this pass wants the gradient of the differentiable input of this number.
+    pub fn needs(&self, input: usize) -> bool {
+        self.call.needs[input]
+    }
+
+    /// A saved tensor, with its history under `create_graph`.
+    pub fn restore<T: Element, D: Dimension>(
+        &self,
+        saved: Option<Saved<T>>,
+        origin: Origin,
+    ) -> Option<Tensor<T, D>> {
+        let edge = match origin {
+            _ if !self.call.create_graph => None,
+            Origin::Input(input) => self.call.node.0.edges()[input].clone(),
+            Origin::Output(output) => {
+                let output_nr = u32::try_from(output).ok()?;
+                Some(Edge {
+                    node: self.call.node.clone(),
+                    output_nr,
+                })
+            }
+            Origin::Constant => None,
+        };
+        Some(Tensor::from_raw(RawTensor {
+            buffer: saved?.into_buffer(),
+            edge,
+        }))
+    }
+
+    /// The gradient of the differentiable output of this number.
+    pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<T, D> {
+        let shape = &self.call.node.0.outputs()[output];
+        GradOutput::new(self.call.grads[output].take(), shape)
+    }
+
+    /// Takes in the gradient of the differentiable input of this number.
+    pub fn give<T: Element, D: Dimension>(
+        &mut self,
+        input: usize,
+        gradient: impl IntoGradient<T, D>,
+    ) {
+        self.call.results[input] = gradient.into_gradient().map(|gradient| match gradient {
+            Gradient::Array(buffer) if self.call.create_graph => once_differentiable(
+                self.call.node,
+                &self.histories,
+                T::erase(GradOf::Owned(buffer)),
+            ),
+            Gradient::Array(buffer) => T::erase(GradOf::Owned(buffer)),
+            Gradient::Tensor(tensor) => T::erase(GradOf::Tensor(tensor)),
+        });
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("node", self.call.node)
+            .finish_non_exhaustive()
+    }
+}

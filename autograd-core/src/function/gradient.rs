@@ -1,0 +1,147 @@
+//! A gradient in the forms that backward functions take and give.
+
+use std::fmt;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::array::{Buffer, Shape};
+use crate::element::Element;
+use crate::tape::{Grad, GradOf};
+use crate::tensor::{RawTensor, Tensor};
+
+/// The gradient of one output, in whichever form a backward function asks for it.
+pub struct GradOutput<T, D> {
+    value: Value<T, D>,
+    shape: Shape,
+}
+
+enum Value<T, D> {
+    /// Nothing came: zeros, unless the function tells the two apart.
+    Undefined,
+    Array(Buffer<T>),
+    Tensor(Tensor<T, D>),
+}
+
+impl<T: Element, D: Dimension> GradOutput<T, D> {
+    pub(crate) fn new(grad: Option<Grad>, shape: &Shape) -> Self {
+        // INVARIANT: what arrives at an output has its element type; see `tape::accumulate`.
+        let grad =
+            grad.map(|grad| T::recover(grad).expect("a gradient of the output's element type"));
+        let value = match grad {
+            None => Value::Undefined,
+            Some(GradOf::Owned(buffer)) => Value::Array(buffer),
+            Some(GradOf::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(tensor)),
+        };
+        Self {
+            value,
+            shape: shape.clone(),
+        }
+    }
+
+    /// The gradient to look at.
+    pub fn view(&mut self) -> ArrayView<'_, T, D> {
+        self.define();
+        self.view_optional().expect("defined above")
+    }
+
+    /// The gradient to look at, `None` if nothing came.
+    pub fn view_optional(&self) -> Option<ArrayView<'_, T, D>> {
+        match &self.value {
+            Value::Undefined => None,
+            Value::Array(buffer) => Some(buffer.view()),
+            Value::Tensor(tensor) => Some(tensor.view()),
+        }
+    }
+
+    /// The gradient as a tensor, with its history under `create_graph`.
+    pub fn tensor(&mut self) -> &Tensor<T, D> {
+        self.define();
+        self.tensor_optional().expect("defined above")
+    }
+
+    /// The gradient as a tensor, `None` if nothing came.
+    pub fn tensor_optional(&mut self) -> Option<&Tensor<T, D>> {
+        self.value = match std::mem::replace(&mut self.value, Value::Undefined) {
+            Value::Array(buffer) => Value::Tensor(Tensor::constant(buffer)),
+            other => other,
+        };
+        match &self.value {
+            Value::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
+    /// else holds it, else a copy.
+    pub fn owned(&mut self, last: bool) -> Array<T, D> {
+        self.define();
+        self.owned_optional(last).expect("defined above")
+    }
+
+    /// As [`owned`](Self::owned), `None` if nothing came.
+    pub fn owned_optional(&mut self, last: bool) -> Option<Array<T, D>> {
+        if !last {
+            return self.view_optional().map(|view| view.to_owned());
+        }
+        match std::mem::replace(&mut self.value, Value::Undefined) {
+            Value::Undefined => None,
+            Value::Array(buffer) => Some(buffer.into_array()),
+            Value::Tensor(tensor) => Some(tensor.into_array()),
+        }
+    }
+
+    fn define(&mut self) {
+        if matches!(self.value, Value::Undefined) {
+            self.value = Value::Array(Buffer::filled(self.shape.clone(), T::zero()));
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GradOutput")
+            .field(&self.view_optional())
+            .finish()
+    }
+}
+
+/// What a backward function may return for an input: an array or, to be differentiable again, a
+/// tensor; `None` for no gradient.
+#[diagnostic::on_unimplemented(
+    message = "backward returns `{Self}`, which is no gradient of a `{T}` input of this rank",
+    label = "not the gradient's type",
+    note = "a gradient has the element type and the rank of its input: return an owned array or a \
+            tensor of them, or an `Option` of one"
+)]
+pub trait IntoGradient<T, D> {
+    /// The gradient, and whether it was computed on tensors.
+    fn into_gradient(self) -> Option<Gradient<T>>;
+}
+
+/// A gradient as a backward function gave it.
+#[derive(Debug)]
+#[doc(hidden)]
+pub enum Gradient<T> {
+    /// Computed on arrays: it has no history.
+    Array(Buffer<T>),
+    /// Computed on tensors: it has one under `create_graph`.
+    Tensor(RawTensor<T>),
+}
+
+impl<T: Element, D: Dimension> IntoGradient<T, D> for Array<T, D> {
+    fn into_gradient(self) -> Option<Gradient<T>> {
+        Some(Gradient::Array(Buffer::from_array(self)))
+    }
+}
+
+impl<T: Element, D: Dimension> IntoGradient<T, D> for Tensor<T, D> {
+    fn into_gradient(self) -> Option<Gradient<T>> {
+        Some(Gradient::Tensor(self.raw))
+    }
+}
+
+impl<T, D, G: IntoGradient<T, D>> IntoGradient<T, D> for Option<G> {
+    fn into_gradient(self) -> Option<Gradient<T>> {
+        self.and_then(IntoGradient::into_gradient)
+    }
+}

@@ -1,0 +1,46 @@
+//! What a differentiable function is, once `#[custom_function]` has read its signatures.
+//!
+//! `signature` describes a function to people, `record` makes the node of one use of it, `call` is
+//! what its backward functions are called with. The engine is not known here: the two meet in the
+//! `dyn TapeNode` that `record` makes.
+
+mod call;
+mod gradient;
+mod record;
+mod signature;
+
+pub use call::{Call, Origin};
+pub use gradient::{GradOutput, IntoGradient};
+pub use record::{IntoOutput, Kept, Rule, Saved, record};
+pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
+
+/// A differentiable function, as [`custom_function`](crate::custom_function) defines it.
+///
+/// Not implemented by hand: the attribute writes it beside `apply`.
+///
+/// ```
+/// use autograd_core::Function;
+/// use autograd_core::ops::Exp;
+/// use autograd_core::ndarray::Ix1;
+///
+/// assert_eq!(Exp::<f64, Ix1>::NAME, "Exp");
+/// assert_eq!(Exp::<f64, Ix1>::SIGNATURE.inputs.len(), 1);
+/// ```
+pub trait Function {
+    /// The name that graphs and errors show.
+    const NAME: &'static str;
+
+    /// What the function takes, gives and keeps.
+    const SIGNATURE: Signature;
+}
+
+/// How generated code and the runtime meet: a function with its backward.
+#[doc(hidden)]
+pub trait Differentiable: Function {
+    /// What one use keeps for its backward.
+    type State: Clone + Send + Sync + 'static;
+
+    const RULE: &'static Rule<Self::State>;
+
+    fn backward(state: Self::State, call: &mut Call<'_>) -> Result<(), crate::Error>;
+}

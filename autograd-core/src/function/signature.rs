@@ -1,0 +1,69 @@
+//! A function's signature as data, for documentation, pictures and errors.
+
+/// What a function takes, gives and keeps: read from the signatures of its forward and backward
+/// functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The function's name.
+    pub name: &'static str,
+    /// The arguments of `apply`, in order.
+    pub inputs: &'static [InputSignature],
+    /// What `apply` returns, in order.
+    pub outputs: &'static [OutputSignature],
+    /// What is kept for backward, and for whom.
+    pub saved: &'static [SavedSignature],
+    /// How often the function can be differentiated.
+    pub order: Order,
+}
+
+impl Signature {
+    /// The name of the differentiable input that edge `input` of a node belongs to.
+    pub(crate) fn differentiable_input(&self, input: usize) -> &'static str {
+        let mut names = self.inputs.iter().filter(|input| input.differentiable);
+        names.nth(input).map_or("an input", |input| input.name)
+    }
+}
+
+/// An argument of `apply`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputSignature {
+    /// The argument's name.
+    pub name: &'static str,
+    /// Its type in forward.
+    pub ty: &'static str,
+    /// Whether it is a tensor rather than a value.
+    pub tensor: bool,
+    /// Whether it can be left out.
+    pub optional: bool,
+    /// Whether it has a gradient.
+    pub differentiable: bool,
+}
+
+/// A result of `apply`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputSignature {
+    /// The output's name.
+    pub name: &'static str,
+    /// Its type in forward.
+    pub ty: &'static str,
+    /// Whether gradients flow back through it.
+    pub differentiable: bool,
+}
+
+/// Something that is kept for backward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedSignature {
+    /// The name it is asked for by.
+    pub name: &'static str,
+    /// The inputs whose gradients need it: it is kept if one of them requires grad.
+    pub needed_for: &'static [&'static str],
+}
+
+/// How often a function can be differentiated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Once: a backward function is written on arrays.
+    Once,
+    /// Any number of times: every backward function is written on tensors.
+    Any,
+}

@@ -1,0 +1,95 @@
+//! Whether what a thread computes is recorded.
+
+use std::cell::Cell;
+
+thread_local! {
+    static ENABLED: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Whether functions applied on this thread are recorded now.
+///
+/// ```
+/// use autograd_core::{is_grad_enabled, no_grad};
+///
+/// assert!(is_grad_enabled());
+/// assert!(!no_grad(is_grad_enabled));
+/// ```
+pub fn is_grad_enabled() -> bool {
+    ENABLED.get()
+}
+
+/// Runs `body` without recording: what it computes has no `grad_fn` and keeps nothing.
+///
+/// Nests with [`enable_grad`]; the former mode is back when `body` returns or panics. Each thread has
+/// a mode of its own.
+///
+/// ```
+/// use autograd_core::{Tensor, no_grad};
+/// use autograd_core::ndarray::array;
+///
+/// let w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// assert!((&w * 2.0).requires_grad());
+/// assert!(!no_grad(|| &w * 2.0).requires_grad());
+/// ```
+pub fn no_grad<R>(body: impl FnOnce() -> R) -> R {
+    with_grad_mode(false, body)
+}
+
+/// Runs `body` with recording, inside [`no_grad`] too.
+///
+/// ```
+/// use autograd_core::{enable_grad, is_grad_enabled, no_grad};
+///
+/// assert!(no_grad(|| enable_grad(is_grad_enabled)));
+/// ```
+pub fn enable_grad<R>(body: impl FnOnce() -> R) -> R {
+    with_grad_mode(true, body)
+}
+
+/// Runs `body` in the given mode.
+pub(crate) fn with_grad_mode<R>(enabled: bool, body: impl FnOnce() -> R) -> R {
+    let _guard = GradModeGuard {
+        former: ENABLED.replace(enabled),
+    };
+    body()
+}
+
+/// Stops recording until the guard is dropped: how generated code runs an author's forward.
+#[doc(hidden)]
+pub fn unrecorded() -> GradModeGuard {
+    GradModeGuard {
+        former: ENABLED.replace(false),
+    }
+}
+
+/// Brings the former mode back when it is dropped, in a panic too.
+#[derive(Debug)]
+#[must_use = "the former mode is back as soon as the guard is dropped"]
+#[doc(hidden)]
+pub struct GradModeGuard {
+    former: bool,
+}
+
+impl Drop for GradModeGuard {
+    fn drop(&mut self) {
+        ENABLED.set(self.former);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_nest_and_survive_a_panic() {
+        no_grad(|| {
+            assert!(!is_grad_enabled());
+            enable_grad(|| assert!(is_grad_enabled()));
+            let panic = std::panic::catch_unwind(|| enable_grad(|| panic!("inside")));
+            assert!(panic.is_err());
+            assert!(!is_grad_enabled());
+            assert!(std::thread::spawn(is_grad_enabled).join().unwrap());
+        });
+        assert!(is_grad_enabled());
+    }
+}

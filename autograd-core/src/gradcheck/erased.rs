@@ -1,0 +1,195 @@
+//! Tensors whose element type and rank are forgotten.
+
+use ndarray::{Dimension, IxDyn};
+
+use crate::array::Buffer;
+use crate::element::Element;
+use crate::tape::{Edge, Grad, GradOf};
+use crate::tensor::{Tensor, TensorD};
+
+/// A tensor of either element type and any rank.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub enum AnyTensor {
+    F32(TensorD<f32>),
+    F64(TensorD<f64>),
+}
+
+macro_rules! either {
+    ($tensor:expr, $of:ident => $body:expr) => {
+        match $tensor {
+            AnyTensor::F32($of) => $body,
+            AnyTensor::F64($of) => $body,
+        }
+    };
+    ($tensor:expr, map $of:ident => $body:expr) => {
+        match $tensor {
+            AnyTensor::F32($of) => AnyTensor::F32($body),
+            AnyTensor::F64($of) => AnyTensor::F64($body),
+        }
+    };
+}
+
+impl AnyTensor {
+    pub(super) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
+        Self::from_grad(T::erase(GradOf::Tensor(tensor.raw)))
+    }
+
+    pub(super) fn from_grad(grad: Grad) -> Self {
+        match grad {
+            Grad::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
+            Grad::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
+        }
+    }
+
+    pub(super) fn into_grad(self) -> Grad {
+        match self {
+            Self::F32(tensor) => Grad::F32(GradOf::Tensor(tensor.raw)),
+            Self::F64(tensor) => Grad::F64(GradOf::Tensor(tensor.raw)),
+        }
+    }
+
+    pub(super) fn edge(&self) -> Option<&Edge> {
+        either!(self, tensor => tensor.raw.edge.as_ref())
+    }
+
+    pub(super) fn shape(&self) -> &[usize] {
+        either!(self, tensor => tensor.shape())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        either!(self, tensor => tensor.len())
+    }
+
+    /// The value as a leaf of its own.
+    pub(super) fn leaf(&self) -> Self {
+        either!(self, map tensor => tensor.detach().set_requires_grad(true))
+    }
+
+    /// A copy in row-major order that nothing else shares.
+    pub(super) fn copy(&self) -> Self {
+        either!(self, map tensor => Tensor::from(tensor.view().as_standard_layout().into_owned()))
+    }
+
+    /// The elements in row-major order.
+    pub(super) fn values(&self) -> Vec<f64> {
+        either!(self, tensor => tensor.view().iter().map(|value| value.as_f64()).collect())
+    }
+
+    /// One element, counted in row-major order.
+    pub(super) fn value(&self, entry: usize) -> f64 {
+        // INVARIANT: `entry` counts the elements of this tensor.
+        either!(self, tensor => {
+            let view = tensor.view();
+            view.iter().nth(entry).expect("an entry of the tensor").as_f64()
+        })
+    }
+
+    /// Sets one element, in place if nothing else shares the memory.
+    pub(super) fn set(&mut self, entry: usize, value: f64) {
+        let empty = Self::F64(Tensor::from(ndarray::ArrayD::zeros(IxDyn(&[0]))));
+        *self = either!(std::mem::replace(self, empty), map tensor => {
+            let mut array = tensor.into_array();
+            // INVARIANT: `entry` counts the elements of this array, which is row-major.
+            *array.iter_mut().nth(entry).expect("an entry of the tensor") = Element::from_f64(value);
+            Tensor::from(array)
+        });
+    }
+
+    /// Zeros of the same shape, with a one at `entry`.
+    pub(super) fn one_hot(&self, entry: usize) -> Self {
+        let mut seed = self.zeros();
+        seed.set(entry, 1.0);
+        seed
+    }
+
+    /// Zeros of the same shape.
+    pub(super) fn zeros(&self) -> Self {
+        either!(self, map tensor => {
+            Tensor::constant(Buffer::filled(tensor.to_shape(), Element::from_f64(0.0)))
+        })
+    }
+
+    /// Numbers of the same shape between a half and three halves that follow no pattern which a wrong
+    /// derivative could share: multiples of the golden ratio, without their whole part.
+    pub(super) fn arbitrary(&self) -> Self {
+        let mut filled = self.zeros();
+        let mut position = 0.0_f64;
+        filled = either!(filled, map tensor => Tensor::from(tensor.into_array().mapv(|_| {
+            position += 1.0;
+            Element::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
+        })));
+        filled
+    }
+
+    fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
+        // INVARIANT: `CheckInputs::with` gets the tensors that `to_erased` made, in their order.
+        let grad = T::recover(self.clone().into_grad()).expect("the input's element type");
+        Tensor::from_raw(grad.into_tensor())
+    }
+}
+
+/// A tuple of up to eight tensors by reference, of any element types and ranks.
+pub trait CheckInputs {
+    /// The same tuple for any lifetime: what the function is called with.
+    type Refs<'a>;
+
+    #[doc(hidden)]
+    fn to_erased(&self) -> Vec<AnyTensor>;
+
+    #[doc(hidden)]
+    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R;
+}
+
+/// What a checked function may return: a tensor, or a tuple of up to six.
+pub trait CheckOutputs {
+    #[doc(hidden)]
+    fn into_erased(self) -> Vec<AnyTensor>;
+}
+
+impl<T: Element, D: Dimension> CheckOutputs for Tensor<T, D> {
+    fn into_erased(self) -> Vec<AnyTensor> {
+        vec![AnyTensor::new(self)]
+    }
+}
+
+macro_rules! inputs {
+    ($($T:ident $D:ident $place:tt),+) => {
+        impl<$($T: Element, $D: Dimension + 'static),+> CheckInputs for ($(&Tensor<$T, $D>,)+) {
+            type Refs<'a> = ($(&'a Tensor<$T, $D>,)+);
+
+            fn to_erased(&self) -> Vec<AnyTensor> {
+                vec![$(AnyTensor::new(self.$place.clone())),+]
+            }
+
+            fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
+                call(($(&tensors[$place].typed(),)+))
+            }
+        }
+    };
+}
+
+macro_rules! outputs {
+    ($($T:ident $D:ident $place:tt),+) => {
+        impl<$($T: Element, $D: Dimension),+> CheckOutputs for ($(Tensor<$T, $D>,)+) {
+            fn into_erased(self) -> Vec<AnyTensor> {
+                vec![$(AnyTensor::new(self.$place)),+]
+            }
+        }
+    };
+}
+
+inputs!(T0 D0 0);
+inputs!(T0 D0 0, T1 D1 1);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
+inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
+outputs!(T0 D0 0);
+outputs!(T0 D0 0, T1 D1 1);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);

@@ -1,0 +1,244 @@
+//! The Jacobian, by backward passes and by central differences.
+
+use super::Tolerances;
+use super::erased::AnyTensor;
+use super::mismatch::{Mismatch, Order};
+use crate::engine::gradients;
+use crate::error::Error;
+use crate::grad_mode::{enable_grad, no_grad};
+
+/// A function of tensors whose types are forgotten.
+type Erased<'a> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'a;
+
+/// One run of the function with leaves for the inputs that are checked.
+struct Recorded {
+    inputs: Vec<AnyTensor>,
+    outputs: Vec<AnyTensor>,
+}
+
+/// Compares every derivative of every output of `function` at `inputs` with respect to those that are
+/// `checked`.
+pub(super) fn check(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+    order: Order,
+) -> Result<(), Error> {
+    let recorded = Recorded::run(function, inputs, checked)?;
+    let analytical = recorded.analytical(checked)?;
+    let mut moved: Vec<AnyTensor> = inputs.iter().map(AnyTensor::copy).collect();
+    for input in (0..inputs.len()).filter(|&input| checked[input]) {
+        for entry in 0..inputs[input].len() {
+            let numerical = central_difference(function, &mut moved, input, entry, tolerances.eps)?;
+            for (output, numerical) in numerical.iter().enumerate() {
+                for (output_entry, &numerical) in numerical.iter().enumerate() {
+                    let analytical = analytical[output][output_entry][input][entry];
+                    if Mismatch::disagree(analytical, numerical, tolerances) {
+                        let place = [input, entry, output, output_entry];
+                        let tolerance = tolerances.tolerance(numerical);
+                        let values = (analytical, numerical, tolerance);
+                        return Err(recorded.mismatch(place, values, order));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the function that maps the inputs of `function` and the gradients of its outputs to the
+/// gradients of its inputs.
+pub(super) fn check_gradients(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+) -> Result<(), Error> {
+    let outputs = Recorded::run(function, inputs, checked)?.outputs;
+    let differentiable: Vec<bool> = outputs
+        .iter()
+        .map(|output| output.edge().is_some())
+        .collect();
+    let seeds = outputs
+        .iter()
+        .zip(&differentiable)
+        .filter(|(_, differentiable)| **differentiable);
+    let seeds: Vec<_> = seeds.map(|(output, _)| output.arbitrary()).collect();
+
+    let gradients_of = |tensors: &[AnyTensor]| {
+        let (inputs, seeds) = tensors.split_at(inputs.len());
+        enable_grad(|| weighted_gradients(function, inputs, checked, seeds))
+    };
+    let all_checked: Vec<bool> = checked
+        .iter()
+        .copied()
+        .chain(seeds.iter().map(|_| true))
+        .collect();
+    let all: Vec<AnyTensor> = inputs.iter().cloned().chain(seeds).collect();
+    check(&gradients_of, &all, &all_checked, tolerances, Order::Second)
+}
+
+/// The gradients of `function` at `inputs`, with `seeds` coming in for its differentiable outputs.
+fn weighted_gradients(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    seeds: &[AnyTensor],
+) -> Result<Vec<AnyTensor>, Error> {
+    let inputs: Vec<AnyTensor> = inputs
+        .iter()
+        .zip(checked)
+        .map(|(input, &checked)| match input.edge() {
+            None if checked => input.leaf(),
+            _ => input.clone(),
+        })
+        .collect();
+    let outputs = function(&inputs)?;
+    let roots = outputs.iter().filter_map(AnyTensor::edge).zip(seeds);
+    let roots = roots
+        .map(|(edge, seed)| (edge, seed.clone().into_grad()))
+        .collect();
+    let targets: Vec<_> = inputs.iter().filter_map(AnyTensor::edge).collect();
+    let found = gradients(roots, &targets, true, true)?;
+    let attached = inputs.iter().filter(|input| input.edge().is_some());
+    Ok(attached
+        .zip(found)
+        .map(|(input, grad)| grad.map_or_else(|| input.zeros(), AnyTensor::from_grad))
+        .collect())
+}
+
+/// The derivative of every output by one entry of one input.
+fn central_difference(
+    function: &Erased<'_>,
+    inputs: &mut [AnyTensor],
+    input: usize,
+    entry: usize,
+    eps: f64,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let centre = inputs[input].value(entry);
+    let mut at = |value: f64| {
+        inputs[input].set(entry, value);
+        let outputs = no_grad(|| function(inputs))?;
+        // What was moved is what `f32` made of it.
+        let moved = inputs[input].value(entry);
+        Ok::<_, Error>((
+            moved,
+            outputs.iter().map(AnyTensor::values).collect::<Vec<_>>(),
+        ))
+    };
+    let (high, above) = at(centre + eps)?;
+    let (low, below) = at(centre - eps)?;
+    inputs[input].set(entry, centre);
+    let step = high - low;
+    Ok(above
+        .iter()
+        .zip(&below)
+        .map(|(above, below)| {
+            assert_eq!(
+                above.len(),
+                below.len(),
+                "a checked function changed its output's shape"
+            );
+            above
+                .iter()
+                .zip(below)
+                .map(|(above, below)| (above - below) / step)
+                .collect()
+        })
+        .collect())
+}
+
+impl Recorded {
+    fn run(function: &Erased<'_>, inputs: &[AnyTensor], checked: &[bool]) -> Result<Self, Error> {
+        let inputs: Vec<AnyTensor> = inputs
+            .iter()
+            .zip(checked)
+            .map(|(input, &checked)| if checked { input.leaf() } else { input.copy() })
+            .collect();
+        let outputs = enable_grad(|| function(&inputs))?;
+        Ok(Self { inputs, outputs })
+    }
+
+    /// For each output, entry of it and input: the gradient. Zeros where there is none.
+    fn analytical(&self, checked: &[bool]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, Error> {
+        self.outputs
+            .iter()
+            .map(|output| {
+                (0..output.len())
+                    .map(|entry| self.row(output, entry, checked))
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn row(
+        &self,
+        output: &AnyTensor,
+        entry: usize,
+        checked: &[bool],
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let targets: Vec<_> = self.inputs.iter().filter_map(AnyTensor::edge).collect();
+        let mut found = match output.edge() {
+            None => Vec::new(),
+            Some(edge) => gradients(
+                vec![(edge, output.one_hot(entry).into_grad())],
+                &targets,
+                false,
+                true,
+            )?,
+        }
+        .into_iter();
+        let rows = self.inputs.iter().zip(checked).map(|(input, &checked)| {
+            let grad = if checked {
+                found.next().flatten()
+            } else {
+                None
+            };
+            grad.map_or_else(
+                || vec![0.0; input.len()],
+                |grad| AnyTensor::from_grad(grad).values(),
+            )
+        });
+        Ok(rows.collect())
+    }
+
+    fn mismatch(
+        &self,
+        [input, entry, output, output_entry]: [usize; 4],
+        (analytical, numerical, tolerance): (f64, f64, f64),
+        order: Order,
+    ) -> Error {
+        let node = self.outputs[output].edge().map(|edge| &edge.node);
+        let leaf = self.inputs[input].edge().map(|edge| &edge.node);
+        // The name is known where the function was applied to the input itself.
+        let direct = node.zip(leaf).and_then(|(node, leaf)| {
+            let mut edges = node.0.edges().iter();
+            let edge =
+                edges.position(|edge| edge.as_ref().is_some_and(|edge| edge.node.is(leaf)))?;
+            Some(node.0.input_name(edge))
+        });
+        Error::Gradcheck(Box::new(Mismatch {
+            function: node.map(crate::tape::Node::name),
+            order,
+            input,
+            input_name: direct,
+            input_entry: indices(entry, self.inputs[input].shape()),
+            output,
+            output_entry: indices(output_entry, self.outputs[output].shape()),
+            analytical,
+            numerical,
+            tolerance,
+        }))
+    }
+}
+
+/// The index along each axis of the `entry`th element in row-major order.
+fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
+    let mut indices = vec![0; shape.len()];
+    for (index, &length) in indices.iter_mut().zip(shape).rev() {
+        *index = entry % length;
+        entry /= length;
+    }
+    indices
+}

@@ -1,0 +1,85 @@
+//! What a failed check says.
+
+use std::fmt;
+
+use super::Tolerances;
+
+/// Which derivative was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The gradient.
+    First,
+    /// The gradient of the gradient.
+    Second,
+}
+
+/// The first entry whose analytical derivative is not the numerical one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// The name of the function that computed the output, where it is known.
+    pub function: Option<&'static str>,
+    /// Which derivative.
+    pub order: Order,
+    /// The input's position in the tuple, from 0. Under [`Order::Second`] the gradients that came in
+    /// follow the inputs.
+    pub input: usize,
+    /// The name by which the function knows the input, where it is known.
+    pub input_name: Option<&'static str>,
+    /// The entry of the input that was moved.
+    pub input_entry: Vec<usize>,
+    /// The output's position, from 0. Under [`Order::Second`] the outputs are the inputs' gradients.
+    pub output: usize,
+    /// The entry of the output.
+    pub output_entry: Vec<usize>,
+    /// The derivative that backward computed.
+    pub analytical: f64,
+    /// The derivative that central differences give.
+    pub numerical: f64,
+    /// By how much the two may differ.
+    pub tolerance: f64,
+}
+
+impl Mismatch {
+    /// Whether the two values disagree; what is not a number agrees with nothing.
+    pub(super) fn disagree(analytical: f64, numerical: f64, tolerances: Tolerances) -> bool {
+        let tolerance = tolerances.tolerance(numerical);
+        !((analytical - numerical).abs() <= tolerance)
+    }
+}
+
+impl Tolerances {
+    pub(super) fn tolerance(self, numerical: f64) -> f64 {
+        self.atol + self.rtol * numerical.abs()
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let checked = match self.order {
+            Order::First => "gradient",
+            Order::Second => "gradient of the gradient",
+        };
+        write!(f, "wrong {checked} of ")?;
+        match self.function {
+            Some(function) => write!(f, "`{function}`")?,
+            None => f.write_str("a function")?,
+        }
+        write!(f, " with respect to ")?;
+        match self.input_name {
+            Some(name) => write!(f, "`{name}` (input {})", self.input)?,
+            None => write!(f, "input {}", self.input)?,
+        }
+        write!(
+            f,
+            ": for entry {:?} of the input and entry {:?} of output {} backward computes {:e}, \
+             central differences {:e}; they may differ by {:e}",
+            self.input_entry,
+            self.output_entry,
+            self.output,
+            self.analytical,
+            self.numerical,
+            self.tolerance
+        )
+    }
+}

@@ -1,0 +1,135 @@
+//! Numerical against analytical gradients, to first and second order.
+//!
+//! `erased` forgets element types and ranks, so that `jacobian`, which does the work, is written once;
+//! `mismatch` is what a failure says.
+
+mod erased;
+mod jacobian;
+mod mismatch;
+
+pub use erased::{CheckInputs, CheckOutputs};
+pub use mismatch::{Mismatch, Order};
+
+use crate::error::Error;
+use erased::AnyTensor;
+
+/// Checks the gradients of a function against central differences.
+///
+/// Every entry of every input is moved by `eps` to both sides; every entry of every output is
+/// differentiated by a backward pass of its own; the two must agree within `atol + rtol · |numerical|`.
+/// Inputs that require grad are checked, or all of them if none does.
+///
+/// The defaults in `f64` are `eps` 1e-6, `atol` 1e-5 and `rtol` 1e-3; if an input is `f32`, whose
+/// rounding allows no more, 4e-3, 1e-2 and 1e-2.
+///
+/// ```
+/// use autograd_core::{Gradcheck, Tensor};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
+/// let w = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
+/// Gradcheck::new().second_order().run(|(x, w)| (x * w).exp(), (&x, &w))?;
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use = "nothing is checked before `run`"]
+pub struct Gradcheck {
+    eps: Option<f64>,
+    atol: Option<f64>,
+    rtol: Option<f64>,
+    second_order: bool,
+}
+
+/// `eps`, `atol` and `rtol` as they are used.
+#[derive(Clone, Copy, Debug)]
+struct Tolerances {
+    eps: f64,
+    atol: f64,
+    rtol: f64,
+}
+
+impl Gradcheck {
+    /// The defaults, first order only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How far each entry is moved to either side.
+    pub fn eps(self, eps: f64) -> Self {
+        Self {
+            eps: Some(eps),
+            ..self
+        }
+    }
+
+    /// The absolute tolerance.
+    pub fn atol(self, atol: f64) -> Self {
+        Self {
+            atol: Some(atol),
+            ..self
+        }
+    }
+
+    /// The tolerance relative to the numerical value.
+    pub fn rtol(self, rtol: f64) -> Self {
+        Self {
+            rtol: Some(rtol),
+            ..self
+        }
+    }
+
+    /// Checks the gradient of the gradient too: with respect to the inputs, and to the gradient that
+    /// comes in, whose own history must not be lost.
+    pub fn second_order(self) -> Self {
+        Self {
+            second_order: true,
+            ..self
+        }
+    }
+
+    /// Checks `function`, of a tuple of tensors by reference, at `inputs`, a tuple of up to eight.
+    ///
+    /// # Errors
+    /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the
+    /// backward passes, [`Error::OnceDifferentiable`] among them for the second order.
+    ///
+    /// # Panics
+    /// If `function` does, or if its outputs change their shapes.
+    pub fn run<I, O, F>(self, function: F, inputs: I) -> Result<(), Error>
+    where
+        I: CheckInputs,
+        O: CheckOutputs,
+        F: for<'a> Fn(I::Refs<'a>) -> O,
+    {
+        let function =
+            |tensors: &[AnyTensor]| Ok(I::with(tensors, |refs| function(refs)).into_erased());
+        let inputs = inputs.to_erased();
+        let any = inputs.iter().any(|input| input.edge().is_some());
+        let checked: Vec<bool> = inputs
+            .iter()
+            .map(|input| !any || input.edge().is_some())
+            .collect();
+        let tolerances = self.tolerances(&inputs);
+        jacobian::check(&function, &inputs, &checked, tolerances, Order::First)?;
+        if self.second_order {
+            jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
+        }
+        Ok(())
+    }
+
+    fn tolerances(&self, inputs: &[AnyTensor]) -> Tolerances {
+        let single = inputs
+            .iter()
+            .any(|input| matches!(input, AnyTensor::F32(_)));
+        let (eps, atol, rtol) = if single {
+            (4e-3, 1e-2, 1e-2)
+        } else {
+            (1e-6, 1e-5, 1e-3)
+        };
+        Tolerances {
+            eps: self.eps.unwrap_or(eps),
+            atol: self.atol.unwrap_or(atol),
+            rtol: self.rtol.unwrap_or(rtol),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! One element at a time.
+
+use ndarray::{Array, ArrayView, Dimension, Zip};
+
+/// The array of `f` of each element.
+///
+/// ```
+/// use autograd_core::kernels::map;
+/// use autograd_core::ndarray::array;
+///
+/// let x = array![[1.0, -2.0]];
+/// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
+/// ```
+pub fn map<T: Copy, U, D: Dimension>(x: &ArrayView<'_, T, D>, f: impl Fn(T) -> U) -> Array<U, D> {
+    match x.as_slice() {
+        Some(elements) => row_major(x, elements.iter().map(|&x| f(x)).collect()),
+        None => x.map(|&x| f(x)),
+    }
+}
+
+/// The array of `f` of the elements of two arrays of one shape.
+///
+/// # Panics
+/// If the shapes differ.
+///
+/// ```
+/// use autograd_core::kernels::zip;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, y) = (array![1.0, 2.0], array![10.0, 20.0]);
+/// assert_eq!(zip(&x.view(), &y.view(), |x, y| x + y), array![11.0, 22.0]);
+/// ```
+#[track_caller]
+pub fn zip<T: Copy, U: Copy, V, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    f: impl Fn(T, U) -> V,
+) -> Array<V, D> {
+    assert!(
+        x.shape() == y.shape(),
+        "arrays of one shape are needed, found {:?} and {:?}",
+        x.shape(),
+        y.shape()
+    );
+    match (x.as_slice(), y.as_slice()) {
+        (Some(a), Some(b)) => row_major(x, a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()),
+        _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+    }
+}
+
+/// An array of the shape of `like`.
+fn row_major<T, U, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<U>) -> Array<U, D> {
+    // INVARIANT: one element for each of `like`'s.
+    Array::from_shape_vec(like.raw_dim(), elements).expect("one element for each")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, array, s};
+
+    #[test]
+    fn views_of_every_layout_give_the_same() {
+        let x = Array2::from_shape_fn((4, 6), |(i, j)| (i * 10 + j) as f64);
+        let views = [
+            x.view(),
+            x.slice(s![..;-1, 1..5]),
+            x.t(),
+            x.slice(s![1..1, ..]),
+            x.slice(s![.., ..;2]),
+        ];
+        for view in views {
+            assert_eq!(map(&view, |x| x * 2.0), view.mapv(|x| x * 2.0));
+            assert_eq!(zip(&view, &view, |x, y| x + y), &view + &view);
+        }
+        assert_eq!(
+            zip(&x.view(), &x.slice(s![..;-1, ..]), |x, y| x - y),
+            &x - &x.slice(s![..;-1, ..])
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "found [1] and [2]")]
+    fn nothing_is_broadcast() {
+        zip(&array![1.0].view(), &array![1.0, 2.0].view(), |x, y| x + y);
+    }
+}

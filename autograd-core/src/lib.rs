@@ -1,0 +1,66 @@
+//! The runtime of `pullback`: tensors, the tape, the engine, built-in functions and gradcheck.
+//!
+//! It can be used alone; its [`custom_function`] then writes paths into this crate.
+//!
+//! ```
+//! use autograd_core::ndarray::{Array1, ArrayView1, array};
+//! use autograd_core::{Tensor, custom_function};
+//!
+//! /// y = x²
+//! pub struct Square;
+//!
+//! #[custom_function]
+//! impl Square {
+//!     #[forward]
+//!     pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+//!         &x * &x
+//!     }
+//!
+//!     #[backward(x)]
+//!     fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+//!         &grad_output * &x * 2.0
+//!     }
+//! }
+//!
+//! let x = Tensor::from(array![3.0]).set_requires_grad(true);
+//! Square::apply(&x).sum().backward()?;
+//! assert_eq!(x.grad(), Some(array![6.0]));
+//! # Ok::<(), autograd_core::Error>(())
+//! ```
+//!
+//! The modules, from the ground up: `error`, `element`, `array` and [`kernels`] know no tensor;
+//! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
+//! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
+//! with it; `gradcheck` compares any of them with finite differences.
+
+extern crate self as autograd_core;
+
+#[doc(hidden)]
+pub mod __private;
+mod array;
+mod element;
+mod engine;
+mod error;
+mod function;
+mod grad_mode;
+mod gradcheck;
+pub mod kernels;
+pub mod ops;
+mod tape;
+mod tensor;
+
+pub use autograd_macros::custom_function_in_core as custom_function;
+pub use ndarray;
+
+pub use array::Shape;
+pub use element::Element;
+pub use engine::{BackwardOptions, Grad, GradInputs, grad};
+pub use error::Error;
+pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
+pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
+pub use gradcheck::{CheckInputs, CheckOutputs, Gradcheck, Mismatch};
+pub use tape::Node;
+pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
+
+// Named for its feature alone: see `[workspace.dependencies]`.
+use matrixmultiply as _;

@@ -1,0 +1,98 @@
+//! Repeating along axes, and its reverse: each is the other's backward.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension, IxDyn};
+
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
+#[derive(Debug)]
+pub struct BroadcastTo<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
+    /// The same memory, seen as `shape`.
+    ///
+    /// # Panics
+    /// If `x` does not broadcast to `shape`, or `shape` has another rank than `E`.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
+        assert!(
+            x.view().broadcast(IxDyn(shape)).is_some(),
+            "broadcast_to of a tensor of shape {:?} to {shape:?}: the lengths do not fit",
+            x.shape()
+        );
+        // INVARIANT: the view's broadcast succeeded just above.
+        let repeated = x.part(|view| view.broadcast(IxDyn(shape)).expect("fits"));
+        (repeated, Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
+        SumTo::apply(grad_output, from)
+    }
+}
+
+/// The sum over the axes along which a tensor of another shape would be repeated to this one.
+#[derive(Debug)]
+pub struct SumTo<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
+    /// The sum of `x` to `shape`.
+    ///
+    /// # Panics
+    /// If `shape` does not broadcast to the shape of `x`, or has another rank than `E`.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, shape: &[usize]) -> (Array<T, E>, Shape) {
+        (kernels::sum_to(&x, shape), Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
+        BroadcastTo::apply(grad_output, from)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor repeated to `shape` as operators do it, without a copy.
+    ///
+    /// # Panics
+    /// If the tensor does not broadcast to `shape`, or `shape` has another rank than `E`.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, Tensor2};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let row = Tensor::from(array![1.0, 2.0]);
+    /// let twice: Tensor2<f64> = row.broadcast_to(&[2, 2]);
+    /// assert_eq!(twice.to_array(), array![[1.0, 2.0], [1.0, 2.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn broadcast_to<E: Dimension>(&self, shape: &[usize]) -> Tensor<T, E> {
+        BroadcastTo::apply(self, shape)
+    }
+
+    /// The sum over the axes along which a tensor of `shape` would be repeated to this one's shape.
+    ///
+    /// # Panics
+    /// If `shape` does not broadcast to this shape, or has another rank than `E`.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, Tensor1};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// let columns: Tensor1<f64> = x.sum_to(&[2]);
+    /// assert_eq!(columns.to_array(), array![4.0, 6.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sum_to<E: Dimension>(&self, shape: &[usize]) -> Tensor<T, E> {
+        SumTo::apply(self, shape)
+    }
+}

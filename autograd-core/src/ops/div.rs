@@ -1,0 +1,39 @@
+//! x / y
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x / y, element by element, of tensors of one shape; the operator broadcasts.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 3.0]);
+/// assert_eq!((&x / Tensor::from(array![2.0])).to_array(), array![0.5, 1.5]);
+/// ```
+#[derive(Debug)]
+pub struct Div<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Div<T, D> {
+    /// x / y, element by element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
+        kernels::zip(&x, &y, |x, y| x / y)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output / y
+    }
+
+    // d(x / y)/dy = −x / y² = −output / y
+    #[backward(y)]
+    fn grad_y(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        -(grad_output * output / y)
+    }
+}

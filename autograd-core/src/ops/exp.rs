@@ -1,0 +1,41 @@
+//! eˣ
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// eˣ of each element.
+#[derive(Debug)]
+pub struct Exp<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Exp<T, D> {
+    /// eˣ of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::exp)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * output
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// eˣ of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).exp().to_array(), array![1.0, 1.0_f64.exp()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn exp(&self) -> Self {
+        Exp::apply(self)
+    }
+}

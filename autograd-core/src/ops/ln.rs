@@ -1,0 +1,41 @@
+//! ln x
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// ln x of each element.
+#[derive(Debug)]
+pub struct Ln<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Ln<T, D> {
+    /// ln x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::ln)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output / x
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// ln x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 2.0]).ln().to_array(), array![0.0, 2.0_f64.ln()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn ln(&self) -> Self {
+        Ln::apply(self)
+    }
+}

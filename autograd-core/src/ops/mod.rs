@@ -1,0 +1,39 @@
+//! The built-in functions, each in a file of its own, written with
+//! [`custom_function`](crate::custom_function) as any user's would be: the examples to learn from.
+//!
+//! They are used through operators and methods of [`Tensor`](crate::Tensor); the types are here for
+//! those who want `apply` as a function, or the bare kernels.
+
+mod add;
+mod broadcast;
+mod div;
+mod exp;
+mod ln;
+mod matmul;
+mod mul;
+mod neg;
+mod operators;
+mod powi;
+mod scalar;
+mod sub;
+mod sum;
+mod tanh;
+mod transpose;
+
+pub use add::Add;
+pub use broadcast::{BroadcastTo, SumTo};
+pub use div::Div;
+pub use exp::Exp;
+pub use ln::Ln;
+pub use matmul::MatMul;
+pub use mul::Mul;
+pub use neg::Neg;
+pub use powi::Powi;
+pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
+pub use sub::Sub;
+pub use sum::Sum;
+pub use tanh::Tanh;
+pub use transpose::Transpose;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! x · y
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x · y, element by element, of tensors of one shape; the operator broadcasts.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// assert_eq!((&x * &x).to_array(), array![1.0, 4.0]);
+/// ```
+#[derive(Debug)]
+pub struct Mul<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Mul<T, D> {
+    /// x * y, element by element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
+        kernels::zip(&x, &y, |x, y| x * y)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * y
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * x
+    }
+}

@@ -1,0 +1,25 @@
+//! −x
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// −x of each element.
+#[derive(Debug)]
+pub struct Neg<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Neg<T, D> {
+    /// −x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| -x)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        -grad_output
+    }
+}

@@ -1,0 +1,199 @@
+//! `+`, `-`, `*`, `/` between tensors and numbers, owned and borrowed.
+//!
+//! Shapes broadcast as ndarray's do. Where they differ, each operand is first repeated to the common
+//! shape, as a function of its own without a copy: the arithmetic itself, and its gradients, need only
+//! know operands of one shape.
+
+use std::ops;
+
+use ndarray::{DimMax, Dimension};
+
+use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, ScalarSub, Sub};
+use crate::{Element, Tensor};
+
+/// The type of the dimension that two operands broadcast to.
+type Common<D, E> = <D as DimMax<E>>::Output;
+
+/// Both operands at their common shape.
+#[track_caller]
+fn broadcast<T, D, E>(
+    x: &Tensor<T, D>,
+    y: &Tensor<T, E>,
+    operator: &str,
+) -> (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>)
+where
+    T: Element,
+    D: Dimension + DimMax<E>,
+    E: Dimension,
+{
+    let shape = common_shape(x.shape(), y.shape());
+    let Some(shape) = shape else {
+        panic!(
+            "{operator} of shapes {:?} and {:?}: they do not broadcast",
+            x.shape(),
+            y.shape()
+        )
+    };
+    (stretch(x, &shape), stretch(y, &shape))
+}
+
+#[track_caller]
+fn stretch<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    shape: &[usize],
+) -> Tensor<T, E> {
+    if x.shape() == shape {
+        // INVARIANT: the common dimension has the rank of the common shape.
+        return x
+            .clone()
+            .into_dimensionality()
+            .expect("the rank of the common shape");
+    }
+    x.broadcast_to(shape)
+}
+
+/// The shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
+/// of them has length 1.
+fn common_shape(x: &[usize], y: &[usize]) -> Option<Vec<usize>> {
+    let (long, short) = if x.len() < y.len() { (y, x) } else { (x, y) };
+    let mut shape = long.to_vec();
+    let aligned = shape[long.len() - short.len()..].iter_mut().zip(short);
+    for (length, &other) in aligned {
+        match (*length, other) {
+            (a, b) if a == b => {}
+            (1, b) => *length = b,
+            (_, 1) => {}
+            _ => return None,
+        }
+    }
+    Some(shape)
+}
+
+/// An operator between tensors in its four forms.
+macro_rules! between_tensors {
+    ($Trait:ident, $method:ident, $Function:ident) => {
+        impl<T, D, E> ops::$Trait<&Tensor<T, E>> for &Tensor<T, D>
+        where
+            T: Element,
+            D: Dimension + DimMax<E>,
+            E: Dimension,
+        {
+            type Output = Tensor<T, Common<D, E>>;
+
+            #[track_caller]
+            fn $method(self, other: &Tensor<T, E>) -> Self::Output {
+                let (x, y) = broadcast(self, other, stringify!($method));
+                $Function::apply(&x, &y)
+            }
+        }
+
+        between_tensors!($Trait, $method, Tensor<T, D>, Tensor<T, E>, |x, y| (&x, &y));
+        between_tensors!($Trait, $method, &Tensor<T, D>, Tensor<T, E>, |x, y| (x, &y));
+        between_tensors!($Trait, $method, Tensor<T, D>, &Tensor<T, E>, |x, y| (&x, y));
+    };
+    ($Trait:ident, $method:ident, $X:ty, $Y:ty, |$x:ident, $y:ident| $borrowed:expr) => {
+        impl<T, D, E> ops::$Trait<$Y> for $X
+        where
+            T: Element,
+            D: Dimension + DimMax<E>,
+            E: Dimension,
+        {
+            type Output = Tensor<T, Common<D, E>>;
+
+            #[track_caller]
+            fn $method(self, other: $Y) -> Self::Output {
+                let ($x, $y) = (self, other);
+                let ($x, $y) = $borrowed;
+                ops::$Trait::$method($x, $y)
+            }
+        }
+    };
+}
+
+between_tensors!(Add, add, Add);
+between_tensors!(Sub, sub, Sub);
+between_tensors!(Mul, mul, Mul);
+between_tensors!(Div, div, Div);
+
+/// An operator with a number on the right, for a tensor owned and borrowed.
+macro_rules! with_number {
+    ($Trait:ident, $method:ident, |$x:ident, $c:ident| $body:expr) => {
+        impl<T: Element, D: Dimension> ops::$Trait<T> for &Tensor<T, D> {
+            type Output = Tensor<T, D>;
+
+            #[track_caller]
+            fn $method(self, $c: T) -> Tensor<T, D> {
+                let $x = self;
+                $body
+            }
+        }
+
+        impl<T: Element, D: Dimension> ops::$Trait<T> for Tensor<T, D> {
+            type Output = Self;
+
+            #[track_caller]
+            fn $method(self, $c: T) -> Self {
+                let $x = &self;
+                $body
+            }
+        }
+    };
+}
+
+with_number!(Add, add, |x, c| AddScalar::apply(x, c));
+with_number!(Sub, sub, |x, c| AddScalar::apply(x, -c));
+with_number!(Mul, mul, |x, c| MulScalar::apply(x, c));
+with_number!(Div, div, |x, c| DivScalar::apply(x, c));
+
+/// An operator with a number on the left. A type parameter cannot stand there, hence once for each
+/// element type.
+macro_rules! number_first {
+    ($Trait:ident, $method:ident, |$c:ident, $x:ident| $body:expr) => {
+        number_first!($Trait, $method, f32, |$c, $x| $body);
+        number_first!($Trait, $method, f64, |$c, $x| $body);
+    };
+    ($Trait:ident, $method:ident, $T:ty, |$c:ident, $x:ident| $body:expr) => {
+        impl<D: Dimension> ops::$Trait<&Tensor<$T, D>> for $T {
+            type Output = Tensor<$T, D>;
+
+            #[track_caller]
+            fn $method(self, $x: &Tensor<$T, D>) -> Tensor<$T, D> {
+                let $c = self;
+                $body
+            }
+        }
+
+        impl<D: Dimension> ops::$Trait<Tensor<$T, D>> for $T {
+            type Output = Tensor<$T, D>;
+
+            #[track_caller]
+            fn $method(self, x: Tensor<$T, D>) -> Tensor<$T, D> {
+                let ($c, $x) = (self, &x);
+                $body
+            }
+        }
+    };
+}
+
+number_first!(Add, add, |c, x| AddScalar::apply(x, c));
+number_first!(Sub, sub, |c, x| ScalarSub::apply(c, x));
+number_first!(Mul, mul, |c, x| MulScalar::apply(x, c));
+number_first!(Div, div, |c, x| ScalarDiv::apply(c, x));
+
+impl<T: Element, D: Dimension> ops::Neg for &Tensor<T, D> {
+    type Output = Tensor<T, D>;
+
+    #[track_caller]
+    fn neg(self) -> Tensor<T, D> {
+        Neg::apply(self)
+    }
+}
+
+impl<T: Element, D: Dimension> ops::Neg for Tensor<T, D> {
+    type Output = Self;
+
+    #[track_caller]
+    fn neg(self) -> Self {
+        Neg::apply(&self)
+    }
+}

@@ -1,0 +1,45 @@
+//! xⁿ for a whole n.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// xⁿ of each element, for a whole n.
+#[derive(Debug)]
+pub struct Powi<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Powi<T, D> {
+    /// xⁿ of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, n: i32) -> Array<T, D> {
+        kernels::map(&x, |x| x.powi(n))
+    }
+
+    // n xⁿ⁻¹, and 0 for n = 0, at x = 0 too
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
+        match n {
+            0 => grad_output * T::zero(),
+            _ => grad_output * x.powi(n - 1) * T::from_f64(f64::from(n)),
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// xⁿ of each element, for a whole n.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0]).powi(3).to_array(), array![8.0, -27.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn powi(&self, n: i32) -> Self {
+        Powi::apply(self, n)
+    }
+}

@@ -1,0 +1,140 @@
+//! Arithmetic with one number for all elements: five functions of two lines each, behind the
+//! operators.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x + c for a number c.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);
+/// assert_eq!((&x - 1.0).to_array(), array![0.0, 1.0]);
+/// ```
+#[derive(Debug)]
+pub struct AddScalar<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> AddScalar<T, D> {
+    /// x + c of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
+        kernels::map(&x, |x| x + c)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output.clone()
+    }
+}
+
+/// c − x for a number c.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// assert_eq!((1.0 - Tensor::from(array![1.0_f64, 2.0])).to_array(), array![0.0, -1.0]);
+/// ```
+#[derive(Debug)]
+pub struct ScalarSub<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> ScalarSub<T, D> {
+    /// c − x of each element.
+    #[forward]
+    pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| c - x)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        -grad_output
+    }
+}
+
+/// c · x for a number c.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// assert_eq!((2.0 * Tensor::from(array![1.0_f64, 2.0])).to_array(), array![2.0, 4.0]);
+/// ```
+#[derive(Debug)]
+pub struct MulScalar<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> MulScalar<T, D> {
+    /// c · x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
+        kernels::map(&x, |x| x * c)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+        grad_output * c
+    }
+}
+
+/// x / c for a number c. Not x · (1/c), which rounds twice.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// assert_eq!((Tensor::from(array![1.0, 2.0]) / 4.0).to_array(), array![0.25, 0.5]);
+/// ```
+#[derive(Debug)]
+pub struct DivScalar<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> DivScalar<T, D> {
+    /// x / c of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
+        kernels::map(&x, |x| x / c)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+        grad_output / c
+    }
+}
+
+/// c / x for a number c.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// assert_eq!((1.0 / Tensor::from(array![1.0_f64, 2.0])).to_array(), array![1.0, 0.5]);
+/// ```
+#[derive(Debug)]
+pub struct ScalarDiv<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> ScalarDiv<T, D> {
+    /// c / x of each element.
+    #[forward]
+    pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| c / x)
+    }
+
+    // d(c / x)/dx = −c / x² = −output / x
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        -(grad_output * output / x)
+    }
+}

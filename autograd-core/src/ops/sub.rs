@@ -1,0 +1,38 @@
+//! x − y
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x − y, element by element, of tensors of one shape; the operator broadcasts.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// assert_eq!((&x - Tensor::from(array![0.5])).to_array(), array![0.5, 1.5]);
+/// ```
+#[derive(Debug)]
+pub struct Sub<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Sub<T, D> {
+    /// x - y, element by element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
+        kernels::zip(&x, &y, |x, y| x - y)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output.clone()
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        -grad_output
+    }
+}

@@ -1,0 +1,60 @@
+//! Σx and its mean.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array0, ArrayView, Dimension};
+
+use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
+
+/// The sum of all elements, added pairwise.
+#[derive(Debug)]
+pub struct Sum<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Sum<T, D> {
+    /// The sum of all elements.
+    #[forward(outputs(output), saves(shape))]
+    pub fn forward(x: ArrayView<T, D>) -> (Array0<T>, Shape) {
+        (
+            Array0::from_elem((), kernels::sum(&x)),
+            Shape::from(x.shape()),
+        )
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor0<T>, shape: &Shape) -> Tensor<T, D> {
+        grad_output.broadcast_to(shape)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The sum of all elements, added pairwise; 0 of none.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).sum().item(), 10.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sum(&self) -> Tensor0<T> {
+        Sum::apply(self)
+    }
+
+    /// The mean of all elements; not a number of none.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).mean().item(), 3.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn mean(&self) -> Tensor0<T> {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 elements")]
+        let count = self.len() as f64;
+        self.sum() / T::from_f64(count)
+    }
+}

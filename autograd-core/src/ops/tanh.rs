@@ -1,0 +1,42 @@
+//! tanh x
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// tanh x of each element.
+#[derive(Debug)]
+pub struct Tanh<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Tanh<T, D> {
+    /// tanh x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::tanh)
+    }
+
+    // d tanh x/dx = 1 − tanh² x
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output - grad_output * output * output
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// tanh x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).tanh().to_array(), array![0.0, 1.0_f64.tanh()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn tanh(&self) -> Self {
+        Tanh::apply(self)
+    }
+}

@@ -1,0 +1,41 @@
+//! xᵀ
+
+use std::marker::PhantomData;
+
+use ndarray::Dimension;
+
+use crate::{Element, Tensor, custom_function};
+
+/// A tensor with its axes in reverse order, without a copy.
+#[derive(Debug)]
+pub struct Transpose<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Transpose<T, D> {
+    /// The same memory with the axes in reverse order.
+    #[forward]
+    pub fn forward(x: &Tensor<T, D>) -> Tensor<T, D> {
+        x.part(|view| view.t())
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output.t()
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor with its axes in reverse order, without a copy: a matrix transposed.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).t().to_array(), array![[1.0], [2.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn t(&self) -> Self {
+        Transpose::apply(self)
+    }
+}

@@ -1,0 +1,88 @@
+//! Adding up the gradients that reach one place, recorded where gradients are differentiable.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::array::Shape;
+use crate::error::Error;
+use crate::tape::{BackwardCall, Edge, Grad, Header, Node, TapeNode, release_edges};
+
+/// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
+pub(crate) fn accumulate(sum: &mut Option<Grad>, new: Grad) {
+    let Some(old) = sum.take() else {
+        *sum = Some(new);
+        return;
+    };
+    let edges = [old.edge().cloned(), new.edge().cloned()];
+    let total = match (old, new) {
+        (Grad::F32(old), Grad::F32(new)) => Grad::F32(old.plus(new)),
+        (Grad::F64(old), Grad::F64(new)) => Grad::F64(old.plus(new)),
+        // INVARIANT: an edge leads to one output of one element type; the generated code gives
+        // gradients of that type alone.
+        _ => unreachable!("gradients of one output have one element type"),
+    };
+    *sum = Some(if edges.iter().any(Option::is_some) {
+        record(edges, total)
+    } else {
+        total
+    });
+}
+
+/// The sum of two gradients that are themselves differentiated.
+fn record(edges: [Option<Edge>; 2], total: Grad) -> Grad {
+    let node = Node(Arc::new(AccumulateGradients {
+        header: Header::after(&edges, Location::caller()),
+        edges,
+        output: [total.shape().clone()],
+    }));
+    total.with_edge(Edge { node, output_nr: 0 })
+}
+
+struct AccumulateGradients {
+    header: Header,
+    edges: [Option<Edge>; 2],
+    output: [Shape; 1],
+}
+
+impl TapeNode for AccumulateGradients {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn name(&self) -> &'static str {
+        "AccumulateGradients"
+    }
+
+    fn input_name(&self, input: usize) -> &'static str {
+        ["first", "second"][input]
+    }
+
+    fn edges(&self) -> &[Option<Edge>] {
+        &self.edges
+    }
+
+    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
+        &mut self.edges
+    }
+
+    fn outputs(&self) -> &[Shape] {
+        &self.output
+    }
+
+    fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
+        if let Some(grad) = &mut call.grads[0] {
+            for (result, needed) in call.results.iter_mut().zip(call.needs) {
+                *result = needed.then(|| grad.share());
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&self) {}
+}
+
+impl Drop for AccumulateGradients {
+    fn drop(&mut self) {
+        release_edges(&mut self.edges);
+    }
+}

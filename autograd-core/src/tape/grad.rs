@@ -1,0 +1,132 @@
+//! A gradient on its way.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayView, Dimension};
+
+use crate::array::{Buffer, Shape};
+use crate::element::Element;
+use crate::tape::Edge;
+use crate::tensor::RawTensor;
+
+/// A gradient of either element type, as the engine passes it on.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub enum Grad {
+    F32(GradOf<f32>),
+    F64(GradOf<f64>),
+}
+
+/// A gradient: a buffer of its own while it can be, a tensor once it is shared or recorded.
+///
+/// The first form needs no reference count, so a gradient that is passed along a chain of functions
+/// costs no allocation beyond the buffer that each function makes.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub enum GradOf<T> {
+    Owned(Buffer<T>),
+    Tensor(RawTensor<T>),
+}
+
+/// Runs the same expression for either element type.
+macro_rules! either {
+    ($grad:expr, $of:ident => $body:expr) => {
+        match $grad {
+            Grad::F32($of) => $body,
+            Grad::F64($of) => $body,
+        }
+    };
+}
+
+impl Grad {
+    pub(crate) fn shape(&self) -> &Shape {
+        either!(self, grad => grad.buffer().shape())
+    }
+
+    /// The node that recorded it, if any did.
+    pub(crate) fn edge(&self) -> Option<&Edge> {
+        either!(self, grad => grad.edge())
+    }
+
+    /// A second handle on the same gradient; its buffer is shared from now on.
+    pub(crate) fn share(&mut self) -> Self {
+        match self {
+            Self::F32(grad) => Self::F32(GradOf::Tensor(grad.share())),
+            Self::F64(grad) => Self::F64(GradOf::Tensor(grad.share())),
+        }
+    }
+
+    /// The same gradient, attached to `edge`.
+    pub(crate) fn with_edge(self, edge: Edge) -> Self {
+        match self {
+            Self::F32(grad) => Self::F32(GradOf::Tensor(grad.into_tensor().with_edge(Some(edge)))),
+            Self::F64(grad) => Self::F64(GradOf::Tensor(grad.into_tensor().with_edge(Some(edge)))),
+        }
+    }
+}
+
+impl<T: Element> GradOf<T> {
+    pub(crate) fn buffer(&self) -> &Buffer<T> {
+        match self {
+            Self::Owned(buffer) => buffer,
+            Self::Tensor(tensor) => &tensor.buffer,
+        }
+    }
+
+    pub(crate) fn edge(&self) -> Option<&Edge> {
+        match self {
+            Self::Owned(_) => None,
+            Self::Tensor(tensor) => tensor.edge.as_ref(),
+        }
+    }
+
+    pub(crate) fn view<D: Dimension>(&self) -> ArrayView<'_, T, D> {
+        self.buffer().view()
+    }
+
+    pub(crate) fn into_tensor(self) -> RawTensor<T> {
+        match self {
+            Self::Owned(buffer) => RawTensor {
+                buffer: buffer.share(),
+                edge: None,
+            },
+            Self::Tensor(tensor) => tensor,
+        }
+    }
+
+    /// The gradient as a tensor that shares its buffer with what stays here.
+    pub(crate) fn share(&mut self) -> RawTensor<T> {
+        if let Self::Owned(buffer) = self {
+            let taken = std::mem::replace(buffer, Buffer::filled(Shape::from(&[0][..]), T::zero()));
+            *self = Self::Tensor(RawTensor {
+                buffer: taken.share(),
+                edge: None,
+            });
+        }
+        match self {
+            Self::Tensor(tensor) => tensor.clone(),
+            Self::Owned(_) => unreachable!("made a tensor above"),
+        }
+    }
+
+    /// The gradient's buffer, copied if others hold it.
+    pub(crate) fn into_buffer(self) -> Buffer<T> {
+        match self {
+            Self::Owned(buffer) => buffer,
+            Self::Tensor(tensor) => match Arc::try_unwrap(tensor.buffer) {
+                Ok(buffer) => buffer,
+                Err(shared) => Buffer::from_array(shared.view::<ndarray::IxDyn>().to_owned()),
+            },
+        }
+    }
+
+    /// The sum of two gradients of the same input, in the buffer of either where that is its own.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let (mut sum, addend) = match (self, other) {
+            (Self::Tensor(shared), Self::Owned(own)) => (own, Self::Tensor(shared)),
+            (this, other) => (this.into_buffer(), other),
+        };
+        sum.add_assign(addend.buffer());
+        Self::Owned(sum)
+    }
+}

@@ -1,0 +1,80 @@
+//! The node of a leaf: where gradients end up.
+
+use std::panic::Location;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::array::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::tape::{AnyLeaf, BackwardCall, Edge, Grad, GradOf, Header, TapeNode, accumulate};
+
+/// Accumulates the gradient of one leaf. All clones of the leaf share it.
+pub(crate) struct Leaf<T> {
+    header: Header,
+    output: [Shape; 1],
+    grad: Mutex<Option<GradOf<T>>>,
+}
+
+impl<T: Element> Leaf<T> {
+    pub(crate) fn new(shape: Shape, made_at: &'static Location<'static>) -> Self {
+        Self {
+            header: Header::leaf(made_at),
+            output: [shape],
+            grad: Mutex::new(None),
+        }
+    }
+
+    /// What was accumulated. Hold it for a few instructions only.
+    pub(crate) fn grad(&self) -> MutexGuard<'_, Option<GradOf<T>>> {
+        // Nothing panics while the lock is held but a failed allocation; the old value is then whole.
+        self.grad.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Element> AnyLeaf for Leaf<T> {
+    fn accumulate(&self, grad: Grad) {
+        let mut slot = self.grad();
+        let mut sum = slot.take().map(T::erase);
+        accumulate(&mut sum, grad);
+        *slot = sum.and_then(T::recover);
+    }
+}
+
+impl<T: Element> TapeNode for Leaf<T> {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn name(&self) -> &'static str {
+        "AccumulateGrad"
+    }
+
+    fn input_name(&self, _input: usize) -> &'static str {
+        "variable"
+    }
+
+    fn edges(&self) -> &[Option<Edge>] {
+        &[]
+    }
+
+    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
+        &mut []
+    }
+
+    fn outputs(&self) -> &[Shape] {
+        &self.output
+    }
+
+    fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
+        if let Some(grad) = call.grads[0].take() {
+            self.accumulate(grad);
+        }
+        Ok(())
+    }
+
+    fn free(&self) {}
+
+    fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
+        Some(self)
+    }
+}

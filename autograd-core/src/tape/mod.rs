@@ -1,0 +1,188 @@
+//! The tape: what was recorded, for the engine to walk back.
+//!
+//! A tensor that depends on a leaf points to the [`Node`] that made it; a node points to the nodes of
+//! its inputs through [`Edge`]s. All references point backwards, from results to inputs, so counting
+//! them is enough: when the last result goes, its nodes go, and with them what they saved.
+//!
+//! # Note [No cycles]
+//! A saved *output* would make a node own itself. A node therefore saves buffers, never tensors; when
+//! its backward runs, the edge that belongs to a buffer is attached anew, from the node's own edges
+//! for an input, from the node itself for an output.
+//!
+//! # Note [Sequence numbers]
+//! Each node's number is larger than those of the nodes it points to, on whatever threads they were
+//! made: it is one more than the largest of them and of the last number of its thread. Walking in
+//! falling order therefore meets a node after all that use it, without a second walk to count them.
+
+mod accumulate;
+mod grad;
+mod leaf;
+mod once;
+mod release;
+
+pub(crate) use accumulate::accumulate;
+pub use grad::{Grad, GradOf};
+pub(crate) use leaf::Leaf;
+pub(crate) use once::once_differentiable;
+pub(crate) use release::release_edges;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::array::Shape;
+use crate::error::Error;
+
+/// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
+/// answers. A leaf's node accumulates its gradient.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = x.exp().sum();
+/// let node = y.grad_fn().unwrap();
+/// assert_eq!(node.name(), "Sum");
+/// assert_eq!(format!("{:?}", node.next_functions()), "[Some(Exp)]");
+/// ```
+#[derive(Clone)]
+pub struct Node(pub(crate) Arc<dyn TapeNode>);
+
+impl Node {
+    /// The function's name.
+    pub fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The nodes of the function's differentiable inputs, in their order; `None` for an input that
+    /// requires no gradient.
+    pub fn next_functions(&self) -> Vec<Option<Self>> {
+        self.0
+            .edges()
+            .iter()
+            .map(|edge| edge.as_ref().map(|edge| edge.node.clone()))
+            .collect()
+    }
+
+    /// Larger than that of every node this one depends on. 0 for leaves.
+    pub fn sequence_nr(&self) -> u64 {
+        self.0.header().sequence_nr
+    }
+
+    /// The line that applied the function.
+    pub fn applied_at(&self) -> &'static Location<'static> {
+        self.0.header().applied_at
+    }
+
+    /// Whether both are the same node.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a gradient goes: a node, and which of its outputs the gradient is of.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct Edge {
+    pub(crate) node: Node,
+    pub(crate) output_nr: u32,
+}
+
+/// What every node knows.
+#[derive(Debug)]
+pub(crate) struct Header {
+    /// See Note [Sequence numbers].
+    pub(crate) sequence_nr: u64,
+    /// The engine's mark: which pass is visiting, and where that pass keeps its notes on the node.
+    /// 0 when none is. See Note [Marks] in `engine::pass`.
+    pub(crate) mark: AtomicU64,
+    pub(crate) applied_at: &'static Location<'static>,
+}
+
+thread_local! {
+    static LAST_SEQUENCE_NR: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Header {
+    /// For a node that points along `edges`.
+    pub(crate) fn after(edges: &[Option<Edge>], applied_at: &'static Location<'static>) -> Self {
+        let last = edges
+            .iter()
+            .flatten()
+            .map(|edge| edge.node.sequence_nr())
+            .fold(LAST_SEQUENCE_NR.get(), u64::max);
+        LAST_SEQUENCE_NR.set(last + 1);
+        Self {
+            sequence_nr: last + 1,
+            mark: AtomicU64::new(0),
+            applied_at,
+        }
+    }
+
+    /// For a leaf, which every other node comes after.
+    pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
+        Self {
+            sequence_nr: 0,
+            mark: AtomicU64::new(0),
+            applied_at: made_at,
+        }
+    }
+}
+
+/// A node as the engine sees it: neither element type nor rank nor what it saved.
+pub(crate) trait TapeNode: Send + Sync {
+    fn header(&self) -> &Header;
+
+    fn name(&self) -> &'static str;
+
+    /// The name of the input that edge `input` belongs to.
+    fn input_name(&self, input: usize) -> &'static str;
+
+    /// One for each differentiable input; `None` where no gradient is needed.
+    fn edges(&self) -> &[Option<Edge>];
+
+    fn edges_mut(&mut self) -> &mut [Option<Edge>];
+
+    /// The shapes of the differentiable outputs.
+    fn outputs(&self) -> &[Shape];
+
+    /// Computes the gradients of the inputs from those of the outputs.
+    fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
+
+    /// Frees what was saved.
+    fn free(&self);
+
+    /// The leaf that this node accumulates for, to be downcast to `Leaf<T>`.
+    fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
+        None
+    }
+}
+
+/// A leaf as the engine sees it.
+pub(crate) trait AnyLeaf: Any {
+    /// Adds `grad` to what was accumulated.
+    fn accumulate(&self, grad: Grad);
+}
+
+/// What the engine hands to a node, and what it gets back.
+pub(crate) struct BackwardCall<'a> {
+    pub(crate) node: &'a Node,
+    /// For each output; `None` where nothing came.
+    pub(crate) grads: &'a mut [Option<Grad>],
+    /// For each edge, whether this pass wants its gradient.
+    pub(crate) needs: &'a [bool],
+    /// Whether the gradients are to be differentiable themselves.
+    pub(crate) create_graph: bool,
+    /// For each edge, to be filled in by the node.
+    pub(crate) results: &'a mut [Option<Grad>],
+}

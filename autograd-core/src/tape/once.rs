@@ -1,0 +1,73 @@
+//! What stands in a graph of gradients where a backward function was written on arrays.
+//!
+//! Such a gradient is a number without a history: differentiating it would silently lose the terms
+//! that go through it. It therefore gets a node that points to everything it may depend on, and that
+//! answers with an error when a backward pass comes through.
+
+use std::sync::Arc;
+
+use crate::array::Shape;
+use crate::error::Error;
+use crate::tape::{BackwardCall, Edge, Grad, Header, Node, TapeNode, release_edges};
+
+/// `gradient`, which a backward of `node` computed on arrays from `grads`, as something that can be
+/// used but not differentiated.
+pub(crate) fn once_differentiable(node: &Node, grads: &[Option<Edge>], gradient: Grad) -> Grad {
+    let edges: Box<[_]> = node.0.edges().iter().chain(grads).cloned().collect();
+    let applied_at = node.applied_at();
+    let node = Node(Arc::new(OnceDifferentiable {
+        header: Header::after(&edges, applied_at),
+        function: node.name(),
+        edges,
+        output: [gradient.shape().clone()],
+    }));
+    gradient.with_edge(Edge { node, output_nr: 0 })
+}
+
+struct OnceDifferentiable {
+    header: Header,
+    function: &'static str,
+    edges: Box<[Option<Edge>]>,
+    output: [Shape; 1],
+}
+
+impl TapeNode for OnceDifferentiable {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn name(&self) -> &'static str {
+        "OnceDifferentiable"
+    }
+
+    fn input_name(&self, _input: usize) -> &'static str {
+        self.function
+    }
+
+    fn edges(&self) -> &[Option<Edge>] {
+        &self.edges
+    }
+
+    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
+        &mut self.edges
+    }
+
+    fn outputs(&self) -> &[Shape] {
+        &self.output
+    }
+
+    fn backward(&self, _call: BackwardCall<'_>) -> Result<(), Error> {
+        Err(Error::OnceDifferentiable {
+            function: self.function,
+            applied_at: self.header.applied_at,
+        })
+    }
+
+    fn free(&self) {}
+}
+
+impl Drop for OnceDifferentiable {
+    fn drop(&mut self) {
+        release_edges(&mut self.edges);
+    }
+}

@@ -1,0 +1,36 @@
+//! Letting a graph go without recursion.
+//!
+//! A node that drops its edges drops the nodes behind them, which drop theirs: a chain of some ten
+//! thousand nodes would overflow a thread's stack. Every node therefore hands its edges over here.
+
+use std::sync::Arc;
+
+use crate::tape::Edge;
+
+/// Drops `edges` and all that nothing else holds behind them, in a loop.
+pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
+    // A chain needs no more than `next`; only where nodes have several inputs is memory allocated.
+    let mut next = None;
+    let mut pending = Vec::new();
+    take(edges, &mut next, &mut pending);
+    while let Some(mut edge) = next.take().or_else(|| pending.pop()) {
+        // When two threads drop the last two references at once, neither may see itself as the last
+        // here. The one that is then drops the node in the ordinary way, which starts a loop anew.
+        if let Some(node) = Arc::get_mut(&mut edge.node.0) {
+            take(node.edges_mut(), &mut next, &mut pending);
+        }
+    }
+}
+
+fn take(edges: &mut [Option<Edge>], next: &mut Option<Edge>, pending: &mut Vec<Edge>) {
+    for edge in edges.iter_mut().filter_map(Option::take) {
+        // Others hold it: letting go of it is all there is to do.
+        if Arc::strong_count(&edge.node.0) > 1 {
+            continue;
+        }
+        match next {
+            None => *next = Some(edge),
+            Some(_) => pending.push(edge),
+        }
+    }
+}
