@@ -1,0 +1,64 @@
+//! Custom differentiable functions on [`ndarray`], checked by the compiler.
+//!
+//! Write a forward function and, for each input, the function of its gradient, on ordinary arrays.
+//! [`custom_function`] reads their signatures and writes the rest: `apply` on tensors, what to save for
+//! whom, which gradients to compute, checks of arity, names, ranks and element types. What does not
+//! fit together is a compile error on the token that is wrong.
+//!
+//! ```
+//! use pullback::ndarray::{Array1, ArrayView1, array};
+//! use pullback::prelude::*;
+//!
+//! /// y = x²
+//! pub struct Square;
+//!
+//! #[custom_function]
+//! impl Square {
+//!     #[forward]
+//!     pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+//!         &x * &x
+//!     }
+//!
+//!     #[backward(x)]
+//!     fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+//!         &grad_output * &x * 2.0
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
+//! Square::apply(&x).sum().backward()?;
+//! assert_eq!(x.grad(), Some(array![2.0, 4.0, 6.0]));
+//! Gradcheck::new().run(|(x,)| Square::apply(x), (&x,))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Where to read on:
+//!
+//! - [`custom_function`]: what a definition may consist of, with an example of each.
+//! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
+//! - [`Tensor::backward`], [`grad()`]: gradients into leaves, or handed back; of any order.
+//! - [`Gradcheck`]: is the gradient right?
+//! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
+
+extern crate self as pullback;
+
+#[doc(hidden)]
+pub use autograd_core::__private;
+pub use autograd_core::{
+    BackwardOptions, CheckInputs, CheckOutputs, Element, Error, Function, Grad, GradInputs,
+    Gradcheck, InputSignature, Mismatch, Node, Order, OutputSignature, SavedSignature, Shape,
+    Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+    enable_grad, grad, is_grad_enabled, kernels, ndarray, no_grad, ops,
+};
+pub use autograd_macros::custom_function;
+
+/// What nearly every program that defines or uses functions needs: traits and types, no names of
+/// built-in functions.
+pub mod prelude {
+    pub use crate::{
+        BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
+        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, custom_function, enable_grad, grad, no_grad,
+    };
+}
