@@ -1,0 +1,74 @@
+//! Measuring two things in turns.
+
+use std::time::{Duration, Instant};
+
+/// Which workloads to run: those whose name begins with one of the arguments, or all.
+pub struct Filter(Vec<String>);
+
+impl Filter {
+    /// From the command line, where `cargo bench` adds options of its own.
+    pub fn new(arguments: Vec<String>) -> Self {
+        Self(
+            arguments
+                .into_iter()
+                .filter(|argument| !argument.starts_with('-'))
+                .collect(),
+        )
+    }
+
+    pub fn wants(&self, name: &str) -> bool {
+        let named = |wanted: &String| name.starts_with(wanted) || wanted.starts_with(name);
+        self.0.is_empty() || self.0.iter().any(named)
+    }
+}
+
+/// Keeps this thread on one processor, the last: interrupts are served by the first.
+pub fn pin() {
+    let pinned = core_affinity::get_core_ids()
+        .and_then(|processors| processors.last().copied())
+        .is_some_and(core_affinity::set_for_current);
+    if !pinned {
+        eprintln!("this thread could not be pinned to a processor: figures will vary more");
+    }
+}
+
+/// The medians of `rounds` runs of `ours` and `limit`, in turns, after one of each to warm up.
+pub fn medians<const N: usize>(
+    rounds: usize,
+    mut ours: impl FnMut() -> [Duration; N],
+    mut limit: impl FnMut() -> [Duration; N],
+) -> ([f64; N], [f64; N]) {
+    ours();
+    limit();
+    let mut times = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        times.0.push(ours());
+        times.1.push(limit());
+    }
+    (median(&times.0), median(&times.1))
+}
+
+/// The median of each column, in nanoseconds.
+fn median<const N: usize>(rounds: &[[Duration; N]]) -> [f64; N] {
+    std::array::from_fn(|column| {
+        let mut times: Vec<Duration> = rounds.iter().map(|round| round[column]).collect();
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e9
+    })
+}
+
+/// How long `work` takes, and what it gives.
+pub fn timed<R>(work: impl FnOnce() -> R) -> (Duration, R) {
+    let start = Instant::now();
+    let result = std::hint::black_box(work());
+    (start.elapsed(), result)
+}
+
+/// Prints one figure.
+pub fn report(name: &str, ours: f64, limit: f64, unit: &str) {
+    let digits = if ours < 10.0 { 2 } else { 0 };
+    println!(
+        "{name} ours {ours:.digits$} {unit} limit {limit:.digits$} {unit} ratio {:.2}",
+        ours / limit
+    );
+}

@@ -1,0 +1,27 @@
+//! The workloads, each beside its limit: the same arithmetic written by hand with no tape.
+//!
+//! `cargo bench` runs all, `cargo bench -- W1` those whose name begins so. One line a figure:
+//! `W1/chain1 ours 153 ns limit 40 ns ratio 3.83`. Ours and the limit are measured in turns, on one
+//! pinned thread; a figure is the median of the rounds. See `benches/README.md`.
+
+mod harness;
+mod w1;
+mod w2;
+mod w5;
+
+use harness::Filter;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments
+        .first()
+        .is_some_and(|argument| argument == w5::CHILD)
+    {
+        return w5::print_memory();
+    }
+    let filter = Filter::new(arguments);
+    harness::pin();
+    w1::run(&filter);
+    w2::run(&filter);
+    w5::run(&filter);
+}
