@@ -2,6 +2,8 @@
 //!
 //! Run it with `cargo run --example notes` and read along: each part prints what it does.
 
+#![allow(unreachable_pub, reason = "a program has no public items")]
+
 use std::error::Error;
 use std::marker::PhantomData;
 

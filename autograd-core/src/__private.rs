@@ -11,9 +11,9 @@ pub use crate::function::{
     Order, Origin, OutputSignature, Rule, Saved, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
-pub use crate::tape::{Edge, Node};
+pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
-    Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+    RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use std::borrow::{Borrow, ToOwned};
 

@@ -2,12 +2,11 @@
 
 use ndarray::NdFloat;
 
-use crate::tape::{Grad, GradOf};
-
 /// An element of a tensor: `f32` or `f64`.
 ///
 /// It brings the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
-/// conversions from and to `f64`, so that a function can be written once for both types.
+/// conversions from and to `f64`, so that a function can be written once for both types. It cannot be
+/// implemented for others.
 ///
 /// ```
 /// use autograd_core::Element;
@@ -17,7 +16,7 @@ use crate::tape::{Grad, GradOf};
 /// }
 /// assert!((softplus(0.0_f32) - 0.693_147_2).abs() < 1e-6);
 /// ```
-pub trait Element: NdFloat + Default + std::iter::Sum + Erase + 'static {
+pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
 
@@ -46,39 +45,9 @@ impl Element for f64 {
     }
 }
 
-/// How gradients of either element type travel through one engine. Implemented for the two element
-/// types alone, which seals [`Element`].
-#[doc(hidden)]
-pub trait Erase: Sized {
-    /// Forgets the element type.
-    fn erase(grad: GradOf<Self>) -> Grad;
-
-    /// Remembers the element type, `None` if it was another.
-    fn recover(grad: Grad) -> Option<GradOf<Self>>;
-}
-
-impl Erase for f32 {
-    fn erase(grad: GradOf<Self>) -> Grad {
-        Grad::F32(grad)
-    }
-
-    fn recover(grad: Grad) -> Option<GradOf<Self>> {
-        match grad {
-            Grad::F32(grad) => Some(grad),
-            Grad::F64(_) => None,
-        }
-    }
-}
-
-impl Erase for f64 {
-    fn erase(grad: GradOf<Self>) -> Grad {
-        Grad::F64(grad)
-    }
-
-    fn recover(grad: Grad) -> Option<GradOf<Self>> {
-        match grad {
-            Grad::F64(grad) => Some(grad),
-            Grad::F32(_) => None,
-        }
-    }
+mod sealed {
+    /// Kernels, engine and errors know the two element types by name.
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
 }

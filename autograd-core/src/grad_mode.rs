@@ -14,6 +14,7 @@ thread_local! {
 /// assert!(is_grad_enabled());
 /// assert!(!no_grad(is_grad_enabled));
 /// ```
+#[inline]
 pub fn is_grad_enabled() -> bool {
     ENABLED.get()
 }
@@ -56,6 +57,7 @@ pub(crate) fn with_grad_mode<R>(enabled: bool, body: impl FnOnce() -> R) -> R {
 
 /// Stops recording until the guard is dropped: how generated code runs an author's forward.
 #[doc(hidden)]
+#[inline]
 pub fn unrecorded() -> GradModeGuard {
     GradModeGuard {
         former: ENABLED.replace(false),
@@ -71,6 +73,7 @@ pub struct GradModeGuard {
 }
 
 impl Drop for GradModeGuard {
+    #[inline]
     fn drop(&mut self) {
         ENABLED.set(self.former);
     }

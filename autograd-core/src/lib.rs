@@ -55,10 +55,10 @@ pub use ndarray;
 pub use array::Shape;
 pub use element::Element;
 pub use engine::{BackwardOptions, Grad, GradInputs, grad};
-pub use error::Error;
+pub use error::{Derivative, Error, Mismatch};
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
-pub use gradcheck::{CheckInputs, CheckOutputs, Gradcheck, Mismatch};
+pub use gradcheck::{CheckInputs, CheckOutputs, Gradcheck};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
 

@@ -4,6 +4,8 @@
 //! `W1/chain1 ours 153 ns limit 40 ns ratio 3.83`. Ours and the limit are measured in turns, on one
 //! pinned thread; a figure is the median of the rounds. See `benches/README.md`.
 
+#![allow(unreachable_pub, reason = "a program has no public items")]
+
 mod harness;
 mod w1;
 mod w2;

@@ -10,6 +10,8 @@
 //!   --svg FILE     where to draw the curves (default target/digits.svg)
 //! ```
 
+#![allow(unreachable_pub, reason = "a program has no public items")]
+
 mod data;
 mod functions;
 mod model;
@@ -51,7 +53,11 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         Some(path) => data::read_csv(path)?,
         None => data::bundled(),
     };
-    let (training, test) = data::split(&images, options.seed)?;
+    let (training, test) =
+        data::split(&images, options.seed).map_err(|error| match &options.csv {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error,
+        })?;
     println!(
         "{} images to train on, {} to test on",
         training.len(),

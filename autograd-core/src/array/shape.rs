@@ -30,11 +30,13 @@ enum Repr {
 
 impl Shape {
     /// The number of elements of an array of this shape; 1 for rank 0.
+    #[inline]
     pub fn size(&self) -> usize {
         self.iter().product()
     }
 
     /// The same lengths as the dimension that ndarray uses, `None` if `D` has another rank.
+    #[inline]
     pub(crate) fn dimension<D: Dimension>(&self) -> Option<D> {
         if D::NDIM.is_some_and(|rank| rank != self.len()) {
             return None;
@@ -48,6 +50,7 @@ impl Shape {
 }
 
 impl From<&[usize]> for Shape {
+    #[inline]
     fn from(shape: &[usize]) -> Self {
         if shape.len() > INLINE {
             return Self(Repr::Heap(shape.into()));
@@ -63,6 +66,7 @@ impl From<&[usize]> for Shape {
 impl Deref for Shape {
     type Target = [usize];
 
+    #[inline]
     fn deref(&self) -> &[usize] {
         match &self.0 {
             Repr::Inline { rank, lengths } => &lengths[..usize::from(*rank)],
@@ -72,6 +76,7 @@ impl Deref for Shape {
 }
 
 impl PartialEq for Shape {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self[..] == other[..]
     }

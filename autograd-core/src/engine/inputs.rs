@@ -10,7 +10,7 @@ use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::with_grad_mode;
-use crate::tape::{self, Edge, GradOf};
+use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::Tensor;
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
@@ -136,11 +136,11 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         Ok(inputs.optional(found))
     }
 
-    fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<tape::Grad>>, Error> {
+    fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<AnyGradient>>, Error> {
         let seed = match self.seed {
             None => unit_seed(self.output)?,
             Some(seed) if seed.shape() == self.output.shape() => {
-                GradOf::Owned(Buffer::from_array(seed))
+                Gradient::Owned(Buffer::from_array(seed))
             }
             Some(seed) => {
                 let found = seed.shape().into();
@@ -153,7 +153,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         let root = self.output.raw.edge.as_ref().ok_or(Error::NoGraph)?;
         let targets = inputs.edges()?;
         gradients(
-            vec![(root, T::erase(seed))],
+            vec![(root, AnyGradient::erase(seed))],
             &targets,
             self.create_graph,
             self.retain_graph,
@@ -163,11 +163,11 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
 
 /// The gradients that arrive at `targets` when each root starts with its gradient.
 pub(crate) fn gradients(
-    roots: Vec<(&Edge, tape::Grad)>,
+    roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],
     create_graph: bool,
     retain_graph: bool,
-) -> Result<Vec<Option<tape::Grad>>, Error> {
+) -> Result<Vec<Option<AnyGradient>>, Error> {
     with_grad_mode(create_graph, || {
         let mut pass = Pass::new(create_graph);
         pass.prune(roots.iter().map(|(root, _)| *root), targets);
@@ -194,14 +194,14 @@ impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
 }
 
 /// Runs a pruned pass and gathers what has arrived at each target.
-fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<tape::Grad>>, Error> {
-    let mut found: Vec<Option<tape::Grad>> = targets.iter().map(|_| None).collect();
+fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<AnyGradient>>, Error> {
+    let mut found: Vec<Option<AnyGradient>> = targets.iter().map(|_| None).collect();
     pass.run(|node, grads| {
         for (found, target) in found.iter_mut().zip(targets) {
             if target.node.is(node) {
                 *found = grads[target.output_nr as usize]
                     .as_mut()
-                    .map(tape::Grad::share);
+                    .map(AnyGradient::share);
             }
         }
     })?;
@@ -228,28 +228,31 @@ pub trait GradInputs {
     #[doc(hidden)]
     fn typed(
         &self,
-        found: Vec<Option<tape::Grad>>,
+        found: Vec<Option<AnyGradient>>,
         zeros_for_unused: bool,
     ) -> Result<Self::Gradients, Error>;
 
     #[doc(hidden)]
-    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional;
+    fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional;
 }
 
 /// The gradient of `input`, with the types that its tensor has.
 fn typed_optional<T: Element, D: Dimension>(
     _input: &Tensor<T, D>,
-    found: Option<tape::Grad>,
+    found: Option<AnyGradient>,
 ) -> Option<Tensor<T, D>> {
     // INVARIANT: a gradient has the element type of the tensor whose edge it arrived at.
     found
-        .map(|grad| T::recover(grad).expect("the gradient's element type is its tensor's"))
+        .map(|grad| {
+            grad.recover::<T>()
+                .expect("the gradient's element type is its tensor's")
+        })
         .map(|grad| Tensor::from_raw(grad.into_tensor()))
 }
 
 fn typed_or_zeros<T: Element, D: Dimension>(
     input: &Tensor<T, D>,
-    found: Option<tape::Grad>,
+    found: Option<AnyGradient>,
     position: usize,
     zeros_for_unused: bool,
 ) -> Result<Tensor<T, D>, Error> {
@@ -276,7 +279,7 @@ impl<T: Element, D: Dimension> GradInputs for &[&Tensor<T, D>] {
 
     fn typed(
         &self,
-        found: Vec<Option<tape::Grad>>,
+        found: Vec<Option<AnyGradient>>,
         zeros_for_unused: bool,
     ) -> Result<Self::Gradients, Error> {
         let paired = self.iter().zip(found).enumerate();
@@ -287,7 +290,7 @@ impl<T: Element, D: Dimension> GradInputs for &[&Tensor<T, D>] {
             .collect()
     }
 
-    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional {
+    fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional {
         self.iter()
             .zip(found)
             .map(|(input, found)| typed_optional(input, found))
@@ -308,14 +311,14 @@ impl<T: Element, D: Dimension> GradInputs for &[Tensor<T, D>] {
 
     fn typed(
         &self,
-        found: Vec<Option<tape::Grad>>,
+        found: Vec<Option<AnyGradient>>,
         zeros_for_unused: bool,
     ) -> Result<Self::Gradients, Error> {
         let borrowed: Vec<&Tensor<T, D>> = self.iter().collect();
         borrowed.as_slice().typed(found, zeros_for_unused)
     }
 
-    fn optional(&self, found: Vec<Option<tape::Grad>>) -> Self::Optional {
+    fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional {
         self.iter()
             .zip(found)
             .map(|(input, found)| typed_optional(input, found))
@@ -335,13 +338,13 @@ macro_rules! tuples {
 
             fn typed(
                 &self,
-                mut found: Vec<Option<tape::Grad>>,
+                mut found: Vec<Option<AnyGradient>>,
                 zeros_for_unused: bool,
             ) -> Result<Self::Gradients, Error> {
                 Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, zeros_for_unused)?,)+))
             }
 
-            fn optional(&self, mut found: Vec<Option<tape::Grad>>) -> Self::Optional {
+            fn optional(&self, mut found: Vec<Option<AnyGradient>>) -> Self::Optional {
                 ($(typed_optional(self.$place, found[$place].take()),)+)
             }
         }

@@ -17,7 +17,7 @@ use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::{is_grad_enabled, with_grad_mode};
-use crate::tape::{self, BackwardCall, Edge, GradOf, Node};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
 use pass::Pass;
 
@@ -92,23 +92,23 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             let (expected, found) = (self.to_shape(), seed.shape().clone());
             return Err(Error::SeedShape { expected, found });
         }
-        run_backward(self, GradOf::Owned(seed), BackwardOptions::default())
+        run_backward(self, Gradient::Owned(seed), BackwardOptions::default())
     }
 }
 
 /// The gradient of a tensor of one element with respect to itself.
-fn unit_seed<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Result<GradOf<T>, Error> {
+fn unit_seed<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Result<Gradient<T>, Error> {
     if root.len() != 1 {
         return Err(Error::NotScalar {
             shape: root.to_shape(),
         });
     }
-    Ok(GradOf::Owned(Buffer::filled(root.to_shape(), T::one())))
+    Ok(Gradient::Owned(Buffer::filled(root.to_shape(), T::one())))
 }
 
 fn run_backward<T: Element, D: Dimension>(
     root: &Tensor<T, D>,
-    seed: GradOf<T>,
+    seed: Gradient<T>,
     options: BackwardOptions,
 ) -> Result<(), Error> {
     let edge = root.raw.edge.as_ref().ok_or(Error::NoGraph)?;
@@ -118,7 +118,7 @@ fn run_backward<T: Element, D: Dimension>(
     } = options;
     with_grad_mode(create_graph, || {
         let mut pass = Pass::new(create_graph);
-        pass.deliver(edge, T::erase(seed));
+        pass.deliver(edge, AnyGradient::erase(seed));
         pass.run(|_, _| {})?;
         pass.leaves(|node, grad| {
             if let Some(leaf) = node.0.as_leaf() {
@@ -171,12 +171,16 @@ impl Node {
             }
         }
         let create_graph = is_grad_enabled() && grads.iter().flatten().any(Tensor::requires_grad);
-        let mut grads: Vec<Option<tape::Grad>> = grads
+        let mut grads: Vec<Option<AnyGradient>> = grads
             .iter()
-            .map(|grad| Some(T::erase(GradOf::Tensor(grad.as_ref()?.raw.clone()))))
+            .map(|grad| {
+                Some(AnyGradient::erase(Gradient::Tensor(
+                    grad.as_ref()?.raw.clone(),
+                )))
+            })
             .collect();
         let needs: Vec<bool> = self.0.edges().iter().map(Option::is_some).collect();
-        let mut results: Vec<Option<tape::Grad>> = needs.iter().map(|_| None).collect();
+        let mut results: Vec<Option<AnyGradient>> = needs.iter().map(|_| None).collect();
         let call = BackwardCall {
             node: self,
             grads: &mut grads,
@@ -191,8 +195,8 @@ impl Node {
             .collect()
     }
 
-    fn typed<T: Element>(&self, grad: tape::Grad) -> Result<TensorD<T>, Error> {
-        T::recover(grad)
+    fn typed<T: Element>(&self, grad: AnyGradient) -> Result<TensorD<T>, Error> {
+        grad.recover::<T>()
             .map(|grad| Tensor::from_raw(grad.into_tensor()))
             .ok_or(Error::ElementType {
                 function: self.name(),

@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, Grad, Node, accumulate};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Node, accumulate};
 
 static PASSES: AtomicU32 = AtomicU32::new(1);
 
@@ -50,11 +50,12 @@ struct Visit<'g> {
 
 /// The gradients of one node's outputs.
 enum Slot {
-    One([Option<Grad>; 1]),
-    Many(Vec<Option<Grad>>),
+    One([Option<AnyGradient>; 1]),
+    Many(Vec<Option<AnyGradient>>),
 }
 
 impl Slot {
+    #[inline]
     fn for_outputs(count: usize) -> Self {
         if count == 1 {
             Self::One([None])
@@ -63,7 +64,8 @@ impl Slot {
         }
     }
 
-    fn grads(&mut self) -> &mut [Option<Grad>] {
+    #[inline]
+    fn grads(&mut self) -> &mut [Option<AnyGradient>] {
         match self {
             Self::One(grad) => grad,
             Self::Many(grads) => grads,
@@ -75,7 +77,7 @@ impl Slot {
 #[derive(Default)]
 struct Scratch {
     needs: Vec<bool>,
-    results: Vec<Option<Grad>>,
+    results: Vec<Option<AnyGradient>>,
 }
 
 impl<'g> Pass<'g> {
@@ -127,7 +129,7 @@ impl<'g> Pass<'g> {
     }
 
     /// Hands in a gradient for `edge`.
-    pub(super) fn deliver(&mut self, edge: &'g Edge, grad: Grad) {
+    pub(super) fn deliver(&mut self, edge: &'g Edge, grad: AnyGradient) {
         let node = &edge.node;
         let place = match self.find(node) {
             Some(place) => place,
@@ -154,7 +156,7 @@ impl<'g> Pass<'g> {
     /// Runs every node that waits. `capture` gets the gradients of targets that are not leaves.
     pub(super) fn run(
         &mut self,
-        mut capture: impl FnMut(&Node, &mut [Option<Grad>]),
+        mut capture: impl FnMut(&Node, &mut [Option<AnyGradient>]),
     ) -> Result<(), Error> {
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
@@ -168,6 +170,7 @@ impl<'g> Pass<'g> {
                 self.call(node, slot)?;
                 self.visits[place as usize].ran = true;
             }
+            self.unmark(node);
             self.visits[place as usize].slot = NO_SLOT;
             self.free_slots.push(slot);
             for input in 0..self.scratch.results.len() {
@@ -183,6 +186,7 @@ impl<'g> Pass<'g> {
     }
 
     /// Notes which inputs of `node` this pass wants gradients of; whether there are any.
+    #[inline]
     fn choose(&mut self, node: &'g Node) -> bool {
         let mut needs = std::mem::take(&mut self.scratch.needs);
         needs.clear();
@@ -195,6 +199,7 @@ impl<'g> Pass<'g> {
         any
     }
 
+    #[inline]
     fn call(&mut self, node: &'g Node, slot: u32) -> Result<(), Error> {
         let Scratch { needs, results } = &mut self.scratch;
         results.resize_with(needs.len(), || None);
@@ -208,7 +213,7 @@ impl<'g> Pass<'g> {
     }
 
     /// Calls `take` with each leaf that a gradient has arrived for.
-    pub(super) fn leaves(&mut self, mut take: impl FnMut(&'g Node, Grad)) {
+    pub(super) fn leaves(&mut self, mut take: impl FnMut(&'g Node, AnyGradient)) {
         for visit in &mut self.visits {
             if visit.slot != NO_SLOT
                 && let Some(grad) = self.slots[visit.slot as usize].grads()[0].take()
@@ -219,14 +224,14 @@ impl<'g> Pass<'g> {
     }
 
     /// The gradient that has arrived for a leaf.
-    pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<Grad> {
+    pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<AnyGradient> {
         let slot = self.visits[self.find(leaf)? as usize].slot;
         if slot == NO_SLOT {
             return None;
         }
         self.slots[slot as usize].grads()[0]
             .as_mut()
-            .map(Grad::share)
+            .map(AnyGradient::share)
     }
 
     /// Frees what the nodes that ran had saved.
@@ -236,12 +241,22 @@ impl<'g> Pass<'g> {
         }
     }
 
+    /// Leaves `node` to other passes: all that lead to it have run.
+    #[inline]
+    fn unmark(&self, node: &Node) {
+        let mark = &node.0.header().mark;
+        if mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
+            mark.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn needs(&self, node: &Node) -> bool {
         self.find(node)
             .is_some_and(|place| self.visits[place as usize].needed)
     }
 
     /// The place of the notes on `node`, if it has been met.
+    #[inline]
     fn find(&self, node: &Node) -> Option<u32> {
         // Only this pass's own marks mean anything to it, and it set them on this thread.
         let mark = node.0.header().mark.load(Ordering::Relaxed);
@@ -260,6 +275,7 @@ impl<'g> Pass<'g> {
     }
 
     /// Starts notes on a node that was not met before.
+    #[inline]
     fn visit(&mut self, node: &'g Node) -> u32 {
         let place = index(self.visits.len());
         self.visits.push(Visit {
@@ -284,17 +300,15 @@ impl<'g> Pass<'g> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        for visit in &self.visits {
-            let mark = &visit.node.0.header().mark;
-            if mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
-                mark.store(0, Ordering::Relaxed);
-            }
+        for visit in self.visits.iter().filter(|visit| !visit.ran) {
+            self.unmark(visit.node);
         }
     }
 }
 
 /// A gradient has its input's lengths, to the letter: nothing is broadcast or summed to fit.
-fn check(node: &Node, input: usize, edge: &Edge, grad: &Grad) -> Result<(), Error> {
+#[inline]
+fn check(node: &Node, input: usize, edge: &Edge, grad: &AnyGradient) -> Result<(), Error> {
     let expected = &edge.node.0.outputs()[edge.output_nr as usize];
     if grad.shape() == expected {
         return Ok(());

@@ -5,9 +5,10 @@ use std::fmt;
 use ndarray::Dimension;
 
 use crate::element::Element;
-use crate::function::gradient::{GradOutput, Gradient, IntoGradient};
+use crate::error::Error;
+use crate::function::gradient::{GradOutput, IntoGradient};
 use crate::function::record::Saved;
-use crate::tape::{BackwardCall, Edge, GradOf, once_differentiable};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
@@ -15,6 +16,9 @@ pub struct Call<'a> {
     call: BackwardCall<'a>,
     /// Under `create_graph`, where the incoming gradients come from.
     histories: Vec<Option<Edge>>,
+    /// Whether a gradient came of another element type than its output's: one that a user handed in,
+    /// as the engine's are of the right type.
+    mistyped: bool,
 }
 
 /// Where a saved tensor comes from: which edge is attached to it when its history matters.
@@ -29,6 +33,7 @@ pub enum Origin {
 }
 
 impl<'a> Call<'a> {
+    #[inline]
     pub(crate) fn new(call: BackwardCall<'a>) -> Self {
         let histories = if call.create_graph {
             call.grads
@@ -38,10 +43,27 @@ impl<'a> Call<'a> {
         } else {
             Vec::new()
         };
-        Self { call, histories }
+        Self {
+            call,
+            histories,
+            mistyped: false,
+        }
+    }
+
+    /// What the call comes to after the author's functions have run.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let (function, applied_at) = (self.call.node.name(), self.call.node.applied_at());
+        if self.mistyped {
+            return Err(Error::ElementType {
+                function,
+                applied_at,
+            });
+        }
+        Ok(())
     }
 
     /// Whether this pass wants the gradient of the differentiable input of this number.
+    #[inline]
     pub fn needs(&self, input: usize) -> bool {
         self.call.needs[input]
     }
@@ -73,7 +95,11 @@ impl<'a> Call<'a> {
     /// The gradient of the differentiable output of this number.
     pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<T, D> {
         let shape = &self.call.node.0.outputs()[output];
-        GradOutput::new(self.call.grads[output].take(), shape)
+        let gradient = self.call.grads[output].take();
+        let came = gradient.is_some();
+        let gradient = gradient.and_then(AnyGradient::recover);
+        self.mistyped |= came && gradient.is_none();
+        GradOutput::new(gradient, shape)
     }
 
     /// Takes in the gradient of the differentiable input of this number.
@@ -82,14 +108,14 @@ impl<'a> Call<'a> {
         input: usize,
         gradient: impl IntoGradient<T, D>,
     ) {
-        self.call.results[input] = gradient.into_gradient().map(|gradient| match gradient {
-            Gradient::Array(buffer) if self.call.create_graph => once_differentiable(
-                self.call.node,
-                &self.histories,
-                T::erase(GradOf::Owned(buffer)),
-            ),
-            Gradient::Array(buffer) => T::erase(GradOf::Owned(buffer)),
-            Gradient::Tensor(tensor) => T::erase(GradOf::Tensor(tensor)),
+        self.call.results[input] = gradient.into_gradient().map(|gradient| {
+            let on_arrays = matches!(gradient, Gradient::Owned(_));
+            let gradient = AnyGradient::erase(gradient);
+            if on_arrays && self.call.create_graph {
+                once_differentiable(self.call.node, &self.histories, gradient)
+            } else {
+                gradient
+            }
         });
     }
 }

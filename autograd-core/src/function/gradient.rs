@@ -6,8 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
-use crate::tape::{Grad, GradOf};
-use crate::tensor::{RawTensor, Tensor};
+use crate::tape::Gradient;
+use crate::tensor::Tensor;
 
 /// The gradient of one output, in whichever form a backward function asks for it.
 pub struct GradOutput<T, D> {
@@ -23,14 +23,11 @@ enum Value<T, D> {
 }
 
 impl<T: Element, D: Dimension> GradOutput<T, D> {
-    pub(crate) fn new(grad: Option<Grad>, shape: &Shape) -> Self {
-        // INVARIANT: what arrives at an output has its element type; see `tape::accumulate`.
-        let grad =
-            grad.map(|grad| T::recover(grad).expect("a gradient of the output's element type"));
+    pub(crate) fn new(grad: Option<Gradient<T>>, shape: &Shape) -> Self {
         let value = match grad {
             None => Value::Undefined,
-            Some(GradOf::Owned(buffer)) => Value::Array(buffer),
-            Some(GradOf::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(tensor)),
+            Some(Gradient::Owned(buffer)) => Value::Array(buffer),
+            Some(Gradient::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(tensor)),
         };
         Self {
             value,
@@ -114,23 +111,14 @@ impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {
             tensor of them, or an `Option` of one"
 )]
 pub trait IntoGradient<T, D> {
-    /// The gradient, and whether it was computed on tensors.
+    /// The gradient: a buffer if it was computed on arrays, a tensor if on tensors.
+    #[doc(hidden)]
     fn into_gradient(self) -> Option<Gradient<T>>;
-}
-
-/// A gradient as a backward function gave it.
-#[derive(Debug)]
-#[doc(hidden)]
-pub enum Gradient<T> {
-    /// Computed on arrays: it has no history.
-    Array(Buffer<T>),
-    /// Computed on tensors: it has one under `create_graph`.
-    Tensor(RawTensor<T>),
 }
 
 impl<T: Element, D: Dimension> IntoGradient<T, D> for Array<T, D> {
     fn into_gradient(self) -> Option<Gradient<T>> {
-        Some(Gradient::Array(Buffer::from_array(self)))
+        Some(Gradient::Owned(Buffer::from_array(self)))
     }
 }
 

@@ -187,7 +187,9 @@ where
                 applied_at: self.header.applied_at,
             });
         };
-        (self.rule.backward)(state, &mut Call::new(call))
+        let mut call = Call::new(call);
+        (self.rule.backward)(state, &mut call)?;
+        call.finish()
     }
 
     fn free(&self) {

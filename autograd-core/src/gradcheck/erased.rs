@@ -4,7 +4,7 @@ use ndarray::{Dimension, IxDyn};
 
 use crate::array::Buffer;
 use crate::element::Element;
-use crate::tape::{Edge, Grad, GradOf};
+use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Tensor, TensorD};
 
 /// A tensor of either element type and any rank.
@@ -32,20 +32,20 @@ macro_rules! either {
 
 impl AnyTensor {
     pub(super) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
-        Self::from_grad(T::erase(GradOf::Tensor(tensor.raw)))
+        Self::from_grad(AnyGradient::erase(Gradient::Tensor(tensor.raw)))
     }
 
-    pub(super) fn from_grad(grad: Grad) -> Self {
+    pub(super) fn from_grad(grad: AnyGradient) -> Self {
         match grad {
-            Grad::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
-            Grad::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
+            AnyGradient::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
+            AnyGradient::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
         }
     }
 
-    pub(super) fn into_grad(self) -> Grad {
+    pub(super) fn into_grad(self) -> AnyGradient {
         match self {
-            Self::F32(tensor) => Grad::F32(GradOf::Tensor(tensor.raw)),
-            Self::F64(tensor) => Grad::F64(GradOf::Tensor(tensor.raw)),
+            Self::F32(tensor) => AnyGradient::F32(Gradient::Tensor(tensor.raw)),
+            Self::F64(tensor) => AnyGradient::F64(Gradient::Tensor(tensor.raw)),
         }
     }
 
@@ -124,7 +124,11 @@ impl AnyTensor {
 
     fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
         // INVARIANT: `CheckInputs::with` gets the tensors that `to_erased` made, in their order.
-        let grad = T::recover(self.clone().into_grad()).expect("the input's element type");
+        let grad = self
+            .clone()
+            .into_grad()
+            .recover::<T>()
+            .expect("the input's element type");
         Tensor::from_raw(grad.into_tensor())
     }
 }

@@ -2,9 +2,8 @@
 
 use super::Tolerances;
 use super::erased::AnyTensor;
-use super::mismatch::{Mismatch, Order};
 use crate::engine::gradients;
-use crate::error::Error;
+use crate::error::{Derivative, Error, Mismatch};
 use crate::grad_mode::{enable_grad, no_grad};
 
 /// A function of tensors whose types are forgotten.
@@ -23,7 +22,7 @@ pub(super) fn check(
     inputs: &[AnyTensor],
     checked: &[bool],
     tolerances: Tolerances,
-    order: Order,
+    derivative: Derivative,
 ) -> Result<(), Error> {
     let recorded = Recorded::run(function, inputs, checked)?;
     let analytical = recorded.analytical(checked)?;
@@ -34,11 +33,11 @@ pub(super) fn check(
             for (output, numerical) in numerical.iter().enumerate() {
                 for (output_entry, &numerical) in numerical.iter().enumerate() {
                     let analytical = analytical[output][output_entry][input][entry];
-                    if Mismatch::disagree(analytical, numerical, tolerances) {
+                    if tolerances.exceeded(analytical, numerical) {
                         let place = [input, entry, output, output_entry];
-                        let tolerance = tolerances.tolerance(numerical);
+                        let tolerance = tolerances.of(numerical);
                         let values = (analytical, numerical, tolerance);
-                        return Err(recorded.mismatch(place, values, order));
+                        return Err(recorded.mismatch(place, values, derivative));
                     }
                 }
             }
@@ -76,7 +75,13 @@ pub(super) fn check_gradients(
         .chain(seeds.iter().map(|_| true))
         .collect();
     let all: Vec<AnyTensor> = inputs.iter().cloned().chain(seeds).collect();
-    check(&gradients_of, &all, &all_checked, tolerances, Order::Second)
+    check(
+        &gradients_of,
+        &all,
+        &all_checked,
+        tolerances,
+        Derivative::Second,
+    )
 }
 
 /// The gradients of `function` at `inputs`, with `seeds` coming in for its differentiable outputs.
@@ -207,7 +212,7 @@ impl Recorded {
         &self,
         [input, entry, output, output_entry]: [usize; 4],
         (analytical, numerical, tolerance): (f64, f64, f64),
-        order: Order,
+        derivative: Derivative,
     ) -> Error {
         let node = self.outputs[output].edge().map(|edge| &edge.node);
         let leaf = self.inputs[input].edge().map(|edge| &edge.node);
@@ -220,7 +225,7 @@ impl Recorded {
         });
         Error::Gradcheck(Box::new(Mismatch {
             function: node.map(crate::tape::Node::name),
-            order,
+            derivative,
             input,
             input_name: direct,
             input_entry: indices(entry, self.inputs[input].shape()),

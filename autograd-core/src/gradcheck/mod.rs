@@ -1,16 +1,13 @@
 //! Numerical against analytical gradients, to first and second order.
 //!
-//! `erased` forgets element types and ranks, so that `jacobian`, which does the work, is written once;
-//! `mismatch` is what a failure says.
+//! `erased` forgets element types and ranks, so that `jacobian`, which does the work, is written once.
 
 mod erased;
 mod jacobian;
-mod mismatch;
 
 pub use erased::{CheckInputs, CheckOutputs};
-pub use mismatch::{Mismatch, Order};
 
-use crate::error::Error;
+use crate::error::{Derivative, Error};
 use erased::AnyTensor;
 
 /// Checks the gradients of a function against central differences.
@@ -46,6 +43,19 @@ struct Tolerances {
     eps: f64,
     atol: f64,
     rtol: f64,
+}
+
+impl Tolerances {
+    /// By how much the analytical derivative may differ from this numerical one.
+    fn of(self, numerical: f64) -> f64 {
+        self.atol + self.rtol * numerical.abs()
+    }
+
+    /// Whether the two disagree. What is not a number agrees with nothing.
+    fn exceeded(self, analytical: f64, numerical: f64) -> bool {
+        let difference = (analytical - numerical).abs();
+        difference.is_nan() || difference > self.of(numerical)
+    }
 }
 
 impl Gradcheck {
@@ -110,7 +120,7 @@ impl Gradcheck {
             .map(|input| !any || input.edge().is_some())
             .collect();
         let tolerances = self.tolerances(&inputs);
-        jacobian::check(&function, &inputs, &checked, tolerances, Order::First)?;
+        jacobian::check(&function, &inputs, &checked, tolerances, Derivative::First)?;
         if self.second_order {
             jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
         }

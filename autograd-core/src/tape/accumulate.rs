@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use crate::array::Shape;
 use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, Grad, Header, Node, TapeNode, release_edges};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
-pub(crate) fn accumulate(sum: &mut Option<Grad>, new: Grad) {
+pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
     let Some(old) = sum.take() else {
         *sum = Some(new);
         return;
     };
     let edges = [old.edge().cloned(), new.edge().cloned()];
     let total = match (old, new) {
-        (Grad::F32(old), Grad::F32(new)) => Grad::F32(old.plus(new)),
-        (Grad::F64(old), Grad::F64(new)) => Grad::F64(old.plus(new)),
+        (AnyGradient::F32(old), AnyGradient::F32(new)) => AnyGradient::F32(old.plus(new)),
+        (AnyGradient::F64(old), AnyGradient::F64(new)) => AnyGradient::F64(old.plus(new)),
         // INVARIANT: an edge leads to one output of one element type; the generated code gives
         // gradients of that type alone.
         _ => unreachable!("gradients of one output have one element type"),
@@ -29,7 +29,7 @@ pub(crate) fn accumulate(sum: &mut Option<Grad>, new: Grad) {
 }
 
 /// The sum of two gradients that are themselves differentiated.
-fn record(edges: [Option<Edge>; 2], total: Grad) -> Grad {
+fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
     let node = Node(Arc::new(AccumulateGradients {
         header: Header::after(&edges, Location::caller()),
         edges,

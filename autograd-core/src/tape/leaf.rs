@@ -6,13 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::array::Shape;
 use crate::element::Element;
 use crate::error::Error;
-use crate::tape::{AnyLeaf, BackwardCall, Edge, Grad, GradOf, Header, TapeNode, accumulate};
+use crate::tape::{
+    AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Header, TapeNode, accumulate,
+};
 
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
 pub(crate) struct Leaf<T> {
     header: Header,
     output: [Shape; 1],
-    grad: Mutex<Option<GradOf<T>>>,
+    grad: Mutex<Option<Gradient<T>>>,
 }
 
 impl<T: Element> Leaf<T> {
@@ -25,18 +27,18 @@ impl<T: Element> Leaf<T> {
     }
 
     /// What was accumulated. Hold it for a few instructions only.
-    pub(crate) fn grad(&self) -> MutexGuard<'_, Option<GradOf<T>>> {
+    pub(crate) fn grad(&self) -> MutexGuard<'_, Option<Gradient<T>>> {
         // Nothing panics while the lock is held but a failed allocation; the old value is then whole.
         self.grad.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: Element> AnyLeaf for Leaf<T> {
-    fn accumulate(&self, grad: Grad) {
+    fn accumulate(&self, grad: AnyGradient) {
         let mut slot = self.grad();
-        let mut sum = slot.take().map(T::erase);
+        let mut sum = slot.take().map(AnyGradient::erase);
         accumulate(&mut sum, grad);
-        *slot = sum.and_then(T::recover);
+        *slot = sum.and_then(AnyGradient::recover);
     }
 }
 

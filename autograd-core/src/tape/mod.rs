@@ -15,13 +15,13 @@
 //! falling order therefore meets a node after all that use it, without a second walk to count them.
 
 mod accumulate;
-mod grad;
+mod gradient;
 mod leaf;
 mod once;
 mod release;
 
 pub(crate) use accumulate::accumulate;
-pub use grad::{Grad, GradOf};
+pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
 pub(crate) use once::once_differentiable;
 pub(crate) use release::release_edges;
@@ -69,6 +69,7 @@ impl Node {
     }
 
     /// Larger than that of every node this one depends on. 0 for leaves.
+    #[inline]
     pub fn sequence_nr(&self) -> u64 {
         self.0.header().sequence_nr
     }
@@ -79,6 +80,7 @@ impl Node {
     }
 
     /// Whether both are the same node.
+    #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
     }
@@ -115,6 +117,7 @@ thread_local! {
 
 impl Header {
     /// For a node that points along `edges`.
+    #[inline]
     pub(crate) fn after(edges: &[Option<Edge>], applied_at: &'static Location<'static>) -> Self {
         let last = edges
             .iter()
@@ -171,18 +174,18 @@ pub(crate) trait TapeNode: Send + Sync {
 /// A leaf as the engine sees it.
 pub(crate) trait AnyLeaf: Any {
     /// Adds `grad` to what was accumulated.
-    fn accumulate(&self, grad: Grad);
+    fn accumulate(&self, grad: AnyGradient);
 }
 
 /// What the engine hands to a node, and what it gets back.
 pub(crate) struct BackwardCall<'a> {
     pub(crate) node: &'a Node,
     /// For each output; `None` where nothing came.
-    pub(crate) grads: &'a mut [Option<Grad>],
+    pub(crate) grads: &'a mut [Option<AnyGradient>],
     /// For each edge, whether this pass wants its gradient.
     pub(crate) needs: &'a [bool],
     /// Whether the gradients are to be differentiable themselves.
     pub(crate) create_graph: bool,
     /// For each edge, to be filled in by the node.
-    pub(crate) results: &'a mut [Option<Grad>],
+    pub(crate) results: &'a mut [Option<AnyGradient>],
 }

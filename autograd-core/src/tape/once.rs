@@ -8,11 +8,15 @@ use std::sync::Arc;
 
 use crate::array::Shape;
 use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, Grad, Header, Node, TapeNode, release_edges};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// `gradient`, which a backward of `node` computed on arrays from `grads`, as something that can be
 /// used but not differentiated.
-pub(crate) fn once_differentiable(node: &Node, grads: &[Option<Edge>], gradient: Grad) -> Grad {
+pub(crate) fn once_differentiable(
+    node: &Node,
+    grads: &[Option<Edge>],
+    gradient: AnyGradient,
+) -> AnyGradient {
     let edges: Box<[_]> = node.0.edges().iter().chain(grads).cloned().collect();
     let applied_at = node.applied_at();
     let node = Node(Arc::new(OnceDifferentiable {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::tape::Edge;
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
+#[inline]
 pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
     // A chain needs no more than `next`; only where nodes have several inputs is memory allocated.
     let mut next = None;
@@ -22,6 +23,7 @@ pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
     }
 }
 
+#[inline]
 fn take(edges: &mut [Option<Edge>], next: &mut Option<Edge>, pending: &mut Vec<Edge>) {
     for edge in edges.iter_mut().filter_map(Option::take) {
         // Others hold it: letting go of it is all there is to do.

@@ -1,10 +1,13 @@
 //! The one error type; every message stands in its `Display`.
 
+mod mismatch;
+
+pub use mismatch::{Derivative, Mismatch};
+
 use std::fmt;
 use std::panic::Location;
 
 use crate::array::Shape;
-use crate::gradcheck::Mismatch;
 
 /// What can go wrong when gradients are asked for.
 ///

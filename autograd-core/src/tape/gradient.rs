@@ -1,5 +1,6 @@
 //! A gradient on its way.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension};
@@ -12,9 +13,9 @@ use crate::tensor::RawTensor;
 /// A gradient of either element type, as the engine passes it on.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
-pub enum Grad {
-    F32(GradOf<f32>),
-    F64(GradOf<f64>),
+pub enum AnyGradient {
+    F32(Gradient<f32>),
+    F64(Gradient<f64>),
 }
 
 /// A gradient: a buffer of its own while it can be, a tensor once it is shared or recorded.
@@ -23,7 +24,7 @@ pub enum Grad {
 /// costs no allocation beyond the buffer that each function makes.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
-pub enum GradOf<T> {
+pub enum Gradient<T> {
     Owned(Buffer<T>),
     Tensor(RawTensor<T>),
 }
@@ -32,13 +33,35 @@ pub enum GradOf<T> {
 macro_rules! either {
     ($grad:expr, $of:ident => $body:expr) => {
         match $grad {
-            Grad::F32($of) => $body,
-            Grad::F64($of) => $body,
+            AnyGradient::F32($of) => $body,
+            AnyGradient::F64($of) => $body,
         }
     };
 }
 
-impl Grad {
+impl AnyGradient {
+    /// Forgets the element type.
+    pub(crate) fn erase<T: Element>(grad: Gradient<T>) -> Self {
+        let grad = &mut Some(grad) as &mut dyn Any;
+        // The compiler knows `T` and keeps one branch.
+        if let Some(grad) = grad
+            .downcast_mut::<Option<Gradient<f32>>>()
+            .and_then(Option::take)
+        {
+            return Self::F32(grad);
+        }
+        let grad = grad
+            .downcast_mut::<Option<Gradient<f64>>>()
+            .and_then(Option::take);
+        // INVARIANT: `Element` is sealed, for these two types.
+        Self::F64(grad.expect("an element is f32 or f64"))
+    }
+
+    /// Remembers the element type, `None` if it was another.
+    pub(crate) fn recover<T: Element>(self) -> Option<Gradient<T>> {
+        either!(self, grad => (&mut Some(grad) as &mut dyn Any).downcast_mut::<Option<Gradient<T>>>()?.take())
+    }
+
     pub(crate) fn shape(&self) -> &Shape {
         either!(self, grad => grad.buffer().shape())
     }
@@ -51,21 +74,25 @@ impl Grad {
     /// A second handle on the same gradient; its buffer is shared from now on.
     pub(crate) fn share(&mut self) -> Self {
         match self {
-            Self::F32(grad) => Self::F32(GradOf::Tensor(grad.share())),
-            Self::F64(grad) => Self::F64(GradOf::Tensor(grad.share())),
+            Self::F32(grad) => Self::F32(Gradient::Tensor(grad.share())),
+            Self::F64(grad) => Self::F64(Gradient::Tensor(grad.share())),
         }
     }
 
     /// The same gradient, attached to `edge`.
     pub(crate) fn with_edge(self, edge: Edge) -> Self {
         match self {
-            Self::F32(grad) => Self::F32(GradOf::Tensor(grad.into_tensor().with_edge(Some(edge)))),
-            Self::F64(grad) => Self::F64(GradOf::Tensor(grad.into_tensor().with_edge(Some(edge)))),
+            Self::F32(grad) => {
+                Self::F32(Gradient::Tensor(grad.into_tensor().with_edge(Some(edge))))
+            }
+            Self::F64(grad) => {
+                Self::F64(Gradient::Tensor(grad.into_tensor().with_edge(Some(edge))))
+            }
         }
     }
 }
 
-impl<T: Element> GradOf<T> {
+impl<T: Element> Gradient<T> {
     pub(crate) fn buffer(&self) -> &Buffer<T> {
         match self {
             Self::Owned(buffer) => buffer,

@@ -1,12 +1,10 @@
-//! What a failed check says.
+//! What a failed gradient check says.
 
 use std::fmt;
 
-use super::Tolerances;
-
 /// Which derivative was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Derivative {
     /// The gradient.
     First,
     /// The gradient of the gradient.
@@ -20,15 +18,15 @@ pub struct Mismatch {
     /// The name of the function that computed the output, where it is known.
     pub function: Option<&'static str>,
     /// Which derivative.
-    pub order: Order,
-    /// The input's position in the tuple, from 0. Under [`Order::Second`] the gradients that came in
+    pub derivative: Derivative,
+    /// The input's position in the tuple, from 0. Under [`Derivative::Second`] the gradients that came in
     /// follow the inputs.
     pub input: usize,
     /// The name by which the function knows the input, where it is known.
     pub input_name: Option<&'static str>,
     /// The entry of the input that was moved.
     pub input_entry: Vec<usize>,
-    /// The output's position, from 0. Under [`Order::Second`] the outputs are the inputs' gradients.
+    /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients.
     pub output: usize,
     /// The entry of the output.
     pub output_entry: Vec<usize>,
@@ -40,25 +38,11 @@ pub struct Mismatch {
     pub tolerance: f64,
 }
 
-impl Mismatch {
-    /// Whether the two values disagree; what is not a number agrees with nothing.
-    pub(super) fn disagree(analytical: f64, numerical: f64, tolerances: Tolerances) -> bool {
-        let tolerance = tolerances.tolerance(numerical);
-        !((analytical - numerical).abs() <= tolerance)
-    }
-}
-
-impl Tolerances {
-    pub(super) fn tolerance(self, numerical: f64) -> f64 {
-        self.atol + self.rtol * numerical.abs()
-    }
-}
-
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let checked = match self.order {
-            Order::First => "gradient",
-            Order::Second => "gradient of the gradient",
+        let checked = match self.derivative {
+            Derivative::First => "gradient",
+            Derivative::Second => "gradient of the gradient",
         };
         write!(f, "wrong {checked} of ")?;
         match self.function {

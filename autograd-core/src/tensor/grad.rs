@@ -1,0 +1,179 @@
+//! What belongs to gradients: leaves, what they have accumulated, and the way back from a result.
+
+use std::any::Any;
+use std::panic::Location;
+use std::sync::Arc;
+
+use ndarray::{Array, Dimension};
+
+use super::{RawTensor, Tensor};
+use crate::array::Buffer;
+use crate::element::Element;
+use crate::grad_mode::is_grad_enabled;
+use crate::tape::{Edge, Gradient, Leaf, Node};
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Whether a backward pass would compute a gradient for this tensor, or through it.
+    pub fn requires_grad(&self) -> bool {
+        self.raw.edge.is_some()
+    }
+
+    /// Whether the tensor was made by the user rather than computed from tensors that require grad.
+    pub fn is_leaf(&self) -> bool {
+        self.raw
+            .edge
+            .as_ref()
+            .is_none_or(|edge| edge.node.0.as_leaf().is_some())
+    }
+
+    /// Makes a constant a leaf that accumulates a gradient, or a leaf a constant.
+    ///
+    /// # Panics
+    /// If `required` is false for a computed tensor: [`detach`](Self::detach) says what is meant.
+    #[must_use = "the leaf is the tensor that is returned"]
+    #[track_caller]
+    pub fn set_requires_grad(mut self, required: bool) -> Self {
+        if required && self.raw.edge.is_none() {
+            let leaf = Leaf::<T>::new(self.raw.buffer.shape().clone(), Location::caller());
+            self.raw.edge = Some(Edge {
+                node: Node(Arc::new(leaf)),
+                output_nr: 0,
+            });
+        } else if !required {
+            assert!(
+                self.is_leaf(),
+                "set_requires_grad(false) on a computed tensor of shape {:?}: use `detach`",
+                self.shape()
+            );
+            self.raw.edge = None;
+        }
+        self
+    }
+
+    /// The same value as a constant, sharing the memory.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let loss = (&x * (&x).detach()).sum();
+    /// loss.backward()?;
+    /// assert_eq!(x.grad(), Some(array![2.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn detach(&self) -> Self {
+        Self::from_raw(RawTensor {
+            buffer: Arc::clone(&self.raw.buffer),
+            edge: None,
+        })
+    }
+
+    /// A copy of the gradient that backward passes have accumulated here; `None` before the first
+    /// and for tensors that are not leaves.
+    pub fn grad(&self) -> Option<Array<T, D>> {
+        self.leaf()?
+            .grad()
+            .as_ref()
+            .map(|grad| grad.view().to_owned())
+    }
+
+    /// The accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
+    pub fn grad_tensor(&self) -> Option<Self> {
+        self.leaf()?
+            .grad()
+            .as_mut()
+            .map(|grad| Self::from_raw(grad.share()))
+    }
+
+    /// Forgets the accumulated gradient.
+    pub fn zero_grad(&self) {
+        if let Some(leaf) = self.leaf() {
+            let former = leaf.grad().take();
+            drop(former);
+        }
+    }
+
+    /// Sets the accumulated gradient, as if it were the only one so far.
+    ///
+    /// # Panics
+    /// If the tensor is not a leaf that requires grad, or `grad` has another shape.
+    #[track_caller]
+    pub fn set_grad(&self, grad: Array<T, D>) {
+        assert!(
+            grad.shape() == self.shape(),
+            "set_grad of a tensor of shape {:?} with a gradient of shape {:?}",
+            self.shape(),
+            grad.shape()
+        );
+        let leaf = self
+            .leaf()
+            .expect("set_grad of a tensor that is no leaf requiring grad");
+        let former = leaf
+            .grad()
+            .replace(Gradient::Owned(Buffer::from_array(grad)));
+        drop(former);
+    }
+
+    /// The node that computed the tensor; `None` for leaves and constants.
+    pub fn grad_fn(&self) -> Option<Node> {
+        if self.is_leaf() {
+            None
+        } else {
+            self.raw.edge.as_ref().map(|edge| edge.node.clone())
+        }
+    }
+
+    fn leaf(&self) -> Option<&Leaf<T>> {
+        let leaf: &dyn Any = self.raw.edge.as_ref()?.node.0.as_leaf()?;
+        leaf.downcast_ref()
+    }
+
+    /// Where a function of this tensor sends its gradient; `None` if nothing is to be recorded.
+    pub(crate) fn recorded_edge(&self) -> Option<Edge> {
+        if is_grad_enabled() {
+            self.raw.edge.clone()
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn clones_share_value_and_gradient() {
+        let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+        let same = x.clone();
+        x.set_grad(array![3.0, 4.0]);
+        assert_eq!(same.grad(), Some(array![3.0, 4.0]));
+        same.zero_grad();
+        assert_eq!(x.grad(), None);
+        assert_eq!(x.view().as_ptr(), same.view().as_ptr());
+    }
+
+    #[test]
+    fn leaves_and_constants_turn_into_each_other() {
+        let x = Tensor::from(array![1.0]);
+        assert!(x.is_leaf() && !x.requires_grad() && x.grad().is_none() && x.grad_fn().is_none());
+        let leaf = x.set_requires_grad(true);
+        assert!(leaf.is_leaf() && leaf.requires_grad() && leaf.grad_fn().is_none());
+        let same = leaf.clone().set_requires_grad(true);
+        leaf.set_grad(array![2.0]);
+        assert_eq!(same.grad(), Some(array![2.0]));
+        assert!(!leaf.set_requires_grad(false).requires_grad());
+        assert!(!same.detach().requires_grad());
+    }
+
+    #[test]
+    #[should_panic(expected = "set_grad of a tensor of shape [1] with a gradient of shape [2]")]
+    fn a_gradient_of_another_shape_cannot_be_set() {
+        Tensor::from(array![1.0])
+            .set_requires_grad(true)
+            .set_grad(array![1.0, 2.0]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The functions that several tests define gradients of.
+
+use std::marker::PhantomData;
+
+use pullback::ndarray::{
+    Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Dimension,
+};
+use pullback::prelude::*;
+
+/// y = x Wᵀ + b
+pub struct Linear;
+
+#[custom_function]
+impl Linear {
+    #[forward]
+    pub fn forward(
+        input: ArrayView2<f64>,
+        weight: ArrayView2<f64>,
+        bias: Option<ArrayView1<f64>>,
+    ) -> Array2<f64> {
+        let output = input.dot(&weight.t());
+        match bias {
+            Some(bias) => output + bias,
+            None => output,
+        }
+    }
+
+    #[backward(input)]
+    fn grad_input(grad_output: ArrayView2<f64>, weight: ArrayView2<f64>) -> Array2<f64> {
+        grad_output.dot(&weight)
+    }
+
+    #[backward(weight)]
+    fn grad_weight(grad_output: ArrayView2<f64>, input: ArrayView2<f64>) -> Array2<f64> {
+        grad_output.t().dot(&input)
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: ArrayView2<f64>) -> Array1<f64> {
+        grad_output.sum_axis(Axis(0))
+    }
+}
+
+/// y = x², differentiable any number of times.
+pub struct Square<D>(PhantomData<D>);
+
+#[custom_function]
+impl<D: Dimension> Square<D> {
+    #[forward]
+    pub fn forward(x: ArrayView<f64, D>) -> Array<f64, D> {
+        x.mapv(|x| x * x)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<f64, D>, x: &Tensor<f64, D>) -> Tensor<f64, D> {
+        grad_output * x * 2.0
+    }
+}
+
+/// y = x², differentiable once.
+pub struct SquareOnce;
+
+#[custom_function]
+impl SquareOnce {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x * 2.0
+    }
+}
+
+/// A leaf of rank 1.
+pub fn leaf<const N: usize>(elements: [f64; N]) -> Tensor1<f64> {
+    Tensor::from(Array1::from_iter(elements)).set_requires_grad(true)
+}

@@ -1,0 +1,208 @@
+//! `Gradcheck` finds what is wrong, and says where.
+
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, array};
+use pullback::prelude::*;
+use pullback::{Derivative, Error, Mismatch};
+
+use crate::functions::{Linear, Square, SquareOnce, leaf};
+
+fn mismatch(result: Result<(), Error>) -> Mismatch {
+    match result {
+        Err(Error::Gradcheck(mismatch)) => *mismatch,
+        other => panic!("a wrong gradient went unnoticed: {other:?}"),
+    }
+}
+
+#[test]
+fn right_gradients_pass() {
+    let x = Tensor::from(array![[0.1, -0.4], [0.7, 0.2]]).set_requires_grad(true);
+    let w = Tensor::from(array![[0.3, 0.5]]).set_requires_grad(true);
+    let b = leaf([0.25]);
+    let check = Gradcheck::new().eps(1e-6).atol(1e-4);
+    check
+        .run(|(x, w, b)| Linear::apply(x, w, Some(b)), (&x, &w, &b))
+        .unwrap();
+    check
+        .run(|(x, w)| Linear::apply(x, w, None), (&x, &w))
+        .unwrap();
+    check
+        .second_order()
+        .run(|(x,)| Square::apply(x), (&x,))
+        .unwrap();
+    check
+        .second_order()
+        .run(|(x,)| (Square::apply(x), x * 2.0), (&x,))
+        .unwrap();
+}
+
+#[test]
+fn checking_leaves_the_inputs_alone() {
+    let x = leaf([1.0, 2.0]);
+    x.set_grad(array![5.0, 6.0]);
+    Gradcheck::new()
+        .second_order()
+        .run(|(x,)| Square::apply(x), (&x,))
+        .unwrap();
+    assert_eq!(
+        (x.to_array(), x.grad()),
+        (array![1.0, 2.0], Some(array![5.0, 6.0]))
+    );
+}
+
+/// x·y + y², whose gradient of `y` forgets the second term.
+struct Forgetful;
+
+#[custom_function]
+impl Forgetful {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>) -> Array1<f64> {
+        &x * &y + &y * &y
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: ArrayView1<f64>, y: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &y
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x
+    }
+}
+
+#[test]
+fn a_wrong_gradient_is_named_with_its_entry_and_both_values() {
+    let (x, y) = (leaf([1.0, 2.0]), leaf([0.0, 4.0]));
+    let result = Gradcheck::new().run(|(x, y)| Forgetful::apply(x, y), (&x, &y));
+    let found = mismatch(result.clone());
+    assert_eq!(
+        (found.function, found.derivative),
+        (Some("Forgetful"), Derivative::First)
+    );
+    assert_eq!(
+        (found.input, found.input_name, &found.input_entry[..]),
+        (1, Some("y"), &[1][..])
+    );
+    assert_eq!((found.output, &found.output_entry[..]), (0, &[1][..]));
+    assert!((found.analytical - 2.0).abs() < 1e-12 && (found.numerical - 10.0).abs() < 1e-6);
+    let text = result.unwrap_err().to_string();
+    for part in [
+        "wrong gradient of `Forgetful` with respect to `y` (input 1)",
+        "entry [1]",
+        "2e0",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// M17: a transposed gradient has the right shape if the matrix is square.
+struct Transposed;
+
+#[custom_function]
+impl Transposed {
+    #[forward]
+    fn forward(x: ArrayView2<f64>, y: ArrayView2<f64>) -> Array2<f64> {
+        x.dot(&y)
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: ArrayView2<f64>,
+        x: ArrayView2<f64>,
+        y: ArrayView2<f64>,
+    ) -> (Array2<f64>, Array2<f64>) {
+        (grad_output.dot(&y), x.t().dot(&grad_output))
+    }
+}
+
+#[test]
+fn m17_a_transposed_gradient_is_found() {
+    let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+    let y = Tensor::from(array![[0.5, 1.5], [-1.0, 2.0]]).set_requires_grad(true);
+    let result = Gradcheck::new().run(|(x, y)| Transposed::apply(x, y), (&x, &y));
+    assert_eq!(mismatch(result).input_name, Some("x"));
+}
+
+#[test]
+fn a_lost_gradient_is_found() {
+    let x = leaf([1.0]);
+    let result = Gradcheck::new().run(|(x,)| x.detach() * 2.0, (&x,));
+    let found = mismatch(result);
+    assert_eq!((found.function, found.analytical), (None, 0.0));
+}
+
+/// x³, whose gradient has the wrong gradient: the history of `x` is cut.
+struct Cut;
+
+#[custom_function]
+impl Cut {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        x.mapv(|x| x.powi(3))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x.detach() * x * 3.0
+    }
+}
+
+#[test]
+fn a_wrong_second_derivative_is_found() {
+    let x = leaf([2.0]);
+    Gradcheck::new().run(|(x,)| Cut::apply(x), (&x,)).unwrap();
+    let found = mismatch(
+        Gradcheck::new()
+            .second_order()
+            .run(|(x,)| Cut::apply(x), (&x,)),
+    );
+    assert_eq!((found.derivative, found.input), (Derivative::Second, 0));
+    assert!((found.analytical / found.numerical - 0.5).abs() < 1e-3);
+}
+
+#[test]
+fn a_second_order_that_does_not_exist_is_an_error() {
+    let x = leaf([2.0]);
+    let error = Gradcheck::new()
+        .second_order()
+        .run(|(x,)| SquareOnce::apply(x), (&x,))
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OnceDifferentiable {
+                function: "SquareOnce",
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+/// A gradient that is not a number agrees with nothing.
+#[test]
+fn not_a_number_is_found() {
+    let x = leaf([-1.0]);
+    assert!(
+        mismatch(Gradcheck::new().run(|(x,)| x.ln(), (&x,)))
+            .numerical
+            .is_nan()
+    );
+}
+
+#[test]
+fn inputs_without_grad_are_not_moved_beside_others_with_it() {
+    let (x, y) = (leaf([1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+    // The wrong gradient of `y` does not matter, as `y` is a constant.
+    Gradcheck::new()
+        .run(|(x, y)| Forgetful::apply(x, y), (&x, &y))
+        .unwrap();
+}
+
+#[test]
+fn single_precision_has_tolerances_of_its_own() {
+    let x = Tensor::from(array![0.5_f32, 1.5]).set_requires_grad(true);
+    Gradcheck::new().run(|(x,)| x.exp() * x, (&x,)).unwrap();
+    let result = Gradcheck::new().run(|(x,)| x.exp() * x.detach(), (&x,));
+    assert_eq!(mismatch(result).input, 0);
+}

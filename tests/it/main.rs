@@ -1,0 +1,14 @@
+//! What a user of the library can rely on, in one binary: see `tests/README.md`.
+
+#![allow(unreachable_pub, reason = "a test has no public items")]
+
+mod backward;
+mod digits;
+mod functions;
+mod gradcheck;
+mod grads;
+mod house;
+mod inputs;
+mod pruning;
+mod rules;
+mod threads;

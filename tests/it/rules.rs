@@ -1,0 +1,310 @@
+//! The rules of a definition, as they show when it runs. What they forbid is in `tests/ui/`.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use pullback::ndarray::{
+    Array0, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Ix2, array,
+};
+use pullback::prelude::*;
+use pullback::{Order, SavedSignature};
+
+use crate::functions::{Linear, Square, SquareOnce, leaf};
+
+/// Rules 2, 3 and 10: several outputs, one of them no array of floats; an intermediate.
+struct Extremes;
+
+#[custom_function]
+impl Extremes {
+    #[forward(outputs(largest, place, total), saves(count))]
+    fn forward(x: ArrayView1<f64>) -> (Array0<f64>, usize, Array0<f64>, usize) {
+        let place = (0..x.len()).fold(0, |best, i| if x[i] > x[best] { i } else { best });
+        (
+            Array0::from_elem((), x[place]),
+            place,
+            Array0::from_elem((), x.sum()),
+            x.len(),
+        )
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_largest: Option<ArrayView<f64, pullback::ndarray::Ix0>>,
+        grad_total: Array0<f64>,
+        place: usize,
+        count: usize,
+    ) -> Array1<f64> {
+        SEEN.with_borrow_mut(|seen| seen.push(grad_largest.is_some()));
+        let mut gradient = Array1::from_elem(count, grad_total.into_scalar());
+        if let Some(grad) = grad_largest {
+            gradient[place] += grad[()];
+        }
+        gradient
+    }
+}
+
+thread_local! {
+    static SEEN: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn rules2_3_10_outputs_intermediates_and_undefined_gradients() {
+    let x = leaf([1.0, 5.0, 2.0]);
+    let (largest, place, total) = Extremes::apply(&x);
+    assert_eq!((largest.item(), place, total.item()), (5.0, 1, 8.0));
+    (&largest * 10.0 + &total).backward().unwrap();
+    assert_eq!(x.grad(), Some(array![1.0, 11.0, 1.0]));
+    // Only one output is used: the other's gradient is zeros, or `None` where it is asked for so.
+    for (used, expected) in [(0, [0.0, 1.0, 0.0]), (2, [1.0, 1.0, 1.0])] {
+        let (largest, _, total) = Extremes::apply(&x);
+        let (dx,) = grad(if used == 0 { &largest } else { &total }, (&x,)).unwrap();
+        assert_eq!(dx.to_array(), Array1::from_iter(expected));
+    }
+    assert_eq!(SEEN.take(), [true, true, false]);
+    assert_eq!(largest.grad_fn().unwrap().name(), "Extremes");
+    Gradcheck::new()
+        .run(
+            |(x,)| {
+                let (a, _, b) = Extremes::apply(x);
+                (a, b)
+            },
+            (&x,),
+        )
+        .unwrap();
+}
+
+/// Rule 2: a float output without a gradient.
+struct Masked;
+
+#[custom_function]
+impl Masked {
+    #[forward(outputs(y, mask), non_differentiable(mask))]
+    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        let mask = x.mapv(|x| if x > 0.0 { 1.0 } else { 0.0 });
+        (&x * &mask, mask)
+    }
+
+    #[backward(x)]
+    fn backward(grad_y: Array1<f64>, mask: ArrayView1<f64>) -> Array1<f64> {
+        grad_y * mask
+    }
+}
+
+#[test]
+fn rule2_a_float_output_can_be_exempt() {
+    let x = leaf([1.0, -1.0]);
+    let (y, mask) = Masked::apply(&x);
+    assert!(y.requires_grad() && !mask.requires_grad());
+    assert_eq!(mask.to_array(), array![1.0, 0.0]);
+    Gradcheck::new()
+        .run(|(x,)| Masked::apply(x).0, (&x,))
+        .unwrap();
+}
+
+/// Rules 1, 4 and 5: an input without a gradient, joint coverage, `None` for a gradient, and
+/// `needs_input_grad`.
+struct Joint;
+
+thread_local! {
+    static NEEDS: RefCell<Vec<JointNeedsInputGrad>> = const { RefCell::new(Vec::new()) };
+}
+
+#[custom_function]
+impl Joint {
+    #[forward]
+    fn forward(
+        x: ArrayView1<f64>,
+        #[non_differentiable] weight: ArrayView1<f64>,
+        y: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        &x * &weight + y.mapv(f64::round)
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        weight: ArrayView1<f64>,
+        needs_input_grad: &JointNeedsInputGrad,
+    ) -> (Array1<f64>, Option<Array1<f64>>) {
+        NEEDS.with_borrow_mut(|needs| needs.push(*needs_input_grad));
+        (&grad_output * &weight, None)
+    }
+}
+
+#[test]
+fn rules4_5_joint_coverage_and_needs_input_grad() {
+    let (x, w, y) = (leaf([1.0]), leaf([3.0]), leaf([2.5]));
+    let z = || Joint::apply(&x, &w, &y);
+    assert_eq!(z().grad_fn().unwrap().next_functions().len(), 2);
+    let (dx, dy) = Grad::of(&z()).run_unused((&x, &y)).unwrap();
+    assert_eq!(dx.unwrap().to_array(), array![3.0]);
+    assert!(dy.is_none(), "a gradient of `None` does not arrive");
+    z().backward_with(array![1.0]).unwrap();
+    assert_eq!(
+        (x.grad(), w.grad(), y.grad()),
+        (Some(array![3.0]), None, None)
+    );
+    grad(&z(), (&x,)).unwrap();
+    let (all, only_x) = (
+        JointNeedsInputGrad { x: true, y: true },
+        JointNeedsInputGrad { x: true, y: false },
+    );
+    assert_eq!(NEEDS.take(), [all, all, only_x]);
+}
+
+/// Rule 8, with a generic function: every order, checked.
+#[test]
+fn rule8_functions_on_tensors_are_differentiable_again() {
+    let x = Tensor::from(array![[0.5, -1.0], [2.0, 0.1]]).set_requires_grad(true);
+    Gradcheck::new()
+        .second_order()
+        .run(|(x,)| Square::apply(x), (&x,))
+        .unwrap();
+    assert_eq!(Square::<Ix2>::SIGNATURE.order, Order::Any);
+    assert_eq!(SquareOnce::SIGNATURE.order, Order::Once);
+}
+
+/// Rule 1: forward can fail; `apply` then fails alike.
+struct Root;
+
+#[derive(Debug, PartialEq)]
+struct Negative(f64);
+
+impl fmt::Display for Negative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} has no root", self.0)
+    }
+}
+
+#[custom_function]
+impl Root {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Result<Array1<f64>, Negative> {
+        x.iter()
+            .find(|x| **x < 0.0)
+            .map_or_else(|| Ok(x.mapv(f64::sqrt)), |x| Err(Negative(*x)))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, output: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output / (&output * 2.0)
+    }
+}
+
+#[test]
+fn a_forward_that_fails_makes_apply_fail() {
+    assert_eq!(Root::apply(&leaf([1.0, -4.0])).unwrap_err(), Negative(-4.0));
+    let x = leaf([4.0, 9.0]);
+    Gradcheck::new()
+        .run(|(x,)| Root::apply(x).unwrap(), (&x,))
+        .unwrap();
+}
+
+/// Rule 11: the signature as data.
+#[test]
+fn rule11_signatures_tell_what_is_saved_for_whom() {
+    let signature = Linear::SIGNATURE;
+    assert_eq!(
+        (Linear::NAME, signature.name, signature.order),
+        ("Linear", "Linear", Order::Once)
+    );
+    let inputs: Vec<_> = signature
+        .inputs
+        .iter()
+        .map(|i| (i.name, i.tensor, i.optional, i.differentiable))
+        .collect();
+    assert_eq!(
+        inputs,
+        [
+            ("input", true, false, true),
+            ("weight", true, false, true),
+            ("bias", true, true, true)
+        ]
+    );
+    assert_eq!(
+        signature.saved,
+        [
+            SavedSignature {
+                name: "input",
+                needed_for: &["weight"]
+            },
+            SavedSignature {
+                name: "weight",
+                needed_for: &["input"]
+            },
+        ]
+    );
+    let kinds = crate::inputs::Kinds::<f32>::SIGNATURE;
+    assert_eq!(kinds.inputs.iter().filter(|input| !input.tensor).count(), 6);
+}
+
+/// Rule 14: a name of one's own.
+struct Renamed;
+
+#[custom_function(name = "shift")]
+impl Renamed {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x + 1.0
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Array1<f64>) -> Array1<f64> {
+        grad_output
+    }
+}
+
+#[test]
+fn rule14_names() {
+    let y = Renamed::apply(&leaf([1.0]));
+    assert_eq!(
+        (Renamed::NAME, y.grad_fn().unwrap().name()),
+        ("shift", "shift")
+    );
+}
+
+/// Rule 15: M14, M15, M16: PyTorch sums or broadcasts such gradients to fit.
+struct WrongLength;
+
+#[custom_function]
+impl WrongLength {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, bias: ArrayView1<f64>, by: usize) -> Array2<f64> {
+        let _ = by;
+        x.to_owned().insert_axis(Axis(1)) + bias
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: ArrayView2<f64>) -> Array1<f64> {
+        grad_output.sum_axis(Axis(1))
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: ArrayView2<f64>, by: usize) -> Array1<f64> {
+        Array1::from_elem(by, grad_output.sum())
+    }
+}
+
+#[test]
+fn m14_m15_m16_gradients_are_never_summed_or_broadcast_to_fit() {
+    let (x, bias) = (leaf([1.0, 2.0]), leaf([1.0, 2.0, 3.0]));
+    for length in [1, 2, 6] {
+        let y = WrongLength::apply(&x, &bias, length);
+        let line = line!() - 1;
+        let error = y.sum().backward().unwrap_err().to_string();
+        let expected = format!(
+            "backward of `WrongLength` gave a gradient of shape [{length}] for `bias` of shape [3] \
+             (applied at tests/it/rules.rs:{line}:"
+        );
+        assert!(error.starts_with(&expected), "{error}");
+        assert_eq!((x.grad(), bias.grad()), (None, None));
+    }
+}
+
+/// Functions stay ordinary functions.
+#[test]
+fn forward_and_backward_can_be_called() {
+    let x = array![[1.0, 2.0]];
+    let w = array![[3.0, 4.0]];
+    assert_eq!(Linear::forward(x.view(), w.view(), None), array![[11.0]]);
+}

@@ -1,0 +1,140 @@
+//! One mistake a file, and what the compiler says to it: `tests/ui/<rule>/<mistake>.rs` beside its
+//! `.stderr`. The files of `tests/ui/pass/` must compile.
+//!
+//! The messages are compared to the letter on the compiler that they were recorded with
+//! (`TRYBUILD=overwrite cargo test --test ui` records them anew). Another compiler may word its own
+//! messages differently: there, each file must still have an error on every line that its `.stderr`
+//! names. `UI=lines` checks in that way on any compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The compiler that the `.stderr` files were recorded with.
+const RECORDED_WITH: &str = "rustc 1.95.";
+
+#[test]
+fn mistakes_are_compile_errors() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
+    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(&root)
+        .into_iter()
+        .partition(|file| file.starts_with(root.join("pass")));
+    assert!(
+        failing.len() > 40,
+        "{} mistakes are too few to be all",
+        failing.len()
+    );
+
+    let compiler = compiler();
+    if compiler.starts_with(RECORDED_WITH) && env::var("UI").as_deref() != Ok("lines") {
+        let cases = trybuild::TestCases::new();
+        passing.iter().for_each(|file| cases.pass(file));
+        failing.iter().for_each(|file| cases.compile_fail(file));
+    } else {
+        println!("on {compiler} the lines of the errors are compared, not their words");
+        compare_lines(&passing, &failing);
+    }
+}
+
+/// The `.rs` files below `folder`.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a readable folder");
+    let mut files = Vec::new();
+    for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn compiler() -> String {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .expect("rustc runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Compiles all files in one crate and compares where the errors are.
+fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
+    let found = errors(&[passing, failing].concat());
+    let mut wrong = String::new();
+    for file in passing.iter().chain(failing) {
+        let found = found.get(file).cloned().unwrap_or_default();
+        let expected = if failing.contains(file) {
+            expected_lines(file)
+        } else {
+            BTreeSet::new()
+        };
+        let agrees = if failing.contains(file) {
+            !expected.is_empty() && expected.is_subset(&found)
+        } else {
+            found.is_empty()
+        };
+        if !agrees {
+            let _ = writeln!(wrong, "{}: {expected:?}, found {found:?}", file.display());
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "errors are expected on other lines:\n{wrong}"
+    );
+}
+
+/// The lines that a file's `.stderr` points to.
+fn expected_lines(file: &Path) -> BTreeSet<usize> {
+    let recorded = fs::read_to_string(file.with_extension("stderr")).unwrap_or_default();
+    let places = recorded
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("--> tests/ui/"));
+    places
+        .filter_map(|place| place.split(':').nth(1)?.parse().ok())
+        .collect()
+}
+
+/// The lines with errors in each file, from one `cargo check` of a crate with all of them.
+fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
+    let project = env!("CARGO_MANIFEST_DIR");
+    let mut manifest = format!(
+        "[package]\nname = \"mistakes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\npullback = {{ path = {project:?} }}\n\n[workspace]\n"
+    );
+    for (number, file) in files.iter().enumerate() {
+        let _ = write!(
+            manifest,
+            "\n[[bin]]\nname = \"file{number}\"\npath = {file:?}\n"
+        );
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes");
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "check",
+            "--offline",
+            "--keep-going",
+            "--bins",
+            "--message-format=short",
+        ])
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .current_dir(&folder)
+        .output()
+        .expect("cargo runs");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let mut errors: BTreeMap<PathBuf, BTreeSet<usize>> = BTreeMap::new();
+    for line in printed.lines().filter(|line| line.contains(": error")) {
+        let mut parts = line.splitn(3, ':');
+        if let (Some(file), Some(Ok(line))) = (parts.next(), parts.next().map(str::parse)) {
+            errors.entry(folder.join(file)).or_default().insert(line);
+        }
+    }
+    assert!(!errors.is_empty(), "nothing was checked:\n{printed}");
+    errors
+}
