@@ -2,7 +2,12 @@
 //!
 //! Run it with `cargo run --example notes` and read along: each part prints what it does.
 
-#![allow(unreachable_pub, reason = "a program has no public items")]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    missing_debug_implementations,
+    reason = "a program has no public items"
+)]
 
 use std::error::Error;
 use std::marker::PhantomData;

@@ -47,10 +47,10 @@ extern crate self as pullback;
 #[doc(hidden)]
 pub use autograd_core::__private;
 pub use autograd_core::{
-    BackwardOptions, CheckInputs, CheckOutputs, Derivative, Element, Error, Function, Grad,
-    GradInputs, Gradcheck, InputSignature, Mismatch, Node, Order, OutputSignature, SavedSignature,
-    Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6,
-    TensorD, enable_grad, grad, is_grad_enabled, kernels, ndarray, no_grad, ops,
+    BackwardOptions, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
+    InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
+    SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
+    Tensor6, TensorD, enable_grad, grad, is_grad_enabled, kernels, ndarray, no_grad, ops,
 };
 pub use autograd_macros::custom_function;
 
@@ -62,3 +62,8 @@ pub mod prelude {
         Tensor3, Tensor4, Tensor5, Tensor6, TensorD, custom_function, enable_grad, grad, no_grad,
     };
 }
+
+/// The README's example runs with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

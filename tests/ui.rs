@@ -30,8 +30,12 @@ fn mistakes_are_compile_errors() {
     let compiler = compiler();
     if compiler.starts_with(RECORDED_WITH) && env::var("UI").as_deref() != Ok("lines") {
         let cases = trybuild::TestCases::new();
-        passing.iter().for_each(|file| cases.pass(file));
-        failing.iter().for_each(|file| cases.compile_fail(file));
+        for file in &passing {
+            cases.pass(file);
+        }
+        for file in &failing {
+            cases.compile_fail(file);
+        }
     } else {
         println!("on {compiler} the lines of the errors are compared, not their words");
         compare_lines(&passing, &failing);
@@ -109,7 +113,8 @@ fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
     for (number, file) in files.iter().enumerate() {
         let _ = write!(
             manifest,
-            "\n[[bin]]\nname = \"file{number}\"\npath = {file:?}\n"
+            "\n[[bin]]\nname = \"file{number}\"\npath = {:?}\n",
+            file.to_string_lossy()
         );
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes");

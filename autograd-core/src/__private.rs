@@ -7,17 +7,40 @@ pub use crate::array::Shape as OutputMeta;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
-    Call, Differentiable, Function, GradOutput, InputSignature, IntoGradient, IntoOutput, Kept,
-    Order, Origin, OutputSignature, Rule, Saved, SavedSignature, Signature, record,
+    Call, ForwardCall, Function, GradOutput, InputSignature, IntoGradient, IntoOutput, IntoTangent,
+    Kept, Order, Origin, OutputSignature, Rule, Saved, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
-    RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+    Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use std::borrow::{Borrow, ToOwned};
 
 use ndarray::{Array, ArrayView, Dimension};
+
+/// What stands behind the name of a type that `#[tensor]` marks.
+pub trait TensorType {
+    /// The element type.
+    type Element;
+    /// The dimension.
+    type Dim;
+}
+
+impl<T, D> TensorType for ArrayView<'_, T, D> {
+    type Element = T;
+    type Dim = D;
+}
+
+impl<T, D> TensorType for Array<T, D> {
+    type Element = T;
+    type Dim = D;
+}
+
+impl<T, D> TensorType for Tensor<T, D> {
+    type Element = T;
+    type Dim = D;
+}
 
 /// Where the gradient of an input goes; `None` if none is needed or nothing is recorded.
 pub fn edge<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Option<Edge> {
@@ -27,6 +50,24 @@ pub fn edge<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Option<Edge> {
 /// As [`edge`], of an optional input.
 pub fn edge_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<Edge> {
     tensor.and_then(Tensor::recorded_edge)
+}
+
+/// The largest level of forward mode that an input has a tangent of; 0 without any.
+#[inline]
+pub fn level<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> u64 {
+    tensor.raw.level()
+}
+
+/// As [`level`], of an optional input.
+#[inline]
+pub fn level_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> u64 {
+    tensor.map_or(0, level)
+}
+
+/// The largest of the inputs' levels.
+#[inline]
+pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
+    levels.into_iter().fold(0, u64::max)
 }
 
 /// Which inputs need a gradient.
@@ -84,8 +125,19 @@ pub fn save_array_if<T: Element, D: Dimension>(
     needed.then(|| Saved::from_array(array))
 }
 
+/// A value that can be kept for backward.
+#[diagnostic::on_unimplemented(
+    message = "a backward function asks for a value of type `{Self}`, which cannot be kept for it",
+    label = "cannot be kept",
+    note = "what is kept must be `Clone + Send + Sync + 'static`: derive `Clone`, pass an owned value, or do \
+            not ask for it in backward"
+)]
+pub trait Keep: Clone + Send + Sync + 'static {}
+
+impl<V: Clone + Send + Sync + 'static> Keep for V {}
+
 /// Keeps a value that a backward function asks for.
-pub fn keep_if<V>(needed: bool, value: impl FnOnce() -> V) -> Option<Kept<V>> {
+pub fn keep_if<V: Keep>(needed: bool, value: impl FnOnce() -> V) -> Option<Kept<V>> {
     needed.then(|| Kept::new(value()))
 }
 

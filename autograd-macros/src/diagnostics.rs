@@ -31,9 +31,9 @@ impl Diagnostics {
         parsed.map_err(|error| self.errors.push(error)).ok()
     }
 
-    /// Whether nothing has been recorded so far.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.errors.is_empty()
+    /// How many mistakes have been recorded so far.
+    pub(crate) fn len(&self) -> usize {
+        self.errors.len()
     }
 
     /// All mistakes as `compile_error!` calls, or `Ok` if there are none.
@@ -64,24 +64,33 @@ pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String 
     quoted.join(", ")
 }
 
-/// `1 array`, `2 arrays`
+/// `1 array is`, `2 arrays are`
 pub(crate) fn count(number: usize, thing: &str) -> String {
     if number == 1 {
-        format!("1 {thing}")
+        format!("1 {thing} is")
     } else {
-        format!("{number} {thing}s")
+        format!("{number} {thing}s are")
     }
 }
 
 /// ``did you mean `weight`? `` before the rest of a help line, if some candidate is near enough.
 pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
-    let near = |candidate: &&String| distance(wanted, candidate) <= 1.max(wanted.len() / 3);
-    let best = candidates
-        .iter()
-        .filter(near)
-        .min_by_key(|name| distance(wanted, name));
-    best.map(|name| format!("did you mean `{name}`? "))
+    let nearest = nearest(wanted, candidates);
+    nearest
+        .map(|index| format!("did you mean `{}`? ", candidates[index]))
         .unwrap_or_default()
+}
+
+/// The place of the candidate that was probably meant.
+pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
+    let distances = candidates
+        .iter()
+        .map(|candidate| distance(wanted, candidate));
+    let near = distances
+        .enumerate()
+        .filter(|(_, distance)| *distance <= 1.max(wanted.len() / 3));
+    near.min_by_key(|(_, distance)| *distance)
+        .map(|(index, _)| index)
 }
 
 /// The number of letters to insert, delete, replace or swap with a neighbour.

@@ -6,7 +6,7 @@ use syn::Ident;
 
 use crate::diagnostics::list;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved};
-use crate::types::show;
+use crate::show::show;
 
 /// The documentation of `apply`: the author's own words about forward, then a table.
 pub(crate) fn apply(model: &FunctionModel) -> TokenStream {

@@ -1,10 +1,29 @@
-//! The procedural macros of `pullback`.
+//! The procedural macros of `pullback`: signatures in, differentiable functions out.
+//!
+//! Not used directly: `pullback` and `autograd-core` re-export [`custom_function`] with paths of
+//! their own.
+//!
+//! # How it works
+//!
+//! One way, put together in `stages`, of which each knows only what stands before it:
+//!
+//! 1. `parse`: tokens to syntax. Bodies of functions stay tokens, and nothing is judged.
+//! 2. `validate`: syntax to model. All rules run, each a function with a bad example above it;
+//!    `diagnostics` collects what they find, so that all mistakes are reported at once.
+//! 3. `model`: a function of which everything is known. Nothing but `validate` makes one.
+//! 4. `expand`: model to tokens; `docs` writes the documentation. With mistakes, the same road ends in
+//!    a fallback: the author's item, the errors, and an `apply` that does nothing.
+//!
+//! `types` is where a type is read as a tensor or a value, for the rules and the expansion alike.
+//! The runtime is known only as paths into its `__private` module.
 
 mod diagnostics;
 mod docs;
 mod expand;
 mod model;
 mod parse;
+mod show;
+mod stages;
 mod strip;
 mod types;
 mod validate;
@@ -12,13 +31,127 @@ mod validate;
 use proc_macro::TokenStream;
 
 /// Makes a differentiable function of an `impl` block.
+///
+/// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
+/// `#[backward]`, which return the gradients of its inputs. Their signatures say everything else:
+///
+/// ```ignore
+/// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+/// use pullback::prelude::*;
+///
+/// /// y = x Wᵀ + b
+/// pub struct LinearFunction;
+///
+/// #[custom_function]
+/// impl LinearFunction {
+///     #[forward]
+///     pub fn forward(
+///         input: ArrayView2<f32>,
+///         weight: ArrayView2<f32>,
+///         bias: Option<ArrayView1<f32>>,
+///     ) -> Array2<f32> {
+///         let output = input.dot(&weight.t());
+///         match bias {
+///             Some(bias) => output + bias,
+///             None => output,
+///         }
+///     }
+///
+///     #[backward(input)]
+///     fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> {
+///         grad_output.dot(&weight)
+///     }
+///
+///     #[backward(weight)]
+///     fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+///         grad_output.t().dot(&input)
+///     }
+///
+///     #[backward(bias)]
+///     fn grad_bias(grad_output: ArrayView2<f32>) -> Array1<f32> {
+///         grad_output.sum_axis(Axis(0))
+///     }
+/// }
+///
+/// let y = LinearFunction::apply(&x, &weight, Some(&bias)); // tensors in, a tensor out
+/// ```
+///
+/// What does not fit together (a gradient that is missing, a name that does not exist, a wrong rank) is
+/// a compile error on the token that is wrong.
+///
+/// # Inputs
+///
+/// | a parameter of forward | is | and in `apply` |
+/// |---|---|---|
+/// | `ArrayView2<T>`, `ArrayView<T, D>`, `ArrayViewD<T>` | a tensor, read | `&Tensor2<T>`, … |
+/// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
+/// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
+/// | any of them in an `Option` | an optional tensor | in an `Option` |
+/// | anything else | a value | the same |
+///
+/// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias is read as a
+/// value: `#[tensor]` on the parameter says that it is a tensor. An alias of a view is then written with
+/// its lifetime: `#[tensor] x: Matrix<'_>`. `#[non_differentiable]` exempts a tensor from having a
+/// gradient.
+///
+/// # Outputs
+///
+/// Forward returns one array or a tuple. Arrays of floats become tensors; anything else is returned as
+/// it is and has no gradient. `Result<…, E>` makes `apply` return `Result<…, E>`.
+///
+/// ```ignore
+/// #[forward(outputs(y, mask), saves(rstd), non_differentiable(mask))]
+/// fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>, f64)
+/// ```
+///
+/// - `outputs(…)` names them; else a single one is `output`, several are `output_0`, `output_1`, ….
+/// - `saves(…)` names what forward returns after its outputs for backward functions alone.
+/// - `non_differentiable(…)` exempts float outputs.
+///
+/// # Backward functions
+///
+/// `#[backward(weight)]` returns one gradient, `#[backward(input, weight)]` a tuple of them in that
+/// order, and a plain `#[backward]` those of all inputs. Each differentiable input has one.
+///
+/// Parameters are asked for by name, and what nobody asks for is not kept:
+///
+/// | name | gets |
+/// |---|---|
+/// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
+/// | an input, an output, something from `saves(…)` | that |
+/// | `needs_input_grad` | the generated struct that says which gradients are needed |
+///
+/// and their types say in which form:
+///
+/// | type | form |
+/// |---|---|
+/// | `ArrayView2<T>` | to read; a gradient that nothing came for is zeros |
+/// | `Array2<T>` | to own: the buffer of a gradient is reused |
+/// | `&Tensor2<T>` | a tensor: what is computed with it can be differentiated again |
+/// | `Option<…>` | of a gradient: `None` if nothing came; of an optional input: as in forward |
+/// | `V`, `&V`, `&[U]`, … | a value, copied or borrowed |
+///
+/// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
+/// times, any other once. A backward function that asks for no gradient says that it means it:
+/// `#[backward(x, ignores_grad)]`.
+///
+/// # Arguments
+///
+/// - `name = "linear"`: the name that graphs and errors show.
+/// - `crate = path`: where the library is, if it is not `pullback`.
+///
+/// # Generated
+///
+/// `apply`; an implementation of `Function`; the struct `LinearFunctionContext` of what is kept; the
+/// struct `LinearFunctionNeedsInputGrad`. Forward and the backward functions stay ordinary associated
+/// functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::custom_function(args.into(), item.into(), "pullback").into()
+    stages::custom_function(args.into(), item.into(), "pullback").into()
 }
 
-/// [`custom_function`] for crates that depend on `autograd-core` alone.
+/// [`custom_function`], for crates that depend on `autograd-core` alone.
 #[proc_macro_attribute]
 pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::custom_function(args.into(), item.into(), "autograd_core").into()
+    stages::custom_function(args.into(), item.into(), "autograd_core").into()
 }

@@ -259,6 +259,14 @@ impl Backward {
         })
     }
 
+    /// The kept things that it asks for.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
+        self.asked.iter().filter_map(|asked| match asked.what {
+            What::Tensor { source, .. } | What::Value { source } => Some(source),
+            What::Gradient { .. } | What::NeedsInputGrad { .. } => None,
+        })
+    }
+
     /// The types of the gradients within what it returns.
     pub(crate) fn returned_types(&self) -> Vec<&Type> {
         tuple_elements(&self.returns)
@@ -293,16 +301,6 @@ impl Passing {
     pub(crate) fn target(&self) -> &Type {
         match self {
             Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
-        }
-    }
-}
-
-impl What {
-    /// The kept thing that is asked for, if it is one.
-    pub(crate) fn source(&self) -> Option<Source> {
-        match self {
-            Self::Tensor { source, .. } | Self::Value { source, .. } => Some(*source),
-            Self::Gradient { .. } | Self::NeedsInputGrad { .. } => None,
         }
     }
 }

@@ -180,7 +180,7 @@ fn helper(attribute: &Attribute) -> Helper {
         Meta::Path(_) => Ok(Vec::new()),
         Meta::List(list) => arguments(list.tokens.clone()),
         Meta::NameValue(pair) => {
-            let name = crate::types::show(&pair.path);
+            let name = crate::show::show(&pair.path);
             let message = format!("arguments stand in parentheses; write `#[{name}(…)]`");
             Err(syn::Error::new_spanned(pair.eq_token, message))
         }

@@ -4,8 +4,12 @@
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
-use quote::ToTokens;
-use syn::{GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Type, TypePath};
+use syn::{
+    FnArg, GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Signature, Type,
+    TypePath,
+};
+
+use crate::show::show;
 
 /// How a function of the author's takes or returns a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,30 +72,34 @@ pub(crate) enum Class {
     Value,
 }
 
-/// The types that count as float elements within one impl block: `f32`, `f64` and its parameters.
-pub(crate) struct Floats(Vec<String>);
+/// The types that count as float elements within one impl block.
+pub(crate) struct Floats {
+    /// `f32`, `f64` and the parameters of the block.
+    certain: Vec<String>,
+    /// Names that the author vouches for.
+    aliases: Vec<String>,
+}
 
 impl Floats {
-    pub(crate) fn of(generics: &Generics) -> Self {
-        let parameters = generics.type_params().map(|param| param.ident.to_string());
-        Self(
-            ["f32", "f64"]
-                .into_iter()
-                .map(String::from)
-                .chain(parameters)
-                .collect(),
-        )
+    pub(crate) fn of(block: &Generics, forward: &Signature) -> Self {
+        let params = block.type_params().chain(forward.generics.type_params());
+        let params = params.map(|param| param.ident.to_string());
+        let certain = ["f32", "f64"]
+            .into_iter()
+            .map(String::from)
+            .chain(params)
+            .collect();
+        let aliases = forward.inputs.iter().filter_map(element_alias).collect();
+        Self { certain, aliases }
     }
 
-    pub(crate) fn contains(&self, element: &Type) -> bool {
-        let Type::Path(TypePath {
-            qself: None, path, ..
-        }) = peel(element)
-        else {
-            return false;
-        };
-        path.get_ident()
-            .is_some_and(|ident| self.0.iter().any(|float| ident == float))
+    fn contains(&self, element: &Type) -> bool {
+        is_one_of(element, &self.certain) || is_one_of(element, &self.aliases)
+    }
+
+    /// Whether `ty` is what it says, so that another name is another type.
+    pub(crate) fn is_certain(&self, ty: &Type) -> bool {
+        is_one_of(ty, &self.certain) || is_primitive(ty)
     }
 
     /// Reads a type as a tensor, a list, or a value.
@@ -126,6 +134,35 @@ impl Floats {
             _ => None,
         }
     }
+}
+
+/// `Real` of `#[tensor] x: ArrayView1<Real>`.
+fn element_alias(argument: &FnArg) -> Option<String> {
+    let FnArg::Typed(parameter) = argument else {
+        return None;
+    };
+    parameter
+        .attrs
+        .iter()
+        .find(|attribute| attribute.path().is_ident("tensor"))?;
+    let tensor = array(option_of(&parameter.ty).unwrap_or(&parameter.ty))?;
+    match tensor.content {
+        Content::Known { element, .. } if !is_primitive(&element) => {
+            last_segment(&element).map(|alias| alias.ident.to_string())
+        }
+        _ => None,
+    }
+}
+
+fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
+    let Type::Path(TypePath {
+        qself: None, path, ..
+    }) = peel(ty)
+    else {
+        return false;
+    };
+    path.get_ident()
+        .is_some_and(|ident| names.iter().any(|name| ident == name.as_ref()))
 }
 
 /// Reads a type as an array of any element type: `ArrayView1<usize>` is one too.
@@ -249,14 +286,7 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
         "f32", "f64", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
         "i128", "isize", "bool", "char", "str",
     ];
-    let Type::Path(TypePath {
-        qself: None, path, ..
-    }) = peel(ty)
-    else {
-        return false;
-    };
-    path.get_ident()
-        .is_some_and(|ident| PRIMITIVES.iter().any(|name| ident == name))
+    is_one_of(ty, &PRIMITIVES)
 }
 
 /// The last segment of a path type.
@@ -273,48 +303,6 @@ pub(crate) fn peel(ty: &Type) -> &Type {
         Type::Group(group) => peel(&group.elem),
         Type::Paren(paren) => peel(&paren.elem),
         ty => ty,
-    }
-}
-
-/// The tokens as an author would type them: `ArrayView2<f32>`, `&'a [usize]`.
-///
-/// The compiler's own rendering of a token stream differs between versions, and these texts are
-/// compared and shown.
-pub(crate) fn show(tokens: &impl ToTokens) -> String {
-    let mut text = String::new();
-    show_stream(tokens.to_token_stream(), &mut text);
-    text
-}
-
-fn show_stream(tokens: proc_macro2::TokenStream, text: &mut String) {
-    use proc_macro2::{Delimiter, TokenTree};
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::None => ("", ""),
-                };
-                text.push_str(open);
-                show_stream(group.stream(), text);
-                text.push_str(close);
-            }
-            TokenTree::Punct(punct) => match punct.as_char() {
-                ',' | ';' => text.extend([punct.as_char(), ' ']),
-                '-' | '+' | '=' => text.extend([' ', punct.as_char()]),
-                '>' if text.ends_with('-') => text.push_str("> "),
-                other => text.push(other),
-            },
-            word => {
-                // Two words in a row (`dyn Fn`, `'a f32`) and the bound after a `+` need a space.
-                if text.ends_with(|last: char| last.is_alphanumeric() || "_+=".contains(last)) {
-                    text.push(' ');
-                }
-                text.push_str(&word.to_string());
-            }
-        }
     }
 }
 

@@ -4,7 +4,12 @@
 //! `W1/chain1 ours 153 ns limit 40 ns ratio 3.83`. Ours and the limit are measured in turns, on one
 //! pinned thread; a figure is the median of the rounds. See `benches/README.md`.
 
-#![allow(unreachable_pub, reason = "a program has no public items")]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    missing_debug_implementations,
+    reason = "a program has no public items"
+)]
 
 mod harness;
 mod w1;

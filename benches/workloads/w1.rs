@@ -136,7 +136,7 @@ fn summed(forward: impl FnOnce() -> Tensor1<f32>) -> [Duration; 3] {
     let (backward, ()) = timed(|| {
         output
             .backward_with(Array1::ones(1))
-            .expect("the graph is whole")
+            .expect("the graph is whole");
     });
     let (drop, ()) = timed(|| drop(output));
     [forward, backward, drop]
@@ -161,7 +161,6 @@ fn sum_by_hand(terms: &[Vec<f32>]) -> [Duration; 3] {
     [forward, backward, drop]
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a thousand")]
 fn print(name: &str, (ours, limit): ([f64; 3], [f64; 3])) {
     let each = |times: [f64; 3]| times.map(|time| time / LENGTH as f64);
     let (ours, limit) = (each(ours), each(limit));

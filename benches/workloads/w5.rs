@@ -112,7 +112,6 @@ pub fn print_memory() {
     let output = chain(&leaf);
     let after = resident().unwrap_or(before);
     drop(output);
-    #[expect(clippy::cast_precision_loss, reason = "some hundred megabytes")]
     let bytes = (after - before) as f64 / LENGTH as f64;
     println!("{bytes:.1}");
 }

@@ -105,10 +105,6 @@ impl<T: Element> SoftmaxCrossEntropy<T> {
 
 /// The number of rows as an element.
 fn rows<T: Element>(labels: &[usize]) -> T {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a batch has fewer than 2^53 rows"
-    )]
     let rows = labels.len() as f64;
     T::from_f64(rows)
 }

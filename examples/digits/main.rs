@@ -10,7 +10,12 @@
 //!   --svg FILE     where to draw the curves (default target/digits.svg)
 //! ```
 
-#![allow(unreachable_pub, reason = "a program has no public items")]
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    missing_debug_implementations,
+    reason = "a program has no public items"
+)]
 
 mod data;
 mod functions;

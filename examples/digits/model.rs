@@ -78,7 +78,6 @@ impl Layer {
     /// Uniform weights of variance 2 / inputs, which keeps the variance of what ReLUs pass on
     /// (He et al., 2015).
     fn new(inputs: usize, outputs: usize, random: &mut Xoshiro256PlusPlus) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a few hundred inputs")]
         let bound = (6.0 / inputs as f32).sqrt();
         let weight =
             Array2::from_shape_simple_fn((outputs, inputs), || random.random_range(-bound..bound));

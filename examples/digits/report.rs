@@ -22,9 +22,7 @@ pub fn accuracy(predictions: &[usize], labels: &[usize]) -> f32 {
         .zip(labels)
         .filter(|(a, b)| a == b)
         .count();
-    #[expect(clippy::cast_precision_loss, reason = "some thousand images")]
-    let share = right as f32 / labels.len() as f32;
-    share
+    right as f32 / labels.len() as f32
 }
 
 /// Prints how often each digit was taken for which.
@@ -33,7 +31,8 @@ pub fn confusion(predictions: &[usize], labels: &[usize]) {
     for (&prediction, &label) in predictions.iter().zip(labels) {
         counts[label][prediction] += 1;
     }
-    let digits: String = (0..CLASSES).map(|digit| format!("{digit:>5}")).collect();
+    let digits: Vec<String> = (0..CLASSES).map(|digit| format!("{digit:>5}")).collect();
+    let digits = digits.concat();
     println!("\n{:>14}\n digit{digits}", "taken for");
     for (digit, row) in counts.iter().enumerate() {
         let cells = row.iter().map(|&count| match count {

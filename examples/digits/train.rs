@@ -50,7 +50,6 @@ pub fn train(
                 rate: RATE * cosine(number, steps),
                 decay: DECAY,
             });
-            #[expect(clippy::cast_precision_loss, reason = "a batch")]
             let weight = rows.len() as f32;
             total += loss.item() * weight;
         }
@@ -73,13 +72,11 @@ pub fn train(
 
 /// From 1 down to 0 along a half wave (Loshchilov and Hutter, 2017).
 fn cosine(number: i32, steps: usize) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "some thousand steps")]
     let progress = number as f32 / steps as f32;
     0.5 * (1.0 + (std::f32::consts::PI * progress).cos())
 }
 
 fn mean(total: f32, count: usize) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "some thousand images")]
     let count = count as f32;
     total / count
 }

@@ -1,6 +1,8 @@
 //! Gradients with respect to chosen tensors, handed back instead of accumulated.
 
 use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -32,6 +34,7 @@ use crate::tensor::Tensor;
 /// assert_eq!(dw.to_array(), array![1.0, 2.0]);
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
+#[track_caller]
 pub fn grad<T: Element, D: Dimension, I: GradInputs>(
     output: &Tensor<T, D>,
     inputs: I,
@@ -59,10 +62,12 @@ pub struct Grad<'a, T, D> {
     create_graph: bool,
     retain_graph: bool,
     allow_unused: bool,
+    called_at: &'static Location<'static>,
 }
 
 impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// The gradients of `output`.
+    #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
             output,
@@ -70,6 +75,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             create_graph: false,
             retain_graph: false,
             allow_unused: false,
+            called_at: Location::caller(),
         }
     }
 
@@ -152,13 +158,30 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         };
         let root = self.output.raw.edge.as_ref().ok_or(Error::NoGraph)?;
         let targets = inputs.edges()?;
-        gradients(
-            vec![(root, AnyGradient::erase(seed))],
-            &targets,
-            self.create_graph,
-            self.retain_graph,
-        )
+        let roots = vec![(root, AnyGradient::erase(seed))];
+        let found = gradients(roots, &targets, self.create_graph, self.retain_graph)?;
+        Ok(match self.output.raw.level() {
+            0 => found,
+            level => without_tangents(found, level, self.called_at),
+        })
     }
+}
+
+/// Gradients of a tensor in forward mode. Nodes save no tangents, so what the gradients' own derivatives
+/// are is not known: a run of forward mode that they reach fails.
+fn without_tangents(
+    found: Vec<Option<AnyGradient>>,
+    level: u64,
+    called_at: &'static Location<'static>,
+) -> Vec<Option<AnyGradient>> {
+    let error = Arc::new(Error::NoForwardRule {
+        function: "grad",
+        applied_at: called_at,
+    });
+    let found = found.into_iter();
+    found
+        .map(|grad| Some(grad?.without_tangent(level, &error)))
+        .collect()
 }
 
 /// The gradients that arrive at `targets` when each root starts with its gradient.

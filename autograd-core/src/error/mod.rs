@@ -85,6 +85,27 @@ pub enum Error {
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
+    /// Forward mode met a function without a `#[jvp]` rule.
+    NoForwardRule {
+        /// The function's name.
+        function: &'static str,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A `#[jvp]` rule gave a tangent whose lengths are not its output's, or forward mode was started
+    /// with one whose lengths are not its input's.
+    TangentShape {
+        /// The function's name, `jvp` for the tangents that forward mode is started with.
+        function: &'static str,
+        /// The output's name, or the input's position.
+        of: String,
+        /// The tensor's shape.
+        expected: Shape,
+        /// The tangent's shape.
+        found: Shape,
+        /// The line of `apply`, or of `jvp`.
+        applied_at: &'static Location<'static>,
+    },
     /// A gradient is not what finite differences say.
     Gradcheck(Box<Mismatch>),
 }
@@ -159,6 +180,24 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "a gradient of `{function}` has another element type than was asked for (applied \
+                 at {applied_at})"
+            ),
+            Self::NoForwardRule {
+                function,
+                applied_at,
+            } => write!(
+                f,
+                "forward mode on `{function}`, which has no `#[jvp]` rule (applied at {applied_at})"
+            ),
+            Self::TangentShape {
+                function,
+                of,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "`{function}` has a tangent of shape {found} for `{of}` of shape {expected} (applied \
                  at {applied_at})"
             ),
             Self::Gradcheck(mismatch) => mismatch.fmt(f),

@@ -13,7 +13,7 @@ use crate::tensor::{RawTensor, Tensor};
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
 pub struct Call<'a> {
-    call: BackwardCall<'a>,
+    inner: BackwardCall<'a>,
     /// Under `create_graph`, where the incoming gradients come from.
     histories: Vec<Option<Edge>>,
     /// Whether a gradient came of another element type than its output's: one that a user handed in,
@@ -44,7 +44,7 @@ impl<'a> Call<'a> {
             Vec::new()
         };
         Self {
-            call,
+            inner: call,
             histories,
             mistyped: false,
         }
@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
 
     /// What the call comes to after the author's functions have run.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        let (function, applied_at) = (self.call.node.name(), self.call.node.applied_at());
+        let (function, applied_at) = (self.inner.node.name(), self.inner.node.applied_at());
         if self.mistyped {
             return Err(Error::ElementType {
                 function,
@@ -65,7 +65,7 @@ impl<'a> Call<'a> {
     /// Whether this pass wants the gradient of the differentiable input of this number.
     #[inline]
     pub fn needs(&self, input: usize) -> bool {
-        self.call.needs[input]
+        self.inner.needs[input]
     }
 
     /// A saved tensor, with its history under `create_graph`.
@@ -75,27 +75,24 @@ impl<'a> Call<'a> {
         origin: Origin,
     ) -> Option<Tensor<T, D>> {
         let edge = match origin {
-            _ if !self.call.create_graph => None,
-            Origin::Input(input) => self.call.node.0.edges()[input].clone(),
+            _ if !self.inner.create_graph => None,
+            Origin::Input(input) => self.inner.node.0.edges()[input].clone(),
             Origin::Output(output) => {
                 let output_nr = u32::try_from(output).ok()?;
                 Some(Edge {
-                    node: self.call.node.clone(),
+                    node: self.inner.node.clone(),
                     output_nr,
                 })
             }
             Origin::Constant => None,
         };
-        Some(Tensor::from_raw(RawTensor {
-            buffer: saved?.into_buffer(),
-            edge,
-        }))
+        Some(Tensor::from_raw(RawTensor::new(saved?.into_buffer(), edge)))
     }
 
     /// The gradient of the differentiable output of this number.
     pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<T, D> {
-        let shape = &self.call.node.0.outputs()[output];
-        let gradient = self.call.grads[output].take();
+        let shape = &self.inner.node.0.outputs()[output];
+        let gradient = self.inner.grads[output].take();
         let came = gradient.is_some();
         let gradient = gradient.and_then(AnyGradient::recover);
         self.mistyped |= came && gradient.is_none();
@@ -108,11 +105,19 @@ impl<'a> Call<'a> {
         input: usize,
         gradient: impl IntoGradient<T, D>,
     ) {
-        self.call.results[input] = gradient.into_gradient().map(|gradient| {
+        self.inner.results[input] = gradient.into_gradient().map(|gradient| {
             let on_arrays = matches!(gradient, Gradient::Owned(_));
             let gradient = AnyGradient::erase(gradient);
-            if on_arrays && self.call.create_graph {
-                once_differentiable(self.call.node, &self.histories, gradient)
+            if on_arrays && self.inner.create_graph {
+                let node = self.inner.node;
+                let edges = node
+                    .0
+                    .edges()
+                    .iter()
+                    .chain(&self.histories)
+                    .cloned()
+                    .collect();
+                once_differentiable(node.name(), node.applied_at(), edges, gradient)
             } else {
                 gradient
             }
@@ -123,7 +128,7 @@ impl<'a> Call<'a> {
 impl fmt::Debug for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
-            .field("node", self.call.node)
+            .field("node", self.inner.node)
             .finish_non_exhaustive()
     }
 }

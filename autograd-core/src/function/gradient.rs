@@ -13,18 +13,20 @@ use crate::tensor::Tensor;
 pub struct GradOutput<T, D> {
     value: Value<T, D>,
     shape: Shape,
+    /// What stands for an undefined gradient where a function does not tell the two apart.
+    zeros: Option<Tensor<T, D>>,
 }
 
 enum Value<T, D> {
-    /// Nothing came: zeros, unless the function tells the two apart.
+    /// Nothing came.
     Undefined,
     Array(Buffer<T>),
     Tensor(Tensor<T, D>),
 }
 
 impl<T: Element, D: Dimension> GradOutput<T, D> {
-    pub(crate) fn new(grad: Option<Gradient<T>>, shape: &Shape) -> Self {
-        let value = match grad {
+    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &Shape) -> Self {
+        let value = match gradient {
             None => Value::Undefined,
             Some(Gradient::Owned(buffer)) => Value::Array(buffer),
             Some(Gradient::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(tensor)),
@@ -32,13 +34,17 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
         Self {
             value,
             shape: shape.clone(),
+            zeros: None,
         }
     }
 
     /// The gradient to look at.
     pub fn view(&mut self) -> ArrayView<'_, T, D> {
-        self.define();
-        self.view_optional().expect("defined above")
+        match &self.value {
+            Value::Undefined => zeros(&mut self.zeros, &self.shape).view(),
+            Value::Array(buffer) => buffer.view(),
+            Value::Tensor(tensor) => tensor.view(),
+        }
     }
 
     /// The gradient to look at, `None` if nothing came.
@@ -52,16 +58,16 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
 
     /// The gradient as a tensor, with its history under `create_graph`.
     pub fn tensor(&mut self) -> &Tensor<T, D> {
-        self.define();
-        self.tensor_optional().expect("defined above")
+        self.share();
+        match &self.value {
+            Value::Tensor(tensor) => tensor,
+            _ => zeros(&mut self.zeros, &self.shape),
+        }
     }
 
     /// The gradient as a tensor, `None` if nothing came.
     pub fn tensor_optional(&mut self) -> Option<&Tensor<T, D>> {
-        self.value = match std::mem::replace(&mut self.value, Value::Undefined) {
-            Value::Array(buffer) => Value::Tensor(Tensor::constant(buffer)),
-            other => other,
-        };
+        self.share();
         match &self.value {
             Value::Tensor(tensor) => Some(tensor),
             _ => None,
@@ -71,8 +77,8 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
     /// The gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
     /// else holds it, else a copy.
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
-        self.define();
-        self.owned_optional(last).expect("defined above")
+        self.owned_optional(last)
+            .unwrap_or_else(|| Buffer::filled(self.shape.clone(), T::zero()).into_array())
     }
 
     /// As [`owned`](Self::owned), `None` if nothing came.
@@ -87,11 +93,20 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
         }
     }
 
-    fn define(&mut self) {
-        if matches!(self.value, Value::Undefined) {
-            self.value = Value::Array(Buffer::filled(self.shape.clone(), T::zero()));
-        }
+    /// Makes the gradient a tensor.
+    fn share(&mut self) {
+        self.value = match std::mem::replace(&mut self.value, Value::Undefined) {
+            Value::Array(buffer) => Value::Tensor(Tensor::constant(buffer)),
+            other => other,
+        };
     }
+}
+
+fn zeros<'a, T: Element, D: Dimension>(
+    zeros: &'a mut Option<Tensor<T, D>>,
+    shape: &Shape,
+) -> &'a Tensor<T, D> {
+    zeros.get_or_insert_with(|| Tensor::constant(Buffer::filled(shape.clone(), T::zero())))
 }
 
 impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {

@@ -5,11 +5,13 @@
 //! `dyn TapeNode` that `record` makes.
 
 mod call;
+mod forward;
 mod gradient;
 mod record;
 mod signature;
 
 pub use call::{Call, Origin};
+pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient};
 pub use record::{IntoOutput, Kept, Rule, Saved, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
@@ -32,15 +34,4 @@ pub trait Function {
 
     /// What the function takes, gives and keeps.
     const SIGNATURE: Signature;
-}
-
-/// How generated code and the runtime meet: a function with its backward.
-#[doc(hidden)]
-pub trait Differentiable: Function {
-    /// What one use keeps for its backward.
-    type State: Clone + Send + Sync + 'static;
-
-    const RULE: &'static Rule<Self::State>;
-
-    fn backward(state: Self::State, call: &mut Call<'_>) -> Result<(), crate::Error>;
 }

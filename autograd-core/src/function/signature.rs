@@ -39,6 +39,48 @@ pub struct InputSignature {
     pub differentiable: bool,
 }
 
+impl InputSignature {
+    /// A differentiable tensor.
+    pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
+        Self {
+            name,
+            ty,
+            tensor: true,
+            optional: false,
+            differentiable: true,
+        }
+    }
+
+    /// Anything else.
+    pub const fn value(name: &'static str, ty: &'static str) -> Self {
+        Self {
+            name,
+            ty,
+            tensor: false,
+            optional: false,
+            differentiable: false,
+        }
+    }
+
+    /// The same, if it can be left out.
+    #[must_use]
+    pub const fn optional(self) -> Self {
+        Self {
+            optional: true,
+            ..self
+        }
+    }
+
+    /// The same without a gradient.
+    #[must_use]
+    pub const fn exempt(self) -> Self {
+        Self {
+            differentiable: false,
+            ..self
+        }
+    }
+}
+
 /// A result of `apply`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputSignature {
@@ -50,6 +92,26 @@ pub struct OutputSignature {
     pub differentiable: bool,
 }
 
+impl OutputSignature {
+    /// A differentiable tensor.
+    pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
+        Self {
+            name,
+            ty,
+            differentiable: true,
+        }
+    }
+
+    /// A tensor without a gradient, or anything else.
+    pub const fn exempt(name: &'static str, ty: &'static str) -> Self {
+        Self {
+            name,
+            ty,
+            differentiable: false,
+        }
+    }
+}
+
 /// Something that is kept for backward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedSignature {
@@ -57,6 +119,13 @@ pub struct SavedSignature {
     pub name: &'static str,
     /// The inputs whose gradients need it: it is kept if one of them requires grad.
     pub needed_for: &'static [&'static str],
+}
+
+impl SavedSignature {
+    /// Something that is kept for the gradients of these inputs.
+    pub const fn new(name: &'static str, needed_for: &'static [&'static str]) -> Self {
+        Self { name, needed_for }
+    }
 }
 
 /// How often a function can be differentiated.

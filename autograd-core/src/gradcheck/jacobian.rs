@@ -1,8 +1,8 @@
 //! The Jacobian, by backward passes and by central differences.
 
 use super::Tolerances;
-use super::erased::AnyTensor;
 use crate::engine::gradients;
+use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error, Mismatch};
 use crate::grad_mode::{enable_grad, no_grad};
 

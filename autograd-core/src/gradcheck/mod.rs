@@ -1,14 +1,11 @@
 //! Numerical against analytical gradients, to first and second order.
 //!
-//! `erased` forgets element types and ranks, so that `jacobian`, which does the work, is written once.
+//! `jacobian` does the work, on tensors whose types are forgotten.
 
-mod erased;
 mod jacobian;
 
-pub use erased::{CheckInputs, CheckOutputs};
-
+use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Derivative, Error};
-use erased::AnyTensor;
 
 /// Checks the gradients of a function against central differences.
 ///
@@ -107,8 +104,8 @@ impl Gradcheck {
     /// If `function` does, or if its outputs change their shapes.
     pub fn run<I, O, F>(self, function: F, inputs: I) -> Result<(), Error>
     where
-        I: CheckInputs,
-        O: CheckOutputs,
+        I: InputTensors,
+        O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
         let function =

@@ -11,16 +11,15 @@ use ndarray::{DimMax, Dimension};
 use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, ScalarSub, Sub};
 use crate::{Element, Tensor};
 
-/// The type of the dimension that two operands broadcast to.
+/// The dimension that two operands broadcast to.
 type Common<D, E> = <D as DimMax<E>>::Output;
 
 /// Both operands at their common shape.
+type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
+
+/// Repeats both operands to their common shape.
 #[track_caller]
-fn broadcast<T, D, E>(
-    x: &Tensor<T, D>,
-    y: &Tensor<T, E>,
-    operator: &str,
-) -> (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>)
+fn broadcast<T, D, E>(x: &Tensor<T, D>, y: &Tensor<T, E>, operator: &str) -> Pair<T, D, E>
 where
     T: Element,
     D: Dimension + DimMax<E>,

@@ -53,7 +53,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn mean(&self) -> Tensor0<T> {
-        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 elements")]
         let count = self.len() as f64;
         self.sum() / T::from_f64(count)
     }

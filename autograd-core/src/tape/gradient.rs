@@ -7,8 +7,9 @@ use ndarray::{ArrayView, Dimension};
 
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
+use crate::error::Error;
 use crate::tape::Edge;
-use crate::tensor::RawTensor;
+use crate::tensor::{RawTensor, Tangent};
 
 /// A gradient of either element type, as the engine passes it on.
 #[derive(Clone, Debug)]
@@ -79,6 +80,20 @@ impl AnyGradient {
         }
     }
 
+    /// The same gradient, whose own derivative in a run of forward mode is not known.
+    pub(crate) fn without_tangent(self, level: u64, error: &Arc<Error>) -> Self {
+        match self {
+            Self::F32(grad) => Self::F32(Gradient::Tensor(
+                grad.into_tensor()
+                    .with_tangent(level, Tangent::Failed(Arc::clone(error))),
+            )),
+            Self::F64(grad) => Self::F64(Gradient::Tensor(
+                grad.into_tensor()
+                    .with_tangent(level, Tangent::Failed(Arc::clone(error))),
+            )),
+        }
+    }
+
     /// The same gradient, attached to `edge`.
     pub(crate) fn with_edge(self, edge: Edge) -> Self {
         match self {
@@ -113,10 +128,7 @@ impl<T: Element> Gradient<T> {
 
     pub(crate) fn into_tensor(self) -> RawTensor<T> {
         match self {
-            Self::Owned(buffer) => RawTensor {
-                buffer: buffer.share(),
-                edge: None,
-            },
+            Self::Owned(buffer) => RawTensor::new(buffer.share(), None),
             Self::Tensor(tensor) => tensor,
         }
     }
@@ -125,10 +137,7 @@ impl<T: Element> Gradient<T> {
     pub(crate) fn share(&mut self) -> RawTensor<T> {
         if let Self::Owned(buffer) = self {
             let taken = std::mem::replace(buffer, Buffer::filled(Shape::from(&[0][..]), T::zero()));
-            *self = Self::Tensor(RawTensor {
-                buffer: taken.share(),
-                edge: None,
-            });
+            *self = Self::Tensor(RawTensor::new(taken.share(), None));
         }
         match self {
             Self::Tensor(tensor) => tensor.clone(),

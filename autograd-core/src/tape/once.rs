@@ -1,31 +1,31 @@
-//! What stands in a graph of gradients where a backward function was written on arrays.
+//! What stands in a graph of derivatives where the rule that computed one was written on arrays.
 //!
-//! Such a gradient is a number without a history: differentiating it would silently lose the terms
+//! Such a derivative is a number without a history: differentiating it would silently lose the terms
 //! that go through it. It therefore gets a node that points to everything it may depend on, and that
 //! answers with an error when a backward pass comes through.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use crate::array::Shape;
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
-/// `gradient`, which a backward of `node` computed on arrays from `grads`, as something that can be
-/// used but not differentiated.
+/// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
+/// that can be used but not differentiated.
 pub(crate) fn once_differentiable(
-    node: &Node,
-    grads: &[Option<Edge>],
-    gradient: AnyGradient,
+    function: &'static str,
+    applied_at: &'static Location<'static>,
+    edges: Box<[Option<Edge>]>,
+    derivative: AnyGradient,
 ) -> AnyGradient {
-    let edges: Box<[_]> = node.0.edges().iter().chain(grads).cloned().collect();
-    let applied_at = node.applied_at();
     let node = Node(Arc::new(OnceDifferentiable {
         header: Header::after(&edges, applied_at),
-        function: node.name(),
+        function,
         edges,
-        output: [gradient.shape().clone()],
+        output: [derivative.shape().clone()],
     }));
-    gradient.with_edge(Edge { node, output_nr: 0 })
+    derivative.with_edge(Edge { node, output_nr: 0 })
 }
 
 struct OnceDifferentiable {

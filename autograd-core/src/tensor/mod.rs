@@ -1,10 +1,14 @@
 //! Tensors: a value, and the edge to what made it.
 //!
-//! Here is the value; `grad` has what belongs to gradients, `raw` the tensor without its rank.
+//! Here is the value; `grad` has what belongs to gradients, `dual` what belongs to forward mode, `raw`
+//! the tensor without its rank.
 
+mod dual;
 mod grad;
 mod raw;
 
+pub use dual::Dual;
+pub(crate) use dual::{Tangent, new_level};
 pub use raw::RawTensor;
 
 use std::fmt;
@@ -70,10 +74,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// A constant.
     pub(crate) fn constant(buffer: Buffer<T>) -> Self {
-        Self::from_raw(RawTensor {
-            buffer: buffer.share(),
-            edge: None,
-        })
+        Self::from_raw(RawTensor::new(buffer.share(), None))
     }
 
     /// The lengths of the axes.
@@ -230,13 +231,12 @@ impl<T: Element, D: Dimension> fmt::Display for Tensor<T, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::array;
 
     #[test]
     fn tensors_cross_threads_and_are_small() {
         fn crosses<X: Send + Sync + 'static>() {}
         crosses::<Tensor2<f32>>();
         crosses::<crate::Node>();
-        assert_eq!(size_of::<Tensor2<f32>>(), 32);
+        assert_eq!(size_of::<Tensor2<f32>>(), 40);
     }
 }

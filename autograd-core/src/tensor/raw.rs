@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Dual;
 use crate::array::Buffer;
 use crate::element::Element;
 use crate::tape::Edge;
@@ -13,14 +14,21 @@ pub struct RawTensor<T> {
     pub(crate) buffer: Arc<Buffer<T>>,
     /// The node that made it; a leaf's own node; `None` for a constant.
     pub(crate) edge: Option<Edge>,
+    /// What forward mode knows of it.
+    pub(super) dual: Option<Arc<Dual<T>>>,
 }
 
 impl<T: Element> RawTensor<T> {
-    pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
+    pub(crate) fn new(buffer: Arc<Buffer<T>>, edge: Option<Edge>) -> Self {
         Self {
-            buffer: self.buffer,
+            buffer,
             edge,
+            dual: None,
         }
+    }
+
+    pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
+        Self { edge, ..self }
     }
 }
 
@@ -29,6 +37,7 @@ impl<T> Clone for RawTensor<T> {
         Self {
             buffer: Arc::clone(&self.buffer),
             edge: self.edge.clone(),
+            dual: self.dual.clone(),
         }
     }
 }

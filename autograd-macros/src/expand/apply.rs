@@ -8,6 +8,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type;
 use syn::ext::IdentExt as _;
 
+use super::backward::nested;
 use super::tokens::{any_of, at, is_consumed, local, number, option, tensor};
 use crate::docs;
 use crate::model::{
@@ -91,19 +92,9 @@ fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
 fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (edges, needs, node) = (local("edges"), local("needs"), local("node"));
-    let (kept_before, kept_after): (Vec<_>, Vec<_>) = model
-        .saved
-        .iter()
-        .partition(|saved| is_consumed_by_forward(saved, forward));
-    let before = kept_before.iter().map(|saved| {
-        let (name, save) = (kept_name(saved), save(saved, forward, p));
-        quote!(let #name = #save;)
-    });
-    let after: Vec<TokenStream> = kept_after
-        .iter()
-        .map(|saved| save(saved, forward, p))
-        .collect();
-    let state = state(model, &after);
+    let kept = model.saved.iter().map(|saved| keep(saved, forward, p));
+    let (before, state): (Vec<_>, Vec<_>) = kept.unzip();
+    let state = nested(&state);
     let edge = forward
         .differentiable()
         .into_iter()
@@ -217,25 +208,17 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// What is kept, as right-nested pairs.
-fn state(model: &FunctionModel, after: &[TokenStream]) -> TokenStream {
-    let mut after = after.iter();
-    let kept: Vec<TokenStream> = model
-        .saved
-        .iter()
-        .map(|saved| {
-            if is_consumed_by_forward(saved, &model.forward) {
-                let name = kept_name(saved);
-                quote!(#name)
-            } else {
-                after.next().cloned().unwrap_or_default()
-            }
-        })
-        .collect();
-    super::backward::nested(&kept)
+/// The expression that keeps one thing, and, if forward takes that away, the statement that must
+/// come before.
+fn keep(saved: &Saved, forward: &Forward, p: &TokenStream) -> (Option<TokenStream>, TokenStream) {
+    let save = save(saved, forward, p);
+    if !is_consumed_by_forward(saved, forward) {
+        return (None, save);
+    }
+    let name = local(format_args!("kept_{}", saved.name.unraw()));
+    (Some(quote!(let #name = #save;)), quote!(#name))
 }
 
-/// Whether forward takes the thing away, so that it must be kept before.
 fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
     let Source::Input(index) = saved.source else {
         return false;
@@ -313,8 +296,4 @@ fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
         [single] => single.clone(),
         several => quote!((#(#several),*)),
     }
-}
-
-fn kept_name(saved: &Saved) -> syn::Ident {
-    local(format_args!("kept_{}", saved.name.unraw()))
 }

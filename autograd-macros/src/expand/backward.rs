@@ -98,6 +98,9 @@ fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
 fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (call, context) = (local("call"), local("context"));
     let ty = beside(&model.definition, "Context");
+    // A parameter may stand where nothing can be inferred from, as in the owned form of a `&T`.
+    let generics = super::context::generics(model, p);
+    let parameters = generics.split_for_impl().1.as_turbofish().to_token_stream();
     let fields = model.saved.iter().enumerate().map(|(index, saved)| {
         let (name, kept) = (field(&saved.name), saved_name(index));
         if model.forward.source(saved.source).tensor.is_none() {
@@ -106,7 +109,7 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
         let origin = origin(saved.source, model, p);
         quote!(#name: #call.restore(#kept, #origin))
     });
-    (!model.saved.is_empty()).then(|| quote!(let #context = #ty { #(#fields),* };))
+    (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
 }
 
 fn saved_name(index: usize) -> Ident {
@@ -165,7 +168,6 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         covers,
         asked,
         returns,
-        ..
     } = &model.backwards[index];
     let (call, inputs) = (local("call"), model.forward.differentiable());
     let needed = any_of(covers, |edge| quote!(#call.needs(#edge)));
@@ -205,11 +207,18 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
 }
 
 fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStream) -> TokenStream {
-    let (span, context) = (at(&asked.ty), local("context"));
+    // All at the place of the author's type, where the compiler is to report what does not fit it.
+    let span = at(&asked.ty);
+    let there = |name: &dyn std::fmt::Display| Ident::new(&name.to_string(), span);
+    let kept = |source: Source| {
+        let (context, mut field) = (there(&"context"), model.forward.source(source).name.clone());
+        field.set_span(span);
+        quote_spanned!(span=> &#context.#field)
+    };
     match &asked.what {
         What::NeedsInputGrad { by_reference } => {
             let (variable, reference) =
-                (local("needs_input_grad"), by_reference.then(|| quote!(&)));
+                (there(&"needs_input_grad"), by_reference.then(|| quote!(&)));
             quote!(#reference #variable)
         }
         What::Gradient {
@@ -220,8 +229,7 @@ fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStre
             let name = model.forward.differentiable_outputs()[*output]
                 .0
                 .gradient_name();
-            let name = local(name);
-            let method = Ident::new(&method(*form, *optional), span);
+            let (name, method) = (there(&name), there(&method(*form, *optional)));
             let last = (*form == Form::Owned).then(|| is_last(model, backward, *output));
             quote_spanned!(span=> #name.#method(#last))
         }
@@ -230,13 +238,13 @@ fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStre
             form,
             optional,
         } => {
-            let field = field(model.forward.source(*source).name);
-            let function = Ident::new(&format!("saved_{}", method(*form, *optional)), span);
-            quote_spanned!(span=> #p::#function(&#context.#field))
+            let kept = kept(*source);
+            let function = there(&format_args!("saved_{}", method(*form, *optional)));
+            quote_spanned!(span=> #p::#function(#kept))
         }
         What::Value { source } => {
-            let field = field(model.forward.source(*source).name);
-            let kept = quote_spanned!(span=> #p::kept(&#context.#field));
+            let kept = kept(*source);
+            let kept = quote_spanned!(span=> #p::kept(#kept));
             match Passing::of(&asked.ty) {
                 Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
                 Passing::Reference(ty) => {

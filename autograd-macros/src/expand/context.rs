@@ -24,6 +24,7 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
         #docs
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
         #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+        #[allow(dead_code, clippy::struct_excessive_bools)]
         #vis struct #name {
             #(#fields),*
         }
@@ -36,14 +37,7 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let name = beside(&model.definition, "Context");
     let vis = &model.forward.vis;
     let docs = docs::context(&model.definition);
-    let field_type = |saved: &Saved| {
-        let sourced = model.forward.source(saved.source);
-        option(&match sourced.tensor {
-            Some(ty) => tensor(&ty.content, sourced.ty, p),
-            None => super::backward::kept_type(&Passing::of(sourced.ty), p),
-        })
-    };
-    let types: Vec<TokenStream> = model.saved.iter().map(field_type).collect();
+    let types = field_types(model, p);
     let fields = model.saved.iter().zip(&types).map(|(saved, ty)| {
         let (name, docs) = (
             field(&saved.name),
@@ -51,16 +45,35 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         );
         quote!(#docs #vis #name: #ty)
     });
-    let generics = mentioned(&model.definition.generics, &types);
+    // Backward functions read every field, but there may be none.
+    let never_made = model.saved.is_empty().then(|| quote!(#[allow(dead_code)]));
+    let generics = generics(model, p);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {
         #(#cfgs)*
         #docs
         #[derive(::core::fmt::Debug)]
+        #never_made
         #vis struct #name #impl_generics #where_clause {
             #(#fields),*
         }
     }
+}
+
+/// The context's own parameters.
+pub(super) fn generics(model: &FunctionModel, p: &TokenStream) -> Generics {
+    mentioned(&model.definition.generics, &field_types(model, p))
+}
+
+fn field_types(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
+    let field_type = |saved: &Saved| {
+        let sourced = model.forward.source(saved.source);
+        option(&match sourced.tensor {
+            Some(ty) => tensor(&ty.content, sourced.ty, p),
+            None => super::backward::kept_type(&Passing::of(sourced.ty), p),
+        })
+    };
+    model.saved.iter().map(field_type).collect()
 }
 
 /// The parameters of the block that the fields mention, with the bounds that speak of nothing else.

@@ -8,19 +8,15 @@ use quote::quote;
 use super::{apply, context, impls, signature, tokens};
 use crate::validate::Rejected;
 
-/// The expansion of a function with mistakes.
-pub(super) fn function(
-    author: &TokenStream,
-    rejected: &Rejected,
-    default_crate: &str,
-) -> TokenStream {
+/// Everything beside the item of a function with mistakes.
+pub(crate) fn function(rejected: &Rejected, default_crate: &str) -> TokenStream {
     let Rejected {
         errors,
         definition,
         forward,
     } = rejected;
     let (Some(definition), Some(forward)) = (definition, forward) else {
-        return quote!(#[allow(dead_code)] #author #errors);
+        return errors.clone();
     };
     let root = tokens::runtime(definition, default_crate);
     let p = &tokens::short();
@@ -32,5 +28,5 @@ pub(super) fn function(
     let signature = signature::draft(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let impls = impls(definition, &root, &apply, &signature);
-    quote!(#[allow(dead_code)] #author #errors #needs_input_grad #impls)
+    quote!(#errors #needs_input_grad #impls)
 }

@@ -1,6 +1,6 @@
 //! Model to tokens.
 //!
-//! The author's item comes first, as it was written. Beside it stand:
+//! The author's item comes first, as it was written, and is not looked at here. Beside it stand:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
@@ -18,45 +18,17 @@
 mod apply;
 mod backward;
 mod context;
-mod fallback;
+pub(crate) mod fallback;
 mod signature;
 mod tokens;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::quote;
 
 use crate::model::{Definition, FunctionModel};
-use crate::{parse, strip, validate};
 
-/// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` say
-/// otherwise.
-pub(crate) fn custom_function(
-    args: TokenStream,
-    item: TokenStream,
-    default_crate: &str,
-) -> TokenStream {
-    let author = strip::helpers(item.clone());
-    let expanded = catch_unwind(AssertUnwindSafe(|| {
-        let arguments = parse::arguments(args);
-        match validate::function(arguments, parse::item(item)) {
-            Ok(model) => {
-                let generated = function(&model, default_crate);
-                quote!(#author #generated)
-            }
-            Err(rejected) => fallback::function(&author, &rejected, default_crate),
-        }
-    }));
-    expanded.unwrap_or_else(|_| {
-        let message = "`#[custom_function]` failed on this item, which is a bug in it; \
-                       please report it with the item";
-        let error = quote_spanned!(Span::call_site()=> ::core::compile_error!(#message););
-        quote!(#author #error)
-    })
-}
-
-fn function(model: &FunctionModel, default_crate: &str) -> TokenStream {
+/// Everything beside the item of a function.
+pub(crate) fn function(model: &FunctionModel, default_crate: &str) -> TokenStream {
     let FunctionModel {
         definition,
         forward,
@@ -93,6 +65,7 @@ fn impls(
         const _: () = {
             use #root as #p;
 
+            #[allow(clippy::too_many_arguments)]
             impl #impl_generics #self_ty #where_clause {
                 #functions
             }

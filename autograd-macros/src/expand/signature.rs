@@ -2,9 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt as _;
 
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
-use crate::types::show;
+use crate::show::show;
 
 /// The constants of a whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
@@ -40,9 +41,13 @@ fn constants(
     let name = &definition.name;
     let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
     let outputs = forward.outputs().map(|output| {
-        let (name, ty) = (output.name.to_string(), show(&output.ty));
-        let differentiable = output.has_gradient();
-        quote!(#p::OutputSignature { name: #name, ty: #ty, differentiable: #differentiable })
+        let (name, ty) = (output.name.unraw().to_string(), show(&output.ty));
+        let kind = if output.has_gradient() {
+            quote!(tensor)
+        } else {
+            quote!(exempt)
+        };
+        quote!(#p::OutputSignature::#kind(#name, #ty))
     });
     quote! {
         const NAME: &'static str = #name;
@@ -57,30 +62,21 @@ fn constants(
 }
 
 fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
-    let (name, ty) = (input.name.to_string(), show(&input.ty));
-    let tensor = input.tensor.is_some();
-    let optional = input.tensor.as_ref().is_some_and(|tensor| tensor.optional);
-    let differentiable = input
-        .tensor
-        .as_ref()
-        .is_some_and(|tensor| tensor.edge.is_some());
-    quote! {
-        #p::InputSignature {
-            name: #name,
-            ty: #ty,
-            tensor: #tensor,
-            optional: #optional,
-            differentiable: #differentiable,
-        }
-    }
+    let (name, ty) = (input.name.unraw().to_string(), show(&input.ty));
+    let Some(tensor) = &input.tensor else {
+        return quote!(#p::InputSignature::value(#name, #ty));
+    };
+    let optional = tensor.optional.then(|| quote!(.optional()));
+    let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #exempt)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
-    let name = saved.name.to_string();
+    let name = saved.name.unraw().to_string();
     let inputs = forward.differentiable();
     let needed_for = saved
         .needed_for
         .iter()
-        .map(|edge| inputs[*edge].0.name.to_string());
-    quote!(#p::SavedSignature { name: #name, needed_for: &[#(#needed_for),*] })
+        .map(|edge| inputs[*edge].0.name.unraw().to_string());
+    quote!(#p::SavedSignature::new(#name, &[#(#needed_for),*]))
 }

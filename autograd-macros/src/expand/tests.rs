@@ -6,9 +6,11 @@ use expect_test::{ExpectFile, expect_file};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::stages::custom_function;
+
 fn check(args: TokenStream, item: TokenStream, expected: &ExpectFile) {
     let author = crate::strip::helpers(item.clone());
-    let expanded = super::custom_function(args, item, "pullback");
+    let expanded = custom_function(args, item, "pullback");
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}\n{expanded}"));
     let text = prettyplease::unparse(&file);
     expected.assert_eq(&text);
@@ -100,4 +102,114 @@ fn exp() {
         item,
         &expect_file!["./snapshots/exp.rs"],
     );
+}
+
+#[test]
+fn several_outputs() {
+    let item = quote! {
+        impl LayerNorm {
+            #[forward(outputs(y, scale, rank), saves(mean, count), non_differentiable(scale))]
+            pub(crate) fn forward<'a>(
+                mut x: Array2<f64>,
+                gain: &Tensor1<f64>,
+                #[non_differentiable] mask: Option<ArrayView2<f64>>,
+                axes: &'a [usize],
+                mode: Mode,
+            ) -> Result<(Array2<f64>, Array1<f64>, usize, Array1<f64>, usize), ShapeError> {
+                todo!()
+            }
+
+            #[backward(x, gain)]
+            fn backward(
+                grad_y: Option<Array2<f64>>,
+                x: ArrayView2<f64>,
+                mask: Option<ArrayView2<f64>>,
+                axes: &[usize],
+                mode: Mode,
+                scale: ArrayView1<f64>,
+                rank: usize,
+                mean: ArrayView1<f64>,
+                count: usize,
+                needs_input_grad: LayerNormNeedsInputGrad,
+            ) -> (Array2<f64>, Option<Array1<f64>>) {
+                todo!()
+            }
+        }
+    };
+    check(
+        quote!(),
+        item,
+        &expect_file!["./snapshots/several_outputs.rs"],
+    );
+}
+
+#[test]
+fn fallback() {
+    let item = quote! {
+        impl<T: Element> Double<T> {
+            #[forward]
+            pub fn forward(x: ArrayView1<T>) -> Array1<T> {
+                &x + &x
+            }
+
+            #[backward(y)]
+            fn backward(grad_output: ArrayView2<T>) -> Array1<T> {
+                todo!()
+            }
+        }
+    };
+    check(quote!(), item, &expect_file!["./snapshots/fallback.rs"]);
+}
+
+/// Whatever the attribute is put on, and whatever stands in it, an error comes out and nothing else.
+#[test]
+fn nonsense_is_an_error() {
+    let items = [
+        "",
+        "+ +",
+        "impl",
+        "impl {}",
+        "impl X;",
+        "impl X { fn }",
+        "impl X { #[forward] fn forward() }",
+        "impl X { #[forward(] fn forward() {} }",
+        "impl X { #[forward((()))] fn forward(x: ArrayView1<f32>) -> Array1<f32> {} }",
+        "impl X { #[forward] fn forward(..) -> ! {} }",
+        "impl X { #[forward] fn forward(x: ArrayView1) -> (Array1<f32>, ..) {} }",
+        "impl X { #[forward] fn forward(x: &[ArrayView1<f32>]) -> Array9<f32> {} #[backward] }",
+        "impl X { #[backward] const X: [u8; { 3 }] = [1; 3]; #[forward] type T = u8; m!(); n! {} }",
+        "impl !Send for X {}",
+        "unsafe\nimpl<T> Trait<T> for X where T: Copy {}",
+        "pub(crate) const unsafe\nextern \"C\" fn f() {}",
+        "macro_rules! m { () => {} }",
+        "use a::b;",
+        "let x = 1;",
+    ];
+    let args = [
+        "",
+        "name",
+        "name = ",
+        "crate = 1",
+        "crate(a)",
+        ", ,",
+        "1 + 1",
+        "grad(x) = y",
+    ];
+    for item in items {
+        // What does not even lex never reaches a macro.
+        let Ok(item) = item.parse::<TokenStream>() else {
+            continue;
+        };
+        for args in args {
+            let expanded = custom_function(args.parse().unwrap(), item.clone(), "pullback");
+            assert!(
+                expanded.to_string().contains("compile_error"),
+                "{args} {item}"
+            );
+            assert!(
+                !expanded.to_string().contains("bug in it"),
+                "a panic on {args} {item}"
+            );
+        }
+    }
 }

@@ -3,62 +3,72 @@
 use syn::Type;
 
 use super::Context;
-use crate::types::{Content, Form, Rank, is_primitive, same, show};
+use crate::show::show;
+use crate::types::{Content, Floats, Form, Rank, TensorType};
 
-/// Whether a type can be of the rank and element type that `name` has in forward.
+/// What the type of a tensor has to agree with.
+pub(super) struct Expected<'a> {
+    pub(super) content: &'a Content,
+    /// `` `input` ``, ``the gradient of `input` ``
+    pub(super) subject: String,
+    /// `in forward`, ``like `input` ``
+    pub(super) place: String,
+}
+
+/// Rank and element type are those of forward.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(input: ArrayView2<f32>, …) -> Array2<f32>
 /// fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView1<f32>) -> Array2<f32>
-/// //                                                  ^^^^^^^^^^^^^^^ `input` is of rank 2, and of rank 1 here
+/// //                                                  ^^^^^^^^^^^^^^^ `input` has rank 2 in forward, and rank 1 here
 /// ```
 pub(super) fn agree(
-    subject: &str,
-    expected: &Content,
-    found: &Content,
+    expected: &Expected<'_>,
+    found: &TensorType,
     on: &Type,
-    form: Form,
     context: &mut Context<'_>,
 ) {
-    let (
-        Content::Known {
-            element: expected_element,
-            rank: expected_rank,
-        },
-        Content::Known { element, rank },
-    ) = (expected, found)
-    else {
+    let Some((wanted, given)) = difference(expected.content, &found.content, context.floats) else {
         return;
     };
-    let certain = |ty: &Type| context.floats.contains(ty) || is_primitive(ty);
-    let elements_differ =
-        !same(expected_element, element) && certain(expected_element) && certain(element);
-    let certain = |rank: &Rank| match rank {
-        Rank::Named(ty) => context.floats.contains(ty),
+    let Expected { subject, place, .. } = expected;
+    let message = format!("{subject} has {wanted} {place}, and {given} here");
+    let help = format!("write `{}`", spell(found.form, expected.content));
+    context.diagnostics.error_with_help(on, &message, &help);
+}
+
+/// What differs, on either side, as far as the macro can be certain: behind an alias there may be
+/// anything.
+fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(String, String)> {
+    let (
+        Content::Known { element, rank },
+        Content::Known {
+            element: given,
+            rank: given_rank,
+        },
+    ) = (expected, found)
+    else {
+        return None;
+    };
+    let is_certain_rank = |rank: &Rank| match rank {
+        Rank::Named(dimension) => floats.is_certain(dimension),
         Rank::Fixed(_) | Rank::Dyn => true,
     };
-    let (expected_text, found_text) = (show_rank(expected_rank), show_rank(rank));
-    let ranks_differ = expected_text != found_text && certain(expected_rank) && certain(rank);
-    let difference = match (ranks_differ, elements_differ) {
-        (false, false) => return,
-        (true, false) => format!("{expected_text}, and {found_text} here"),
-        (false, true) => {
-            format!(
-                "of `{}`, and of `{}` here",
-                show(expected_element),
-                show(element)
-            )
-        }
-        (true, true) => format!(
-            "{expected_text} and of `{}`, and {found_text} and of `{}` here",
-            show(expected_element),
-            show(element)
-        ),
-    };
-    let help = format!("write `{}`", spell(form, expected));
-    context
-        .diagnostics
-        .error_with_help(on, &format!("{subject} is {difference}"), &help);
+    let ranks = (show_rank(rank), show_rank(given_rank));
+    let elements = (
+        format!("elements `{}`", show(element)),
+        format!("elements `{}`", show(given)),
+    );
+    let ranks_differ = ranks.0 != ranks.1 && is_certain_rank(rank) && is_certain_rank(given_rank);
+    let elements_differ =
+        elements.0 != elements.1 && floats.is_certain(element) && floats.is_certain(given);
+    let both = |rank: &str, element: &str| format!("{rank} and {element}");
+    match (ranks_differ, elements_differ) {
+        (false, false) => None,
+        (true, false) => Some(ranks),
+        (false, true) => Some(elements),
+        (true, true) => Some((both(&ranks.0, &elements.0), both(&ranks.1, &elements.1))),
+    }
 }
 
 /// The type that an author would write.
@@ -84,8 +94,8 @@ pub(super) fn spell(form: Form, content: &Content) -> String {
 
 fn show_rank(rank: &Rank) -> String {
     match rank {
-        Rank::Fixed(rank) => format!("of rank {rank}"),
-        Rank::Dyn => "of dynamic rank".to_owned(),
-        Rank::Named(dimension) => format!("of rank `{}`", show(dimension)),
+        Rank::Fixed(rank) => format!("rank {rank}"),
+        Rank::Dyn => "dynamic rank".to_owned(),
+        Rank::Named(dimension) => format!("rank `{}`", show(dimension)),
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
 
 /// An attribute of a parameter takes no arguments and stands there once.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
 /// //                     ^^^^^^ `#[tensor]` stands here twice
 /// ```
@@ -118,7 +118,7 @@ pub(super) fn on_parameter<'a>(
 
 /// Arguments that a later version will understand are refused rather than ignored.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function(gradcheck(x = [3]))]
 /// //                ^^^^^^^^^ `gradcheck(…)` is not supported yet
 /// ```
@@ -134,7 +134,7 @@ fn supported<'a>(arguments: &'a [Argument], diagnostics: &mut Diagnostics) -> Ve
 }
 /// Only arguments that the attribute knows, and each once.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(output(y))]
 /// //        ^^^^^^ `#[forward]` has no argument `output`; did you mean `outputs`?
 /// #[forward(saves(mean), saves(rstd))]
@@ -153,7 +153,7 @@ fn known<'a>(
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
             let suggestion = did_you_mean(&name, &candidates);
-            let help = format!("{suggestion}its arguments are {}", list(names));
+            let help = format!("{suggestion}its arguments: {}", list(names));
             diagnostics.error_with_help(&argument.name, &message, &help);
         } else if accepted.iter().any(|earlier| earlier.name == argument.name) {
             let message = format!("`{name}` is given twice; write it once");
@@ -165,9 +165,9 @@ fn known<'a>(
     accepted
 }
 
-/// A list of names is one, and names each thing once.
+/// A list of names is one, with something in it, and names each thing once.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(outputs = y)]
 /// //        ^^^^^^^ `outputs` is a list of names; write `outputs(…)`
 /// #[forward(outputs(y, y))]
@@ -180,6 +180,10 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
         diagnostics.error(keyword, message);
         return None;
     };
+    if list.is_empty() {
+        diagnostics.error(keyword, format!("`{keyword}` names nothing; remove it"));
+        return None;
+    }
     let mut names: Vec<Ident> = Vec::new();
     for entry in list {
         is_bare(entry, diagnostics);
@@ -198,7 +202,7 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
 
 /// A name stands alone.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(input = 1)]
 /// //         ^^^^^ `input` is a name and takes no arguments
 /// ```
@@ -212,7 +216,7 @@ fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
 
 /// The shown name is a text that shows something.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function(name = linear)]
 /// //                ^^^^ `name` is a text; write `name = "…"`
 /// ```
@@ -235,7 +239,7 @@ fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
 
 /// The runtime is named by a path.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function(crate = "pb")]
 /// //                ^^^^^ `crate` is a path; write `crate = pb`
 /// ```

@@ -7,7 +7,8 @@ use super::{Context, forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Asked, Backward, Source, What};
 use crate::parse::Method;
-use crate::types::{last_segment, peel, show};
+use crate::show::show;
+use crate::types::{last_segment, peel};
 
 /// Reads the parameters of a backward function.
 pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>) -> Vec<Asked> {
@@ -29,7 +30,7 @@ pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>)
 
 /// A backward function uses what comes in, or says that it means not to.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(x)]
 /// fn backward(x: ArrayView1<f32>) -> Array1<f32>
 /// // ^^^^^^^^ `backward` asks for no gradient of an output, so it would ignore what comes in
@@ -70,7 +71,7 @@ pub(super) fn a_gradient_is_asked_for(
 
 /// Every differentiable output's gradient reaches some backward function.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(outputs(y, mask))]
 /// //                   ^^^^ no backward function asks for the gradient of `mask`
 /// #[backward(x)]
@@ -116,7 +117,7 @@ pub(super) fn every_gradient_arrives(
 
 /// A name that backward may ask for.
 ///
-/// ```ignore
+/// ```text
 /// fn grad_input(grad_output: ArrayView2<f32>, wieght: ArrayView2<f32>) -> Array2<f32>
 /// //                                          ^^^^^^ no forward input, output or saved value is named `wieght`
 /// ```
@@ -130,8 +131,9 @@ fn what(name: &Ident, ty: &Type, covers: &[usize], context: &mut Context<'_>) ->
         .iter()
         .position(|(output, _)| output.gradient_name() == *name);
     if let Some(output) = gradient {
-        let expected = gradients[output].1;
-        let (form, optional) = forms::tensor(name, expected, ty, context)?;
+        let (of, expected) = gradients[output];
+        let place = format!("like `{}`", of.name);
+        let (form, optional) = forms::tensor(name, expected, &place, ty, context)?;
         return Some(What::Gradient {
             output,
             form,
@@ -199,7 +201,7 @@ fn gradient_names(context: &Context<'_>) -> Vec<String> {
 
 /// `needs_input_grad` is the generated struct.
 ///
-/// ```ignore
+/// ```text
 /// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
 /// //                                                          ^^^^^^^^^ `needs_input_grad` is no `[bool; 2]`
 /// ```

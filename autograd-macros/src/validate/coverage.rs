@@ -4,14 +4,21 @@ use syn::Ident;
 
 use super::Context;
 use super::arguments::BackwardOptions;
-use crate::diagnostics::{did_you_mean, list};
+use crate::diagnostics::{did_you_mean, list, nearest};
 use crate::parse::Method;
 
-/// For each backward function, the differentiable inputs whose gradients it returns.
+/// The differentiable inputs whose gradients a backward function returns.
+pub(super) struct Covers {
+    pub(super) edges: Vec<usize>,
+    /// Whether that is all that it names.
+    pub(super) complete: bool,
+}
+
+/// Reads what each backward function covers.
 pub(super) fn read(
     backwards: &[(&Method, BackwardOptions)],
     context: &mut Context<'_>,
-) -> Vec<Vec<usize>> {
+) -> Vec<Covers> {
     let inputs = context.forward.differentiable();
     let mut owners: Vec<Option<&Ident>> = vec![None; inputs.len()];
     let mut covers = Vec::new();
@@ -27,7 +34,10 @@ pub(super) fn read(
         for (edge, on) in &named {
             is_not_covered(*edge, on, &mut owners, &method.sig.ident, context);
         }
-        covers.push(named.into_iter().map(|(edge, _)| edge).collect());
+        covers.push(Covers {
+            complete: named.len() >= options.inputs.len(),
+            edges: named.into_iter().map(|(edge, _)| edge).collect(),
+        });
     }
     if !backwards.is_empty() {
         all_are_covered(&owners, context);
@@ -37,7 +47,7 @@ pub(super) fn read(
 
 /// What `#[backward(…)]` names is a differentiable input.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(wieght)]
 /// //         ^^^^^^ forward has no input named `wieght`
 /// #[backward(constant)]
@@ -56,7 +66,7 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
         .map(|(input, _)| input.name.to_string())
         .collect();
     let suggestion = did_you_mean(&name.to_string(), &names);
-    let help = format!("{suggestion}the differentiable inputs are {}", list(&names));
+    let help = format!("{suggestion}the differentiable inputs: {}", list(&names));
     let message = match context
         .forward
         .inputs
@@ -68,12 +78,13 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
         None => format!("forward has no input named `{name}`"),
     };
     context.diagnostics.error_with_help(name, &message, &help);
-    None
+    // Go on with what was probably meant, so that one slip is one error.
+    nearest(&name.to_string(), &names)
 }
 
 /// No gradient comes twice.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(input)]
 /// fn grad_input(…) -> Array2<f32>
 /// #[backward(input, weight)]
@@ -96,6 +107,10 @@ fn is_not_covered<'a>(
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
+    } else if owner == function {
+        context
+            .diagnostics
+            .error(on, format!("`{input}` stands twice here; remove one"));
     } else {
         context
             .diagnostics
@@ -105,7 +120,7 @@ fn is_not_covered<'a>(
 
 /// No gradient is missing.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
 /// //                                 ^^^^^^ no backward function returns the gradient of `weight`
 /// #[backward(input)]
@@ -117,8 +132,8 @@ fn all_are_covered(owners: &[Option<&Ident>], context: &mut Context<'_>) {
             let name = &input.name;
             let message = format!("no backward function returns the gradient of `{name}`");
             let help = format!(
-                "write one above `#[backward({name})]`, or exempt the input: \
-                 `#[non_differentiable] {name}`"
+                "write `#[backward({name})]` above a function that does, or exempt the input: \
+                 `#[non_differentiable] {name}: …`"
             );
             context.diagnostics.error_with_help(name, &message, &help);
         }

@@ -2,9 +2,11 @@
 
 use syn::{Ident, Type};
 
-use super::{Context, agreement};
+use super::Context;
+use super::agreement::{self, Expected};
 use crate::model::{Passing, Role, Source, Sourced, What};
-use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same, show};
+use crate::show::show;
+use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
 
 /// Reads the form of a request for something kept.
 pub(super) fn kept(
@@ -18,7 +20,7 @@ pub(super) fn kept(
         value(sourced, ty, context)?;
         return Some(What::Value { source });
     };
-    let (form, optional) = tensor(sourced.name, expected, ty, context)?;
+    let (form, optional) = tensor(sourced.name, expected, "in forward", ty, context)?;
     is_optional_alike(source, optional, form, ty, covers, context)?;
     is_no_intermediate_tensor(source, form, ty, context);
     Some(What::Tensor {
@@ -30,13 +32,14 @@ pub(super) fn kept(
 
 /// A tensor is asked for as a view, an owned array or a `&Tensor`.
 ///
-/// ```ignore
+/// ```text
 /// fn grad_input(grad_output: ArrayView2<f32>, weight: f32) -> Array2<f32>
 /// //                                                  ^^^ `weight` is a tensor, and `f32` is none
 /// ```
 pub(super) fn tensor(
     name: &Ident,
     expected: &TensorType,
+    place: &str,
     ty: &Type,
     context: &mut Context<'_>,
 ) -> Option<(Form, bool)> {
@@ -57,22 +60,19 @@ pub(super) fn tensor(
         context.diagnostics.error_with_help(ty, &message, &help);
         return None;
     };
-    let subject = format!("`{name}`");
-    agreement::agree(
-        &subject,
-        &expected.content,
-        &found.content,
-        target,
-        found.form,
-        context,
-    );
+    let expected = Expected {
+        content: &expected.content,
+        subject: format!("`{name}`"),
+        place: place.to_owned(),
+    };
+    agreement::agree(&expected, &found, target, context);
     Some((found.form, optional))
 }
 
 /// What is optional in forward is optional in backward, except in its own backward function, which
 /// runs only when it is there; and nothing else is.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32>
 /// #[backward(x)]
 /// fn grad_x(grad_output: ArrayView1<f32>, bias: ArrayView1<f32>) -> Array1<f32>
@@ -120,7 +120,7 @@ fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
 /// An intermediate is asked for as an array: as a tensor it would look like a constant, and its share
 /// of the second derivative would be lost.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(saves(rstd))]
 /// fn backward(grad_output: &Tensor1<f32>, rstd: &Tensor1<f32>) -> Tensor1<f32>
 /// //                                            ^^^^^^^^^^^^^ `rstd` is saved by forward, …
@@ -151,7 +151,7 @@ fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mu
 
 /// A value is asked for as it is or by reference, and can outlive the call of `apply`.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>, factor: f64) -> Array1<f32>
 /// fn backward(grad_output: ArrayView1<f32>, factor: f32) -> Array1<f32>
 /// //                                                ^^^ `factor` is `f64` in forward, and `f32` here
@@ -189,8 +189,27 @@ fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<(
             format!("write `{spelled}`"),
         )
     } else {
+        arrays_agree(name, given, asked, context);
         return Some(());
     };
     context.diagnostics.error_with_help(ty, &message, &help);
     None
+}
+
+/// A value that is an array has one rank and element type too.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>, indices: &Array1<usize>) -> Array1<f32>
+/// fn backward(grad_output: ArrayView1<f32>, indices: &Array1<i32>) -> Array1<f32>
+/// //                                                  ^^^^^^^^^^^ `indices` has elements `usize` in forward, …
+/// ```
+fn arrays_agree(name: &Ident, given: &Type, asked: &Type, context: &mut Context<'_>) {
+    if let (Some(given), Some(found)) = (types::array(given), types::array(asked)) {
+        let expected = Expected {
+            content: &given.content,
+            subject: format!("`{name}`"),
+            place: "in forward".to_owned(),
+        };
+        agreement::agree(&expected, &found, asked, context);
+    }
 }

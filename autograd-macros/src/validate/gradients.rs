@@ -2,20 +2,24 @@
 
 use syn::{ReturnType, Signature, Type};
 
-use super::{Context, agreement};
+use super::Context;
+use super::agreement::{self, Expected};
+use super::coverage::Covers;
 use crate::diagnostics::{count, list};
 use crate::model::tuple_elements;
-use crate::types::{self, Form, last_segment, option_of, peel, show};
+use crate::show::show;
+use crate::types::{self, Form, last_segment, option_of, peel};
 
 /// Reads the return type of a backward function; `None` if it has none.
-pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>) -> Option<Type> {
+pub(super) fn read(sig: &Signature, covers: &Covers, context: &mut Context<'_>) -> Option<Type> {
+    let Covers { edges, complete } = covers;
     let ReturnType::Type(_, ty) = &sig.output else {
-        returns_something(sig, covers, context);
+        returns_something(sig, edges, context);
         return None;
     };
-    if !covers.is_empty() {
-        let types = as_many(ty, covers, context)?;
-        for (ty, edge) in types.into_iter().zip(covers) {
+    if *complete {
+        let types = as_many(ty, edges, context)?;
+        for (ty, edge) in types.into_iter().zip(edges) {
             is_the_gradient(ty, *edge, context);
         }
     }
@@ -24,7 +28,7 @@ pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>)
 
 /// A backward function returns gradients.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(x)]
 /// fn backward(grad_output: ArrayView1<f32>) {}
 /// // ^^^^^^^^ `backward` returns nothing
@@ -39,10 +43,10 @@ fn returns_something(sig: &Signature, covers: &[usize], context: &mut Context<'_
 
 /// It returns as many gradients as it covers inputs: one as it is, several in a tuple.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(input, weight)]
 /// fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>,)
-/// //                                           ^^^^^^^^^^^^^^ 2 gradients are wanted, of `input`, `weight`, and 1 is returned
+/// //                                           ^^^^^^^^^^^^^^ 2 gradients are wanted, of `input`, `weight`, and 1 array is returned
 /// #[backward(input, weight)]
 /// fn backward(grad_output: ArrayView2<f32>) -> Vec<Array2<f32>>
 /// //                                           ^^^^^^^^^^^^^^^^ gradients are returned in a tuple, not in `Vec<Array2<f32>>`
@@ -77,20 +81,16 @@ fn as_many<'a>(ty: &'a Type, covers: &[usize], context: &mut Context<'_>) -> Opt
     if could_be_alias {
         return Some(Vec::new());
     }
-    let names = covers
-        .iter()
-        .map(|edge| context.forward.differentiable()[*edge].0.name.to_string());
+    let inputs = context.forward.differentiable();
+    let names = covers.iter().map(|edge| inputs[*edge].0.name.to_string());
+    let returned = match (is_tuple, found.len()) {
+        (true, 1) => "a tuple of 1 is".to_owned(),
+        (_, number) => count(number, "array"),
+    };
+    let wanted_count = count(covers.len(), "gradient");
     let message = format!(
-        "{} {} wanted, of {}, and {} returned",
-        count(covers.len(), "gradient"),
-        if covers.len() == 1 { "is" } else { "are" },
-        list(names),
-        match (is_tuple, found.len()) {
-            (true, 0) => "none is".to_owned(),
-            (true, 1) => "a tuple of 1 is".to_owned(),
-            (true, many) => format!("{many} are"),
-            (false, _) => "1 is".to_owned(),
-        }
+        "{wanted_count} wanted, of {}, and {returned} returned",
+        list(names)
     );
     let help = format!("return {}", wanted(covers, context));
     context.diagnostics.error_with_help(ty, &message, &help);
@@ -99,10 +99,10 @@ fn as_many<'a>(ty: &'a Type, covers: &[usize], context: &mut Context<'_>) -> Opt
 
 /// A gradient is owned, and of the rank and element type of its input.
 ///
-/// ```ignore
+/// ```text
 /// #[backward(bias)]
 /// fn grad_bias(grad_output: ArrayView2<f32>) -> Array2<f32>
-/// //                                            ^^^^^^^^^^^ the gradient of `bias` is of rank 1, and of rank 2 here
+/// //                                            ^^^^^^^^^^^ the gradient of `bias` has rank 1 like `bias`, and rank 2 here
 /// ```
 fn is_the_gradient(ty: &Type, edge: usize, context: &mut Context<'_>) {
     let (input, tensor) = context.forward.differentiable()[edge];
@@ -125,14 +125,12 @@ fn is_the_gradient(ty: &Type, edge: usize, context: &mut Context<'_>) {
         context.diagnostics.error_with_help(ty, &message, &help);
         return;
     }
-    agreement::agree(
-        &subject,
-        &tensor.ty.content,
-        &found.content,
-        target,
-        found.form,
-        context,
-    );
+    let expected = Expected {
+        content: &tensor.ty.content,
+        subject,
+        place: format!("like `{}`", input.name),
+    };
+    agreement::agree(&expected, &found, target, context);
 }
 
 /// `` `Array2<f32>` `` or `` `(Array2<f32>, Array1<f32>)` ``

@@ -2,10 +2,12 @@
 
 use syn::{FnArg, Ident, Pat, PatType, Signature, Type};
 
+use super::agreement;
 use super::arguments::on_parameter;
 use crate::diagnostics::Diagnostics;
 use crate::model::{Input, TensorInput};
-use crate::types::{Class, Floats, Form, TensorType, alias, is_primitive, option_of, show};
+use crate::show::show;
+use crate::types::{Class, Floats, Form, TensorType, alias, is_primitive, option_of};
 
 /// Reads the parameters of forward; `None` if `apply` could not even have the same list.
 pub(super) fn read(
@@ -44,7 +46,7 @@ pub(super) fn read(
 
 /// The name that a parameter binds: `x` of `x`, `mut x`, `ref x`, `&x` and `x @ …`.
 ///
-/// ```ignore
+/// ```text
 /// fn forward((height, width): (usize, usize), …)
 /// //         ^^^^^^^^^^^^^^^ this parameter has no name to ask for it by
 /// ```
@@ -105,7 +107,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
 
 /// The types of parameters are written out, for `apply` repeats them.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>, f: impl Fn(f32) -> f32) -> Array1<f32>
 /// //                                ^^^^^^^^^^^^^^^^^^^ a parameter of forward cannot be `impl Trait`
 /// ```
@@ -124,7 +126,7 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 
 /// A tensor is a parameter of its own: inside a list, a tuple or a box it would get no gradient.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(pair: (ArrayView1<f32>, ArrayView1<f32>)) -> Array1<f32>
 /// //               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor inside `(…)` would get no gradient
 /// ```
@@ -138,7 +140,7 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
 
 /// `#[tensor]` stands with a type that can be one.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
 /// //                                               ^^^ `f32` is no tensor
 /// ```
@@ -155,7 +157,7 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
 
 /// `#[non_differentiable]` exempts something that would have a gradient.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>, #[non_differentiable] axis: usize) -> Array1<f32>
 /// //                               ^^^^^^^^^^^^^^^^^^ `axis` is a value and has no gradient anyway
 /// ```
@@ -171,7 +173,7 @@ fn is_worth_exempting(
 
 /// Forward writes nowhere but into what it owns.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayViewMut1<f32>) -> Array1<f32>
 /// //            ^^^^^^^^^^^^^^^^^^ writing to an input in place is not supported yet
 /// ```
@@ -180,14 +182,21 @@ fn is_not_written_to(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnosti
         let message = "writing to an input in place is not supported yet";
         diagnostics.error_with_help(ty, message, "take an owned array, and return it");
     } else if tensor.form == Form::Tensor {
-        let message = format!("`{}` by value is no parameter", show(ty));
-        diagnostics.error_with_help(ty, &message, "write `&Tensor…`, a view, or an owned array");
+        let message = format!(
+            "forward takes a tensor by reference, and `{}` is owned",
+            show(ty)
+        );
+        let help = format!(
+            "write `{}`",
+            agreement::spell(Form::TensorRef, &tensor.content)
+        );
+        diagnostics.error_with_help(ty, &message, &help);
     }
 }
 
 /// Some input is differentiable.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(count: usize) -> Array1<f32>
 /// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
 /// ```

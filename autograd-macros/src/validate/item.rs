@@ -1,13 +1,14 @@
 //! Rules for the block as a whole and for the functions that play a part in it.
 
-use syn::{Attribute, GenericParam, Ident, Safety, Signature};
+use syn::{Attribute, FnArg, GenericParam, Ident, Safety, Signature};
 
 use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, distance};
 use crate::model::{Definition, Forward, Input};
 use crate::parse::{Helper, ImplBlock, Item, Method};
-use crate::types::{last_segment, show};
+use crate::show::show;
+use crate::types::last_segment;
 
 /// The functions of the block that play a part.
 pub(super) struct Roles<'a> {
@@ -15,12 +16,18 @@ pub(super) struct Roles<'a> {
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
 }
 
+/// What a function of the block is for.
+enum Part {
+    Forward,
+    Backward,
+}
+
 /// The attribute stands on an `impl` block.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function]
 /// pub struct LinearFunction;
-/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block, and this is a `struct`
+/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block, found `struct`
 /// ```
 pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplBlock> {
     match item {
@@ -32,9 +39,8 @@ pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplB
             None
         }
         Item::Other(keyword) => {
-            let message = format!(
-                "`#[custom_function]` stands on an `impl` block, and this is a `{keyword}`"
-            );
+            let message =
+                format!("`#[custom_function]` stands on an `impl` block, found `{keyword}`");
             let help = "write `#[custom_function] impl Name { #[forward] fn forward(…) … }`";
             diagnostics.error_with_help(&keyword, &message, help);
             None
@@ -44,7 +50,7 @@ pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplB
 
 /// The block is an inherent one, of a type that has a name.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function]
 /// impl Clone for LinearFunction { … }
 /// //   ^^^^^ `#[custom_function]` stands on a type's own `impl` block, not on that of a trait
@@ -94,24 +100,35 @@ pub(super) fn roles<'a>(
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
     for method in &block.methods {
+        is_not_generated(method, diagnostics);
         let Some(helper) = only_helper(method, diagnostics) else {
-            is_not_generated(method, diagnostics);
             continue;
         };
         is_plain(&method.sig, &method.attrs, diagnostics);
-        if intended(helper, diagnostics) == "forward" {
-            is_not_generated(method, diagnostics);
-            forwards.push((method, helper));
-        } else {
-            let options = arguments::backward(&helper.arguments, diagnostics);
-            backwards.push((method, options));
+        match part(helper, diagnostics) {
+            Some(Part::Forward) => forwards.push((method, helper)),
+            Some(Part::Backward) => {
+                let options = arguments::backward(&helper.arguments, diagnostics);
+                backwards.push((method, options));
+            }
+            None => {}
         }
     }
     let forward = only_forward(definition, &forwards, diagnostics);
-    has_backward(definition, !backwards.is_empty(), diagnostics);
+    if forward.is_some() && backwards.is_empty() {
+        has_no_backward(definition, diagnostics);
+    }
     let forward = forward
         .map(|(method, helper)| (method, arguments::forward(&helper.arguments, diagnostics)));
     Roles { forward, backwards }
+}
+
+/// Whether the author has an `apply`, so that another would only be in its way.
+pub(super) fn has_apply(block: &ImplBlock) -> bool {
+    block
+        .methods
+        .iter()
+        .any(|method| method.sig.ident == "apply")
 }
 
 /// Puts together what was read of forward.
@@ -131,7 +148,7 @@ pub(super) fn forward(method: &Method, inputs: Vec<Input>, returns: ReadOutputs)
 
 /// There is one forward.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function]
 /// impl LinearFunction {}
 /// //   ^^^^^^^^^^^^^^ `LinearFunction` has no forward function
@@ -161,23 +178,21 @@ fn only_forward<'a>(
 
 /// There is a backward.
 ///
-/// ```ignore
+/// ```text
 /// #[custom_function]
 /// impl Exp { #[forward] fn forward(x: ArrayView1<f32>) -> Array1<f32> { … } }
 /// //   ^^^ `Exp` has no backward function
 /// ```
-fn has_backward(definition: &Definition, found: bool, diagnostics: &mut Diagnostics) {
-    if !found {
-        let message = format!("`{}` has no backward function", definition.ident);
-        let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
-                    or `#[backward]` above one that returns them all";
-        diagnostics.error_with_help(&definition.self_ty, &message, help);
-    }
+fn has_no_backward(definition: &Definition, diagnostics: &mut Diagnostics) {
+    let message = format!("`{}` has no backward function", definition.ident);
+    let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
+                or `#[backward]` above one that returns them all";
+    diagnostics.error_with_help(&definition.self_ty, &message, help);
 }
 
 /// A function plays one part, once.
 ///
-/// ```ignore
+/// ```text
 /// #[forward]
 /// #[backward(x)]
 /// //^^^^^^^^ `double` is marked `#[forward]` already
@@ -197,45 +212,44 @@ fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<
 
 /// Our attributes are spelt as they are.
 ///
-/// ```ignore
+/// ```text
 /// #[foward]
 /// //^^^^^^ there is no attribute `#[foward]`; did you mean `#[forward]`?
 /// ```
-fn intended(helper: &Helper, diagnostics: &mut Diagnostics) -> &'static str {
+fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Option<Part> {
     let name = helper.name.to_string();
     if name == "jvp" {
         diagnostics.error(&helper.name, "`#[jvp]` is not supported yet");
-        return "backward";
+        return None;
     }
-    let near = |ours| crate::diagnostics::distance(&name, ours);
-    let meant = if near("forward") < near("backward") {
-        "forward"
+    let (meant, part) = if distance(&name, "forward") < distance(&name, "backward") {
+        ("forward", Part::Forward)
     } else {
-        "backward"
+        ("backward", Part::Backward)
     };
     if name != meant {
         let message = format!("there is no attribute `#[{name}]`; did you mean `#[{meant}]`?");
         diagnostics.error(&helper.name, message);
     }
-    meant
+    Some(part)
 }
 
 /// Our attributes stand on functions.
 ///
-/// ```ignore
+/// ```text
 /// #[forward]
-/// //^^^^^^^ `#[forward]` stands on a function, and this is a `const`
+/// //^^^^^^^ `#[forward]` stands on a function, found `const`
 /// const RATE: f64 = 0.5;
 /// ```
 fn stands_on_a_function(helper: &Helper, keyword: &Ident, diagnostics: &mut Diagnostics) {
     let name = &helper.name;
-    let message = format!("`#[{name}]` stands on a function, and this is a `{keyword}`");
+    let message = format!("`#[{name}]` stands on a function, found `{keyword}`");
     diagnostics.error(name, message);
 }
 
 /// `apply` is ours to write.
 ///
-/// ```ignore
+/// ```text
 /// pub fn apply(x: &Tensor1<f32>) -> Tensor1<f32>
 /// //     ^^^^^ `apply` is generated
 /// ```
@@ -249,7 +263,7 @@ fn is_not_generated(method: &Method, diagnostics: &mut Diagnostics) {
 /// Forward and the backward functions are plain associated functions: no `self`, no qualifiers, no
 /// type parameters of their own, and there under every configuration.
 ///
-/// ```ignore
+/// ```text
 /// #[forward]
 /// fn forward(&self, x: ArrayView1<f32>) -> Array1<f32>
 /// //         ^^^^^ a differentiable function has no `self`
@@ -287,12 +301,14 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
             diagnostics.error_with_help(param, &message, help);
         }
     }
-    if let Some(cfg) = attrs
-        .iter()
-        .find(|attribute| attribute.path().is_ident("cfg"))
-    {
+    let on_parameters = sig.inputs.iter().flat_map(|argument| match argument {
+        FnArg::Typed(parameter) => &parameter.attrs,
+        FnArg::Receiver(receiver) => &receiver.attrs,
+    });
+    let is_cfg = |attribute: &&Attribute| attribute.path().is_ident("cfg");
+    if let Some(cfg) = attrs.iter().chain(on_parameters).find(is_cfg) {
         let message = format!(
-            "`{}` cannot be there under some configurations only",
+            "`{}` is to be the same under every configuration",
             sig.ident
         );
         diagnostics.error_with_help(

@@ -7,6 +7,7 @@
 //! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
 //! - [`inputs`]: the parameters of forward, tensor or value.
 //! - [`outputs`]: what forward returns; its outputs and intermediates.
+//! - [`bounds`]: type parameters that are element types and ranks.
 //! - [`names`]: one thing per name.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions, by name.
@@ -18,6 +19,7 @@
 mod agreement;
 mod arguments;
 mod asked;
+mod bounds;
 mod coverage;
 mod forms;
 mod gradients;
@@ -30,7 +32,7 @@ mod outputs;
 use proc_macro2::TokenStream;
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{Asked, Backward, Definition, Forward, FunctionModel, Saved, Source};
+use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Source};
 use crate::parse::{Arguments, ImplBlock, Item};
 use crate::types::Floats;
 
@@ -58,6 +60,7 @@ pub(crate) fn function(
     let mut backwards = Vec::new();
     if let (Some(block), Some(definition)) = (&block, &definition) {
         (forward, backwards) = functions(block, definition, &mut diagnostics);
+        forward = forward.filter(|_| !item::has_apply(block));
     }
     match (diagnostics.finish(), definition, forward) {
         (Ok(()), Some(definition), Some(forward)) => {
@@ -95,18 +98,26 @@ fn functions(
     definition: &Definition,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Forward>, Vec<Backward>) {
-    let floats = Floats::of(&definition.generics);
     let roles = item::roles(block, definition, diagnostics);
     let Some((method, options)) = roles.forward else {
         return (None, Vec::new());
     };
+    let floats = Floats::of(&definition.generics, &method.sig);
     let inputs = inputs::read(&method.sig, &floats, diagnostics);
     let returned = outputs::read(&method.sig, &options, &floats, diagnostics);
     let (Some(inputs), Some(returned)) = (inputs, returned) else {
         return (None, Vec::new());
     };
+    let is_certain = returned.is_certain;
     let forward = item::forward(method, inputs, returned);
+    bounds::are_given(&definition.generics, &forward, diagnostics);
     names::are_distinct(&forward, diagnostics);
+    let nothing =
+        forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
+    if nothing || !is_certain {
+        // Said already, and nothing about backward functions could be told apart from it.
+        return (Some(forward), Vec::new());
+    }
 
     let mut context = Context {
         definition,
@@ -117,13 +128,13 @@ fn functions(
     let covers = coverage::read(&roles.backwards, &mut context);
     let mut backwards = Vec::new();
     for ((method, options), covers) in roles.backwards.iter().zip(covers) {
-        let asked = asked::read(&method.sig, &covers, &mut context);
+        let asked = asked::read(&method.sig, &covers.edges, &mut context);
         asked::a_gradient_is_asked_for(method, options, &asked, &mut context);
         let returns = gradients::read(&method.sig, &covers, &mut context);
         if let Some(returns) = returns {
             let backward = Backward {
                 ident: method.sig.ident.clone(),
-                covers,
+                covers: covers.edges,
                 asked,
                 returns,
             };
@@ -139,32 +150,17 @@ fn functions(
 
 /// Everything that some backward function asks for, and for whose gradient.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
-    let asks = |backward: &Backward, source| {
-        backward
-            .asked
-            .iter()
-            .filter_map(|asked| asked.what.source())
-            .any(|asked| asked == source)
-    };
-    let mut sources: Vec<Source> = backwards
-        .iter()
-        .flat_map(|backward| {
-            backward
-                .asked
-                .iter()
-                .filter_map(|Asked { what, .. }| what.source())
-        })
-        .collect();
+    let mut sources: Vec<Source> = backwards.iter().flat_map(Backward::sources).collect();
     sources.sort_unstable();
     sources.dedup();
     let save = |source| {
-        let askers = backwards.iter().filter(|backward| asks(backward, source));
-        let mut needed_for: Vec<usize> = askers
-            .flat_map(|backward| backward.covers.iter().copied())
-            .collect();
+        let asks = |backward: &&Backward| backward.sources().any(|asked| asked == source);
+        let askers = backwards.iter().filter(asks);
+        let mut needed_for: Vec<usize> = askers.flat_map(|asker| asker.covers.clone()).collect();
         needed_for.sort_unstable();
+        let name = forward.source(source).name.clone();
         Saved {
-            name: forward.source(source).name.clone(),
+            name,
             source,
             needed_for,
         }

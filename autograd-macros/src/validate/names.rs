@@ -7,7 +7,7 @@ use crate::model::{Forward, Returned, Role};
 
 /// A name means one thing, wherever a backward function asks for it.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(outputs(x))]
 /// //                ^ `x` is an input already
 /// fn forward(x: ArrayView1<f32>) -> Array1<f32>

@@ -2,12 +2,13 @@
 
 use super::Context;
 use crate::model::{Asked, Backward, Order, What};
-use crate::types::{self, Form, option_of, show};
+use crate::show::show;
+use crate::types::{self, Form, option_of};
 
 /// A backward function works on tensors throughout, or on arrays throughout. A mixture would be
 /// recorded in part, and the rest of its derivative lost without a word.
 ///
-/// ```ignore
+/// ```text
 /// fn backward(grad_output: &Tensor1<f32>, x: ArrayView1<f32>) -> Tensor1<f32>
 /// //                                         ^^^^^^^^^^^^^^^ `backward` takes `&Tensor` and arrays
 /// ```

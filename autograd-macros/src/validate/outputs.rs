@@ -2,16 +2,19 @@
 
 use syn::{Ident, ReturnType, Signature, Type};
 
-use super::arguments::{ForwardOptions, Names};
+use super::arguments::ForwardOptions;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{Returned, Role};
-use crate::types::{Class, Floats, Form, TensorType, peel, result_of, show};
+use crate::show::show;
+use crate::types::{Class, Floats, Form, TensorType, peel, result_of};
 
 /// What was read of forward's return type.
 pub(super) struct ReadOutputs {
     pub(super) returned: Vec<Returned>,
     pub(super) tuple: bool,
     pub(super) fallible: Option<Type>,
+    /// Whether each thing has the name that the author meant it to have.
+    pub(super) is_certain: bool,
 }
 
 /// Reads what forward returns; `None` if it cannot be told what `apply` would return.
@@ -27,7 +30,9 @@ pub(super) fn read(
         Type::Tuple(tuple) => (tuple.elems.iter().collect(), true),
         single => (vec![single], false),
     };
+    let mistakes = diagnostics.len();
     let names = counted_names(&types, options, diagnostics);
+    let is_certain = diagnostics.len() == mistakes;
     let saves = options.saves.as_ref().map_or(0, |saves| saves.names.len());
     let outputs = types.len().saturating_sub(saves).max(1);
     let mut returned = Vec::new();
@@ -51,19 +56,23 @@ pub(super) fn read(
             role,
         });
     }
+    let is_flawed = diagnostics.len() > mistakes;
     number_gradients(&mut returned, &options.non_differentiable);
     exemptions_name_outputs(&returned, &options.non_differentiable, diagnostics);
-    something_has_a_gradient(&ty, &returned, &options.non_differentiable, diagnostics);
+    if !is_flawed {
+        something_has_a_gradient(&ty, &returned, &options.non_differentiable, diagnostics);
+    }
     Some(ReadOutputs {
         returned,
         tuple,
         fallible: ok.is_some().then(|| ty.clone()),
+        is_certain,
     })
 }
 
 /// Forward returns something.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>) {}
 /// // ^^^^^^^ `forward` returns nothing
 /// ```
@@ -82,9 +91,9 @@ fn returns_something(sig: &Signature, diagnostics: &mut Diagnostics) -> Option<T
 
 /// `outputs(…)` and `saves(…)` name as many things as forward returns.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(outputs(y), saves(mean, rstd))]
-/// //                    ^^^^^ forward returns 2 things, and 3 are named
+/// //                    ^^^^^ 3 things are named, `y`, `mean`, `rstd`, and 2 things are returned by forward
 /// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>)
 /// ```
 fn counted_names(
@@ -96,42 +105,32 @@ fn counted_names(
         .saves
         .as_ref()
         .map_or(&[][..], |saves| &saves.names[..]);
-    let Some(outputs) = &options.outputs else {
-        let unnamed = types.len().saturating_sub(saves.len());
-        if let (0, Some(Names { keyword, .. })) = (unnamed, &options.saves) {
-            let message = format!(
-                "forward returns {}, and `saves` takes {}; outputs come first, and there is none",
-                count(types.len(), "thing"),
-                saves.len()
-            );
-            diagnostics.error(keyword, message);
-        }
-        let unnamed = unnamed.max(1);
-        return (0..unnamed)
+    let returned = types.len();
+    let unnamed = returned.saturating_sub(saves.len()).max(1);
+    let outputs: Vec<Ident> = match &options.outputs {
+        Some(outputs) => outputs.names.clone(),
+        None => (0..unnamed)
             .map(|index| default_name(index, unnamed))
-            .chain(saves.iter().cloned())
-            .collect();
+            .collect(),
     };
-    let named = outputs.names.len() + saves.len();
-    if outputs.names.is_empty() {
-        diagnostics.error(
-            &outputs.keyword,
-            "`outputs` names nothing; write `outputs(y)`",
-        );
-    } else if named != types.len() {
-        let keyword = options
-            .saves
-            .as_ref()
-            .map_or(&outputs.keyword, |saves| &saves.keyword);
-        let names = list(outputs.names.iter().chain(saves).map(Ident::to_string));
+    let named = outputs.len() + saves.len();
+    let keyword = options
+        .saves
+        .as_ref()
+        .or(options.outputs.as_ref())
+        .map(|names| &names.keyword);
+    let names: Vec<Ident> = outputs.into_iter().chain(saves.iter().cloned()).collect();
+    if let Some(keyword) = keyword.filter(|_| named != returned) {
         let message = format!(
-            "forward returns {}, and {named} are named: {names}",
-            count(types.len(), "thing")
+            "{} named, {}, and {} returned by forward",
+            count(named, "thing"),
+            list(names.iter().map(Ident::to_string)),
+            count(returned, "thing")
         );
         let help = "forward returns the outputs first and then what is saved, all in one tuple";
         diagnostics.error_with_help(keyword, &message, help);
     }
-    outputs.names.iter().chain(saves).cloned().collect()
+    names
 }
 
 /// `output` for a single output, `output_0`, `output_1`, … for several.
@@ -146,7 +145,7 @@ fn default_name(index: usize, outputs: usize) -> Ident {
 
 /// Outputs are owned arrays or tensors, one by one.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>) -> Vec<Array1<f32>>
 /// //                                ^^^^^^^^^^^^^^^^ an array inside `Vec<Array1<f32>>` would have no gradient
 /// ```
@@ -188,7 +187,7 @@ fn number_gradients(returned: &mut [Returned], exempt: &[Ident]) {
 
 /// `non_differentiable(…)` exempts outputs that would have a gradient.
 ///
-/// ```ignore
+/// ```text
 /// #[forward(outputs(y, mask), non_differentiable(maks))]
 /// //                                             ^^^^ no output is named `maks`
 /// ```
@@ -214,7 +213,7 @@ fn exemptions_name_outputs(returned: &[Returned], exempt: &[Ident], diagnostics:
                     .collect();
                 let suggestion = did_you_mean(&name.to_string(), &names);
                 let message = format!("no output is named `{name}`");
-                let help = format!("{suggestion}the outputs are {}", list(&names));
+                let help = format!("{suggestion}the outputs: {}", list(&names));
                 diagnostics.error_with_help(name, &message, &help);
             }
         }
@@ -223,7 +222,7 @@ fn exemptions_name_outputs(returned: &[Returned], exempt: &[Ident], diagnostics:
 
 /// Some output is differentiable.
 ///
-/// ```ignore
+/// ```text
 /// fn forward(x: ArrayView1<f32>) -> usize
 /// //                                ^^^^^ forward returns no array of floats
 /// ```
@@ -233,10 +232,9 @@ fn something_has_a_gradient(
     exempt: &[Ident],
     diagnostics: &mut Diagnostics,
 ) {
-    if !diagnostics.is_empty()
-        || returned
-            .iter()
-            .any(|one| matches!(one.role, Role::Output { gradient: Some(_) }))
+    if returned
+        .iter()
+        .any(|one| matches!(one.role, Role::Output { gradient: Some(_) }))
     {
         return;
     }

@@ -1,3 +1,8 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
 impl<T: Element, D: Dimension> Exp<T, D> {
     pub fn forward(i: ArrayView<T, D>) -> Array<T, D> {
         i.mapv(T::exp)
@@ -9,6 +14,7 @@ impl<T: Element, D: Dimension> Exp<T, D> {
 /// Which gradients of `Exp` a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
 pub struct ExpNeedsInputGrad {
     /// Whether the gradient of `i` is needed.
     pub i: bool,
@@ -21,6 +27,7 @@ pub struct ExpContext<T: Element, D: Dimension> {
 }
 const _: () = {
     use pb::__private as __p;
+    #[allow(clippy::too_many_arguments)]
     impl<T: Element, D: Dimension> Exp<T, D> {
         /// Applies `Exp` to tensors.
         ///
@@ -60,7 +67,7 @@ const _: () = {
             (saved_0, ()): (::core::option::Option<__p::Saved<T>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = ExpContext {
+            let context = ExpContext::<T, D> {
                 output: call.restore(saved_0, __p::Origin::Output(0)),
             };
             let mut grad_output = call.grad::<T, D>(0);
@@ -74,33 +81,13 @@ const _: () = {
             ::core::result::Result::Ok(())
         }
     }
-    #[automatically_derived]
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";
         const SIGNATURE: __p::Signature = __p::Signature {
             name: "Exp",
-            inputs: &[
-                __p::InputSignature {
-                    name: "i",
-                    ty: "ArrayView<T, D>",
-                    tensor: true,
-                    optional: false,
-                    differentiable: true,
-                },
-            ],
-            outputs: &[
-                __p::OutputSignature {
-                    name: "output",
-                    ty: "Array<T, D>",
-                    differentiable: true,
-                },
-            ],
-            saved: &[
-                __p::SavedSignature {
-                    name: "output",
-                    needed_for: &["i"],
-                },
-            ],
+            inputs: &[__p::InputSignature::tensor("i", "ArrayView<T, D>")],
+            outputs: &[__p::OutputSignature::tensor("output", "Array<T, D>")],
+            saved: &[__p::SavedSignature::new("output", &["i"])],
             order: __p::Order::Any,
         };
     }

@@ -1,3 +1,8 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
 impl LinearFunction {
     /// y = x Wᵀ + b
     pub fn forward(
@@ -24,6 +29,7 @@ impl LinearFunction {
 /// Which gradients of `LinearFunction` a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
 pub struct LinearFunctionNeedsInputGrad {
     /// Whether the gradient of `input` is needed.
     pub input: bool,
@@ -42,6 +48,7 @@ pub struct LinearFunctionContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
     impl LinearFunction {
         /// y = x Wᵀ + b
         ///
@@ -123,50 +130,19 @@ const _: () = {
             ::core::result::Result::Ok(())
         }
     }
-    #[automatically_derived]
     impl __p::Function for LinearFunction {
         const NAME: &'static str = "LinearFunction";
         const SIGNATURE: __p::Signature = __p::Signature {
             name: "LinearFunction",
             inputs: &[
-                __p::InputSignature {
-                    name: "input",
-                    ty: "ArrayView2<f32>",
-                    tensor: true,
-                    optional: false,
-                    differentiable: true,
-                },
-                __p::InputSignature {
-                    name: "weight",
-                    ty: "ArrayView2<f32>",
-                    tensor: true,
-                    optional: false,
-                    differentiable: true,
-                },
-                __p::InputSignature {
-                    name: "bias",
-                    ty: "Option<ArrayView1<f32>>",
-                    tensor: true,
-                    optional: true,
-                    differentiable: true,
-                },
+                __p::InputSignature::tensor("input", "ArrayView2<f32>"),
+                __p::InputSignature::tensor("weight", "ArrayView2<f32>"),
+                __p::InputSignature::tensor("bias", "Option<ArrayView1<f32>>").optional(),
             ],
-            outputs: &[
-                __p::OutputSignature {
-                    name: "output",
-                    ty: "Array2<f32>",
-                    differentiable: true,
-                },
-            ],
+            outputs: &[__p::OutputSignature::tensor("output", "Array2<f32>")],
             saved: &[
-                __p::SavedSignature {
-                    name: "input",
-                    needed_for: &["weight"],
-                },
-                __p::SavedSignature {
-                    name: "weight",
-                    needed_for: &["input"],
-                },
+                __p::SavedSignature::new("input", &["weight"]),
+                __p::SavedSignature::new("weight", &["input"]),
             ],
             order: __p::Order::Once,
         };

@@ -1,3 +1,8 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
 impl MulConstant {
     pub fn forward(tensor: ArrayView2<f64>, constant: f64) -> Array2<f64> {
         &tensor * constant
@@ -9,6 +14,7 @@ impl MulConstant {
 /// Which gradients of `MulConstant` a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
 pub struct MulConstantNeedsInputGrad {
     /// Whether the gradient of `tensor` is needed.
     pub tensor: bool,
@@ -21,6 +27,7 @@ pub struct MulConstantContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
     impl MulConstant {
         /// Applies `MulConstant` to tensors.
         ///
@@ -79,40 +86,16 @@ const _: () = {
             ::core::result::Result::Ok(())
         }
     }
-    #[automatically_derived]
     impl __p::Function for MulConstant {
         const NAME: &'static str = "mul_constant";
         const SIGNATURE: __p::Signature = __p::Signature {
             name: "mul_constant",
             inputs: &[
-                __p::InputSignature {
-                    name: "tensor",
-                    ty: "ArrayView2<f64>",
-                    tensor: true,
-                    optional: false,
-                    differentiable: true,
-                },
-                __p::InputSignature {
-                    name: "constant",
-                    ty: "f64",
-                    tensor: false,
-                    optional: false,
-                    differentiable: false,
-                },
+                __p::InputSignature::tensor("tensor", "ArrayView2<f64>"),
+                __p::InputSignature::value("constant", "f64"),
             ],
-            outputs: &[
-                __p::OutputSignature {
-                    name: "output",
-                    ty: "Array2<f64>",
-                    differentiable: true,
-                },
-            ],
-            saved: &[
-                __p::SavedSignature {
-                    name: "constant",
-                    needed_for: &["tensor"],
-                },
-            ],
+            outputs: &[__p::OutputSignature::tensor("output", "Array2<f64>")],
+            saved: &[__p::SavedSignature::new("constant", &["tensor"])],
             order: __p::Order::Once,
         };
     }

@@ -1,11 +1,16 @@
-//! Tensors whose element type and rank are forgotten.
+//! Tensors whose element type and rank are forgotten, and tuples of typed ones that become them.
+//!
+//! What takes a function of tensors (a gradient check, forward mode) is written once on these.
+
+use std::sync::Arc;
 
 use ndarray::{Dimension, IxDyn};
 
 use crate::array::Buffer;
 use crate::element::Element;
+use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::{Tensor, TensorD};
+use crate::tensor::{Tangent, Tensor, TensorD};
 
 /// A tensor of either element type and any rank.
 #[derive(Clone, Debug)]
@@ -31,53 +36,53 @@ macro_rules! either {
 }
 
 impl AnyTensor {
-    pub(super) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
+    pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
         Self::from_grad(AnyGradient::erase(Gradient::Tensor(tensor.raw)))
     }
 
-    pub(super) fn from_grad(grad: AnyGradient) -> Self {
+    pub(crate) fn from_grad(grad: AnyGradient) -> Self {
         match grad {
             AnyGradient::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
             AnyGradient::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
         }
     }
 
-    pub(super) fn into_grad(self) -> AnyGradient {
+    pub(crate) fn into_grad(self) -> AnyGradient {
         match self {
             Self::F32(tensor) => AnyGradient::F32(Gradient::Tensor(tensor.raw)),
             Self::F64(tensor) => AnyGradient::F64(Gradient::Tensor(tensor.raw)),
         }
     }
 
-    pub(super) fn edge(&self) -> Option<&Edge> {
+    pub(crate) fn edge(&self) -> Option<&Edge> {
         either!(self, tensor => tensor.raw.edge.as_ref())
     }
 
-    pub(super) fn shape(&self) -> &[usize] {
+    pub(crate) fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         either!(self, tensor => tensor.len())
     }
 
     /// The value as a leaf of its own.
-    pub(super) fn leaf(&self) -> Self {
+    pub(crate) fn leaf(&self) -> Self {
         either!(self, map tensor => tensor.detach().set_requires_grad(true))
     }
 
     /// A copy in row-major order that nothing else shares.
-    pub(super) fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         either!(self, map tensor => Tensor::from(tensor.view().as_standard_layout().into_owned()))
     }
 
     /// The elements in row-major order.
-    pub(super) fn values(&self) -> Vec<f64> {
+    pub(crate) fn values(&self) -> Vec<f64> {
         either!(self, tensor => tensor.view().iter().map(|value| value.as_f64()).collect())
     }
 
     /// One element, counted in row-major order.
-    pub(super) fn value(&self, entry: usize) -> f64 {
+    pub(crate) fn value(&self, entry: usize) -> f64 {
         // INVARIANT: `entry` counts the elements of this tensor.
         either!(self, tensor => {
             let view = tensor.view();
@@ -86,7 +91,7 @@ impl AnyTensor {
     }
 
     /// Sets one element, in place if nothing else shares the memory.
-    pub(super) fn set(&mut self, entry: usize, value: f64) {
+    pub(crate) fn set(&mut self, entry: usize, value: f64) {
         let empty = Self::F64(Tensor::from(ndarray::ArrayD::zeros(IxDyn(&[0]))));
         *self = either!(std::mem::replace(self, empty), map tensor => {
             let mut array = tensor.into_array();
@@ -96,15 +101,38 @@ impl AnyTensor {
         });
     }
 
+    /// The same tensor with a tangent, of the same element type, on top.
+    pub(crate) fn with_tangent(self, level: u64, tangent: Self) -> Self {
+        match (self, tangent) {
+            (Self::F32(primal), Self::F32(tangent)) => Self::F32(dual(primal, level, tangent)),
+            (Self::F64(primal), Self::F64(tangent)) => Self::F64(dual(primal, level, tangent)),
+            // INVARIANT: primals and tangents are of one type, `InputTensors`.
+            _ => unreachable!("a tangent of another element type"),
+        }
+    }
+
+    /// What is beneath `level`, and the tangent there, if there is one.
+    pub(crate) fn split(self, level: u64) -> (Self, Result<Option<Self>, Arc<Error>>) {
+        either!(self, tensor => {
+            let (primal, tangent) = tensor.raw.split(level);
+            let tangent = match tangent {
+                None => Ok(None),
+                Some(Tangent::Known(tangent)) => Ok(Some(Self::new(TensorD::from_raw(tangent)))),
+                Some(Tangent::Failed(error)) => Err(error),
+            };
+            (Self::new(TensorD::from_raw(primal)), tangent)
+        })
+    }
+
     /// Zeros of the same shape, with a one at `entry`.
-    pub(super) fn one_hot(&self, entry: usize) -> Self {
+    pub(crate) fn one_hot(&self, entry: usize) -> Self {
         let mut seed = self.zeros();
         seed.set(entry, 1.0);
         seed
     }
 
     /// Zeros of the same shape.
-    pub(super) fn zeros(&self) -> Self {
+    pub(crate) fn zeros(&self) -> Self {
         either!(self, map tensor => {
             Tensor::constant(Buffer::filled(tensor.to_shape(), Element::from_f64(0.0)))
         })
@@ -112,7 +140,7 @@ impl AnyTensor {
 
     /// Numbers of the same shape between a half and three halves that follow no pattern which a wrong
     /// derivative could share: multiples of the golden ratio, without their whole part.
-    pub(super) fn arbitrary(&self) -> Self {
+    pub(crate) fn arbitrary(&self) -> Self {
         let mut filled = self.zeros();
         let mut position = 0.0_f64;
         filled = either!(filled, map tensor => Tensor::from(tensor.into_array().mapv(|_| {
@@ -123,7 +151,8 @@ impl AnyTensor {
     }
 
     fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
-        // INVARIANT: `CheckInputs::with` gets the tensors that `to_erased` made, in their order.
+        // INVARIANT: `with` and `from_erased` get tensors of the types that `to_erased` and `into_erased`
+        // were given, in their order.
         let grad = self
             .clone()
             .into_grad()
@@ -133,8 +162,13 @@ impl AnyTensor {
     }
 }
 
-/// A tuple of up to eight tensors by reference, of any element types and ranks.
-pub trait CheckInputs {
+fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {
+    Tensor::from_raw(primal.raw.with_tangent(level, Tangent::Known(tangent.raw)))
+}
+
+/// What a function of tensors takes: a tuple of up to eight tensors by reference, of any element types
+/// and ranks.
+pub trait InputTensors {
     /// The same tuple for any lifetime: what the function is called with.
     type Refs<'a>;
 
@@ -145,21 +179,28 @@ pub trait CheckInputs {
     fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R;
 }
 
-/// What a checked function may return: a tensor, or a tuple of up to six.
-pub trait CheckOutputs {
+/// What a function of tensors returns: a tensor, or a tuple of up to six.
+pub trait OutputTensors {
     #[doc(hidden)]
     fn into_erased(self) -> Vec<AnyTensor>;
+
+    #[doc(hidden)]
+    fn from_erased(tensors: &[AnyTensor]) -> Self;
 }
 
-impl<T: Element, D: Dimension> CheckOutputs for Tensor<T, D> {
+impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
     fn into_erased(self) -> Vec<AnyTensor> {
         vec![AnyTensor::new(self)]
+    }
+
+    fn from_erased(tensors: &[AnyTensor]) -> Self {
+        tensors[0].typed()
     }
 }
 
 macro_rules! inputs {
     ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension + 'static),+> CheckInputs for ($(&Tensor<$T, $D>,)+) {
+        impl<$($T: Element, $D: Dimension + 'static),+> InputTensors for ($(&Tensor<$T, $D>,)+) {
             type Refs<'a> = ($(&'a Tensor<$T, $D>,)+);
 
             fn to_erased(&self) -> Vec<AnyTensor> {
@@ -175,9 +216,13 @@ macro_rules! inputs {
 
 macro_rules! outputs {
     ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension),+> CheckOutputs for ($(Tensor<$T, $D>,)+) {
+        impl<$($T: Element, $D: Dimension),+> OutputTensors for ($(Tensor<$T, $D>,)+) {
             fn into_erased(self) -> Vec<AnyTensor> {
                 vec![$(AnyTensor::new(self.$place)),+]
+            }
+
+            fn from_erased(tensors: &[AnyTensor]) -> Self {
+                ($(tensors[$place].typed(),)+)
             }
         }
     };

@@ -1,0 +1,189 @@
+//! One application of a function in forward mode, as generated code sees it.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use ndarray::{Array, Dimension};
+
+use crate::array::{Buffer, Shape};
+use crate::element::Element;
+use crate::error::Error;
+use crate::tape::{AnyGradient, Edge, Gradient, once_differentiable};
+use crate::tensor::{RawTensor, Tangent, Tensor};
+
+/// One application of a function to inputs of which some have a tangent: takes them apart, and puts
+/// the tangents of the outputs on. See Note \[Levels\] in `tensor::dual`.
+#[derive(Debug)]
+pub struct ForwardCall {
+    function: &'static str,
+    applied_at: &'static Location<'static>,
+    level: u64,
+    /// The largest level beneath this one, of inputs and tangents.
+    beneath: u64,
+    /// Where inputs and tangents come from, for a tangent computed on arrays.
+    edges: Vec<Option<Edge>>,
+    /// Why an input has no tangent.
+    failure: Option<Arc<Error>>,
+}
+
+/// An input beneath a level, and its tangent there.
+type Split<T, D, I> = (I, Option<Tensor<T, D>>);
+
+impl ForwardCall {
+    /// For the function of this name; `level` is the largest of its inputs'.
+    #[track_caller]
+    pub fn new(function: &'static str, level: u64) -> Self {
+        Self {
+            function,
+            applied_at: Location::caller(),
+            level,
+            beneath: 0,
+            edges: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The input beneath this level, and its tangent.
+    pub fn split<T: Element, D: Dimension>(
+        &mut self,
+        input: &Tensor<T, D>,
+    ) -> Split<T, D, Tensor<T, D>> {
+        let (primal, tangent) = input.raw.split(self.level);
+        self.note(&primal);
+        let tangent = match tangent {
+            None => None,
+            Some(Tangent::Known(tangent)) => {
+                self.note(&tangent);
+                Some(Tensor::from_raw(tangent))
+            }
+            Some(Tangent::Failed(error)) => {
+                self.failure = Some(error);
+                None
+            }
+        };
+        (Tensor::from_raw(primal), tangent)
+    }
+
+    /// As [`split`](Self::split), of an optional input.
+    pub fn split_optional<T: Element, D: Dimension>(
+        &mut self,
+        input: Option<&Tensor<T, D>>,
+    ) -> Split<T, D, Option<Tensor<T, D>>> {
+        let Some(input) = input else {
+            return (None, None);
+        };
+        let (primal, tangent) = self.split(input);
+        (Some(primal), tangent)
+    }
+
+    fn note<T: Element>(&mut self, tensor: &RawTensor<T>) {
+        self.beneath = self.beneath.max(tensor.level());
+        self.edges.push(tensor.edge.clone());
+    }
+
+    /// Whether an input's tangent is missing because a function before had no rule: then the rule is
+    /// not called.
+    pub fn failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// An output for which there is no tangent, because an input's is missing or the function has no
+    /// rule.
+    pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {
+        let missing = || {
+            let (function, applied_at) = (self.function, self.applied_at);
+            Arc::new(Error::NoForwardRule {
+                function,
+                applied_at,
+            })
+        };
+        let error = self.failure.clone().unwrap_or_else(missing);
+        Tensor::from_raw(output.raw.with_tangent(self.level, Tangent::Failed(error)))
+    }
+
+    /// An output with its tangent.
+    pub fn with_tangent<T: Element, D: Dimension>(
+        &self,
+        output: Tensor<T, D>,
+        name: &'static str,
+        tangent: impl IntoTangent<T, D>,
+    ) -> Tensor<T, D> {
+        let Some(tangent) = tangent.into_tangent(self) else {
+            return output;
+        };
+        let (expected, found) = (output.to_shape(), tangent.buffer.shape());
+        let tangent = if expected == *found {
+            Tangent::Known(tangent)
+        } else {
+            Tangent::Failed(Arc::new(self.wrong_shape(name, expected, found.clone())))
+        };
+        Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
+    }
+
+    fn wrong_shape(&self, name: &str, expected: Shape, found: Shape) -> Error {
+        Error::TangentShape {
+            function: self.function,
+            of: name.to_owned(),
+            expected,
+            found,
+            applied_at: self.applied_at,
+        }
+    }
+
+    /// A tangent that was computed on arrays: it has no history, which must not be lost in silence, in
+    /// a backward pass or in an outer run of forward mode.
+    fn once<T: Element>(&self, buffer: Buffer<T>) -> RawTensor<T> {
+        let mut tangent = RawTensor::new(buffer.share(), None);
+        if self.edges.iter().any(Option::is_some) {
+            let edges = self.edges.clone().into();
+            let erased = AnyGradient::erase(Gradient::Tensor(tangent.clone()));
+            let attached = once_differentiable(self.function, self.applied_at, edges, erased);
+            // INVARIANT: the element type was forgotten just above.
+            tangent = attached
+                .recover()
+                .expect("the same element type")
+                .into_tensor();
+        }
+        if self.beneath > 0 {
+            let (function, applied_at) = (self.function, self.applied_at);
+            let error = Arc::new(Error::OnceDifferentiable {
+                function,
+                applied_at,
+            });
+            tangent = tangent.with_tangent(self.beneath, Tangent::Failed(error));
+        }
+        tangent
+    }
+}
+
+/// What a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor;
+/// `None` for a tangent of zeros.
+#[diagnostic::on_unimplemented(
+    message = "the `#[jvp]` rule returns `{Self}`, which is no tangent of a `{T}` output of this rank",
+    label = "not the tangent's type",
+    note = "a tangent has the element type and the rank of its output: return an owned array or a \
+            tensor of them, or an `Option` of one"
+)]
+pub trait IntoTangent<T, D> {
+    /// The tangent, with the history that it has.
+    #[doc(hidden)]
+    fn into_tangent(self, call: &ForwardCall) -> Option<RawTensor<T>>;
+}
+
+impl<T: Element, D: Dimension> IntoTangent<T, D> for Array<T, D> {
+    fn into_tangent(self, call: &ForwardCall) -> Option<RawTensor<T>> {
+        Some(call.once(Buffer::from_array(self)))
+    }
+}
+
+impl<T: Element, D: Dimension> IntoTangent<T, D> for Tensor<T, D> {
+    fn into_tangent(self, _call: &ForwardCall) -> Option<RawTensor<T>> {
+        Some(self.raw)
+    }
+}
+
+impl<T, D, G: IntoTangent<T, D>> IntoTangent<T, D> for Option<G> {
+    fn into_tangent(self, call: &ForwardCall) -> Option<RawTensor<T>> {
+        self?.into_tangent(call)
+    }
+}

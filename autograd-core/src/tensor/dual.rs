@@ -1,0 +1,69 @@
+//! Tensors that carry a tangent: what forward mode computes with.
+//!
+//! # Note [Levels]
+//! Each run of [`jvp`](crate::jvp) has a level of its own, larger than those of all runs before it. A
+//! tensor may have a tangent for several runs, one inside the other: the outermost layer is the tangent
+//! of the largest level, and the tensor beneath it, its *primal*, has the tangents of smaller levels.
+//! A function takes off the largest level of its inputs, is applied to what is beneath, and puts on
+//! the tangent that its rule computes from them, tangents of smaller levels included: so derivatives of
+//! derivatives never mix.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::RawTensor;
+use crate::element::Element;
+use crate::error::Error;
+
+static LEVELS: AtomicU64 = AtomicU64::new(1);
+
+/// The level of a new run of forward mode.
+pub(crate) fn new_level() -> u64 {
+    LEVELS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// One layer of a tensor in forward mode.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Dual<T> {
+    /// See Note [Levels].
+    level: u64,
+    primal: RawTensor<T>,
+    tangent: Tangent<T>,
+}
+
+/// The derivative of a tensor in the direction that a run of forward mode follows.
+#[derive(Clone, Debug)]
+pub(crate) enum Tangent<T> {
+    Known(RawTensor<T>),
+    /// A function on the way could not give one; told when the run ends.
+    Failed(Arc<Error>),
+}
+
+impl<T: Element> RawTensor<T> {
+    /// The largest level that this tensor has a tangent of; 0 without any.
+    #[inline]
+    pub(crate) fn level(&self) -> u64 {
+        self.dual.as_ref().map_or(0, |dual| dual.level)
+    }
+
+    /// What is beneath `level`, and the tangent there, if there is one.
+    pub(crate) fn split(&self, level: u64) -> (Self, Option<Tangent<T>>) {
+        match &self.dual {
+            Some(dual) if dual.level == level => (dual.primal.clone(), Some(dual.tangent.clone())),
+            _ => (self.clone(), None),
+        }
+    }
+
+    /// The same tensor with a tangent on top. `level` is larger than what it has.
+    pub(crate) fn with_tangent(self, level: u64, tangent: Tangent<T>) -> Self {
+        debug_assert!(level > self.level());
+        let (buffer, edge) = (Arc::clone(&self.buffer), self.edge.clone());
+        let dual = Some(Arc::new(Dual {
+            level,
+            primal: self,
+            tangent,
+        }));
+        Self { buffer, edge, dual }
+    }
+}

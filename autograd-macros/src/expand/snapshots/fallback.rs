@@ -1,0 +1,46 @@
+#[allow(dead_code)]
+impl<T: Element> Double<T> {
+    pub fn forward(x: ArrayView1<T>) -> Array1<T> {
+        &x + &x
+    }
+    fn backward(grad_output: ArrayView2<T>) -> Array1<T> {
+        todo!()
+    }
+}
+::core::compile_error! {
+    "forward has no input named `y`\n= help: did you mean `x`? the differentiable inputs: `x`"
+}
+::core::compile_error! {
+    "`grad_output` has rank 1 like `output`, and rank 2 here\n= help: write `ArrayView1<T>`"
+}
+/// Which gradients of `Double` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+pub struct DoubleNeedsInputGrad {
+    /// Whether the gradient of `x` is needed.
+    pub x: bool,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
+    impl<T: Element> Double<T> {
+        #[doc(hidden)]
+        #[allow(unused_variables, dead_code)]
+        #[must_use]
+        #[track_caller]
+        pub fn apply(x: &__p::Tensor1<T>) -> __p::Tensor1<T> {
+            ::core::panic!("this function has mistakes that the compiler has reported")
+        }
+    }
+    impl<T: Element> __p::Function for Double<T> {
+        const NAME: &'static str = "Double";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "Double",
+            inputs: &[__p::InputSignature::tensor("x", "ArrayView1<T>")],
+            outputs: &[__p::OutputSignature::tensor("output", "Array1<T>")],
+            saved: &[],
+            order: __p::Order::Once,
+        };
+    }
+};

@@ -1,0 +1,255 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
+impl LayerNorm {
+    pub(crate) fn forward<'a>(
+        mut x: Array2<f64>,
+        gain: &Tensor1<f64>,
+        mask: Option<ArrayView2<f64>>,
+        axes: &'a [usize],
+        mode: Mode,
+    ) -> Result<(Array2<f64>, Array1<f64>, usize, Array1<f64>, usize), ShapeError> {
+        todo!()
+    }
+    fn backward(
+        grad_y: Option<Array2<f64>>,
+        x: ArrayView2<f64>,
+        mask: Option<ArrayView2<f64>>,
+        axes: &[usize],
+        mode: Mode,
+        scale: ArrayView1<f64>,
+        rank: usize,
+        mean: ArrayView1<f64>,
+        count: usize,
+        needs_input_grad: LayerNormNeedsInputGrad,
+    ) -> (Array2<f64>, Option<Array1<f64>>) {
+        todo!()
+    }
+}
+/// Which gradients of `LayerNorm` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+pub(crate) struct LayerNormNeedsInputGrad {
+    /// Whether the gradient of `x` is needed.
+    pub(crate) x: bool,
+    /// Whether the gradient of `gain` is needed.
+    pub(crate) gain: bool,
+}
+/// What `LayerNorm` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+pub(crate) struct LayerNormContext {
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) axes: ::core::option::Option<
+        ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+    >,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Kept for the gradient of `x`, `gain`.
+    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
+    impl LayerNorm {
+        /// Applies `LayerNorm` to tensors.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `x` | `Array2<f64>` | input | `x`, `gain` |
+        /// | `gain` | `&Tensor1<f64>` | input |  |
+        /// | `mask` | `Option<ArrayView2<f64>>` | optional input, not differentiable | `x`, `gain` |
+        /// | `axes` | `&'a [usize]` | value | `x`, `gain` |
+        /// | `mode` | `Mode` | value | `x`, `gain` |
+        /// | `y` | `Array2<f64>` | output |  |
+        /// | `scale` | `Array1<f64>` | output, not differentiable | `x`, `gain` |
+        /// | `rank` | `usize` | output, not differentiable | `x`, `gain` |
+        /// | `mean` | `Array1<f64>` | saved for backward | `x`, `gain` |
+        /// | `count` | `usize` | saved for backward | `x`, `gain` |
+        ///
+        /// It can be differentiated once.
+        #[track_caller]
+        pub(crate) fn apply<'a>(
+            x: __p::Tensor2<f64>,
+            gain: &__p::Tensor1<f64>,
+            mask: ::core::option::Option<&__p::Tensor2<f64>>,
+            axes: &'a [usize],
+            mode: Mode,
+        ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
+            let edges = [__p::edge(&x), __p::edge(gain)];
+            let needs = __p::needs(&edges);
+            let kept_x = __p::save_if(needs[0] || needs[1], &x);
+            let kept_mode = __p::keep_if(
+                needs[0] || needs[1],
+                || ::core::clone::Clone::clone(&mode),
+            );
+            let unrecorded = __p::unrecorded();
+            let (y, scale, rank, mean, count) = Self::forward(
+                __p::take(x),
+                gain,
+                __p::view_optional(mask),
+                axes,
+                mode,
+            )?;
+            ::core::mem::drop(unrecorded);
+            let y: __p::Tensor2<f64> = __p::IntoOutput::into_output(y);
+            let scale: __p::Tensor1<f64> = __p::IntoOutput::into_output(scale);
+            if !__p::any(&needs) {
+                return ::core::result::Result::Ok((y, scale, rank));
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (
+                    kept_x,
+                    (
+                        __p::save_optional_if(needs[0] || needs[1], mask),
+                        (
+                            __p::keep_if(
+                                needs[0] || needs[1],
+                                || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                            ),
+                            (
+                                kept_mode,
+                                (
+                                    __p::save_if(needs[0] || needs[1], &scale),
+                                    (
+                                        __p::keep_if(
+                                            needs[0] || needs[1],
+                                            || ::core::clone::Clone::clone(&rank),
+                                        ),
+                                        (
+                                            __p::save_array_if(needs[0] || needs[1], mean),
+                                            (__p::keep_if(needs[0] || needs[1], || count), ()),
+                                        ),
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+                [__p::meta(&y)],
+            );
+            ::core::result::Result::Ok((__p::attach(y, &node, 0), scale, rank))
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (
+                saved_0,
+                (
+                    saved_1,
+                    (saved_2, (saved_3, (saved_4, (saved_5, (saved_6, (saved_7, ())))))),
+                ),
+            ): (
+                ::core::option::Option<__p::Saved<f64>>,
+                (
+                    ::core::option::Option<__p::Saved<f64>>,
+                    (
+                        ::core::option::Option<
+                            __p::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+                        >,
+                        (
+                            ::core::option::Option<__p::Kept<Mode>>,
+                            (
+                                ::core::option::Option<__p::Saved<f64>>,
+                                (
+                                    ::core::option::Option<__p::Kept<usize>>,
+                                    (
+                                        ::core::option::Option<__p::Saved<f64>>,
+                                        (::core::option::Option<__p::Kept<usize>>, ()),
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let needs_input_grad = LayerNormNeedsInputGrad {
+                x: call.needs(0),
+                gain: call.needs(1),
+            };
+            let context = LayerNormContext {
+                x: call.restore(saved_0, __p::Origin::Input(0)),
+                mask: call.restore(saved_1, __p::Origin::Constant),
+                axes: saved_2,
+                mode: saved_3,
+                scale: call.restore(saved_4, __p::Origin::Constant),
+                rank: saved_5,
+                mean: call.restore(saved_6, __p::Origin::Constant),
+                count: saved_7,
+            };
+            let mut grad_y = call.grad::<f64, __p::ndarray::Ix2>(0);
+            if call.needs(0) || call.needs(1) {
+                let (gradient_0, gradient_1) = Self::backward(
+                    grad_y.owned_optional(true),
+                    __p::saved_view(&context.x),
+                    __p::saved_view_optional(&context.mask),
+                    ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&context.axes)),
+                    ::core::clone::Clone::clone(__p::kept(&context.mode)),
+                    __p::saved_view(&context.scale),
+                    ::core::clone::Clone::clone(__p::kept(&context.rank)),
+                    __p::saved_view(&context.mean),
+                    ::core::clone::Clone::clone(__p::kept(&context.count)),
+                    needs_input_grad,
+                );
+                if call.needs(0) {
+                    call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);
+                }
+                if call.needs(1) {
+                    call.give::<f64, __p::ndarray::Ix1>(1, gradient_1);
+                }
+            }
+            ::core::result::Result::Ok(())
+        }
+    }
+    impl __p::Function for LayerNorm {
+        const NAME: &'static str = "LayerNorm";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "LayerNorm",
+            inputs: &[
+                __p::InputSignature::tensor("x", "Array2<f64>"),
+                __p::InputSignature::tensor("gain", "&Tensor1<f64>"),
+                __p::InputSignature::tensor("mask", "Option<ArrayView2<f64>>")
+                    .optional()
+                    .exempt(),
+                __p::InputSignature::value("axes", "&'a [usize]"),
+                __p::InputSignature::value("mode", "Mode"),
+            ],
+            outputs: &[
+                __p::OutputSignature::tensor("y", "Array2<f64>"),
+                __p::OutputSignature::exempt("scale", "Array1<f64>"),
+                __p::OutputSignature::exempt("rank", "usize"),
+            ],
+            saved: &[
+                __p::SavedSignature::new("x", &["x", "gain"]),
+                __p::SavedSignature::new("mask", &["x", "gain"]),
+                __p::SavedSignature::new("axes", &["x", "gain"]),
+                __p::SavedSignature::new("mode", &["x", "gain"]),
+                __p::SavedSignature::new("scale", &["x", "gain"]),
+                __p::SavedSignature::new("rank", &["x", "gain"]),
+                __p::SavedSignature::new("mean", &["x", "gain"]),
+                __p::SavedSignature::new("count", &["x", "gain"]),
+            ],
+            order: __p::Order::Once,
+        };
+    }
+};

@@ -1,0 +1,20 @@
+use pullback::ndarray::{Array1, ArrayView1, ArrayView2};
+use pullback::prelude::*;
+
+pub struct Square;
+
+#[custom_function]
+impl Square {
+    #[forward]
+    pub fn forward(x: ArrayView1<f32>) -> Array1<f32> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView2<f32>, x: ArrayView1<f32>) -> Array1<f32> {
+        let _ = grad_output;
+        x.to_owned()
+    }
+}
+
+fn main() {}

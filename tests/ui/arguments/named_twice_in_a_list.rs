@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Relu;
+
+#[custom_function]
+impl Relu {
+    #[forward(outputs(y, mask), non_differentiable(mask, mask))]
+    pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (x.to_owned(), x.to_owned())
+    }
+
+    #[backward(x)]
+    fn backward(grad_y: ArrayView1<f64>, mask: ArrayView1<f64>) -> Array1<f64> {
+        &grad_y * &mask
+    }
+}
+
+fn main() {}

@@ -1,0 +1,22 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Square;
+
+#[custom_function]
+impl Square {
+    #[forward]
+    pub fn forward(
+        x: ArrayView1<f32>,
+        #[non_differentiable(always)] mask: ArrayView1<f32>,
+    ) -> Array1<f32> {
+        &x * &mask
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f32>, mask: ArrayView1<f32>) -> Array1<f32> {
+        &grad_output * &mask
+    }
+}
+
+fn main() {}

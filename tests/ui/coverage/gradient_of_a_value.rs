@@ -1,0 +1,24 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Scale;
+
+#[custom_function]
+impl Scale {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+        &x * factor
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+        &grad_output * factor
+    }
+
+    #[backward(factor)]
+    fn grad_factor(grad_output: ArrayView1<f64>) -> f64 {
+        grad_output.sum()
+    }
+}
+
+fn main() {}

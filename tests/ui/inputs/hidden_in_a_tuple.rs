@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Add;
+
+#[custom_function]
+impl Add {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>, pair: (ArrayView1<f64>, ArrayView1<f64>)) -> Array1<f64> {
+        &x + &pair.0 + &pair.1
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+        grad_output.to_owned()
+    }
+}
+
+fn main() {}

@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Scale;
+
+#[custom_function]
+impl Scale {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>, (a, b): (f64, f64)) -> Array1<f64> {
+        &x * (a * b)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+        grad_output.to_owned()
+    }
+}
+
+fn main() {}

@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Double;
+
+#[custom_function]
+impl Double {
+    #[forward]
+    pub fn forward(x: Tensor1<f64>) -> Tensor1<f64> {
+        &x + &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * 2.0
+    }
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use pullback::prelude::*;
+
+pub struct Square;
+
+#[custom_function]
+impl Square {}
+
+fn main() {}

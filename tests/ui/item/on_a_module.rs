@@ -1,0 +1,6 @@
+use pullback::prelude::*;
+
+#[custom_function]
+pub mod square {}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use pullback::prelude::*;
+
+#[custom_function]
+pub struct Square;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use pullback::prelude::*;
+
+#[custom_function]
+pub enum Square {}
+
+fn main() {}

@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Norm;
+
+#[custom_function]
+impl Norm {
+    #[forward(saves(mean, rstd))]
+    pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64) {
+        (x.to_owned(), x.sum())
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, mean: f64, rstd: f64) -> Array1<f64> {
+        &grad_output * (mean + rstd)
+    }
+}
+
+fn main() {}

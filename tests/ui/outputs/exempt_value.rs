@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Relu;
+
+#[custom_function]
+impl Relu {
+    #[forward(outputs(y, index), non_differentiable(index))]
+    pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, usize) {
+        (x.to_owned(), 0)
+    }
+
+    #[backward(x)]
+    fn backward(grad_y: ArrayView1<f64>) -> Array1<f64> {
+        grad_y.to_owned()
+    }
+}
+
+fn main() {}

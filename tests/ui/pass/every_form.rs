@@ -1,0 +1,123 @@
+//! Each way in which something can be taken, kept and asked for.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use pullback::ndarray::{
+    Array, Array1, ArrayD, ArrayView, ArrayView1, ArrayViewD, Dimension, Ix1, array,
+};
+use pullback::prelude::*;
+
+/// Generic over everything, with a closure and a constant.
+pub struct Map<T, D, F, const N: usize>(PhantomData<(T, D, F)>);
+
+#[custom_function(name = "map")]
+impl<T, D, F, const N: usize> Map<T, D, F, N>
+where
+    T: Element,
+    D: Dimension,
+    F: Fn(T) -> T + Clone + Send + Sync + 'static,
+{
+    #[forward(outputs(y))]
+    pub fn forward<'a>(
+        x: ArrayView<'a, T, D>,
+        f: F,
+        &shift: &'a T,
+        shape: [usize; N],
+        mut label: Option<&'a str>,
+    ) -> Array<T, D> {
+        let _ = (shape, label.take());
+        x.mapv(|x| f(x) + shift)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_y: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+        f: &F,
+        &shift: &T,
+        shape: &[usize],
+        label: Option<&str>,
+    ) -> Option<Tensor<T, D>> {
+        let _ = (y, f, shape);
+        assert_eq!(label, Some("label"));
+        Some(grad_y * x * shift)
+    }
+}
+
+/// Owned inputs, dynamic ranks, an error.
+pub struct Dynamic;
+
+#[custom_function]
+impl Dynamic {
+    #[forward(outputs(u, v))]
+    pub fn forward(
+        x: &TensorD<f64>,
+        y: ArrayD<f64>,
+        z: Option<ArrayD<f64>>,
+    ) -> Result<(TensorD<f64>, ArrayD<f64>), fmt::Error> {
+        Ok((x.clone(), z.ok_or(fmt::Error)? + y))
+    }
+
+    #[backward(y, x)]
+    fn joint(
+        grad_u: Option<ArrayD<f64>>,
+        grad_v: ArrayD<f64>,
+        y: ArrayViewD<f64>,
+    ) -> (ArrayD<f64>, Option<ArrayD<f64>>) {
+        assert_eq!(y.ndim(), 1);
+        (grad_v, grad_u)
+    }
+
+    #[backward(z)]
+    fn alone(grad_v: ArrayD<f64>, z: ArrayD<f64>) -> ArrayD<f64> {
+        grad_v * z
+    }
+}
+
+/// Raw identifiers, and a float output and an input without gradients.
+pub struct Raw;
+
+#[custom_function]
+impl Raw {
+    #[forward(outputs(r#in, mask), saves(r#loop), non_differentiable(mask))]
+    pub fn forward(
+        r#type: ArrayView<f64, Ix1>,
+        #[non_differentiable] r#fn: ArrayView1<f64>,
+    ) -> (Array1<f64>, Array1<f64>, Array1<f64>) {
+        (&r#type * &r#fn, r#fn.to_owned(), r#fn.to_owned())
+    }
+
+    #[backward(r#type)]
+    fn backward(
+        grad_in: Array1<f64>,
+        r#fn: ArrayView1<f64>,
+        mask: ArrayView1<f64>,
+        r#loop: Array1<f64>,
+    ) -> Array1<f64> {
+        assert_eq!(r#fn, mask);
+        grad_in * r#loop
+    }
+}
+
+fn main() {
+    let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    let y = Map::apply(&x, |x: f64| x * x, &3.0, [1, 2], Some("label"));
+    y.sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![3.0, 6.0]);
+    assert_eq!(Map::<f64, Ix1, fn(f64) -> f64, 0>::NAME, "map");
+
+    x.zero_grad();
+    let d = x.clone().into_dyn();
+    assert!(Dynamic::apply(&d, d.clone(), None).is_err());
+    let (u, v) = Dynamic::apply(&d, d.clone(), Some(d.clone())).unwrap();
+    (u.sum() + v.sum()).backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![3.0, 4.0]);
+
+    x.zero_grad();
+    let (y, mask) = Raw::apply(&x, &Tensor::from(array![5.0, 7.0]));
+    assert!(!mask.requires_grad());
+    y.sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![5.0, 7.0]);
+}

@@ -1,0 +1,67 @@
+//! No prelude, and the usual names taken: generated code leans on neither.
+#![no_implicit_prelude]
+#![allow(dead_code)]
+
+use ::pullback::ndarray::{Array1, ArrayView1};
+use ::pullback::{Tensor1, custom_function};
+
+struct Box;
+struct Clone;
+struct Err;
+struct Function;
+struct None;
+struct Ok;
+struct Result;
+struct Some;
+struct String;
+struct Tensor;
+struct Vec;
+mod core {}
+mod std {}
+mod pullback {}
+
+type Option<T> = ::core::option::Option<T>;
+
+pub struct Scale;
+
+// The names of inputs are those that generated code would choose for itself.
+#[custom_function]
+impl Scale {
+    #[forward]
+    pub fn forward(
+        edges: ArrayView1<f64>,
+        needs: Option<ArrayView1<f64>>,
+        node: f64,
+        state: &[usize],
+        call: &str,
+        context: u8,
+    ) -> Array1<f64> {
+        let _ = (needs, state, call, context);
+        &edges * node
+    }
+
+    #[backward(edges)]
+    fn edges(
+        grad_output: Array1<f64>,
+        node: f64,
+        state: &[usize],
+        call: &str,
+        context: u8,
+    ) -> Array1<f64> {
+        let _ = (state, call, context);
+        grad_output * node
+    }
+
+    #[backward(needs)]
+    fn needs(grad_output: Array1<f64>) -> Array1<f64> {
+        grad_output
+    }
+}
+
+fn main() {
+    let x: Tensor1<f64> = ::core::convert::From::from(Array1::ones(1));
+    let x = x.set_requires_grad(true);
+    let y = Scale::apply(&x, Option::None, 3.0, &[], "", 0);
+    y.sum().backward().unwrap();
+    ::std::assert_eq!(x.grad().unwrap()[0], 3.0);
+}

@@ -1,0 +1,113 @@
+//! Lints that a careful crate turns into errors; nothing generated is any of their business.
+#![deny(
+    missing_copy_implementations,
+    missing_debug_implementations,
+    missing_docs,
+    single_use_lifetimes,
+    unreachable_pub,
+    unused_lifetimes,
+    unused_qualifications,
+    unused_results,
+    warnings
+)]
+
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+// The type is more visible than what its function takes.
+#[allow(unreachable_pub)]
+mod functions {
+    use super::*;
+
+    /// A mode that nobody outside sees, in a function that they may see.
+    #[derive(Clone, Debug)]
+    pub(super) enum Mode {
+        Plain,
+        Scaled(Vec<f64>),
+    }
+
+    /// y = x + s·b
+    #[derive(Clone, Copy, Debug)]
+    pub struct Add;
+
+    #[custom_function]
+    impl Add {
+        /// y = x + s·b
+        #[forward(outputs(y, count), saves(scale))]
+        pub(super) fn forward(
+            x: ArrayView1<f64>,
+            b: Option<ArrayView1<f64>>,
+            mode: Mode,
+        ) -> (Array1<f64>, usize, f64) {
+            let scale = match &mode {
+                Mode::Plain => 1.0,
+                Mode::Scaled(factors) => factors.iter().product(),
+            };
+            let y = b.map_or_else(|| x.to_owned(), |b| &x + &b * scale);
+            (y, x.len(), scale)
+        }
+
+        #[backward]
+        fn backward(
+            grad_y: ArrayView1<f64>,
+            scale: f64,
+            needs_input_grad: AddNeedsInputGrad,
+        ) -> (Array1<f64>, Option<Array1<f64>>) {
+            let grad_b = needs_input_grad.b.then(|| &grad_y * scale);
+            (grad_y.to_owned(), grad_b)
+        }
+    }
+}
+
+mod quiet {
+    use super::*;
+
+    struct Double;
+
+    #[custom_function]
+    impl Double {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+            &x * 2.0
+        }
+
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> {
+            grad_output * 2.0
+        }
+    }
+
+    pub(super) fn double(x: &Tensor1<f64>) -> Tensor1<f64> {
+        Double::apply(x)
+    }
+}
+
+macro_rules! scale {
+    ($name:ident, $factor:expr, $view:ty) => {
+        struct $name;
+
+        #[custom_function]
+        impl $name {
+            #[forward]
+            fn forward(x: $view) -> Array1<f64> {
+                &x * $factor
+            }
+
+            #[backward(x)]
+            fn backward(grad_output: Array1<f64>) -> Array1<f64> {
+                grad_output * $factor
+            }
+        }
+    };
+}
+
+scale!(Triple, 3.0, ArrayView1<f64>);
+
+fn main() {
+    let x = Tensor::from(Array1::ones(2)).set_requires_grad(true);
+    let (y, count) = functions::Add::apply(&x, Some(&x), functions::Mode::Scaled(vec![2.0]));
+    let (z, _) = functions::Add::apply(&y, None, functions::Mode::Plain);
+    assert_eq!(count, 2);
+    Triple::apply(&quiet::double(&z)).sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), Array1::from_elem(2, 18.0));
+}
