@@ -11,4 +11,5 @@ mod house;
 mod inputs;
 mod pruning;
 mod rules;
+mod short;
 mod threads;

@@ -30,7 +30,7 @@ pub(super) fn method(
 ) -> TokenStream {
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let vis = &forward.vis;
-    let parameters = forward.inputs.iter().map(|input| parameter(input, p));
+    let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     // A `Result` has to be used already.
     let must_use = forward.fallible.is_none().then(|| quote!(#[must_use]));
@@ -42,6 +42,12 @@ pub(super) fn method(
             #body
         }
     }
+}
+
+/// The parameters of `apply`: those of forward, with tensors for arrays.
+pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
+    let inputs = forward.inputs.iter();
+    inputs.map(|input| parameter(input, p)).collect()
 }
 
 fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
@@ -64,7 +70,7 @@ fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
 }
 
 /// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
-fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
+pub(super) fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
     let output = |output: &Returned| match &output.tensor {
         Some(ty) => tensor(&ty.content, &output.ty, p),
         None => output.ty.to_token_stream(),
