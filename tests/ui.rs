@@ -17,8 +17,9 @@ const RECORDED_WITH: &str = "rustc 1.95.";
 
 #[test]
 fn mistakes_are_compile_errors() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
-    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(&root)
+    // Relative, as trybuild knows the files that it keeps line numbers of.
+    let root = Path::new("tests/ui");
+    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(root)
         .into_iter()
         .partition(|file| file.starts_with(root.join("pass")));
     assert!(
@@ -68,7 +69,11 @@ fn compiler() -> String {
 
 /// Compiles all files in one crate and compares where the errors are.
 fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
-    let found = errors(&[passing, failing].concat());
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let absolute =
+        |files: &[PathBuf]| -> Vec<_> { files.iter().map(|file| project.join(file)).collect() };
+    let (passing, failing) = (&absolute(passing), &absolute(failing));
+    let found = errors(&[&passing[..], failing].concat());
     let mut wrong = String::new();
     for file in passing.iter().chain(failing) {
         let found = found.get(file).cloned().unwrap_or_default();

@@ -5,9 +5,11 @@
 //!
 //! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
 
+mod anomaly;
 mod inputs;
 mod pass;
 
+pub use anomaly::detect_anomaly;
 pub(crate) use inputs::gradients;
 pub use inputs::{Grad, GradInputs, grad};
 
