@@ -97,15 +97,26 @@ fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
     );
 }
 
-/// The lines that a file's `.stderr` points to.
+/// The lines that the errors in a file's `.stderr` point to; notes may point elsewhere too.
 fn expected_lines(file: &Path) -> BTreeSet<usize> {
     let recorded = fs::read_to_string(file.with_extension("stderr")).unwrap_or_default();
-    let places = recorded
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("--> tests/ui/"));
-    places
-        .filter_map(|place| place.split(':').nth(1)?.parse().ok())
-        .collect()
+    let mut lines = BTreeSet::new();
+    let mut of_an_error = false;
+    for line in recorded.lines() {
+        let place = line.trim_start().strip_prefix("--> tests/ui/");
+        if line.starts_with("error") {
+            of_an_error = true;
+        } else if let (true, Some(place)) = (of_an_error, place) {
+            of_an_error = false;
+            lines.extend(
+                place
+                    .split(':')
+                    .nth(1)
+                    .and_then(|line| line.parse::<usize>().ok()),
+            );
+        }
+    }
+    lines
 }
 
 /// The lines with errors in each file, from one `cargo check` of a crate with all of them.
