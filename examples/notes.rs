@@ -140,8 +140,8 @@ fn linear() -> Result<(), Box<dyn Error>> {
     // `apply` is an ordinary function: it can be given a shorter name.
     let linear = LinearFunction::apply;
     let y = linear(&x, &w, Some(&b));
-    println!("x = {x}, W = {w}, b = {b}");
-    println!("y = {y}");
+    println!("x = {}, W = {}, b = {}", flat(&x), flat(&w), flat(&b));
+    println!("y = {}", flat(&y));
 
     y.sum().backward()?;
     println!(
@@ -157,7 +157,7 @@ fn linear() -> Result<(), Box<dyn Error>> {
     w.zero_grad();
     let y = linear(&x, &w, None);
     y.sum().backward()?;
-    println!("without a bias: y = {y}, dW = {}", show(&w));
+    println!("without a bias: y = {}, dW = {}", flat(&y), show(&w));
 
     // What the macro read in the signatures:
     println!("what is kept, and for whose gradient:");
@@ -167,10 +167,15 @@ fn linear() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The accumulated gradient, printed.
+/// An array on one line.
+fn flat(array: &impl std::fmt::Display) -> String {
+    array.to_string().replace(",\n ", ", ")
+}
+
+/// The accumulated gradient on one line.
 fn show<D: Dimension>(leaf: &Tensor<f32, D>) -> String {
     leaf.grad()
-        .map_or_else(|| "none".to_owned(), |grad| grad.to_string())
+        .map_or_else(|| "none".to_owned(), |grad| flat(&grad))
 }
 
 fn graph() {

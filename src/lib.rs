@@ -50,7 +50,8 @@ pub use autograd_core::{
     BackwardOptions, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
     InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
     SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
-    Tensor6, TensorD, enable_grad, grad, is_grad_enabled, kernels, ndarray, no_grad, ops,
+    Tensor6, TensorD, detect_anomaly, enable_grad, grad, is_grad_enabled, jvp, kernels, ndarray,
+    no_grad, ops,
 };
 pub use autograd_macros::custom_function;
 
@@ -59,7 +60,8 @@ pub use autograd_macros::custom_function;
 pub mod prelude {
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
-        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, custom_function, enable_grad, grad, no_grad,
+        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, custom_function, detect_anomaly, enable_grad,
+        grad, no_grad,
     };
 }
 

@@ -17,8 +17,9 @@ const RECORDED_WITH: &str = "rustc 1.95.";
 
 #[test]
 fn mistakes_are_compile_errors() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
-    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(&root)
+    // Relative, as trybuild knows the files that it keeps line numbers of.
+    let root = Path::new("tests/ui");
+    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(root)
         .into_iter()
         .partition(|file| file.starts_with(root.join("pass")));
     assert!(
@@ -73,7 +74,11 @@ fn compiler() -> String {
 
 /// Compiles all files in one crate and compares where the errors are.
 fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
-    let found = errors(&[passing, failing].concat());
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let absolute =
+        |files: &[PathBuf]| -> Vec<_> { files.iter().map(|file| project.join(file)).collect() };
+    let (passing, failing) = (&absolute(passing), &absolute(failing));
+    let found = errors(&[&passing[..], failing].concat());
     let mut wrong = String::new();
     for file in passing.iter().chain(failing) {
         let found = found.get(file).cloned().unwrap_or_default();
@@ -97,15 +102,26 @@ fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
     );
 }
 
-/// The lines that a file's `.stderr` points to.
+/// The lines that the errors in a file's `.stderr` point to; notes may point elsewhere too.
 fn expected_lines(file: &Path) -> BTreeSet<usize> {
     let recorded = fs::read_to_string(file.with_extension("stderr")).unwrap_or_default();
-    let places = recorded
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("--> tests/ui/"));
-    places
-        .filter_map(|place| place.split(':').nth(1)?.parse().ok())
-        .collect()
+    let mut lines = BTreeSet::new();
+    let mut of_an_error = false;
+    for line in recorded.lines() {
+        let place = line.trim_start().strip_prefix("--> tests/ui/");
+        if line.starts_with("error") {
+            of_an_error = true;
+        } else if let (true, Some(place)) = (of_an_error, place) {
+            of_an_error = false;
+            lines.extend(
+                place
+                    .split(':')
+                    .nth(1)
+                    .and_then(|line| line.parse::<usize>().ok()),
+            );
+        }
+    }
+    lines
 }
 
 /// The lines with errors in each file, from one `cargo check` of a crate with all of them.

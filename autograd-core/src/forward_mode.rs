@@ -18,7 +18,7 @@ use crate::tensor::new_level;
 /// though its rule is written on arrays; if a tangent has not the shape of its primal; if the function
 /// runs a backward pass whose result depends on the primals.
 ///
-/// ```
+/// ```no_run
 /// use autograd_core::{Tensor, jvp};
 /// use autograd_core::ndarray::array;
 ///

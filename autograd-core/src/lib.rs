@@ -56,7 +56,7 @@ pub use ndarray;
 
 pub use array::Shape;
 pub use element::Element;
-pub use engine::{BackwardOptions, Grad, GradInputs, grad};
+pub use engine::{BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
 pub use erased::{InputTensors, OutputTensors};
 pub use error::{Derivative, Error, Mismatch};
 pub use forward_mode::jvp;

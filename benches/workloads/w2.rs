@@ -35,17 +35,19 @@ impl<T: Element> Linear<T> {
 }
 
 pub fn run(filter: &Filter) {
-    let small = Layer::new(64, 784, 256);
-    let large = Layer::new(256, 1024, 1024);
     if filter.wants("W2/small") {
+        let small = Layer::new(64, 784, 256);
         let (ours, limit) = medians(301, || [small.ours()], || [small.by_hand()]);
         report("W2/small", ours[0] / 1e3, limit[0] / 1e3, "us");
     }
+    let large = || Layer::new(256, 1024, 1024);
     if filter.wants("W2/large") {
+        let large = large();
         let (ours, limit) = medians(41, || [large.ours()], || [large.by_hand()]);
         report("W2/large", ours[0] / 1e6, limit[0] / 1e6, "ms");
     }
     if filter.wants("W2/pruned") {
+        let large = large();
         let (weight, all) = medians(41, || [large.backward(false)], || [large.backward(true)]);
         report("W2/pruned", 100.0 * (1.0 - weight[0] / all[0]), 55.0, "%");
     }

@@ -241,3 +241,21 @@ fn nodes_tell_their_names_and_order() {
     assert!(square.sequence_nr() < node.sequence_nr());
     assert!(node.applied_at().file().ends_with("grads.rs"));
 }
+
+#[test]
+fn sequences_of_every_kind() {
+    let inputs = vec![leaf([1.0]), leaf([2.0])];
+    let loss = || (&inputs[0] * &inputs[1]).sum();
+    let array = [inputs[0].clone(), inputs[1].clone()];
+    for gradients in [
+        grad(&loss(), &inputs).unwrap(),
+        grad(&loss(), &inputs[..]).unwrap(),
+        grad(&loss(), &array).unwrap(),
+        grad(&loss(), &[&inputs[0], &inputs[1]]).unwrap(),
+    ] {
+        assert_eq!(gradients[0].to_array(), array![2.0]);
+        assert_eq!(gradients[1].to_array(), array![1.0]);
+    }
+    let none: [&Tensor1<f64>; 0] = [];
+    assert!(grad(&loss(), &none).unwrap().is_empty());
+}

@@ -9,6 +9,7 @@ mod gradcheck;
 mod grads;
 mod house;
 mod inputs;
+mod mistakes;
 mod pruning;
 mod rules;
 mod short;

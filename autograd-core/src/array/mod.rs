@@ -43,41 +43,34 @@ enum Elements<T> {
 /// Any other than the row-major order.
 #[derive(Clone, Debug)]
 struct Layout {
-    /// Index of the element at the lowest address.
+    /// Index of the element at the lowest address; 0 where the memory is the buffer's own.
     lowest: usize,
     strides: Vec<isize>,
 }
 
 impl<T: Element> Buffer<T> {
-    /// Takes over the array's memory, whatever its strides.
+    /// Takes over the array's memory where its elements lie there side by side, in any order of axes.
+    /// Of an array with gaps, such as a slice of a larger one, what it shows is copied.
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
         let shape = Shape::from(array.shape());
-        if array.is_standard_layout() {
-            return Self::from_row_major(array, shape);
+        if !array.is_standard_layout() && array.as_slice_memory_order().is_none() {
+            return Self::from_array(array.as_standard_layout().into_owned());
         }
-        let strides = array.strides().to_vec();
-        let (elements, offset) = array.into_raw_vec_and_offset();
-        let lowest = lowest_address(offset.unwrap_or(0), &shape, &strides);
-        let layout = Some(Box::new(Layout { lowest, strides }));
+        let layout = (!array.is_standard_layout()).then(|| {
+            let strides = array.strides().to_vec();
+            Box::new(Layout { lowest: 0, strides })
+        });
+        let (mut elements, offset) = array.into_raw_vec_and_offset();
+        if elements.len() != shape.size() {
+            let strides = layout.as_ref().map_or(&[][..], |layout| &layout.strides);
+            let start = lowest_address(offset.unwrap_or(0), &shape, strides);
+            elements = elements[start..start + shape.size()].to_vec();
+        }
+        let elements = Elements::Owned(elements);
         Self {
-            elements: Elements::Owned(elements),
+            elements,
             shape,
             layout,
-        }
-    }
-
-    fn from_row_major<D: Dimension>(array: Array<T, D>, shape: Shape) -> Self {
-        let size = array.len();
-        let (mut elements, offset) = array.into_raw_vec_and_offset();
-        let start = offset.unwrap_or(0);
-        if start != 0 || elements.len() != size {
-            // A slice of a larger array: what it does not show is not kept.
-            elements = elements[start..start + size].to_vec();
-        }
-        Self {
-            elements: Elements::Owned(elements),
-            shape,
-            layout: None,
         }
     }
 
@@ -187,15 +180,9 @@ impl<T: Element> Buffer<T> {
                 .expect("the rank of the type is the buffer's");
             return match &self.layout {
                 None => Array::from_shape_vec(dimension, elements),
-                Some(layout) if layout.lowest == 0 => {
+                Some(layout) => {
                     Array::from_shape_vec(dimension.strides(layout.dimension()), elements)
                 }
-                Some(layout) => Ok(ArrayView::from_shape(
-                    dimension.strides(layout.dimension()),
-                    &elements[layout.lowest..],
-                )
-                .expect("the layout fits the memory")
-                .to_owned()),
             }
             .expect("the layout fits the memory");
         }

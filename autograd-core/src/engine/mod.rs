@@ -5,11 +5,15 @@
 //!
 //! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
 
+mod anomaly;
 mod inputs;
 mod pass;
+mod targets;
 
+pub use anomaly::detect_anomaly;
 pub(crate) use inputs::gradients;
-pub use inputs::{Grad, GradInputs, grad};
+pub use inputs::{Grad, grad};
+pub use targets::GradInputs;
 
 use ndarray::{Array, Dimension};
 

@@ -14,6 +14,7 @@
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::anomaly;
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Node, accumulate};
 
@@ -24,6 +25,8 @@ const NO_SLOT: u32 = u32::MAX;
 pub(super) struct Pass<'g> {
     number: u32,
     create_graph: bool,
+    /// Whether gradients that are not numbers are errors.
+    watching: bool,
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
     pruned: bool,
     visits: Vec<Visit<'g>>,
@@ -85,6 +88,7 @@ impl<'g> Pass<'g> {
         Self {
             number: PASSES.fetch_add(1, Ordering::Relaxed).max(1),
             create_graph,
+            watching: anomaly::is_watching(),
             pruned: false,
             visits: Vec::new(),
             elsewhere: HashMap::new(),
@@ -178,6 +182,9 @@ impl<'g> Pass<'g> {
                     (self.scratch.results[input].take(), &node.0.edges()[input])
                 {
                     check(node, input, edge, &grad)?;
+                    if self.watching {
+                        anomaly::check(node, input, &grad)?;
+                    }
                     self.deliver(edge, grad);
                 }
             }

@@ -59,6 +59,18 @@ pub enum Error {
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
+    /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function gave a gradient that is not
+    /// a number.
+    NotANumber {
+        /// The function's name.
+        function: &'static str,
+        /// The input's name.
+        input: &'static str,
+        /// The first such entry of the gradient.
+        entry: Vec<usize>,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
     /// A gradient was asked for with respect to a tensor that does not require it.
     InputWithoutGrad {
         /// The input's position in the call, from 0.
@@ -154,6 +166,16 @@ impl fmt::Display for Error {
                 "the gradient of `{function}` cannot be differentiated again: its backward is \
                  written on arrays; write it on `&Tensor` to have higher orders (applied at \
                  {applied_at})"
+            ),
+            Self::NotANumber {
+                function,
+                input,
+                entry,
+                applied_at,
+            } => write!(
+                f,
+                "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \
+                 {entry:?} (applied at {applied_at})"
             ),
             Self::InputWithoutGrad { position } => write!(
                 f,

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use ndarray::{ArrayView, Dimension};
+use ndarray::{ArrayView, Dimension, IxDyn};
 
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
@@ -65,6 +65,15 @@ impl AnyGradient {
 
     pub(crate) fn shape(&self) -> &Shape {
         either!(self, grad => grad.buffer().shape())
+    }
+
+    /// The index of the first element that is not a number.
+    pub(crate) fn first_not_a_number(&self) -> Option<Vec<usize>> {
+        either!(self, grad => {
+            let view = grad.view::<IxDyn>();
+            let mut elements = view.indexed_iter();
+            elements.find(|(_, element)| element.is_nan()).map(|(index, _)| index.slice().to_vec())
+        })
     }
 
     /// The node that recorded it, if any did.
@@ -151,7 +160,7 @@ impl<T: Element> Gradient<T> {
             Self::Owned(buffer) => buffer,
             Self::Tensor(tensor) => match Arc::try_unwrap(tensor.buffer) {
                 Ok(buffer) => buffer,
-                Err(shared) => Buffer::from_array(shared.view::<ndarray::IxDyn>().to_owned()),
+                Err(shared) => Buffer::from_array(shared.view::<IxDyn>().to_owned()),
             },
         }
     }

@@ -145,7 +145,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             "item of a tensor of shape {:?}: it has no single element",
             self.shape()
         );
-        self.raw.buffer.view::<IxDyn>().iter().copied().sum()
+        // INVARIANT: there is one element.
+        *self
+            .raw
+            .buffer
+            .view::<IxDyn>()
+            .first()
+            .expect("one element")
     }
 
     /// The same tensor with its rank known at run time only; value, history and gradient are shared.

@@ -1,0 +1,60 @@
+//! Looking for gradients that are not numbers, where they arise.
+
+use std::cell::Cell;
+
+use crate::error::Error;
+use crate::tape::{AnyGradient, Node};
+
+thread_local! {
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `body`; a backward pass in it that meets a gradient which is not a number fails, and names the
+/// function that gave it.
+///
+/// It looks at every gradient, so it is for finding a fault, not for every day. The line of `apply` is
+/// known without it.
+///
+/// ```
+/// use autograd_core::{Tensor, detect_anomaly};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0]).set_requires_grad(true);
+/// // The derivative of ln at 0 is infinite, that of x² is 0: their product is not a number.
+/// let loss = x.powi(2).ln().sum();
+/// let error = detect_anomaly(|| loss.backward()).unwrap_err();
+/// assert!(error.to_string().starts_with(
+///     "backward of `Powi` gave a gradient for `x` that is not a number at entry [0]"
+/// ));
+/// ```
+pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
+    let _former = Former(WATCHING.replace(true));
+    body()
+}
+
+/// The mode to go back to, in a panic too.
+struct Former(bool);
+
+impl Drop for Former {
+    fn drop(&mut self) {
+        WATCHING.set(self.0);
+    }
+}
+
+/// Whether passes that start on this thread now are watched.
+pub(super) fn is_watching() -> bool {
+    WATCHING.get()
+}
+
+/// Refuses a gradient that is not a number.
+pub(super) fn check(node: &Node, input: usize, grad: &AnyGradient) -> Result<(), Error> {
+    match grad.first_not_a_number() {
+        None => Ok(()),
+        Some(entry) => Err(Error::NotANumber {
+            function: node.name(),
+            input: node.0.input_name(input),
+            entry,
+            applied_at: node.applied_at(),
+        }),
+    }
+}

@@ -1,0 +1,148 @@
+//! What gradients can be taken with respect to.
+
+use ndarray::Dimension;
+
+use super::input_edge;
+use crate::array::Buffer;
+use crate::element::Element;
+use crate::error::Error;
+use crate::tape::{AnyGradient, Edge};
+use crate::tensor::Tensor;
+
+/// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
+/// slice of tensors of one type.
+pub trait GradInputs {
+    /// A tensor for each input.
+    type Gradients;
+    /// A tensor for each input that the output depends on.
+    type Optional;
+
+    /// Where the gradients of the inputs arrive.
+    #[doc(hidden)]
+    fn edges(&self) -> Result<Vec<&Edge>, Error>;
+
+    #[doc(hidden)]
+    fn typed(
+        &self,
+        found: Vec<Option<AnyGradient>>,
+        zeros_for_unused: bool,
+    ) -> Result<Self::Gradients, Error>;
+
+    #[doc(hidden)]
+    fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional;
+}
+
+/// The gradient of `input`, with the types that its tensor has.
+fn typed_optional<T: Element, D: Dimension>(
+    _input: &Tensor<T, D>,
+    found: Option<AnyGradient>,
+) -> Option<Tensor<T, D>> {
+    // INVARIANT: a gradient has the element type of the tensor whose edge it arrived at.
+    found
+        .map(|grad| {
+            grad.recover::<T>()
+                .expect("the gradient's element type is its tensor's")
+        })
+        .map(|grad| Tensor::from_raw(grad.into_tensor()))
+}
+
+fn typed_or_zeros<T: Element, D: Dimension>(
+    input: &Tensor<T, D>,
+    found: Option<AnyGradient>,
+    position: usize,
+    zeros_for_unused: bool,
+) -> Result<Tensor<T, D>, Error> {
+    match typed_optional(input, found) {
+        Some(gradient) => Ok(gradient),
+        None if zeros_for_unused => Ok(Tensor::constant(Buffer::filled(
+            input.to_shape(),
+            T::zero(),
+        ))),
+        None => Err(Error::UnusedInput { position }),
+    }
+}
+
+/// A sequence of tensors of one type.
+macro_rules! sequences {
+    ($(($($N:ident)?) $Sequence:ty),+) => {$(
+        impl<T: Element, D: Dimension, $(const $N: usize)?> GradInputs for $Sequence {
+            type Gradients = Vec<Tensor<T, D>>;
+            type Optional = Vec<Option<Tensor<T, D>>>;
+
+            fn edges(&self) -> Result<Vec<&Edge>, Error> {
+                let inputs = self.iter().enumerate();
+                inputs.map(|(position, input)| input_edge(input, position)).collect()
+            }
+
+            fn typed(
+                &self,
+                found: Vec<Option<AnyGradient>>,
+                zeros_for_unused: bool,
+            ) -> Result<Self::Gradients, Error> {
+                let paired = self.iter().zip(found).enumerate();
+                paired
+                    .map(|(position, (input, found))| {
+                        typed_or_zeros(input, found, position, zeros_for_unused)
+                    })
+                    .collect()
+            }
+
+            fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional {
+                let paired = self.iter().zip(found);
+                paired.map(|(input, found)| typed_optional(input, found)).collect()
+            }
+        }
+    )+};
+}
+
+sequences!(
+    () &[&Tensor<T, D>],
+    () &[Tensor<T, D>],
+    () &Vec<Tensor<T, D>>,
+    (N) &[&Tensor<T, D>; N],
+    (N) &[Tensor<T, D>; N]
+);
+
+macro_rules! tuples {
+    ($($T:ident $D:ident $place:tt),+) => {
+        impl<$($T: Element, $D: Dimension),+> GradInputs for ($(&Tensor<$T, $D>,)+) {
+            type Gradients = ($(Tensor<$T, $D>,)+);
+            type Optional = ($(Option<Tensor<$T, $D>>,)+);
+
+            fn edges(&self) -> Result<Vec<&Edge>, Error> {
+                Ok(vec![$(input_edge(self.$place, $place)?),+])
+            }
+
+            fn typed(
+                &self,
+                mut found: Vec<Option<AnyGradient>>,
+                zeros_for_unused: bool,
+            ) -> Result<Self::Gradients, Error> {
+                Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, zeros_for_unused)?,)+))
+            }
+
+            fn optional(&self, mut found: Vec<Option<AnyGradient>>) -> Self::Optional {
+                ($(typed_optional(self.$place, found[$place].take()),)+)
+            }
+        }
+    };
+}
+
+tuples!(T0 D0 0);
+tuples!(T0 D0 0, T1 D1 1);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8);
+tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9);
+tuples!(
+    T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9,
+    T10 D10 10
+);
+tuples!(
+    T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7, T8 D8 8, T9 D9 9,
+    T10 D10 10, T11 D11 11
+);

@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Scale;
+
+#[custom_function]
+impl Scale {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+        &x * factor
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>) -> Array1<i64> {
+        grad_output.mapv(|grad| grad as i64)
+    }
+}
+
+fn main() {}
