@@ -28,6 +28,7 @@ const CORE: [(&str, &[&str]); 14] = [
             "error",
             "function",
             "grad_mode",
+            "gradcheck",
             "tape",
             "tensor",
         ],
@@ -37,7 +38,15 @@ const CORE: [(&str, &[&str]); 14] = [
     ("forward_mode", &["erased", "error", "tensor"]),
     (
         "gradcheck",
-        &["engine", "erased", "error", "grad_mode", "tape"],
+        &[
+            "element",
+            "engine",
+            "erased",
+            "error",
+            "grad_mode",
+            "tape",
+            "tensor",
+        ],
     ),
 ];
 

@@ -5,6 +5,7 @@
 mod backward;
 mod digits;
 mod functions;
+mod generated;
 mod gradcheck;
 mod grads;
 mod house;
@@ -13,4 +14,5 @@ mod mistakes;
 mod pruning;
 mod rules;
 mod short;
+mod thorough;
 mod threads;

@@ -7,6 +7,7 @@
 //!   that this pass needs.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
+//! - [`gradcheck`]: the test that was asked for.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
@@ -20,6 +21,7 @@ mod apply;
 mod backward;
 mod context;
 pub(crate) mod fallback;
+mod gradcheck;
 mod short;
 mod signature;
 mod tokens;
@@ -52,7 +54,8 @@ pub(crate) fn function(
     let signature = signature::function(model, p);
     let functions = quote!(#gradients #apply #backward);
     let impls = impls(definition, root, &functions, &signature);
-    quote!(#item #needs_input_grad #context #impls)
+    let test = gradcheck::test(model, default_crate);
+    quote!(#item #needs_input_grad #context #impls #test)
 }
 
 /// The author's item; in the short form, what it implies.
@@ -95,7 +98,7 @@ fn impls(
         const _: () = {
             use #root as #p;
 
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, clippy::type_complexity)]
             impl #impl_generics #self_ty #where_clause {
                 #functions
             }
