@@ -15,6 +15,7 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
         forward,
         saved,
         order,
+        jvp,
         ..
     } = model;
     let authors = &forward.docs;
@@ -55,6 +56,9 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
         Order::Once => "It can be differentiated once.".to_owned(),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
+    if jvp.is_some() {
+        lines.push("It has a rule for forward mode.".to_owned());
+    }
     let lines = doc(&lines);
     quote!(#(#authors)* #lines)
 }

@@ -33,7 +33,7 @@ use proc_macro::TokenStream;
 /// Makes a differentiable function of an `impl` block.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs. Their signatures say everything else:
+/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their signatures say everything else:
 ///
 /// ```ignore
 /// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
@@ -134,6 +134,26 @@ use proc_macro::TokenStream;
 /// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
 /// times, any other once. A backward function that asks for no gradient says that it means it:
 /// `#[backward(x, ignores_grad)]`.
+///
+/// # Forward mode
+///
+/// A function marked `#[jvp]` gives the derivative along a direction, for `jvp` of the library. It asks by
+/// name for inputs, values, outputs and `tangent_<input>`, the direction of each differentiable input, and
+/// returns a tangent for each differentiable output:
+///
+/// ```ignore
+/// #[jvp]
+/// fn jvp(
+///     input: ArrayView2<f32>,
+///     weight: ArrayView2<f32>,
+///     tangent_input: ArrayView2<f32>,          // zeros if there is none
+///     tangent_weight: ArrayView2<f32>,
+///     tangent_bias: Option<ArrayView1<f32>>,   // `None` if there is none
+/// ) -> Array2<f32>
+/// ```
+///
+/// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
+/// forward mode and backward. Without it, forward mode through the function is an error.
 ///
 /// # Arguments
 ///

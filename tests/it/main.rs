@@ -4,6 +4,7 @@
 
 mod backward;
 mod digits;
+mod forward_mode;
 mod functions;
 mod gradcheck;
 mod grads;

@@ -49,19 +49,21 @@ impl ForwardCall {
         input: &Tensor<T, D>,
     ) -> Split<T, D, Tensor<T, D>> {
         let (primal, tangent) = input.raw.split(self.level);
+        let primal = Tensor::from_raw(primal);
         self.note(&primal);
         let tangent = match tangent {
             None => None,
             Some(Tangent::Known(tangent)) => {
+                let tangent = Tensor::from_raw(tangent);
                 self.note(&tangent);
-                Some(Tensor::from_raw(tangent))
+                Some(tangent)
             }
             Some(Tangent::Failed(error)) => {
                 self.failure = Some(error);
                 None
             }
         };
-        (Tensor::from_raw(primal), tangent)
+        (primal, tangent)
     }
 
     /// As [`split`](Self::split), of an optional input.
@@ -76,9 +78,18 @@ impl ForwardCall {
         (Some(primal), tangent)
     }
 
-    fn note<T: Element>(&mut self, tensor: &RawTensor<T>) {
-        self.beneath = self.beneath.max(tensor.level());
-        self.edges.push(tensor.edge.clone());
+    /// The tangent of `input`, or zeros for one that has none.
+    pub fn or_zeros<T: Element, D: Dimension>(
+        &self,
+        tangent: Option<Tensor<T, D>>,
+        input: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        tangent.unwrap_or_else(|| Tensor::constant(Buffer::filled(input.to_shape(), T::zero())))
+    }
+
+    fn note<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {
+        self.beneath = self.beneath.max(tensor.raw.level());
+        self.edges.push(tensor.recorded_edge());
     }
 
     /// Whether an input's tangent is missing because a function before had no rule: then the rule is

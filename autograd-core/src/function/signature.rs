@@ -14,6 +14,8 @@ pub struct Signature {
     pub saved: &'static [SavedSignature],
     /// How often the function can be differentiated.
     pub order: Order,
+    /// Whether it has a rule for forward mode.
+    pub forward_mode: bool,
 }
 
 impl Signature {

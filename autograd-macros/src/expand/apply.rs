@@ -9,6 +9,7 @@ use syn::Type;
 use syn::ext::IdentExt as _;
 
 use super::backward::nested;
+use super::forward_mode;
 use super::tokens::{any_of, at, is_consumed, local, number, option, tensor};
 use crate::docs;
 use crate::model::{
@@ -44,7 +45,7 @@ pub(super) fn method(
     }
 }
 
-fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
+pub(super) fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
     let Input { name, ty, .. } = input;
     let Some(TensorInput {
         ty: form, optional, ..
@@ -64,7 +65,7 @@ fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
 }
 
 /// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
-fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
+pub(super) fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
     let output = |output: &Returned| match &output.tensor {
         Some(ty) => tensor(&ty.content, &output.ty, p),
         None => output.ty.to_token_stream(),
@@ -128,7 +129,9 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             &#p::Rule { signature: &<Self as #p::Function>::SIGNATURE, backward: Self::#backward }
         }
     };
+    let forward_mode = forward_mode::turn(forward, p);
     quote! {
+        #forward_mode
         let #edges = [#(#edge),*];
         let #needs = #p::needs(&#edges);
         #(#before)*
@@ -240,7 +243,7 @@ fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     }
 }
 
-fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
         return match Passing::of(&input.ty) {
@@ -265,7 +268,11 @@ fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStre
     }
 }
 
-fn save_returned(returned: &Returned, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+pub(super) fn save_returned(
+    returned: &Returned,
+    needed: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
     let (name, span) = (&returned.name, at(&returned.ty));
     let is_output = returned.role != Role::Intermediate;
     match &returned.tensor {
@@ -281,7 +288,7 @@ fn save_returned(returned: &Returned, needed: &TokenStream, p: &TokenStream) -> 
 }
 
 /// The expression that `apply` ends with.
-fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
+pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
     let outputs = tuple(forward.outputs().map(output));
     if forward.fallible.is_some() {
         quote!(::core::result::Result::Ok(#outputs))
@@ -290,7 +297,7 @@ fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> Token
     }
 }
 
-fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
+pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
     let elements: Vec<_> = elements.collect();
     match elements.as_slice() {
         [single] => single.clone(),

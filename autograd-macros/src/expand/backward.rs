@@ -3,12 +3,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Ident;
+use syn::{Ident, Type};
 
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, local, number, option,
 };
-use crate::model::{Asked, Backward, FunctionModel, Passing, Role, Saved, Source, What};
+use crate::model::{Asked, Backward, FunctionModel, Passing, Request, Role, Saved, Source, What};
 use crate::types::Form;
 
 /// The name of the function, among the author's own associated functions.
@@ -233,28 +233,31 @@ fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStre
             let last = (*form == Form::Owned).then(|| is_last(model, backward, *output));
             quote_spanned!(span=> #name.#method(#last))
         }
-        What::Tensor {
+        What::Kept(Request::Tensor {
             source,
             form,
             optional,
-        } => {
+        }) => {
             let kept = kept(*source);
             let function = there(&format_args!("saved_{}", method(*form, *optional)));
             quote_spanned!(span=> #p::#function(#kept))
         }
-        What::Value { source } => {
-            let kept = kept(*source);
-            let kept = quote_spanned!(span=> #p::kept(#kept));
-            match Passing::of(&asked.ty) {
-                Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
-                Passing::Reference(ty) => {
-                    quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
-                }
-                Passing::OptionalReference(ty) => quote_spanned! {span=>
-                    #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
-                },
-            }
+        What::Kept(Request::Value { source }) => value(&kept(*source), &asked.ty, p),
+    }
+}
+
+/// A kept value, in the way that an author asks for it.
+pub(super) fn value(kept: &TokenStream, ty: &Type, p: &TokenStream) -> TokenStream {
+    let span = at(ty);
+    let kept = quote_spanned!(span=> #p::kept(#kept));
+    match Passing::of(ty) {
+        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
+        Passing::Reference(ty) => {
+            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
         }
+        Passing::OptionalReference(ty) => quote_spanned! {span=>
+            #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+        },
     }
 }
 

@@ -134,6 +134,19 @@ fn several_outputs() {
             ) -> (Array2<f64>, Option<Array1<f64>>) {
                 todo!()
             }
+
+            #[jvp]
+            fn jvp(
+                x: ArrayView2<f64>,
+                tangent_x: ArrayView2<f64>,
+                tangent_gain: Option<Array1<f64>>,
+                mask: Option<ArrayView2<f64>>,
+                axes: &[usize],
+                rank: usize,
+                y: ArrayView2<f64>,
+            ) -> Array2<f64> {
+                todo!()
+            }
         }
     };
     check(

@@ -4,26 +4,27 @@ use syn::{Ident, Type};
 
 use super::Context;
 use super::agreement::{self, Expected};
-use crate::model::{Passing, Role, Source, Sourced, What};
+use crate::model::{Passing, Request, Role, Source, Sourced};
 use crate::show::show;
 use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
 
-/// Reads the form of a request for something kept.
+/// Reads the form of a request for an input, an output or an intermediate, by a function that covers
+/// these inputs.
 pub(super) fn kept(
     source: Source,
     ty: &Type,
     covers: &[usize],
     context: &mut Context<'_>,
-) -> Option<What> {
+) -> Option<Request> {
     let sourced = context.forward.source(source);
     let Some(expected) = sourced.tensor else {
         value(sourced, ty, context)?;
-        return Some(What::Value { source });
+        return Some(Request::Value { source });
     };
     let (form, optional) = tensor(sourced.name, expected, "in forward", ty, context)?;
     is_optional_alike(source, optional, form, ty, covers, context)?;
     is_no_intermediate_tensor(source, form, ty, context);
-    Some(What::Tensor {
+    Some(Request::Tensor {
         source,
         form,
         optional,
@@ -93,6 +94,10 @@ fn is_optional_alike(
         (false, true) => (
             format!("`{name}` is never absent"),
             format!("write `{spelled}`"),
+        ),
+        (true, false) if covers.is_empty() => (
+            format!("`{name}` may be absent"),
+            format!("write `Option<{spelled}>`"),
         ),
         (true, false) if !is_alone(source, covers, context) => (
             format!("`{name}` may be absent"),

@@ -1,7 +1,9 @@
 //! Rules for how often a function can be differentiated.
 
+use syn::{Ident, Type};
+
 use super::Context;
-use crate::model::{Asked, Backward, Order, What};
+use crate::model::{Asked, Backward, Given, GivenWhat, Jvp, Order, What};
 use crate::show::show;
 use crate::types::{self, Form, option_of};
 
@@ -13,11 +15,29 @@ use crate::types::{self, Form, option_of};
 /// //                                         ^^^^^^^^^^^^^^^ `backward` takes `&Tensor` and arrays
 /// ```
 pub(super) fn is_uniform(backward: &Backward, context: &mut Context<'_>) {
-    let function = &backward.ident;
-    let mut parameters = backward
-        .asked
-        .iter()
-        .filter_map(|asked| Some((asked, form(asked)?)));
+    let asked = backward.asked.iter();
+    let parameters = asked.filter_map(|asked| Some((&asked.ty, form(asked)?)));
+    uniform(
+        &backward.ident,
+        parameters,
+        &backward.returned_types(),
+        context,
+    );
+}
+
+/// The same of a `#[jvp]` rule.
+pub(super) fn is_uniform_rule(jvp: &Jvp, context: &mut Context<'_>) {
+    let given = jvp.given.iter();
+    let parameters = given.filter_map(|given| Some((&given.ty, form_given(given)?)));
+    uniform(&jvp.ident, parameters, &jvp.returned_types(), context);
+}
+
+fn uniform<'a>(
+    function: &Ident,
+    mut parameters: impl Iterator<Item = (&'a Type, Form)>,
+    returned: &[&Type],
+    context: &mut Context<'_>,
+) {
     let Some((_, first)) = parameters.next() else {
         return;
     };
@@ -25,12 +45,10 @@ pub(super) fn is_uniform(backward: &Backward, context: &mut Context<'_>) {
         let message = format!("`{function}` takes both `&Tensor` and arrays");
         let help = "take them all as `&Tensor…` to be differentiable again, or all as arrays to be \
                     differentiable once";
-        context
-            .diagnostics
-            .error_with_help(&other.ty, &message, help);
+        context.diagnostics.error_with_help(other, &message, help);
         return;
     }
-    for ty in backward.returned_types() {
+    for ty in returned.iter().copied() {
         let Some(returned) = types::array(option_of(ty).unwrap_or(ty)) else {
             continue;
         };
@@ -75,7 +93,15 @@ pub(super) fn of(backwards: &[Backward]) -> Order {
 
 fn form(asked: &Asked) -> Option<Form> {
     match asked.what {
-        What::Gradient { form, .. } | What::Tensor { form, .. } => Some(form),
-        What::Value { .. } | What::NeedsInputGrad { .. } => None,
+        What::Gradient { form, .. } => Some(form),
+        What::Kept(ref request) => request.form(),
+        What::NeedsInputGrad { .. } => None,
+    }
+}
+
+fn form_given(given: &Given) -> Option<Form> {
+    match given.what {
+        GivenWhat::Tangent { form, .. } => Some(form),
+        GivenWhat::Known(ref request) => request.form(),
     }
 }

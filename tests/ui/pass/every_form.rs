@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use pullback::jvp;
 use pullback::ndarray::{
     Array, Array1, ArrayD, ArrayView, ArrayView1, ArrayViewD, Dimension, Ix1, array,
 };
@@ -44,6 +45,21 @@ where
         assert_eq!(label, Some("label"));
         Some(grad_y * x * shift)
     }
+
+    #[jvp]
+    fn jvp(
+        x: &Tensor<T, D>,
+        tangent_x: Option<&Tensor<T, D>>,
+        y: &Tensor<T, D>,
+        f: &F,
+        &shift: &T,
+        shape: [usize; N],
+        label: Option<&str>,
+    ) -> Option<Tensor<T, D>> {
+        let _ = (y, f, shape);
+        assert_eq!(label, Some("label"));
+        tangent_x.map(|tangent| tangent * x * shift)
+    }
 }
 
 /// Owned inputs, dynamic ranks, an error.
@@ -74,6 +90,22 @@ impl Dynamic {
     fn alone(grad_v: ArrayD<f64>, z: ArrayD<f64>) -> ArrayD<f64> {
         grad_v * z
     }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<ArrayViewD<f64>>,
+        tangent_y: ArrayD<f64>,
+        tangent_z: Option<ArrayD<f64>>,
+        z: Option<ArrayD<f64>>,
+        u: ArrayViewD<f64>,
+    ) -> (Option<ArrayD<f64>>, ArrayD<f64>) {
+        assert_eq!(z.map(|z| z.ndim()), Some(u.ndim()));
+        let along_x = tangent_x.map(|tangent| tangent.to_owned());
+        (
+            along_x,
+            tangent_z.map_or_else(|| tangent_y.clone(), |tangent| tangent + &tangent_y),
+        )
+    }
 }
 
 /// Raw identifiers, and a float output and an input without gradients.
@@ -99,9 +131,35 @@ impl Raw {
         assert_eq!(r#fn, mask);
         grad_in * r#loop
     }
+
+    #[jvp]
+    fn jvp(
+        tangent_type: Option<ArrayView1<f64>>,
+        r#fn: ArrayView1<f64>,
+        r#in: Array1<f64>,
+        mask: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        assert_eq!(r#fn, mask);
+        tangent_type.map_or(r#in * 0.0, |tangent| &tangent * &mask)
+    }
+}
+
+fn forward_mode() {
+    let x = Tensor::from(array![1.0, 2.0]);
+    let map = |(x,): (&Tensor1<f64>,)| Map::apply(x, |x: f64| x * x, &2.0, [1, 2], Some("label"));
+    let (_, along) = jvp(map, (&x,), (&x,)).unwrap();
+    assert_eq!(along.to_array(), array![2.0, 8.0]);
+    let d = x.clone().into_dyn();
+    let dynamic = |(x,): (&TensorD<f64>,)| Dynamic::apply(x, x.clone(), Some(x.clone())).unwrap();
+    let (_, (along_u, along_v)) = jvp(dynamic, (&d,), (&d,)).unwrap();
+    assert_eq!(along_u.to_array(), d.to_array());
+    assert_eq!(along_v.to_array(), (&d + &d).to_array());
+    let (_, along) = jvp(|(x,)| Raw::apply(x, x).0, (&x,), (&x,)).unwrap();
+    assert_eq!(along.to_array(), array![1.0, 4.0]);
 }
 
 fn main() {
+    forward_mode();
     let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     let y = Map::apply(&x, |x: f64| x * x, &3.0, [1, 2], Some("label"));
     y.sum().backward().unwrap();

@@ -56,6 +56,18 @@ impl Scale {
     fn needs(grad_output: Array1<f64>) -> Array1<f64> {
         grad_output
     }
+
+    #[jvp]
+    fn level(
+        tangent_edges: Option<Array1<f64>>,
+        tangent_needs: Option<ArrayView1<f64>>,
+        node: f64,
+        state: &[usize],
+        call: &str,
+    ) -> Option<Array1<f64>> {
+        let _ = (tangent_needs, state, call);
+        ::core::option::Option::map(tangent_edges, |tangent| tangent * node)
+    }
 }
 
 fn main() {
