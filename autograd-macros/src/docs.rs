@@ -95,6 +95,8 @@ pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
 fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
     let kind = match &input.tensor {
         None => "value",
+        Some(tensor) if tensor.list && tensor.edge.is_some() => "list of inputs",
+        Some(tensor) if tensor.list => "list of inputs, not differentiable",
         Some(tensor) => match (tensor.optional, tensor.edge.is_some()) {
             (false, true) => "input",
             (true, true) => "optional input",

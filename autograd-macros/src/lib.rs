@@ -87,12 +87,18 @@ use proc_macro::TokenStream;
 /// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
 /// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
 /// | any of them in an `Option` | an optional tensor | in an `Option` |
+/// | `&[ArrayView1<T>]` and its like | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
 /// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias is read as a
 /// value: `#[tensor]` on the parameter says that it is a tensor. An alias of a view is then written with
 /// its lifetime: `#[tensor] x: Matrix<'_>`. `#[non_differentiable]` exempts a tensor from having a
 /// gradient.
+///
+/// The gradient of a list is a `Vec`, with an array, or an `Option` of one, for each of its tensors; a
+/// backward function asks for the list itself as `&[ArrayView1<T>]` or `&[Tensor1<T>]`, a `#[jvp]` rule
+/// for its tangents as `&[Option<ArrayView1<T>>]` or, with zeros for those that are missing, without the
+/// `Option`. Which gradients of a list are needed, `needs_input_grad` says in one `bool`: whether any is.
 ///
 /// # Outputs
 ///

@@ -66,6 +66,8 @@ pub(crate) struct Input {
 pub(crate) struct TensorInput {
     pub(crate) ty: TensorType,
     pub(crate) optional: bool,
+    /// Whether it is a list of such tensors.
+    pub(crate) list: bool,
     /// Its place among the differentiable inputs.
     pub(crate) edge: Option<usize>,
 }
@@ -219,6 +221,7 @@ impl Forward {
                     ty: &input.ty,
                     tensor: tensor.map(|tensor| &tensor.ty),
                     optional: tensor.is_some_and(|tensor| tensor.optional),
+                    list: tensor.is_some_and(|tensor| tensor.list),
                 }
             }
             Source::Returned(index) => {
@@ -230,6 +233,7 @@ impl Forward {
                     ty,
                     tensor: tensor.as_ref(),
                     optional: false,
+                    list: false,
                 }
             }
         }
@@ -262,6 +266,7 @@ pub(crate) struct Sourced<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) tensor: Option<&'a TensorType>,
     pub(crate) optional: bool,
+    pub(crate) list: bool,
 }
 
 impl Backward {

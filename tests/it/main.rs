@@ -10,6 +10,7 @@ mod gradcheck;
 mod grads;
 mod house;
 mod inputs;
+mod lists;
 mod pruning;
 mod rules;
 mod threads;

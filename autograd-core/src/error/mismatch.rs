@@ -27,7 +27,7 @@ pub struct Mismatch {
     /// follow the inputs, under [`Derivative::SecondTangent`] the directions.
     pub input: usize,
     /// The name by which the function knows the input, where it is known.
-    pub input_name: Option<&'static str>,
+    pub input_name: Option<String>,
     /// The entry of the input that was moved.
     pub input_entry: Vec<usize>,
     /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients,
@@ -57,7 +57,7 @@ impl fmt::Display for Mismatch {
             None => f.write_str("a function")?,
         }
         write!(f, " with respect to ")?;
-        match self.input_name {
+        match &self.input_name {
             Some(name) => write!(f, "`{name}` (input {})", self.input)?,
             None => write!(f, "input {}", self.input)?,
         }

@@ -29,6 +29,9 @@ pub struct ForwardCall {
 /// An input beneath a level, and its tangent there.
 type Split<T, D, I> = (I, Option<Tensor<T, D>>);
 
+/// The tensors of a list beneath a level, and their tangents there.
+type SplitList<T, D> = (Vec<Tensor<T, D>>, Vec<Option<Tensor<T, D>>>);
+
 impl ForwardCall {
     /// For the function of this name; `level` is the largest of its inputs'.
     #[track_caller]
@@ -78,6 +81,14 @@ impl ForwardCall {
         (Some(primal), tangent)
     }
 
+    /// As [`split`](Self::split), of a list.
+    pub fn split_list<T: Element, D: Dimension>(
+        &mut self,
+        list: &[&Tensor<T, D>],
+    ) -> SplitList<T, D> {
+        list.iter().map(|input| self.split(input)).unzip()
+    }
+
     /// The tangent of `input`, or zeros for one that has none.
     pub fn or_zeros<T: Element, D: Dimension>(
         &self,
@@ -85,6 +96,18 @@ impl ForwardCall {
         input: &Tensor<T, D>,
     ) -> Tensor<T, D> {
         tangent.unwrap_or_else(|| Tensor::constant(Buffer::filled(input.to_shape(), T::zero())))
+    }
+
+    /// As [`or_zeros`](Self::or_zeros), of a list.
+    pub fn or_zeros_list<T: Element, D: Dimension>(
+        &self,
+        tangents: Vec<Option<Tensor<T, D>>>,
+        list: &[Tensor<T, D>],
+    ) -> Vec<Tensor<T, D>> {
+        let pairs = tangents.into_iter().zip(list);
+        pairs
+            .map(|(tangent, input)| self.or_zeros(tangent, input))
+            .collect()
     }
 
     fn note<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {

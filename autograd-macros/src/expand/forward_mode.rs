@@ -4,12 +4,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::Ident;
 use syn::ext::IdentExt as _;
+use syn::{Ident, Type};
 
 use super::apply::{self, parameter, returns};
 use super::backward;
-use super::tokens::{at, is_consumed, local};
+use super::tokens::{at, is_consumed, local, look};
 use crate::model::{
     Forward, FunctionModel, Given, GivenWhat, Input, Jvp, Request, Returned, Source, TensorInput,
 };
@@ -25,12 +25,9 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     let (name, level) = (name(), local("level"));
     let levels = forward.inputs.iter().filter_map(|input| {
         let (name, tensor) = (&input.name, input.tensor.as_ref()?);
-        Some(match (is_consumed(&tensor.ty), tensor.optional) {
-            (false, false) => quote!(#p::level(#name)),
-            (true, false) => quote!(#p::level(&#name)),
-            (false, true) => quote!(#p::level_optional(#name)),
-            (true, true) => quote!(#p::level_optional(::core::option::Option::as_ref(&#name))),
-        })
+        let (ending, look) = look(name, tensor);
+        let function = local(format_args!("level{ending}"));
+        Some(quote!(#p::#function(#look)))
     });
     let inputs = forward.inputs.iter().map(|input| &input.name);
     quote! {
@@ -54,7 +51,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .filter_map(|input| split(input, jvp.as_ref()));
     let kept = forward.inputs.iter().enumerate();
     let kept = kept.filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
-    let arguments = forward.inputs.iter().map(argument);
+    let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
     let outputs = apply::tuple(outputs.map(|name| quote!(#name)));
@@ -85,19 +82,20 @@ fn split(input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
     } else {
         quote!(#tangent)
     };
-    let split = match (is_consumed(&tensor.ty), tensor.optional) {
-        (false, false) => quote!(split(#name)),
-        (true, false) => quote!(split(&#name)),
-        (false, true) => quote!(split_optional(#name)),
-        (true, true) => quote!(split_optional(::core::option::Option::as_ref(&#name))),
-    };
+    let (ending, look) = look(name, tensor);
+    let split = local(format_args!("split{ending}"));
     // A rule that does not tell a missing tangent from zeros gets zeros.
+    let or_zeros = local(if tensor.list {
+        "or_zeros_list"
+    } else {
+        "or_zeros"
+    });
     let filled = requests
         .iter()
         .any(|(_, optional)| !optional)
-        .then(|| quote!(let #tangent = #call.or_zeros(#tangent, &#name);));
+        .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#name);));
     Some(quote! {
-        let (#name, #pattern) = #call.#split;
+        let (#name, #pattern) = #call.#split(#look);
         #filled
     })
 }
@@ -129,12 +127,16 @@ fn kept(name: &Ident) -> Ident {
 }
 
 /// What `apply` gets: tensors without the tangents that were taken off.
-fn argument(input: &Input) -> TokenStream {
+fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     let name = &input.name;
-    let Some(TensorInput { ty, optional, .. }) = &input.tensor else {
+    let Some(TensorInput {
+        ty, optional, list, ..
+    }) = &input.tensor
+    else {
         return quote!(#name);
     };
     match (is_consumed(ty), optional) {
+        _ if *list => quote!(&#p::references(&#name)),
         (false, false) => quote!(&#name),
         (false, true) => quote!(::core::option::Option::as_ref(&#name)),
         (true, _) => quote!(::core::clone::Clone::clone(&#name)),
@@ -210,26 +212,17 @@ fn given(given: &Given, model: &FunctionModel, p: &TokenStream) -> TokenStream {
             form,
             optional,
         } => {
-            let input = forward.differentiable()[*edge].0;
+            let (input, tensor) = forward.differentiable()[*edge];
             let tangent = tangent(input);
-            let mut requests = model.jvp.iter().flat_map(|jvp| jvp.tangents(*edge));
-            let is_filled = requests.any(|(_, optional)| !optional);
-            match (optional, is_filled) {
-                // One that was filled with zeros is there in any case.
-                (true, true) => {
-                    let lent = lend(&quote!(#tangent), *form, false, given, p);
-                    quote!(::core::option::Option::Some(#lent))
-                }
-                _ => lend(&quote!(#tangent), *form, *optional, given, p),
-            }
+            lend(&tangent, tensor.list, (*form, *optional), &given.ty, p)
         }
         GivenWhat::Known(Request::Tensor {
             source,
             form,
             optional,
         }) => {
-            let name = forward.source(*source).name;
-            lend(&quote!(#name), *form, *optional, given, p)
+            let sourced = forward.source(*source);
+            lend(sourced.name, sourced.list, (*form, *optional), &given.ty, p)
         }
         GivenWhat::Known(Request::Value { source }) => {
             let kept = kept(forward.source(*source).name);
@@ -238,17 +231,20 @@ fn given(given: &Given, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// A tensor in the form that the author asks for.
+/// A tensor or a list, in the form that the author asks for.
 fn lend(
-    tensor: &TokenStream,
-    form: Form,
-    optional: bool,
-    given: &Given,
+    tensor: &Ident,
+    list: bool,
+    (form, optional): (Form, bool),
+    ty: &Type,
     p: &TokenStream,
 ) -> TokenStream {
-    let span = at(&given.ty);
+    let span = at(ty);
     let shared = quote!(::core::option::Option::as_ref(&#tensor));
     match (form, optional) {
+        (Form::View, false) if list => quote_spanned!(span=> &#p::views_owned(&#tensor)),
+        (Form::View, true) if list => quote_spanned!(span=> &#p::views_optional(&#tensor)),
+        _ if list => quote_spanned!(span=> &#tensor),
         (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(&#tensor)),
         (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#shared)),
         (Form::Owned, false) => quote_spanned!(span=> #tensor.to_array()),

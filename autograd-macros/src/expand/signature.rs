@@ -83,8 +83,9 @@ fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
         return quote!(#p::InputSignature::value(#name, #ty));
     };
     let optional = tensor.optional.then(|| quote!(.optional()));
+    let list = tensor.list.then(|| quote!(.list()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #exempt)
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #exempt)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

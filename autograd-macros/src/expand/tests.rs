@@ -157,6 +157,36 @@ fn several_outputs() {
 }
 
 #[test]
+fn lists() {
+    let item = quote! {
+        impl Weighted {
+            #[forward]
+            fn forward(parts: &[ArrayView1<f64>], weight: ArrayView1<f64>) -> Array1<f64> {
+                todo!()
+            }
+
+            #[backward]
+            fn backward(
+                grad_output: ArrayView1<f64>,
+                parts: &[ArrayView1<f64>],
+            ) -> (Vec<Array1<f64>>, Array1<f64>) {
+                todo!()
+            }
+
+            #[jvp]
+            fn jvp(
+                parts: &[ArrayView1<f64>],
+                tangent_parts: &[Option<ArrayView1<f64>>],
+                tangent_weight: ArrayView1<f64>,
+            ) -> Array1<f64> {
+                todo!()
+            }
+        }
+    };
+    check(quote!(), item, &expect_file!["./snapshots/lists.rs"]);
+}
+
+#[test]
 fn fallback() {
     let item = quote! {
         impl<T: Element> Double<T> {

@@ -111,7 +111,11 @@ fn tangent_of(
 ) -> Option<GivenWhat> {
     let (input, tensor) = context.forward.differentiable()[edge];
     let place = format!("like `{}`", input.name);
-    let (form, optional) = forms::tensor(name, &tensor.ty, &place, ty, context)?;
+    let (form, optional) = if tensor.list {
+        forms::list(name, &tensor.ty, &place, true, ty, context)?
+    } else {
+        forms::tensor(name, &tensor.ty, &place, ty, context)?
+    };
     if tensor.optional && !optional {
         let message = format!("`{}` may be absent, and then so is its tangent", input.name);
         let spelled = agreement::spell(form, &tensor.ty.content);
@@ -219,7 +223,13 @@ fn every_tangent_is_asked_for(function: &Ident, given: &[Given], context: &mut C
     );
     let parameters = missing.iter().map(|(input, tensor)| {
         let spelled = agreement::spell(Form::View, &tensor.ty.content);
-        format!("{}: Option<{spelled}>", input.tangent_name())
+        let optional = format!("Option<{spelled}>");
+        let ty = if tensor.list {
+            format!("&[{optional}]")
+        } else {
+            optional
+        };
+        format!("{}: {ty}", input.tangent_name())
     });
     let help = format!("take {}", list(parameters));
     context

@@ -5,7 +5,7 @@ use syn::{Ident, Type};
 use super::Context;
 use crate::model::{Asked, Backward, Given, GivenWhat, Jvp, Order, What};
 use crate::show::show;
-use crate::types::{self, Form, option_of};
+use crate::types::{self, Form};
 
 /// A backward function works on tensors throughout, or on arrays throughout. A mixture would be
 /// recorded in part, and the rest of its derivative lost without a word.
@@ -49,7 +49,8 @@ fn uniform<'a>(
         return;
     }
     for ty in returned.iter().copied() {
-        let Some(returned) = types::array(option_of(ty).unwrap_or(ty)) else {
+        let inner = types::within_gradient(ty);
+        let Some(returned) = types::array(inner) else {
             continue;
         };
         if returned.form.is_tensor() != first.is_tensor() {
@@ -64,11 +65,9 @@ fn uniform<'a>(
                 Form::Owned
             };
             let message = format!("`{function}` takes {takes} and returns {returns}");
-            let help = format!(
-                "return `{}`, in place of `{}`",
-                super::agreement::spell(form, &returned.content),
-                show(ty)
-            );
+            let spelled = super::agreement::spell(form, &returned.content);
+            let whole = show(ty).replace(&show(inner), &spelled);
+            let help = format!("return `{whole}`, in place of `{}`", show(ty));
             context.diagnostics.error_with_help(ty, &message, &help);
         }
     }
@@ -81,7 +80,7 @@ pub(super) fn of(backwards: &[Backward]) -> Order {
         None => backward
             .returned_types()
             .into_iter()
-            .filter_map(|ty| types::array(option_of(ty).unwrap_or(ty)))
+            .filter_map(|ty| types::array(types::within_gradient(ty)))
             .all(|returned| returned.form.is_tensor()),
     };
     if backwards.iter().all(on_tensors) {

@@ -144,6 +144,50 @@ impl Raw {
     }
 }
 
+/// Lists, of an alias and without gradients among them.
+pub struct Lists;
+
+type Vector<'a> = ArrayView1<'a, f64>;
+
+#[custom_function]
+impl Lists {
+    #[forward]
+    pub fn forward<'a, 'b>(
+        us: &'a [ArrayView<'b, f64, Ix1>],
+        #[tensor] vs: &[Vector<'_>],
+        #[non_differentiable] scales: &[ArrayViewD<f64>],
+    ) -> Array1<f64> {
+        let scale: f64 = scales.iter().map(|scale| scale.sum()).product();
+        let sum = |views: &[Vector]| views.iter().fold(Array1::zeros(2), |sum, view| sum + view);
+        sum(us) * scale + sum(vs)
+    }
+
+    #[backward(us)]
+    fn grad_us(
+        grad_output: ArrayView1<f64>,
+        us: &[Vector<'_>],
+        scales: &[ArrayViewD<f64>],
+    ) -> Option<Vec<Option<Array1<f64>>>> {
+        let scale: f64 = scales.iter().map(|scale| scale.sum()).product();
+        Some(us.iter().map(|_| Some(&grad_output * scale)).collect())
+    }
+
+    #[backward(vs)]
+    fn grad_vs(grad_output: ArrayView1<f64>, vs: &[Vector<'_>]) -> Vec<Array1<f64>> {
+        vec![grad_output.to_owned(); vs.len()]
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_us: &[Option<ArrayView1<f64>>],
+        tangent_vs: &[Vector<'_>],
+        scales: &[ArrayViewD<f64>],
+    ) -> Array1<f64> {
+        let us: Vec<Vector> = tangent_us.iter().flatten().cloned().collect();
+        Self::forward(&us, tangent_vs, scales)
+    }
+}
+
 fn forward_mode() {
     let x = Tensor::from(array![1.0, 2.0]);
     let map = |(x,): (&Tensor1<f64>,)| Map::apply(x, |x: f64| x * x, &2.0, [1, 2], Some("label"));
@@ -156,6 +200,15 @@ fn forward_mode() {
     assert_eq!(along_v.to_array(), (&d + &d).to_array());
     let (_, along) = jvp(|(x,)| Raw::apply(x, x).0, (&x,), (&x,)).unwrap();
     assert_eq!(along.to_array(), array![1.0, 4.0]);
+    let scale = Tensor::from(array![2.0]).into_dyn();
+    let lists = |(x,): (&Tensor1<f64>,)| Lists::apply(&[x], &[x, x], &[&scale, &scale]);
+    assert_eq!(
+        jvp(lists, (&x,), (&x,)).unwrap().1.to_array(),
+        array![6.0, 12.0]
+    );
+    let x = x.set_requires_grad(true);
+    lists((&x,)).sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![6.0, 6.0]);
 }
 
 fn main() {
