@@ -4,6 +4,10 @@
 //! more. Syntax of the author's is kept wherever its spans matter: the compiler's own type errors then
 //! land on it too.
 
+mod jvp;
+
+pub(crate) use jvp::{Given, GivenWhat, Jvp};
+
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
@@ -14,6 +18,7 @@ pub(crate) struct FunctionModel {
     pub(crate) definition: Definition,
     pub(crate) forward: Forward,
     pub(crate) backwards: Vec<Backward>,
+    pub(crate) jvp: Option<Jvp>,
     /// What backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -61,6 +66,8 @@ pub(crate) struct Input {
 pub(crate) struct TensorInput {
     pub(crate) ty: TensorType,
     pub(crate) optional: bool,
+    /// Whether it is a list of such tensors.
+    pub(crate) list: bool,
     /// Its place among the differentiable inputs.
     pub(crate) edge: Option<usize>,
 }
@@ -113,16 +120,22 @@ pub(crate) enum What {
         form: Form,
         optional: bool,
     },
-    /// A tensor that was kept.
+    /// Something that was kept.
+    Kept(Request),
+    /// Which inputs need a gradient.
+    NeedsInputGrad { by_reference: bool },
+}
+
+/// How an input, an output or an intermediate is asked for.
+pub(crate) enum Request {
     Tensor {
         source: Source,
         form: Form,
         optional: bool,
     },
-    /// A value that was kept.
-    Value { source: Source },
-    /// Which inputs need a gradient.
-    NeedsInputGrad { by_reference: bool },
+    Value {
+        source: Source,
+    },
 }
 
 /// Where a kept thing comes from.
@@ -208,6 +221,7 @@ impl Forward {
                     ty: &input.ty,
                     tensor: tensor.map(|tensor| &tensor.ty),
                     optional: tensor.is_some_and(|tensor| tensor.optional),
+                    list: tensor.is_some_and(|tensor| tensor.list),
                 }
             }
             Source::Returned(index) => {
@@ -219,9 +233,17 @@ impl Forward {
                     ty,
                     tensor: tensor.as_ref(),
                     optional: false,
+                    list: false,
                 }
             }
         }
+    }
+}
+
+impl Input {
+    /// The name by which a `#[jvp]` rule asks for its tangent.
+    pub(crate) fn tangent_name(&self) -> Ident {
+        Ident::new(&format!("tangent_{}", self.name.unraw()), self.name.span())
     }
 }
 
@@ -244,6 +266,7 @@ pub(crate) struct Sourced<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) tensor: Option<&'a TensorType>,
     pub(crate) optional: bool,
+    pub(crate) list: bool,
 }
 
 impl Backward {
@@ -262,7 +285,7 @@ impl Backward {
     /// The kept things that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         self.asked.iter().filter_map(|asked| match asked.what {
-            What::Tensor { source, .. } | What::Value { source } => Some(source),
+            What::Kept(ref request) => Some(request.source()),
             What::Gradient { .. } | What::NeedsInputGrad { .. } => None,
         })
     }
@@ -270,6 +293,23 @@ impl Backward {
     /// The types of the gradients within what it returns.
     pub(crate) fn returned_types(&self) -> Vec<&Type> {
         tuple_elements(&self.returns)
+    }
+}
+
+impl Request {
+    /// What is asked for.
+    pub(crate) fn source(&self) -> Source {
+        match *self {
+            Self::Tensor { source, .. } | Self::Value { source } => source,
+        }
+    }
+
+    /// The form of a tensor.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match self {
+            Self::Tensor { form, .. } => Some(*form),
+            Self::Value { .. } => None,
+        }
     }
 }
 

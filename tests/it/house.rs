@@ -37,7 +37,14 @@ const CORE: [(&str, &[&str]); 14] = [
     ("forward_mode", &["erased", "error", "tensor"]),
     (
         "gradcheck",
-        &["engine", "erased", "error", "grad_mode", "tape"],
+        &[
+            "engine",
+            "erased",
+            "error",
+            "forward_mode",
+            "grad_mode",
+            "tape",
+        ],
     ),
 ];
 

@@ -4,11 +4,13 @@
 
 mod backward;
 mod digits;
+mod forward_mode;
 mod functions;
 mod gradcheck;
 mod grads;
 mod house;
 mod inputs;
+mod lists;
 mod mistakes;
 mod pruning;
 mod rules;

@@ -1,4 +1,4 @@
-//! Numerical against analytical gradients, to first and second order.
+//! Numerical against analytical derivatives, to first and second order.
 //!
 //! `jacobian` does the work, on tensors whose types are forgotten.
 
@@ -32,6 +32,7 @@ pub struct Gradcheck {
     atol: Option<f64>,
     rtol: Option<f64>,
     second_order: bool,
+    forward_mode: bool,
 }
 
 /// `eps`, `atol` and `rtol` as they are used.
@@ -94,11 +95,31 @@ impl Gradcheck {
         }
     }
 
+    /// Checks forward mode too: the tangents along every entry of the inputs. With
+    /// [`second_order`](Self::second_order), also what comes of differentiating the tangents, by backward
+    /// passes and by forward mode once more.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![0.5, -1.0]);
+    /// Gradcheck::new().forward_mode().run(|(x,)| x * &x.tanh(), (&x,))?;
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn forward_mode(self) -> Self {
+        Self {
+            forward_mode: true,
+            ..self
+        }
+    }
+
     /// Checks `function`, of a tuple of tensors by reference, at `inputs`, a tuple of up to eight.
     ///
     /// # Errors
     /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the
-    /// backward passes, [`Error::OnceDifferentiable`] among them for the second order.
+    /// backward passes, [`Error::OnceDifferentiable`] among them for the second order, and of forward
+    /// mode, [`Error::NoForwardRule`] among them.
     ///
     /// # Panics
     /// If `function` does, or if its outputs change their shapes.
@@ -120,6 +141,13 @@ impl Gradcheck {
         jacobian::check(&function, &inputs, &checked, tolerances, Derivative::First)?;
         if self.second_order {
             jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
+        }
+        if self.forward_mode {
+            let derivative = Derivative::Tangent;
+            jacobian::check_forward(&function, &inputs, &checked, tolerances, derivative)?;
+        }
+        if self.forward_mode && self.second_order {
+            jacobian::check_tangents(&function, &inputs, &checked, tolerances)?;
         }
         Ok(())
     }

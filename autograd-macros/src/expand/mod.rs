@@ -5,6 +5,7 @@
 //! - [`apply`]: the function that users call: kernel, node, outputs.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
+//! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
@@ -19,6 +20,7 @@ mod apply;
 mod backward;
 mod context;
 pub(crate) mod fallback;
+mod forward_mode;
 mod signature;
 mod tokens;
 
@@ -40,8 +42,10 @@ pub(crate) fn function(model: &FunctionModel, default_crate: &str) -> TokenStrea
     let context = context::saved(model, root);
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
+    let forward_mode = forward_mode::function(model, p);
     let signature = signature::function(model, p);
-    let impls = impls(definition, root, &quote!(#apply #backward), &signature);
+    let functions = quote!(#apply #backward #forward_mode);
+    let impls = impls(definition, root, &functions, &signature);
     quote!(#needs_input_grad #context #impls)
 }
 
