@@ -5,32 +5,37 @@ use quote::quote;
 use syn::Ident;
 
 use crate::diagnostics::list;
-use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved};
+use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved, Short};
 use crate::show::show;
 
 /// The documentation of `apply`: the author's own words about forward, then a table.
 pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
+    let authors = &model.forward.docs;
+    let own = match &model.definition.short {
+        _ if !authors.is_empty() => None,
+        None => Some(format!("Applies `{}` to tensors.", model.definition.ident)),
+        Some(short) => Some(format!("What `{}` does.", short.ident)),
+    };
+    let (own, table) = (doc(own.as_slice()), table(model));
+    quote!(#(#authors)* #own #table)
+}
+
+/// What stands beneath the author's own words.
+pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     let FunctionModel {
-        definition,
         forward,
         saved,
         order,
         jvp,
         ..
     } = model;
-    let authors = &forward.docs;
-    let mut lines = Vec::new();
-    if authors.is_empty() {
-        lines.push(format!("Applies `{}` to tensors.", definition.ident));
-    }
-    lines.extend(
-        [
-            "",
-            "| | type | | kept for the gradient of |",
-            "|---|---|---|---|",
-        ]
-        .map(String::from),
-    );
+    let mut lines: Vec<String> = [
+        "",
+        "| | type | | kept for the gradient of |",
+        "|---|---|---|---|",
+    ]
+    .map(String::from)
+    .into();
     lines.extend(
         forward
             .inputs
@@ -59,8 +64,17 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     if jvp.is_some() {
         lines.push("It has a rule for forward mode.".to_owned());
     }
-    let lines = doc(&lines);
-    quote!(#(#authors)* #lines)
+    doc(&lines)
+}
+
+/// The documentation of the type behind a function in the short form.
+pub(crate) fn short_type(short: &Short) -> TokenStream {
+    doc(&[format!("What is behind `{}`.", short.ident)])
+}
+
+/// The documentation of its forward.
+pub(crate) fn short_kernel(short: &Short) -> TokenStream {
+    doc(&[format!("`{}` on arrays, outside any graph.", short.ident)])
 }
 
 /// The documentation of `LinearFunctionNeedsInputGrad`.

@@ -14,7 +14,8 @@
 //! 4. `expand`: model to tokens; `docs` writes the documentation. With mistakes, the same road ends in
 //!    a fallback: the author's item, the errors, and an `apply` that does nothing.
 //!
-//! `types` is where a type is read as a tensor or a value, for the rules and the expansion alike.
+//! `types` is where a type is read as a tensor or a value, `spell` where one is written, and `uses` where
+//! the names in an expression are found, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
 
 mod diagnostics;
@@ -23,14 +24,16 @@ mod expand;
 mod model;
 mod parse;
 mod show;
+mod spell;
 mod stages;
 mod strip;
 mod types;
+mod uses;
 mod validate;
 
 use proc_macro::TokenStream;
 
-/// Makes a differentiable function of an `impl` block.
+/// Makes a differentiable function of an `impl` block or, in its short form, of a `fn`.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
 /// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their signatures say everything else:
@@ -160,6 +163,43 @@ use proc_macro::TokenStream;
 ///
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
 /// forward mode and backward. Without it, forward mode through the function is an error.
+///
+/// # The short form
+///
+/// For functions whose gradients are expressions, the attribute stands on a free function and gives
+/// one expression for the gradient of each input:
+///
+/// ```ignore
+/// /// y = x Wᵀ + b
+/// #[custom_function(
+///     grad(input) = grad_output.dot(&weight),
+///     grad(weight) = grad_output.t().dot(&input),
+///     grad(bias) = grad_output.sum_axis(Axis(0)),
+/// )]
+/// pub fn linear(
+///     input: ArrayView2<f32>,
+///     weight: ArrayView2<f32>,
+///     bias: Option<ArrayView1<f32>>,
+/// ) -> Array2<f32> {
+///     let output = input.dot(&weight.t());
+///     match bias {
+///         Some(bias) => output + bias,
+///         None => output,
+///     }
+/// }
+///
+/// let y = linear(&x, &weight, Some(&bias)); // the function itself is the differentiable one
+/// ```
+///
+/// - An expression uses the names that a backward function asks for, and only what it uses is kept for
+///   it. Tensors are array views and values references: `&grad_output * *factor`. An optional input is
+///   plain in its own gradient, and an `Option` in others.
+/// - `higher_order` makes all tensors `&Tensor`, so that the gradients can be differentiated again.
+/// - `outputs(…)`, `saves(…)` and `non_differentiable(…)` say what they say in `#[forward(…)]`.
+/// - `grad(x, y) = …` is a tuple of two gradients; `grad(x, ignores_grad) = …` means to ignore what comes
+///   in.
+/// - The type behind it bears the function's name in `CamelCase`: `Linear::forward` is the function on
+///   arrays, `Linear::SIGNATURE` its description.
 ///
 /// # Arguments
 ///

@@ -8,8 +8,9 @@ mod jvp;
 
 pub(crate) use jvp::{Given, GivenWhat, Jvp};
 
+use proc_macro2::Group;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
+use syn::{Attribute, Expr, Generics, Ident, Path, Signature, Type, Visibility};
 
 use crate::types::{Form, TensorType, option_of, peel};
 
@@ -36,6 +37,24 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     /// The runtime's path, where the author gave one.
     pub(crate) runtime: Option<Path>,
+    /// The author's function, if the block only stands for one.
+    pub(crate) short: Option<Short>,
+}
+
+/// A free function under the attribute.
+pub(crate) struct Short {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) ident: Ident,
+    pub(crate) generics: Generics,
+    /// The author's signature as that of the block's forward.
+    pub(crate) kernel: Signature,
+    /// The author's body, in its braces.
+    pub(crate) body: Group,
+    /// Whether its gradients are written on tensors.
+    pub(crate) higher_order: bool,
+    /// Whether all that the attribute says could be read.
+    pub(crate) complete: bool,
 }
 
 /// The function marked `#[forward]`.
@@ -104,6 +123,14 @@ pub(crate) struct Backward {
     pub(crate) asked: Vec<Asked>,
     /// What it returns.
     pub(crate) returns: Type,
+    /// The short form: the function as it is to be written.
+    pub(crate) written: Option<Written>,
+}
+
+/// A backward function of which the author wrote one expression.
+pub(crate) struct Written {
+    pub(crate) sig: Signature,
+    pub(crate) expression: Expr,
 }
 
 /// A parameter of a backward function.

@@ -3,7 +3,7 @@
 //! Bodies of functions are never parsed. They cannot tell us anything, parsing them costs most of the
 //! time, and syntax that `syn` does not know yet must not break a function that uses it.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Group, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
@@ -14,6 +14,7 @@ use syn::{braced, parenthesized, token};
 /// What the attribute stands on.
 pub(crate) enum Item {
     Impl(Box<ImplBlock>),
+    Function(Box<Function>),
     /// Anything else, by its keyword.
     Other(Ident),
 }
@@ -30,12 +31,24 @@ pub(crate) struct ImplBlock {
     pub(crate) misplaced: Vec<(Helper, Ident)>,
 }
 
+/// `fn name(…) -> … { … }`, outside any block.
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    /// The braces and what stands in them.
+    pub(crate) body: Group,
+}
+
 /// A function of the block, without its body.
 pub(crate) struct Method {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) helpers: Vec<Helper>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
+    /// The short form: the gradient that `grad(…)` gives, of a function whose signature is yet to be
+    /// written.
+    pub(crate) expression: Option<Expr>,
 }
 
 /// `#[forward(…)]`, `#[backward(…)]` and their like.
@@ -48,6 +61,7 @@ pub(crate) struct Helper {
 pub(crate) type Arguments = syn::Result<Vec<Argument>>;
 
 /// One argument: `input`, `saves(mean, rstd)`, `name = "linear"` or `grad(x) = …`.
+#[derive(Clone)]
 pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) list: Option<Vec<Argument>>,
@@ -62,13 +76,15 @@ pub(crate) fn arguments(tokens: TokenStream) -> Arguments {
 /// Reads the item under `#[custom_function]`.
 pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
     let keyword = keyword(tokens.clone())?;
-    if keyword != "impl" {
-        return Ok(Item::Other(keyword));
+    if keyword == "impl" {
+        let block = ImplBlock::parse.parse2(tokens)?;
+        return Ok(Item::Impl(Box::new(block)));
     }
-    ImplBlock::parse
-        .parse2(tokens)
-        .map(Box::new)
-        .map(Item::Impl)
+    if keyword == "fn" {
+        let function = Function::parse.parse2(tokens)?;
+        return Ok(Item::Function(Box::new(function)));
+    }
+    Ok(Item::Other(keyword))
 }
 
 /// Whether an attribute of a member belongs to us. A name that is nearly ours (`#[foward]`) does too:
@@ -119,6 +135,24 @@ impl Parse for ImplBlock {
     }
 }
 
+impl Parse for Function {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let sig = input.parse()?;
+        if !input.peek(token::Brace) {
+            return Err(input.error("a function has a body: `{ … }`"));
+        }
+        let body = input.parse()?;
+        Ok(Self {
+            attrs,
+            vis,
+            sig,
+            body,
+        })
+    }
+}
+
 impl Parse for Argument {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let name = input.call(Ident::parse_any)?;
@@ -155,6 +189,7 @@ fn member(input: ParseStream) -> syn::Result<Member> {
             helpers,
             vis,
             sig,
+            expression: None,
         })));
     }
     let keyword = input.fork().call(Ident::parse_any)?;

@@ -16,27 +16,24 @@ pub(crate) fn custom_function(
 ) -> TokenStream {
     let author = strip::helpers(item.clone());
     let expanded = catch_unwind(AssertUnwindSafe(|| {
-        validate::function(parse::arguments(args), parse::item(item))
-            .map(|model| expand::function(&model, default_crate))
-            .map_err(|rejected| expand::fallback::function(&rejected, default_crate))
+        unguarded(args, item, &author, default_crate)
     }));
-    match expanded {
-        // What a function takes, and how, is what it is about: no matter of style.
-        Ok(Ok(generated)) => quote! {
-            #[allow(
-                clippy::needless_pass_by_value,
-                clippy::too_many_arguments,
-                clippy::trivially_copy_pass_by_ref,
-            )]
-            #author
-            #generated
-        },
-        // What generated code would have used is not dead.
-        Ok(Err(fallback)) => quote!(#[allow(dead_code)] #author #fallback),
-        Err(_) => {
-            let message = "`#[custom_function]` failed on this item, which is a bug in it; \
-                           please report it with the item";
-            quote!(#[allow(dead_code)] #author ::core::compile_error!(#message);)
-        }
+    expanded.unwrap_or_else(|_| {
+        let message = "`#[custom_function]` failed on this item, which is a bug in it; \
+                       please report it with the item";
+        quote!(#[allow(dead_code)] #author ::core::compile_error!(#message);)
+    })
+}
+
+/// The same, but for a panic in it.
+fn unguarded(
+    args: TokenStream,
+    item: TokenStream,
+    author: &TokenStream,
+    default_crate: &str,
+) -> TokenStream {
+    match validate::function(parse::arguments(args), parse::item(item)) {
+        Ok(model) => expand::function(&model, author, default_crate),
+        Err(rejected) => expand::fallback::function(&rejected, author, default_crate),
     }
 }

@@ -7,8 +7,11 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use crate::parse::{is_helper, is_parameter_helper};
 
-/// Removes our attributes from the members of a block and from their parameters.
+/// Removes our attributes from the members of a block, and from their parameters or those of a function.
 pub(crate) fn helpers(item: TokenStream) -> TokenStream {
+    let item = map_groups(item, Delimiter::Parenthesis, |parameters| {
+        without_attributes(parameters, is_parameter_helper)
+    });
     map_groups(item, Delimiter::Brace, |members| {
         let members = without_attributes(members, is_helper);
         map_groups(members, Delimiter::Parenthesis, |parameters| {

@@ -14,4 +14,5 @@ mod lists;
 mod mistakes;
 mod pruning;
 mod rules;
+mod short;
 mod threads;

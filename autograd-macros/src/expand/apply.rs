@@ -31,7 +31,7 @@ pub(super) fn method(
 ) -> TokenStream {
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let vis = &forward.vis;
-    let parameters = forward.inputs.iter().map(|input| parameter(input, p));
+    let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     // A `Result` has to be used already.
     let must_use = forward.fallible.is_none().then(|| quote!(#[must_use]));
@@ -43,6 +43,12 @@ pub(super) fn method(
             #body
         }
     }
+}
+
+/// The parameters of `apply`: those of forward, with tensors for arrays.
+pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
+    let inputs = forward.inputs.iter();
+    inputs.map(|input| parameter(input, p)).collect()
 }
 
 pub(super) fn parameter(input: &Input, p: &TokenStream) -> TokenStream {

@@ -175,6 +175,7 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         covers,
         asked,
         returns,
+        written: _,
     } = &model.backwards[index];
     let (call, inputs) = (local("call"), model.forward.differentiable());
     let needed = any_of(covers, |edge| quote!(#call.needs(#edge)));

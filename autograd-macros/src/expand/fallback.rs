@@ -5,28 +5,62 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{apply, context, impls, signature, tokens};
+use super::{apply, context, impls, short, signature, tokens};
 use crate::validate::Rejected;
 
-/// Everything beside the item of a function with mistakes.
-pub(crate) fn function(rejected: &Rejected, default_crate: &str) -> TokenStream {
+/// The whole expansion of a function with mistakes.
+pub(crate) fn function(
+    rejected: &Rejected,
+    author: &TokenStream,
+    default_crate: &str,
+) -> TokenStream {
     let Rejected {
         errors,
         definition,
         forward,
+        backwards,
     } = rejected;
+    let item = item(rejected, author, default_crate);
     let (Some(definition), Some(forward)) = (definition, forward) else {
-        return errors.clone();
+        return quote!(#item #errors);
     };
     let root = tokens::runtime(definition, default_crate);
     let p = &tokens::short();
+    let gradients = short::gradients(backwards);
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
-    let body = quote!(::core::panic!(
-        "this function has mistakes that the compiler has reported"
-    ));
-    let apply = apply::method(forward, &attributes, &body, p);
+    let apply = apply::method(forward, &attributes, &inert(), p);
     let signature = signature::draft(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
-    let impls = impls(definition, &root, &apply, &signature);
-    quote!(#errors #needs_input_grad #impls)
+    let functions = quote!(#gradients #apply);
+    let impls = impls(definition, &root, &functions, &signature);
+    quote!(#item #errors #needs_input_grad #impls)
+}
+
+/// The author's item; in the short form what it implies, as far as forward could be read.
+fn item(rejected: &Rejected, author: &TokenStream, default_crate: &str) -> TokenStream {
+    // What generated code would have used is not dead.
+    let as_written = quote!(#[allow(dead_code)] #author);
+    let Some(definition) = &rejected.definition else {
+        return as_written;
+    };
+    let Some(short) = &definition.short else {
+        return as_written;
+    };
+    let kernel = short::kernel(definition, short);
+    match &rejected.forward {
+        Some(forward) => {
+            let docs = quote!(#[allow(unused_variables, dead_code)]);
+            let function = short::function(definition, forward, default_crate, &docs, |_| inert());
+            quote!(#function #kernel)
+        }
+        // A receiver would be an error of its own on a free function.
+        None if short.kernel.receiver().is_some() => kernel,
+        None => as_written,
+    }
+}
+
+fn inert() -> TokenStream {
+    quote!(::core::panic!(
+        "this function has mistakes that the compiler has reported"
+    ))
 }

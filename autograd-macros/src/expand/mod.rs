@@ -8,6 +8,7 @@
 //! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
+//! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
 //! Generated code is thin: whatever can be an ordinary generic function is one, behind the runtime's
@@ -21,16 +22,22 @@ mod backward;
 mod context;
 pub(crate) mod fallback;
 mod forward_mode;
+mod short;
 mod signature;
 mod tokens;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::docs;
 use crate::model::{Definition, FunctionModel};
 
-/// Everything beside the item of a function.
-pub(crate) fn function(model: &FunctionModel, default_crate: &str) -> TokenStream {
+/// The whole expansion of a function; `author` is the item without our attributes.
+pub(crate) fn function(
+    model: &FunctionModel,
+    author: &TokenStream,
+    default_crate: &str,
+) -> TokenStream {
     let FunctionModel {
         definition,
         forward,
@@ -38,15 +45,37 @@ pub(crate) fn function(model: &FunctionModel, default_crate: &str) -> TokenStrea
     } = model;
     let root = &tokens::runtime(definition, default_crate);
     let p = &tokens::short();
+    let item = item(model, author, default_crate);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let context = context::saved(model, root);
+    let gradients = short::gradients(&model.backwards);
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
     let signature = signature::function(model, p);
-    let functions = quote!(#apply #backward #forward_mode);
+    let functions = quote!(#gradients #apply #backward #forward_mode);
     let impls = impls(definition, root, &functions, &signature);
-    quote!(#needs_input_grad #context #impls)
+    quote!(#item #needs_input_grad #context #impls)
+}
+
+/// The author's item; in the short form, what it implies.
+fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> TokenStream {
+    let Some(short) = &model.definition.short else {
+        // What a function takes, and how, is what it is about: no matter of style.
+        return quote! {
+            #[allow(
+                clippy::needless_pass_by_value,
+                clippy::too_many_arguments,
+                clippy::trivially_copy_pass_by_ref,
+            )]
+            #author
+        };
+    };
+    let (definition, forward) = (&model.definition, &model.forward);
+    let docs = docs::table(model);
+    let function = short::function(definition, forward, default_crate, &docs, Clone::clone);
+    let kernel = short::kernel(definition, short);
+    quote!(#function #kernel)
 }
 
 /// The `const _` with everything that has no name of its own.

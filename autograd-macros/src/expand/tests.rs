@@ -8,12 +8,18 @@ use quote::quote;
 
 use crate::stages::custom_function;
 
-fn check(args: TokenStream, item: TokenStream, expected: &ExpectFile) {
-    let author = crate::strip::helpers(item.clone());
+/// Expands and compares; gives back what came out.
+fn check_text(args: TokenStream, item: TokenStream, expected: &ExpectFile) -> String {
     let expanded = custom_function(args, item, "pullback");
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}\n{expanded}"));
     let text = prettyplease::unparse(&file);
     expected.assert_eq(&text);
+    text
+}
+
+fn check(args: TokenStream, item: TokenStream, expected: &ExpectFile) {
+    let author = crate::strip::helpers(item.clone());
+    let text = check_text(args, item, expected);
     // The item itself is there as it was written, and first.
     let author = syn::parse2(author).expect("the author's item");
     assert!(text.contains(&prettyplease::unparse(&author)));
@@ -202,6 +208,58 @@ fn fallback() {
         }
     };
     check(quote!(), item, &expect_file!["./snapshots/fallback.rs"]);
+}
+
+#[test]
+fn short_linear() {
+    let item = quote! {
+        /// y = x Wᵀ + b
+        #[inline]
+        pub fn linear(
+            input: ArrayView2<f32>,
+            weight: ArrayView2<f32>,
+            bias: Option<ArrayView1<f32>>,
+        ) -> Array2<f32> {
+            let output = input.dot(&weight.t());
+            match bias {
+                Some(bias) => output + bias,
+                None => output,
+            }
+        }
+    };
+    let args = quote! {
+        grad(input) = grad_output.dot(&weight),
+        grad(weight) = grad_output.t().dot(&input),
+        grad(bias) = grad_output.sum_axis(Axis(0)),
+    };
+    check_text(args, item, &expect_file!["./snapshots/short_linear.rs"]);
+}
+
+#[test]
+fn short_generic() {
+    let item = quote! {
+        pub(crate) fn scaled_power<'a, T, D: Dimension, F: ?Sized>(
+            x: ArrayView<'a, T, D>,
+            #[non_differentiable] mask: Option<ArrayView<T, D>>,
+            n: i32,
+            axes: &'a [usize],
+            label: Option<&str>,
+            f: &F,
+        ) -> Result<(Array<T, D>, usize, Array<T, D>), Unfit>
+        where
+            T: Element,
+            F: Fn(&'a [usize]) -> T,
+        {
+            todo!()
+        }
+    };
+    let args = quote! {
+        higher_order,
+        outputs(y, count),
+        saves(power),
+        grad(x) = grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x),
+    };
+    check_text(args, item, &expect_file!["./snapshots/short_generic.rs"]);
 }
 
 /// Whatever the attribute is put on, and whatever stands in it, an error comes out and nothing else.

@@ -1,12 +1,11 @@
 //! Small pieces that all of the expansion is made of.
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::spanned::Spanned as _;
-use syn::visit_mut::{VisitMut, visit_type_mut};
-use syn::{Ident, Lifetime, Type};
+use syn::{Ident, Type};
 
 use crate::model::{Definition, TensorInput};
+pub(super) use crate::spell::{at, dimension, element, local, short};
 use crate::types::{Content, Form, Rank, TensorType};
 
 /// The path to the runtime's door for generated code.
@@ -15,22 +14,6 @@ pub(super) fn runtime(definition: &Definition, default_crate: &str) -> TokenStre
     let given = definition.runtime.as_ref();
     let root = given.map_or_else(|| quote!(::#default), ToTokens::to_token_stream);
     quote!(#root::__private)
-}
-
-/// The short name of that path within the `const _` of an expansion.
-pub(super) fn short() -> TokenStream {
-    local("__p").into_token_stream()
-}
-
-/// Hygiene of the macro, place of the author's: errors land on `tokens`, and lints know that nobody
-/// typed the code.
-pub(super) fn at(tokens: &impl ToTokens) -> Span {
-    Span::mixed_site().located_at(tokens.span())
-}
-
-/// A local variable of generated code.
-pub(super) fn local(name: impl std::fmt::Display) -> Ident {
-    Ident::new(&name.to_string(), Span::mixed_site())
 }
 
 /// `LinearFunctionContext`, `LinearFunctionNeedsInputGrad`
@@ -60,41 +43,6 @@ pub(super) fn tensor(content: &Content, on: &Type, p: &TokenStream) -> TokenStre
     }
     let (element, dimension) = (element(content, p), dimension(content, p));
     quote_spanned!(span=> #p::Tensor<#element, #dimension>)
-}
-
-/// The element type.
-pub(super) fn element(content: &Content, p: &TokenStream) -> TokenStream {
-    match content {
-        Content::Known { element, .. } => element.to_token_stream(),
-        Content::Alias(alias) => {
-            let alias = lasting(alias);
-            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Element)
-        }
-    }
-}
-
-/// The dimension type.
-pub(super) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
-    match content {
-        Content::Known {
-            rank: Rank::Fixed(rank),
-            ..
-        } => {
-            let name = Ident::new(&format!("Ix{rank}"), Span::mixed_site());
-            quote!(#p::ndarray::#name)
-        }
-        Content::Known {
-            rank: Rank::Dyn, ..
-        } => quote!(#p::ndarray::IxDyn),
-        Content::Known {
-            rank: Rank::Named(dimension),
-            ..
-        } => dimension.to_token_stream(),
-        Content::Alias(alias) => {
-            let alias = lasting(alias);
-            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Dim)
-        }
-    }
 }
 
 /// `f32, Ix2`: the arguments of the runtime's generic functions.
@@ -133,18 +81,4 @@ pub(super) fn look(name: &Ident, tensor: &TensorInput) -> (&'static str, TokenSt
 /// Whether `apply` takes the tensor by value.
 pub(super) fn is_consumed(ty: &TensorType) -> bool {
     ty.form == Form::Owned
-}
-
-/// A type whose elided lifetimes may stand where none can be elided, as in a field.
-fn lasting(ty: &Type) -> Type {
-    struct Elided;
-    impl VisitMut for Elided {
-        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-            let span = lifetime.span();
-            *lifetime = Lifetime::new("'static", span);
-        }
-    }
-    let mut ty = ty.clone();
-    visit_type_mut(&mut Elided, &mut ty);
-    ty
 }

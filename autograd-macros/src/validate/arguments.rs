@@ -10,6 +10,19 @@ use crate::parse::{Argument, Arguments};
 pub(super) struct FunctionOptions {
     pub(super) name: Option<String>,
     pub(super) runtime: Option<Path>,
+    pub(super) short: ShortOptions,
+}
+
+/// What it says on a free function: what other attributes say in a block.
+#[derive(Default)]
+pub(super) struct ShortOptions {
+    /// Each `grad(…) = …`.
+    pub(super) grads: Vec<Argument>,
+    /// The arguments that `#[forward(…)]` has too.
+    pub(super) forward: Vec<Argument>,
+    pub(super) higher_order: bool,
+    /// Whether all of it could be read.
+    pub(super) complete: bool,
 }
 
 /// What `#[forward(…)]` says.
@@ -33,24 +46,66 @@ pub(super) struct Names {
     pub(super) names: Vec<Ident>,
 }
 
-/// Reads the arguments of `#[custom_function(…)]`.
+/// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
 pub(super) fn custom_function(
     arguments: Arguments,
+    in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
+    const COMMON: [&str; 2] = ["name", "crate"];
+    const SHORT: [&str; 5] = [
+        "grad",
+        "higher_order",
+        "outputs",
+        "saves",
+        "non_differentiable",
+    ];
+    let mistakes = diagnostics.len();
     let arguments = diagnostics.ok(arguments).unwrap_or_default();
-    let arguments = supported(&arguments, diagnostics);
+    let is_short = |argument: &Argument| SHORT.iter().any(|short| argument.name == short);
+    let (short, common): (Vec<_>, Vec<_>) = arguments.into_iter().partition(is_short);
+    let names = if in_block {
+        &COMMON[..]
+    } else {
+        &[&COMMON[..], &SHORT[..]].concat()
+    };
     let mut options = FunctionOptions::default();
-    for argument in known(
-        "custom_function",
-        &["name", "crate"],
-        &arguments,
-        diagnostics,
-    ) {
+    for argument in known("custom_function", names, &common, diagnostics) {
         if argument.name == "name" {
             options.name = text(argument, diagnostics);
         } else {
             options.runtime = path(argument, diagnostics);
+        }
+    }
+    if in_block {
+        for argument in &short {
+            belongs_to_a_function(&argument.name, diagnostics);
+        }
+    } else {
+        options.short = short_form(short, diagnostics);
+        options.short.complete = diagnostics.len() == mistakes;
+    }
+    options
+}
+
+fn short_form(arguments: Vec<Argument>, diagnostics: &mut Diagnostics) -> ShortOptions {
+    let (grads, others): (Vec<_>, Vec<_>) = arguments
+        .into_iter()
+        .partition(|argument| argument.name == "grad");
+    for argument in &grads {
+        is_a_gradient(argument, diagnostics);
+    }
+    let mut options = ShortOptions {
+        grads,
+        ..ShortOptions::default()
+    };
+    let names = ["higher_order", "outputs", "saves", "non_differentiable"];
+    for argument in known("custom_function", &names, &others, diagnostics) {
+        if argument.name == "higher_order" {
+            is_bare(argument, diagnostics);
+            options.higher_order = true;
+        } else {
+            options.forward.push(argument.clone());
         }
     }
     options
@@ -61,7 +116,7 @@ pub(super) fn forward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> F
     let arguments = borrowed(arguments, diagnostics);
     let mut options = ForwardOptions::default();
     let names = ["outputs", "saves", "non_differentiable"];
-    for argument in known("forward", &names, &arguments, diagnostics) {
+    for argument in known("forward", &names, arguments, diagnostics) {
         let names = name_list(argument, diagnostics);
         match argument.name.to_string().as_str() {
             "outputs" => options.outputs = names,
@@ -129,22 +184,48 @@ pub(super) fn on_parameter<'a>(
     Some(first)
 }
 
-/// Arguments that a later version will understand are refused rather than ignored.
+/// The short form is that of a free function; in a block, other attributes say the same.
 ///
 /// ```text
-/// #[custom_function(gradcheck(x = [3]))]
-/// //                ^^^^^^^^^ `gradcheck(…)` is not supported yet
+/// #[custom_function(grad(input) = grad_output.dot(&weight))]
+/// //                ^^^^ `grad` belongs to the short form
+/// impl LinearFunction { … }
 /// ```
-fn supported<'a>(arguments: &'a [Argument], diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
-    const LATER: [&str; 3] = ["gradcheck", "grad", "higher_order"];
-    let is_later = |argument: &&Argument| LATER.iter().any(|later| argument.name == later);
-    let (later, now): (Vec<_>, Vec<_>) = arguments.iter().partition(is_later);
-    for argument in later {
-        let name = &argument.name;
-        diagnostics.error(name, format!("`{name}` is not supported yet"));
-    }
-    now
+fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
+    let message =
+        format!("`{name}` belongs to the short form, a free `fn`, and this is an `impl` block");
+    let help = match name.to_string().as_str() {
+        "grad" => {
+            "write a function for the gradient: `#[backward(x)] fn grad_x(…) -> …`".to_owned()
+        }
+        "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
+        _ => format!("write `#[forward({name}(…))]` above the forward function"),
+    };
+    diagnostics.error_with_help(name, &message, &help);
 }
+
+/// A gradient says whose it is, and what it is.
+///
+/// ```text
+/// #[custom_function(grad = grad_output.dot(&weight))]
+/// //                ^^^^ `grad` names the input whose gradient it gives
+/// #[custom_function(grad(input))]
+/// //                ^^^^ this gradient has no expression
+/// ```
+fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
+    let names_an_input = |list: &Vec<Argument>| list.iter().any(|name| name.name != "ignores_grad");
+    if !argument.list.as_ref().is_some_and(names_an_input) {
+        let message = "`grad` names the input whose gradient it gives; write `grad(x) = …`";
+        diagnostics.error(&argument.name, message);
+    } else if argument.value.is_none() {
+        let names = argument.list.iter().flatten();
+        let names: Vec<String> = names.map(|name| name.name.to_string()).collect();
+        let names = names.join(", ");
+        let message = format!("`grad({names})` has no expression; write `grad({names}) = …`");
+        diagnostics.error(&argument.name, message);
+    }
+}
+
 /// Only arguments that the attribute knows, and each once.
 ///
 /// ```text
@@ -156,7 +237,7 @@ fn supported<'a>(arguments: &'a [Argument], diagnostics: &mut Diagnostics) -> Ve
 fn known<'a>(
     attribute: &str,
     names: &[&str],
-    arguments: &[&'a Argument],
+    arguments: impl IntoIterator<Item = &'a Argument>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<&'a Argument> {
     let mut accepted: Vec<&Argument> = Vec::new();

@@ -38,16 +38,29 @@ pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>)
 pub(super) fn a_gradient_is_asked_for(
     method: &Method,
     options: &BackwardOptions,
+    complete: bool,
     asked: &[Asked],
     context: &mut Context<'_>,
 ) {
     let asks = asked
         .iter()
         .any(|asked| matches!(asked.what, What::Gradient { .. }));
-    let complete = asked.len() == method.sig.inputs.len();
     let function = &method.sig.ident;
-    match &options.ignores_grad {
-        None if !asks && complete => {
+    match (&options.ignores_grad, &method.expression) {
+        (None, Some(expression)) if !asks && complete => {
+            let names = list(gradient_names(context));
+            let message =
+                format!("this gradient does not use {names}, so it would ignore what comes in");
+            let covered = list_bare(&options.inputs);
+            let help = format!(
+                "multiply by the gradient of the output, or say that it is meant: \
+                 `grad({covered}, ignores_grad) = …`"
+            );
+            context
+                .diagnostics
+                .error_with_help(expression, &message, &help);
+        }
+        (None, None) if !asks && complete => {
             let names = gradient_names(context);
             let message = format!(
                 "`{function}` asks for no gradient of an output, so it would ignore what comes in"
@@ -60,9 +73,12 @@ pub(super) fn a_gradient_is_asked_for(
                 .diagnostics
                 .error_with_help(function, &message, &help);
         }
-        Some(ignores_grad) if asks => {
-            let message =
-                format!("`{function}` asks for the gradient of an output; remove `ignores_grad`");
+        (Some(ignores_grad), expression) if asks => {
+            let subject = match expression {
+                Some(_) => "this expression uses".to_owned(),
+                None => format!("`{function}` asks for"),
+            };
+            let message = format!("{subject} the gradient of an output; remove `ignores_grad`");
             context.diagnostics.error(ignores_grad, message);
         }
         _ => {}
@@ -98,13 +114,22 @@ pub(super) fn every_gradient_arrives(
     }
     for ((output, _), _) in outputs.iter().zip(asked).filter(|(_, asked)| !asked) {
         let name = &output.name;
-        let message = format!(
-            "no backward function asks for the gradient of `{name}`: what comes in would be ignored"
-        );
-        let help = format!(
-            "ask for `{}`, or exempt the output: `#[forward(non_differentiable({name}))]`",
-            output.gradient_name()
-        );
+        let gradient = output.gradient_name();
+        let (asks, help) = if context.definition.short.is_some() {
+            (
+                "`grad(…)` uses",
+                format!("use `{gradient}`, or exempt the output: `non_differentiable({name})`"),
+            )
+        } else {
+            (
+                "backward function asks for",
+                format!(
+                    "ask for `{gradient}`, or exempt the output: \
+                     `#[forward(non_differentiable({name}))]`"
+                ),
+            )
+        };
+        let message = format!("no {asks} the gradient of `{name}`: what comes in would be ignored");
         if output.named {
             context.diagnostics.error_with_help(name, &message, &help);
         } else {
@@ -189,6 +214,11 @@ fn unknown(name: &Ident, context: &mut Context<'_>) {
     };
     let help = format!("{suggestion}backward may ask for {}", list(&names));
     context.diagnostics.error_with_help(name, &message, &help);
+}
+
+fn list_bare(names: &[Ident]) -> String {
+    let names: Vec<String> = names.iter().map(Ident::to_string).collect();
+    names.join(", ")
 }
 
 fn gradient_names(context: &Context<'_>) -> Vec<String> {

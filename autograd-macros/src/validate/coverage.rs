@@ -107,6 +107,10 @@ fn is_not_covered<'a>(
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
+    } else if context.definition.short.is_some() {
+        let message =
+            format!("the gradient of `{input}` is given already; remove it here or there");
+        context.diagnostics.error(on, message);
     } else if owner == function {
         context
             .diagnostics
@@ -130,11 +134,18 @@ fn all_are_covered(owners: &[Option<&Ident>], context: &mut Context<'_>) {
     for ((input, _), owner) in context.forward.differentiable().iter().zip(owners) {
         if owner.is_none() {
             let name = &input.name;
-            let message = format!("no backward function returns the gradient of `{name}`");
-            let help = format!(
-                "write `#[backward({name})]` above a function that does, or exempt the input: \
-                 `#[non_differentiable] {name}: …`"
-            );
+            let (message, write) = if context.definition.short.is_some() {
+                (
+                    format!("no `grad({name})` gives the gradient of `{name}`"),
+                    format!("write `grad({name}) = …`"),
+                )
+            } else {
+                (
+                    format!("no backward function returns the gradient of `{name}`"),
+                    format!("write `#[backward({name})]` above a function that does"),
+                )
+            };
+            let help = format!("{write}, or exempt the input: `#[non_differentiable] {name}: …`");
             context.diagnostics.error_with_help(name, &message, &help);
         }
     }

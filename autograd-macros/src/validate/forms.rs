@@ -164,7 +164,8 @@ fn is_optional_alike(
     None
 }
 
-fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
+/// Whether a backward function is the own one of an input.
+pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
     let Source::Input(index) = source else {
         return false;
     };
@@ -191,16 +192,16 @@ fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mu
         let name = &returned.name;
         let message =
             format!("`{name}` is an intermediate: as a `&Tensor` its derivative would be lost");
+        let on_arrays = match (&context.definition.short, &returned.tensor) {
+            (None, Some(tensor)) => {
+                let view = agreement::spell(Form::View, &tensor.content);
+                format!("write the function on arrays (`{view}`)")
+            }
+            _ => "remove `higher_order`".to_owned(),
+        };
         let help = format!(
-            "compute it anew from inputs and outputs, make it an output, or write the function on \
-             arrays (`{}`) and be once differentiable",
-            returned
-                .tensor
-                .as_ref()
-                .map_or_else(String::new, |tensor| agreement::spell(
-                    Form::View,
-                    &tensor.content
-                ))
+            "compute it anew from inputs and outputs, make it an output, or {on_arrays} and be once \
+             differentiable"
         );
         context.diagnostics.error_with_help(ty, &message, &help);
     }

@@ -126,7 +126,7 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
         return true;
     }
     let message = "a parameter of forward cannot be `impl Trait`";
-    let help = "name the type with a parameter of the `impl` block: `impl<F: Fn(f64) -> f64> …`";
+    let help = "name the type with a type parameter: `<F: Fn(f64) -> f64>`";
     diagnostics.error_with_help(ty, message, help);
     false
 }
@@ -227,6 +227,6 @@ fn something_is_differentiable(sig: &Signature, diagnostics: &mut Diagnostics) {
         sig.ident
     );
     let help = "a tensor is written `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, \
-                `f64` or a parameter of the `impl` block; an alias for one is marked `#[tensor]`";
+                `f64` or a type parameter; an alias for one is marked `#[tensor]`";
     diagnostics.error_with_help(&sig.ident, &message, help);
 }

@@ -4,8 +4,9 @@ use syn::{Attribute, FnArg, GenericParam, Ident, Safety, Signature};
 
 use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
+use super::short;
 use crate::diagnostics::{Diagnostics, distance};
-use crate::model::{Definition, Forward, Input};
+use crate::model::{Definition, Forward, Input, Short};
 use crate::parse::{Helper, ImplBlock, Item, Method};
 use crate::show::show;
 use crate::types::last_segment;
@@ -24,25 +25,28 @@ enum Part {
     Jvp,
 }
 
-/// The attribute stands on an `impl` block.
+/// The attribute stands on an `impl` block or, in its short form, on a function.
 ///
 /// ```text
 /// #[custom_function]
 /// pub struct LinearFunction;
-/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block, found `struct`
+/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block or a `fn`, found `struct`
 /// ```
-pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplBlock> {
+pub(super) fn block(
+    item: Item,
+    options: &mut FunctionOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<(ImplBlock, Option<Short>)> {
     match item {
-        Item::Impl(block) => Some(*block),
-        Item::Other(keyword) if keyword == "fn" => {
-            let message = "`#[custom_function]` on a free function is not supported yet";
-            let help = "write `impl Name { #[forward] fn forward(…) … #[backward(…)] fn … }`";
-            diagnostics.error_with_help(&keyword, message, help);
-            None
+        Item::Impl(block) => Some((*block, None)),
+        Item::Function(function) => {
+            let (block, short) = short::block(*function, options);
+            Some((block, Some(short)))
         }
         Item::Other(keyword) => {
-            let message =
-                format!("`#[custom_function]` stands on an `impl` block, found `{keyword}`");
+            let message = format!(
+                "`#[custom_function]` stands on an `impl` block or a `fn`, found `{keyword}`"
+            );
             let help = "write `#[custom_function] impl Name { #[forward] fn forward(…) … }`";
             diagnostics.error_with_help(&keyword, &message, help);
             None
@@ -59,6 +63,7 @@ pub(super) fn is_impl(item: Item, diagnostics: &mut Diagnostics) -> Option<ImplB
 /// ```
 pub(super) fn definition(
     block: &ImplBlock,
+    short: Option<Short>,
     options: FunctionOptions,
     diagnostics: &mut Diagnostics,
 ) -> Option<Definition> {
@@ -87,6 +92,7 @@ pub(super) fn definition(
         cfgs: block.attrs.iter().filter(is_cfg).cloned().collect(),
         name: options.name.unwrap_or_else(|| segment.ident.to_string()),
         runtime: options.runtime,
+        short,
     })
 }
 
@@ -118,8 +124,10 @@ pub(super) fn roles<'a>(
         }
     }
     let forward = only_forward(definition, &forwards, diagnostics);
-    if forward.is_some() && backwards.is_empty() {
-        has_no_backward(definition, diagnostics);
+    if let Some((method, _)) = forward
+        && backwards.is_empty()
+    {
+        has_no_backward(definition, &method.sig, diagnostics);
     }
     let forward = forward
         .map(|(method, helper)| (method, arguments::forward(&helper.arguments, diagnostics)));
@@ -140,10 +148,19 @@ pub(super) fn has_apply(block: &ImplBlock) -> bool {
 }
 
 /// Puts together what was read of forward.
-pub(super) fn forward(method: &Method, inputs: Vec<Input>, returns: ReadOutputs) -> Forward {
+pub(super) fn forward(
+    definition: &Definition,
+    method: &Method,
+    inputs: Vec<Input>,
+    returns: ReadOutputs,
+) -> Forward {
     let is_doc = |attribute: &&Attribute| attribute.path().is_ident("doc");
+    let short = definition.short.as_ref();
     Forward {
-        ident: method.sig.ident.clone(),
+        ident: short
+            .map_or(&method.sig, |short| &short.kernel)
+            .ident
+            .clone(),
         vis: method.vis.clone(),
         docs: method.attrs.iter().filter(is_doc).cloned().collect(),
         generics: method.sig.generics.clone(),
@@ -218,12 +235,25 @@ fn only_rule<'a>(
 /// #[custom_function]
 /// impl Exp { #[forward] fn forward(x: ArrayView1<f32>) -> Array1<f32> { … } }
 /// //   ^^^ `Exp` has no backward function
+/// #[custom_function]
+/// fn exp(x: ArrayView1<f32>) -> Array1<f32> { … }
+/// // ^^^ `exp` has no gradients
 /// ```
-fn has_no_backward(definition: &Definition, diagnostics: &mut Diagnostics) {
-    let message = format!("`{}` has no backward function", definition.ident);
-    let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
-                or `#[backward]` above one that returns them all";
-    diagnostics.error_with_help(&definition.self_ty, &message, help);
+fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &mut Diagnostics) {
+    let Some(short) = &definition.short else {
+        let message = format!("`{}` has no backward function", definition.ident);
+        let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
+                    or `#[backward]` above one that returns them all";
+        diagnostics.error_with_help(&definition.self_ty, &message, help);
+        return;
+    };
+    if short.complete {
+        let name = &forward.ident;
+        let message = format!("`{name}` has no gradients");
+        let help = "write `#[custom_function(grad(x) = …)]`, with an expression for the gradient of \
+                    each tensor that it takes";
+        diagnostics.error_with_help(name, &message, help);
+    }
 }
 
 /// A function plays one part, once.
@@ -349,7 +379,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
         diagnostics.error_with_help(
             cfg,
             &message,
-            "put the `#[cfg(…)]` on the whole `impl` block",
+            "put the `#[cfg(…)]` on the whole item, under `#[custom_function]`",
         );
     }
 }

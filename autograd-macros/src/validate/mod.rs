@@ -16,6 +16,8 @@
 //! - [`gradients`]: what backward functions return.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`jvp`]: the rule for forward mode.
+//!
+//! [`short`] has no rules: it makes of a free function the block that these look at.
 
 mod agreement;
 mod arguments;
@@ -30,6 +32,7 @@ mod jvp;
 mod names;
 mod order;
 mod outputs;
+mod short;
 
 use proc_macro2::TokenStream;
 
@@ -43,6 +46,7 @@ pub(crate) struct Rejected {
     pub(crate) errors: TokenStream,
     pub(crate) definition: Option<Definition>,
     pub(crate) forward: Option<Forward>,
+    pub(crate) backwards: Vec<Backward>,
 }
 
 /// Holds an item against all rules.
@@ -51,13 +55,15 @@ pub(crate) fn function(
     item: syn::Result<Item>,
 ) -> Result<FunctionModel, Box<Rejected>> {
     let mut diagnostics = Diagnostics::default();
-    let options = arguments::custom_function(arguments, &mut diagnostics);
-    let block = diagnostics
+    let in_block = matches!(item, Ok(Item::Impl(_)));
+    let mut options = arguments::custom_function(arguments, in_block, &mut diagnostics);
+    let (block, short) = diagnostics
         .ok(item)
-        .and_then(|item| item::is_impl(item, &mut diagnostics));
+        .and_then(|item| item::block(item, &mut options, &mut diagnostics))
+        .unzip();
     let definition = block
         .as_ref()
-        .and_then(|block| item::definition(block, options, &mut diagnostics));
+        .and_then(|block| item::definition(block, short.flatten(), options, &mut diagnostics));
     let mut forward = None;
     let mut rules = Rules::default();
     if let (Some(block), Some(definition)) = (&block, &definition) {
@@ -84,6 +90,7 @@ pub(crate) fn function(
                 errors,
                 definition,
                 forward,
+                backwards: rules.backwards,
             }))
         }
     }
@@ -120,12 +127,13 @@ fn functions(
         return (None, Rules::default());
     };
     let is_certain = returned.is_certain;
-    let forward = item::forward(method, inputs, returned);
+    let forward = item::forward(definition, method, inputs, returned);
     bounds::are_given(&definition.generics, &forward, diagnostics);
     names::are_distinct(&forward, diagnostics);
     let nothing =
         forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
-    if nothing || !is_certain {
+    let is_incomplete = matches!(&definition.short, Some(short) if !short.complete);
+    if nothing || !is_certain || is_incomplete {
         // Said already, and nothing about backward functions could be told apart from it.
         return (Some(forward), Rules::default());
     }
@@ -139,12 +147,20 @@ fn functions(
     let covers = coverage::read(&roles.backwards, &mut context);
     let mut backwards = Vec::new();
     for ((method, options), covers) in roles.backwards.iter().zip(covers) {
-        let asked = asked::read(&method.sig, &covers.edges, &mut context);
-        asked::a_gradient_is_asked_for(method, options, &asked, &mut context);
-        let returns = gradients::read(&method.sig, &covers, &mut context);
+        let sig = short::signature(method, &options.inputs, &covers, &context);
+        let asked = asked::read(&sig, &covers.edges, &mut context);
+        asked::a_gradient_is_asked_for(
+            method,
+            options,
+            asked.len() == sig.inputs.len(),
+            &asked,
+            &mut context,
+        );
+        let returns = gradients::read(&sig, &covers, &mut context);
         if let Some(returns) = returns {
             let backward = Backward {
-                ident: method.sig.ident.clone(),
+                ident: sig.ident.clone(),
+                written: short::written(method, sig, covers.complete),
                 covers: covers.edges,
                 asked,
                 returns,

@@ -90,11 +90,26 @@ impl Join {
     }
 }
 
+#[custom_function(grad(edges) = {
+    let _ = (state, call, context);
+    &grad_output * *node
+})]
+fn scale_by(
+    edges: ArrayView1<f64>,
+    node: f64,
+    state: &[usize],
+    call: &str,
+    context: u8,
+) -> Array1<f64> {
+    let _ = (state, call, context);
+    &edges * node
+}
+
 fn main() {
     let x: Tensor1<f64> = ::core::convert::From::from(Array1::ones(1));
     let x = x.set_requires_grad(true);
     let y = Join::apply(&[&x], &x);
     let y = Scale::apply(&y, Option::None, 3.0, &[], "", 0);
-    y.sum().backward().unwrap();
-    ::std::assert_eq!(x.grad().unwrap()[0], 3.0);
+    scale_by(&y, 2.0, &[], "", 0).sum().backward().unwrap();
+    ::std::assert_eq!(x.grad().unwrap()[0], 6.0);
 }

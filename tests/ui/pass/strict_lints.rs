@@ -74,6 +74,59 @@ mod functions {
     }
 }
 
+// The same in the short form.
+#[allow(unreachable_pub)]
+mod short {
+    use super::*;
+
+    /// Shown to nobody, in a function that is.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Factors(Vec<f64>);
+
+    impl Factors {
+        pub(super) fn new(factors: Vec<f64>) -> Self {
+            Self(factors)
+        }
+    }
+
+    /// y = x + s·b
+    ///
+    /// # Errors
+    /// None.
+    #[custom_function(
+        outputs(y, count),
+        grad(x) = grad_y.to_owned(),
+        grad(b) = &grad_y * factors.0.iter().product::<f64>() * *sign,
+    )]
+    #[inline]
+    pub(super) fn add<T: Copy + Send + Sync + Into<f64> + 'static>(
+        x: ArrayView1<f64>,
+        b: ArrayView1<f64>,
+        factors: Factors,
+        sign: f64,
+        other: &T,
+    ) -> Result<(Array1<f64>, usize), std::fmt::Error> {
+        let scale = factors.0.iter().product::<f64>() * sign + (*other).into();
+        Ok((&x + &b * scale, x.len()))
+    }
+
+    /// y = c·x
+    #[custom_function(higher_order, grad(x) = grad_output * *factor)]
+    pub fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+        &x * factor
+    }
+
+    // Not used, but for what is used below.
+    #[custom_function(grad(x) = grad_output.to_owned())]
+    fn same(x: ArrayView1<f64>) -> Array1<f64> {
+        x.to_owned()
+    }
+
+    pub(super) fn twice(x: &Tensor1<f64>) -> Tensor1<f64> {
+        same(&scale(x, 2.0))
+    }
+}
+
 mod quiet {
     use super::*;
 
@@ -123,6 +176,8 @@ fn main() {
     let (y, count) = functions::Add::apply(&x, Some(&x), functions::Mode::Scaled(vec![2.0]));
     let (z, _) = functions::Add::apply(&y, None, functions::Mode::Plain);
     assert_eq!(count, 2);
+    let (z, _) = short::add(&z, &z.detach(), short::Factors::new(vec![0.0]), 1.0, &0.0_f32).unwrap();
+    let z = short::twice(&z) * 0.5;
     Triple::apply(&quiet::double(&z)).sum().backward().unwrap();
     assert_eq!(x.grad().unwrap(), Array1::from_elem(2, 18.0));
 }

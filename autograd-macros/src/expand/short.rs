@@ -1,0 +1,160 @@
+//! What the short form implies: the function under the author's name, the type behind it, and the
+//! functions around the expressions of its gradients.
+
+use std::collections::HashSet;
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{Attribute, Generics, Ident, TypeParamBound, WherePredicate};
+
+use super::{apply, tokens};
+use crate::docs;
+use crate::model::{Backward, Definition, Forward, Short, Written};
+use crate::spell::placed;
+
+/// Of the author's attributes, those that are about the body, and move with it.
+const OF_THE_BODY: [&str; 3] = ["expect", "target_feature", "track_caller"];
+/// Those that are about both the body and the function that is used.
+const OF_BOTH: [&str; 7] = [
+    "allow", "warn", "deny", "forbid", "inline", "cold", "cfg_attr",
+];
+
+/// `linear`: the differentiable function, with `docs` beneath the author's own.
+pub(super) fn function(
+    definition: &Definition,
+    forward: &Forward,
+    default_crate: &str,
+    docs: &TokenStream,
+    body: impl FnOnce(&TokenStream) -> TokenStream,
+) -> Option<TokenStream> {
+    let Short {
+        attrs,
+        vis,
+        ident,
+        generics,
+        ..
+    } = definition.short.as_ref()?;
+    let root = &tokens::runtime(definition, default_crate);
+    let self_ty = &definition.self_ty;
+    let attrs = attrs.iter().filter(|attr| !is_one_of(attr, &OF_THE_BODY));
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let parameters = apply::parameters(forward, root);
+    let returns = apply::returns(forward, root);
+    let arguments = forward.inputs.iter().map(|input| &input.name);
+    let body = body(&quote!(<#self_ty>::apply(#(#arguments),*)));
+    let says_so = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
+    // A `Result` has to be used already.
+    let must_use = (forward.fallible.is_none() && !says_so).then(|| quote!(#[must_use]));
+    Some(quote! {
+        #(#attrs)*
+        #docs
+        #must_use
+        #[track_caller]
+        #[allow(clippy::too_many_arguments)]
+        #vis fn #ident #impl_generics (#(#parameters),*) -> #returns #where_clause {
+            #body
+        }
+    })
+}
+
+/// `Linear`, with the author's body as `Linear::forward`.
+pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
+    let Definition {
+        ident,
+        self_ty,
+        generics,
+        cfgs,
+        ..
+    } = definition;
+    let Short {
+        attrs,
+        vis,
+        kernel,
+        body,
+        ..
+    } = short;
+    let (type_docs, kernel_docs) = (docs::short_type(short), docs::short_kernel(short));
+    let attrs = attrs
+        .iter()
+        .filter(|attr| is_one_of(attr, &OF_THE_BODY) || is_one_of(attr, &OF_BOTH));
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let unbounded = unbounded(generics);
+    let (type_generics, _, type_clause) = unbounded.split_for_impl();
+    let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
+    let of = (!marks.is_empty()).then(|| quote!(of: (#(::core::marker::PhantomData<#marks>,)*)));
+    // Where the type's name is taken already, that is wrong with the function's name.
+    let place = tokens::at(ident);
+    let type_vis = placed(quote!(#vis), place);
+    let head = quote_spanned!(place=> #type_vis struct #ident);
+    let fields = quote_spanned!(place=> { #of });
+    quote! {
+        #(#cfgs)*
+        #type_docs
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #[allow(dead_code)]
+        #head #type_generics #type_clause #fields
+
+        #(#cfgs)*
+        #[allow(
+            clippy::needless_pass_by_value,
+            clippy::too_many_arguments,
+            clippy::trivially_copy_pass_by_ref,
+        )]
+        impl #impl_generics #self_ty #where_clause {
+            #kernel_docs
+            #(#attrs)*
+            #vis #kernel #body
+        }
+    }
+}
+
+/// A function around each gradient that is an expression; with mistakes, nothing calls it.
+pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
+    let mut names = HashSet::new();
+    let written = backwards
+        .iter()
+        .filter_map(|backward| backward.written.as_ref())
+        // Of two for the same input, a mistake that has been reported, one is enough.
+        .filter(|written| names.insert(written.sig.ident.to_string()));
+    written
+        .map(|Written { sig, expression }| {
+            quote! {
+                #[allow(
+                    dead_code,
+                    clippy::ptr_arg,
+                    clippy::ref_option,
+                    clippy::trivially_copy_pass_by_ref,
+                )]
+                #sig { #expression }
+            }
+        })
+        .collect()
+}
+
+/// The parameters of the type, which asks nothing of them that it need not.
+fn unbounded(generics: &Generics) -> Generics {
+    let is_relaxed = |bound: &TypeParamBound| matches!(bound, TypeParamBound::Trait(bound) if bound.maybe.is_some());
+    let mut unbounded = generics.clone();
+    for param in unbounded.type_params_mut() {
+        let bounds = std::mem::take(&mut param.bounds);
+        param.bounds = bounds.into_iter().filter(is_relaxed).collect();
+    }
+    if let Some(clause) = &mut unbounded.where_clause {
+        let predicates = std::mem::take(&mut clause.predicates);
+        let relaxed = predicates
+            .into_iter()
+            .filter_map(|predicate| match predicate {
+                WherePredicate::Type(mut of) => {
+                    of.bounds = of.bounds.into_iter().filter(is_relaxed).collect();
+                    (!of.bounds.is_empty()).then_some(WherePredicate::Type(of))
+                }
+                _ => None,
+            });
+        clause.predicates = relaxed.collect();
+    }
+    unbounded
+}
+
+fn is_one_of(attribute: &Attribute, names: &[&str]) -> bool {
+    names.iter().any(|name| attribute.path().is_ident(name))
+}

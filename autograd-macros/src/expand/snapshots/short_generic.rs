@@ -1,0 +1,301 @@
+///
+/// | | type | | kept for the gradient of |
+/// |---|---|---|---|
+/// | `x` | `ArrayView<'a, T, D>` | input | `x` |
+/// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
+/// | `n` | `i32` | value | `x` |
+/// | `axes` | `&'a [usize]` | value | `x` |
+/// | `label` | `Option<&str>` | value |  |
+/// | `f` | `&F` | value |  |
+/// | `y` | `Array<T, D>` | output |  |
+/// | `count` | `usize` | output, not differentiable | `x` |
+/// | `power` | `Array<T, D>` | saved for backward |  |
+///
+/// It can be differentiated any number of times.
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn scaled_power<'a, T, D: Dimension, F: ?Sized>(
+    x: &'a ::pullback::__private::Tensor<T, D>,
+    mask: ::core::option::Option<&::pullback::__private::Tensor<T, D>>,
+    n: i32,
+    axes: &'a [usize],
+    label: Option<&str>,
+    f: &F,
+) -> Result<(::pullback::__private::Tensor<T, D>, usize), Unfit>
+where
+    T: Element,
+    F: Fn(&'a [usize]) -> T,
+{
+    <ScaledPower<T, D, F>>::apply(x, mask, n, axes, label, f)
+}
+/// What is behind `scaled_power`.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code)]
+pub(crate) struct ScaledPower<T, D, F: ?Sized> {
+    of: (
+        ::core::marker::PhantomData<T>,
+        ::core::marker::PhantomData<D>,
+        ::core::marker::PhantomData<F>,
+    ),
+}
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
+impl<T, D: Dimension, F: ?Sized> ScaledPower<T, D, F>
+where
+    T: Element,
+{
+    /// `scaled_power` on arrays, outside any graph.
+    pub(crate) fn forward<'a>(
+        x: ArrayView<'a, T, D>,
+        mask: Option<ArrayView<T, D>>,
+        n: i32,
+        axes: &'a [usize],
+        label: Option<&str>,
+        f: &F,
+    ) -> Result<(Array<T, D>, usize, Array<T, D>), Unfit>
+    where
+        F: Fn(&'a [usize]) -> T,
+    {
+        todo!()
+    }
+}
+/// Which gradients of `ScaledPower` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+pub(crate) struct ScaledPowerNeedsInputGrad {
+    /// Whether the gradient of `x` is needed.
+    pub(crate) x: bool,
+}
+/// What `ScaledPower` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+pub(crate) struct ScaledPowerContext<T, D: Dimension>
+where
+    T: Element,
+{
+    /// Kept for the gradient of `x`.
+    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    /// Kept for the gradient of `x`.
+    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    /// Kept for the gradient of `x`.
+    pub(crate) n: ::core::option::Option<::pullback::__private::Kept<i32>>,
+    /// Kept for the gradient of `x`.
+    pub(crate) axes: ::core::option::Option<
+        ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+    >,
+    /// Kept for the gradient of `x`.
+    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
+    impl<T, D: Dimension, F: ?Sized> ScaledPower<T, D, F>
+    where
+        T: Element,
+    {
+        #[allow(
+            dead_code,
+            clippy::ptr_arg,
+            clippy::ref_option,
+            clippy::trivially_copy_pass_by_ref,
+        )]
+        fn grad_x(
+            grad_y: &__p::Tensor<T, D>,
+            x: &__p::Tensor<T, D>,
+            n: &i32,
+            axes: &[usize],
+            count: &usize,
+            mask: ::core::option::Option<&__p::Tensor<T, D>>,
+        ) -> __p::Tensor<T, D> {
+            grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x)
+        }
+        /// What `scaled_power` does.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `x` | `ArrayView<'a, T, D>` | input | `x` |
+        /// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
+        /// | `n` | `i32` | value | `x` |
+        /// | `axes` | `&'a [usize]` | value | `x` |
+        /// | `label` | `Option<&str>` | value |  |
+        /// | `f` | `&F` | value |  |
+        /// | `y` | `Array<T, D>` | output |  |
+        /// | `count` | `usize` | output, not differentiable | `x` |
+        /// | `power` | `Array<T, D>` | saved for backward |  |
+        ///
+        /// It can be differentiated any number of times.
+        #[track_caller]
+        pub(crate) fn apply<'a>(
+            x: &'a __p::Tensor<T, D>,
+            mask: ::core::option::Option<&__p::Tensor<T, D>>,
+            n: i32,
+            axes: &'a [usize],
+            label: Option<&str>,
+            f: &F,
+        ) -> Result<(__p::Tensor<T, D>, usize), Unfit>
+        where
+            F: Fn(&'a [usize]) -> T,
+        {
+            let level = __p::largest([__p::level(x), __p::level_optional(mask)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, x, mask, n, axes, label, f);
+            }
+            let edges = [__p::edge(x)];
+            let needs = __p::needs(&edges);
+            let kept_n = __p::keep_if(needs[0], || ::core::clone::Clone::clone(&n));
+            let unrecorded = __p::unrecorded();
+            let (y, count, _) = Self::forward(
+                __p::view(x),
+                __p::view_optional(mask),
+                n,
+                axes,
+                label,
+                f,
+            )?;
+            ::core::mem::drop(unrecorded);
+            let y: __p::Tensor<T, D> = __p::IntoOutput::into_output(y);
+            if !__p::any(&needs) {
+                return ::core::result::Result::Ok((y, count));
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (
+                    __p::save_if(needs[0], x),
+                    (
+                        __p::save_optional_if(needs[0], mask),
+                        (
+                            kept_n,
+                            (
+                                __p::keep_if(
+                                    needs[0],
+                                    || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                                ),
+                                (
+                                    __p::keep_if(
+                                        needs[0],
+                                        || ::core::clone::Clone::clone(&count),
+                                    ),
+                                    (),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+                [__p::meta(&y)],
+            );
+            ::core::result::Result::Ok((__p::attach(y, &node, 0), count))
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (
+                saved_0,
+                (saved_1, (saved_2, (saved_3, (saved_4, ())))),
+            ): (
+                ::core::option::Option<__p::Saved<T>>,
+                (
+                    ::core::option::Option<__p::Saved<T>>,
+                    (
+                        ::core::option::Option<__p::Kept<i32>>,
+                        (
+                            ::core::option::Option<
+                                __p::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+                            >,
+                            (::core::option::Option<__p::Kept<usize>>, ()),
+                        ),
+                    ),
+                ),
+            ),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = ScaledPowerContext::<T, D> {
+                x: call.restore(saved_0, __p::Origin::Input(0)),
+                mask: call.restore(saved_1, __p::Origin::Constant),
+                n: saved_2,
+                axes: saved_3,
+                count: saved_4,
+            };
+            let mut grad_y = call.grad::<T, D>(0);
+            if call.needs(0) {
+                let gradient_0 = Self::grad_x(
+                    grad_y.tensor(),
+                    __p::saved_tensor(&context.x),
+                    ::std::borrow::Borrow::<i32>::borrow(__p::kept(&context.n)),
+                    ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&context.axes)),
+                    ::std::borrow::Borrow::<usize>::borrow(__p::kept(&context.count)),
+                    __p::saved_tensor_optional(&context.mask),
+                );
+                call.give::<T, D>(0, gradient_0);
+            }
+            ::core::result::Result::Ok(())
+        }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode<'a>(
+            level: u64,
+            x: &'a __p::Tensor<T, D>,
+            mask: ::core::option::Option<&__p::Tensor<T, D>>,
+            n: i32,
+            axes: &'a [usize],
+            label: Option<&str>,
+            f: &F,
+        ) -> Result<(__p::Tensor<T, D>, usize), Unfit>
+        where
+            F: Fn(&'a [usize]) -> T,
+        {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (x, _) = call.split(x);
+            let (mask, _) = call.split_optional(mask);
+            let (y, count) = Self::apply(
+                &x,
+                ::core::option::Option::as_ref(&mask),
+                n,
+                axes,
+                label,
+                f,
+            )?;
+            ::core::result::Result::Ok((call.without_tangent(y), count))
+        }
+    }
+    impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
+    where
+        T: Element,
+    {
+        const NAME: &'static str = "scaled_power";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "scaled_power",
+            inputs: &[
+                __p::InputSignature::tensor("x", "ArrayView<'a, T, D>"),
+                __p::InputSignature::tensor("mask", "Option<ArrayView<T, D>>")
+                    .optional()
+                    .exempt(),
+                __p::InputSignature::value("n", "i32"),
+                __p::InputSignature::value("axes", "&'a [usize]"),
+                __p::InputSignature::value("label", "Option<&str>"),
+                __p::InputSignature::value("f", "&F"),
+            ],
+            outputs: &[
+                __p::OutputSignature::tensor("y", "Array<T, D>"),
+                __p::OutputSignature::exempt("count", "usize"),
+            ],
+            saved: &[
+                __p::SavedSignature::new("x", &["x"]),
+                __p::SavedSignature::new("mask", &["x"]),
+                __p::SavedSignature::new("n", &["x"]),
+                __p::SavedSignature::new("axes", &["x"]),
+                __p::SavedSignature::new("count", &["x"]),
+            ],
+            order: __p::Order::Any,
+            forward_mode: false,
+        };
+    }
+};

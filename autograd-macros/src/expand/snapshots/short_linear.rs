@@ -1,0 +1,231 @@
+/// y = x Wᵀ + b
+#[inline]
+///
+/// | | type | | kept for the gradient of |
+/// |---|---|---|---|
+/// | `input` | `ArrayView2<f32>` | input | `weight` |
+/// | `weight` | `ArrayView2<f32>` | input | `input` |
+/// | `bias` | `Option<ArrayView1<f32>>` | optional input |  |
+/// | `output` | `Array2<f32>` | output |  |
+///
+/// It can be differentiated once.
+#[must_use]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+pub fn linear(
+    input: &::pullback::__private::Tensor2<f32>,
+    weight: &::pullback::__private::Tensor2<f32>,
+    bias: ::core::option::Option<&::pullback::__private::Tensor1<f32>>,
+) -> ::pullback::__private::Tensor2<f32> {
+    <Linear>::apply(input, weight, bias)
+}
+/// What is behind `linear`.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[allow(dead_code)]
+pub struct Linear {}
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
+impl Linear {
+    /// `linear` on arrays, outside any graph.
+    #[inline]
+    pub fn forward(
+        input: ArrayView2<f32>,
+        weight: ArrayView2<f32>,
+        bias: Option<ArrayView1<f32>>,
+    ) -> Array2<f32> {
+        let output = input.dot(&weight.t());
+        match bias {
+            Some(bias) => output + bias,
+            None => output,
+        }
+    }
+}
+/// Which gradients of `Linear` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+pub struct LinearNeedsInputGrad {
+    /// Whether the gradient of `input` is needed.
+    pub input: bool,
+    /// Whether the gradient of `weight` is needed.
+    pub weight: bool,
+    /// Whether the gradient of `bias` is needed.
+    pub bias: bool,
+}
+/// What `Linear` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+pub struct LinearContext {
+    /// Kept for the gradient of `weight`.
+    pub input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+    /// Kept for the gradient of `input`.
+    pub weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments)]
+    impl Linear {
+        #[allow(
+            dead_code,
+            clippy::ptr_arg,
+            clippy::ref_option,
+            clippy::trivially_copy_pass_by_ref,
+        )]
+        fn grad_input(
+            grad_output: __p::ndarray::ArrayView<'_, f32, __p::ndarray::Ix2>,
+            weight: __p::ndarray::ArrayView<'_, f32, __p::ndarray::Ix2>,
+        ) -> __p::ndarray::Array<f32, __p::ndarray::Ix2> {
+            grad_output.dot(&weight)
+        }
+        #[allow(
+            dead_code,
+            clippy::ptr_arg,
+            clippy::ref_option,
+            clippy::trivially_copy_pass_by_ref,
+        )]
+        fn grad_weight(
+            grad_output: __p::ndarray::ArrayView<'_, f32, __p::ndarray::Ix2>,
+            input: __p::ndarray::ArrayView<'_, f32, __p::ndarray::Ix2>,
+        ) -> __p::ndarray::Array<f32, __p::ndarray::Ix2> {
+            grad_output.t().dot(&input)
+        }
+        #[allow(
+            dead_code,
+            clippy::ptr_arg,
+            clippy::ref_option,
+            clippy::trivially_copy_pass_by_ref,
+        )]
+        fn grad_bias(
+            grad_output: __p::ndarray::ArrayView<'_, f32, __p::ndarray::Ix2>,
+        ) -> __p::ndarray::Array<f32, __p::ndarray::Ix1> {
+            grad_output.sum_axis(Axis(0))
+        }
+        /// What `linear` does.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `input` | `ArrayView2<f32>` | input | `weight` |
+        /// | `weight` | `ArrayView2<f32>` | input | `input` |
+        /// | `bias` | `Option<ArrayView1<f32>>` | optional input |  |
+        /// | `output` | `Array2<f32>` | output |  |
+        ///
+        /// It can be differentiated once.
+        #[must_use]
+        #[track_caller]
+        pub fn apply(
+            input: &__p::Tensor2<f32>,
+            weight: &__p::Tensor2<f32>,
+            bias: ::core::option::Option<&__p::Tensor1<f32>>,
+        ) -> __p::Tensor2<f32> {
+            let level = __p::largest([
+                __p::level(input),
+                __p::level(weight),
+                __p::level_optional(bias),
+            ]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, input, weight, bias);
+            }
+            let edges = [__p::edge(input), __p::edge(weight), __p::edge_optional(bias)];
+            let needs = __p::needs(&edges);
+            let unrecorded = __p::unrecorded();
+            let output = Self::forward(
+                __p::view(input),
+                __p::view(weight),
+                __p::view_optional(bias),
+            );
+            ::core::mem::drop(unrecorded);
+            let output: __p::Tensor2<f32> = __p::IntoOutput::into_output(output);
+            if !__p::any(&needs) {
+                return output;
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (__p::save_if(needs[1], input), (__p::save_if(needs[0], weight), ())),
+                [__p::meta(&output)],
+            );
+            __p::attach(output, &node, 0)
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (
+                saved_0,
+                (saved_1, ()),
+            ): (
+                ::core::option::Option<__p::Saved<f32>>,
+                (::core::option::Option<__p::Saved<f32>>, ()),
+            ),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = LinearContext {
+                input: call.restore(saved_0, __p::Origin::Input(0)),
+                weight: call.restore(saved_1, __p::Origin::Input(1)),
+            };
+            let mut grad_output = call.grad::<f32, __p::ndarray::Ix2>(0);
+            if call.needs(0) {
+                let gradient_0 = Self::grad_input(
+                    grad_output.view(),
+                    __p::saved_view(&context.weight),
+                );
+                call.give::<f32, __p::ndarray::Ix2>(0, gradient_0);
+            }
+            if call.needs(1) {
+                let gradient_1 = Self::grad_weight(
+                    grad_output.view(),
+                    __p::saved_view(&context.input),
+                );
+                call.give::<f32, __p::ndarray::Ix2>(1, gradient_1);
+            }
+            if call.needs(2) {
+                let gradient_2 = Self::grad_bias(grad_output.view());
+                call.give::<f32, __p::ndarray::Ix1>(2, gradient_2);
+            }
+            ::core::result::Result::Ok(())
+        }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            input: &__p::Tensor2<f32>,
+            weight: &__p::Tensor2<f32>,
+            bias: ::core::option::Option<&__p::Tensor1<f32>>,
+        ) -> __p::Tensor2<f32> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (input, _) = call.split(input);
+            let (weight, _) = call.split(weight);
+            let (bias, _) = call.split_optional(bias);
+            let output = Self::apply(
+                &input,
+                &weight,
+                ::core::option::Option::as_ref(&bias),
+            );
+            call.without_tangent(output)
+        }
+    }
+    impl __p::Function for Linear {
+        const NAME: &'static str = "linear";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "linear",
+            inputs: &[
+                __p::InputSignature::tensor("input", "ArrayView2<f32>"),
+                __p::InputSignature::tensor("weight", "ArrayView2<f32>"),
+                __p::InputSignature::tensor("bias", "Option<ArrayView1<f32>>").optional(),
+            ],
+            outputs: &[__p::OutputSignature::tensor("output", "Array2<f32>")],
+            saved: &[
+                __p::SavedSignature::new("input", &["weight"]),
+                __p::SavedSignature::new("weight", &["input"]),
+            ],
+            order: __p::Order::Once,
+            forward_mode: false,
+        };
+    }
+};

@@ -1,0 +1,102 @@
+//! Types as generated code writes them: by paths that start at the runtime's door, whatever the
+//! author has imported.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::visit_mut::{VisitMut, visit_type_mut};
+use syn::{Ident, Lifetime, Type};
+
+use crate::types::{Content, Form, Rank};
+
+/// The short name of that path within the `const _` of an expansion.
+pub(crate) fn short() -> TokenStream {
+    local("__p").into_token_stream()
+}
+
+/// Hygiene of the macro, place of the author's: errors land on `tokens`, and lints know that nobody
+/// typed the code.
+pub(crate) fn at(tokens: &impl ToTokens) -> Span {
+    Span::mixed_site().located_at(tokens.span())
+}
+
+/// A local variable of generated code.
+pub(crate) fn local(name: impl std::fmt::Display) -> Ident {
+    Ident::new(&name.to_string(), Span::mixed_site())
+}
+
+/// The element type.
+pub(crate) fn element(content: &Content, p: &TokenStream) -> TokenStream {
+    match content {
+        Content::Known { element, .. } => element.to_token_stream(),
+        Content::Alias(alias) => {
+            let alias = lasting(alias);
+            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Element)
+        }
+    }
+}
+
+/// The dimension type.
+pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
+    match content {
+        Content::Known {
+            rank: Rank::Fixed(rank),
+            ..
+        } => {
+            let name = Ident::new(&format!("Ix{rank}"), Span::mixed_site());
+            quote!(#p::ndarray::#name)
+        }
+        Content::Known {
+            rank: Rank::Dyn, ..
+        } => quote!(#p::ndarray::IxDyn),
+        Content::Known {
+            rank: Rank::Named(dimension),
+            ..
+        } => dimension.to_token_stream(),
+        Content::Alias(alias) => {
+            let alias = lasting(alias);
+            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Dim)
+        }
+    }
+}
+
+/// A tensor in one of the forms in which a backward function takes or returns it.
+pub(crate) fn array(form: Form, content: &Content) -> TokenStream {
+    let p = &short();
+    let (element, dimension) = (element(content, p), dimension(content, p));
+    match form {
+        Form::View => quote!(#p::ndarray::ArrayView<'_, #element, #dimension>),
+        Form::ViewMut => quote!(#p::ndarray::ArrayViewMut<'_, #element, #dimension>),
+        Form::Owned => quote!(#p::ndarray::Array<#element, #dimension>),
+        Form::TensorRef => quote!(&#p::Tensor<#element, #dimension>),
+        Form::Tensor => quote!(#p::Tensor<#element, #dimension>),
+    }
+}
+
+/// The same tokens, all at one place, where the compiler is to report what does not fit them. Names
+/// keep their meaning.
+pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
+    let place_one = |mut token: TokenTree| {
+        if let TokenTree::Group(group) = &token {
+            let inner = placed(group.stream(), place);
+            token = proc_macro2::Group::new(group.delimiter(), inner).into();
+        }
+        token.set_span(token.span().located_at(place));
+        token
+    };
+    tokens.into_iter().map(place_one).collect()
+}
+
+/// A type whose elided lifetimes may stand where none can be elided, as in a field.
+fn lasting(ty: &Type) -> Type {
+    struct Elided;
+    impl VisitMut for Elided {
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            let span = lifetime.span();
+            *lifetime = Lifetime::new("'static", span);
+        }
+    }
+    let mut ty = ty.clone();
+    visit_type_mut(&mut Elided, &mut ty);
+    ty
+}

@@ -1,0 +1,270 @@
+//! Which names an expression uses: what the gradient of the short form asks for.
+//!
+//! A name is used where it stands for a value: not as a method, a field, a segment of a longer path or
+//! a variable that the expression binds itself. Within the arguments of macros (`array![x, y]`) nothing
+//! is known but tokens, and a name counts wherever it could be a value.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{
+    Arm, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprPath, ExprWhile, Item, Local,
+    Macro, Pat, PatIdent,
+};
+
+/// The `known` names that `expression` uses, each where it stands first, in that order.
+pub(crate) fn names(expression: &Expr, known: &[String]) -> Vec<Ident> {
+    let mut uses = Uses {
+        known,
+        bound: Vec::new(),
+        found: Vec::new(),
+    };
+    uses.visit_expr(expression);
+    uses.found
+}
+
+struct Uses<'a> {
+    known: &'a [String],
+    /// The variables in scope that the expression binds itself, inner ones last.
+    bound: Vec<String>,
+    found: Vec<Ident>,
+}
+
+impl Uses<'_> {
+    fn use_name(&mut self, name: &Ident) {
+        let text = name.to_string();
+        let is_new = !self.found.contains(name);
+        if is_new && self.known.contains(&text) && !self.bound.contains(&text) {
+            self.found.push(name.clone());
+        }
+    }
+
+    fn bind(&mut self, pattern: &Pat) {
+        struct Bindings<'a>(&'a mut Vec<String>);
+        impl Visit<'_> for Bindings<'_> {
+            fn visit_pat_ident(&mut self, binding: &PatIdent) {
+                self.0.push(binding.ident.to_string());
+                visit::visit_pat_ident(self, binding);
+            }
+        }
+        Bindings(&mut self.bound).visit_pat(pattern);
+    }
+
+    /// Visits a part whose variables end with it.
+    fn within(&mut self, visit: impl FnOnce(&mut Self)) {
+        let outer = self.bound.len();
+        visit(self);
+        self.bound.truncate(outer);
+    }
+
+    fn use_tokens(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let is_punct = |index: Option<usize>, char| match index.and_then(|index| tokens.get(index))
+        {
+            Some(TokenTree::Punct(punct)) => punct.as_char() == char,
+            _ => false,
+        };
+        for (index, token) in tokens.iter().enumerate() {
+            let before = |by: usize| index.checked_sub(by);
+            match token {
+                TokenTree::Group(group) => self.use_tokens(group.stream()),
+                TokenTree::Ident(name) => {
+                    // `.name`, but not `..name`
+                    let is_member = is_punct(before(1), '.') && !is_punct(before(2), '.');
+                    let in_path = is_punct(before(1), ':') && is_punct(before(2), ':')
+                        || is_punct(Some(index + 1), ':') && is_punct(Some(index + 2), ':');
+                    if !is_member && !in_path {
+                        self.use_name(name);
+                    }
+                }
+                TokenTree::Literal(literal) => self.use_format(literal),
+                TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
+    /// `"{name}"` and `"{name:?}"` name variables too.
+    fn use_format(&mut self, literal: &proc_macro2::Literal) {
+        let text = literal.to_string();
+        if !text.starts_with('"') && !text.starts_with('r') {
+            return;
+        }
+        for name in self.known {
+            let names_it = |end| text.contains(&format!("{{{name}{end}"));
+            // A raw identifier cannot stand in a format string.
+            if (names_it('}') || names_it(':')) && !name.starts_with("r#") {
+                self.use_name(&Ident::new(name, literal.span()));
+            }
+        }
+    }
+}
+
+impl Visit<'_> for Uses<'_> {
+    fn visit_expr(&mut self, expression: &Expr) {
+        match expression {
+            Expr::Verbatim(tokens) => self.use_tokens(tokens.clone()),
+            expression => visit::visit_expr(self, expression),
+        }
+    }
+
+    fn visit_expr_path(&mut self, path: &ExprPath) {
+        match path.path.get_ident() {
+            Some(name) => self.use_name(name),
+            None => visit::visit_expr_path(self, path),
+        }
+    }
+
+    fn visit_macro(&mut self, invocation: &Macro) {
+        self.use_tokens(invocation.tokens.clone());
+    }
+
+    fn visit_block(&mut self, block: &Block) {
+        self.within(|this| visit::visit_block(this, block));
+    }
+
+    /// An item within the expression sees none of its variables.
+    fn visit_item(&mut self, _: &Item) {}
+
+    fn visit_local(&mut self, local: &Local) {
+        if let Some(init) = &local.init {
+            self.visit_local_init(init);
+        }
+        self.bind(&local.pat);
+    }
+
+    fn visit_expr_let(&mut self, condition: &ExprLet) {
+        self.visit_expr(&condition.expr);
+        self.bind(&condition.pat);
+    }
+
+    fn visit_expr_if(&mut self, conditional: &ExprIf) {
+        self.within(|this| {
+            this.visit_expr(&conditional.cond);
+            this.visit_block(&conditional.then_branch);
+        });
+        if let Some((_, otherwise)) = &conditional.else_branch {
+            self.visit_expr(otherwise);
+        }
+    }
+
+    fn visit_expr_while(&mut self, conditional: &ExprWhile) {
+        self.within(|this| visit::visit_expr_while(this, conditional));
+    }
+
+    fn visit_expr_for_loop(&mut self, repeated: &ExprForLoop) {
+        self.visit_expr(&repeated.expr);
+        self.within(|this| {
+            this.bind(&repeated.pat);
+            this.visit_block(&repeated.body);
+        });
+    }
+
+    fn visit_expr_closure(&mut self, closure: &ExprClosure) {
+        self.within(|this| {
+            for parameter in &closure.inputs {
+                this.bind(parameter);
+            }
+            this.visit_expr(&closure.body);
+        });
+    }
+
+    fn visit_arm(&mut self, arm: &Arm) {
+        self.within(|this| {
+            this.bind(&arm.pat);
+            visit::visit_arm(this, arm);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(expression: &Expr, expected: &[&str]) {
+        let known = ["x", "y", "grad_output", "r#in"].map(String::from);
+        let found: Vec<String> = names(expression, &known)
+            .iter()
+            .map(Ident::to_string)
+            .collect();
+        assert_eq!(found, expected, "{}", quote!(#expression));
+    }
+
+    #[test]
+    fn values_are_used() {
+        check(
+            &parse_quote!(&grad_output * *x + S { x, y: 1 }.x),
+            &["grad_output", "x"],
+        );
+        check(&parse_quote!(f::<{ y }>(x)[r#in]), &["y", "x", "r#in"]);
+    }
+
+    #[test]
+    fn methods_fields_and_paths_are_not() {
+        check(&parse_quote!(a.x(b.y) + x::y() + S { x: 1 }.z), &[]);
+    }
+
+    #[test]
+    fn variables_of_the_expression_are_its_own() {
+        check(&parse_quote!(|x| x + y), &["y"]);
+        check(
+            &parse_quote!({
+                let x = x + 1;
+                x
+            }),
+            &["x"],
+        );
+        check(
+            &parse_quote!({
+                let x = 1;
+                x + y
+            }),
+            &["y"],
+        );
+        check(
+            &parse_quote!(match z {
+                (x, 0) if x > y => x,
+                _ => 0,
+            }),
+            &["y"],
+        );
+        check(&parse_quote!(if let Some(x) = y { x } else { 0 }), &["y"]);
+        check(
+            &parse_quote!(if let Some(x) = y { x } else { x }),
+            &["y", "x"],
+        );
+        check(
+            &parse_quote!({
+                while let Some(x) = next() {
+                    x;
+                }
+                for y in 0..x {
+                    y;
+                }
+            }),
+            &["x"],
+        );
+        check(
+            &parse_quote!({
+                fn f(x: u8) -> u8 {
+                    x
+                }
+                f(y)
+            }),
+            &["y"],
+        );
+    }
+
+    #[test]
+    fn arguments_of_macros_are_read_as_tokens() {
+        check(&parse_quote!(array![x.y(), z::x, 0..y]), &["x", "y"]);
+        check(&parse_quote!(vec![[x; 2]]), &["x"]);
+        check(
+            &parse_quote!(panic!("{grad_output:?} {y} {{z}}")),
+            &["y", "grad_output"],
+        );
+        check(&parse_quote!(assert!(x != 1, 'x')), &["x"]);
+    }
+}

@@ -1,0 +1,372 @@
+//! The short form: a free function and the expressions of its gradients become the block that they
+//! stand for, and all other rules then look at that.
+//!
+//! This happens in two steps. [`block`] is made of syntax alone: forward is the author's function, and
+//! each `grad(…)` a backward function without parameters. What those ask for, and in which types,
+//! depends on forward, so [`signature`] writes their signatures once forward has been read.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt as _;
+use syn::punctuated::Punctuated;
+use syn::token::Group;
+use syn::{
+    Attribute, FnArg, GenericParam, Generics, Ident, Signature, Type, TypeGroup, TypeParamBound,
+    Visibility, WhereClause, parse_quote,
+};
+
+use super::Context;
+use super::arguments::{FunctionOptions, ShortOptions};
+use super::coverage::Covers;
+use super::forms::is_alone;
+use crate::model::{Passing, Short, Source, Written};
+use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_parameter_helper};
+use crate::spell::{array, placed};
+use crate::types::Form;
+use crate::uses;
+
+/// The block that a free function stands for.
+pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplBlock, Short) {
+    let Function {
+        attrs,
+        vis,
+        sig,
+        body,
+    } = function;
+    let ShortOptions {
+        grads,
+        forward,
+        higher_order,
+        complete,
+    } = std::mem::take(&mut options.short);
+    options
+        .name
+        .get_or_insert_with(|| sig.ident.unraw().to_string());
+    let (of_block, of_forward) = split(&sig.generics);
+    let short = Short {
+        attrs: attrs.clone(),
+        vis: vis.clone(),
+        ident: sig.ident.clone(),
+        generics: sig.generics.clone(),
+        kernel: kernel(&sig, &of_forward),
+        body,
+        higher_order,
+        complete,
+    };
+    let ident = camel_case(&sig.ident);
+    let arguments = of_block.split_for_impl().1.to_token_stream();
+    let self_ty = parse_quote!(#ident #arguments);
+    let forward = Method {
+        attrs: Vec::new(),
+        helpers: vec![helper("forward", forward)],
+        vis,
+        sig: Signature {
+            generics: of_forward,
+            ..sig
+        },
+        expression: None,
+    };
+    let gradients = grads.into_iter().filter_map(gradient);
+    let block = ImplBlock {
+        attrs,
+        generics: of_block,
+        trait_: None,
+        self_ty,
+        methods: std::iter::once(forward).chain(gradients).collect(),
+        misplaced: Vec::new(),
+    };
+    (block, short)
+}
+
+/// `grad(x) = …` as a backward function whose signature is yet to come.
+fn gradient(argument: Argument) -> Option<Method> {
+    let names = argument.list?;
+    let covered = names.iter().filter(|name| name.name != "ignores_grad");
+    let words: Vec<String> = covered.map(|name| name.name.unraw().to_string()).collect();
+    let ident = format_ident!("grad_{}", words.join("_"), span = argument.name.span());
+    Some(Method {
+        attrs: Vec::new(),
+        helpers: vec![helper("backward", names)],
+        vis: Visibility::Inherited,
+        sig: parse_quote!(fn #ident()),
+        expression: Some(argument.value?),
+    })
+}
+
+fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
+    let name = Ident::new(name, Span::call_site());
+    let arguments = Ok(arguments);
+    Helper { name, arguments }
+}
+
+/// The signature of a backward function: the author's, or, in the short form, one whose parameters
+/// are the names that its expression uses.
+pub(super) fn signature<'a>(
+    method: &'a Method,
+    named: &[Ident],
+    covers: &Covers,
+    context: &Context<'_>,
+) -> Cow<'a, Signature> {
+    let Some(expression) = &method.expression else {
+        return Cow::Borrowed(&method.sig);
+    };
+    let mut sig = method.sig.clone();
+    for name in uses::names(expression, &known(context)) {
+        let ty = asked_type(&name, covers, context).unwrap_or_default();
+        let ty = placed_type(ty, name.span());
+        sig.inputs.push(parse_quote!(#name: #ty));
+    }
+    let place = named.first().map_or_else(Span::call_site, Ident::span);
+    let returned = placed_type(returned_type(covers, context), place);
+    sig.output = parse_quote!(-> #returned);
+    Cow::Owned(sig)
+}
+
+/// The function that is to be written around an expression, if it is known what that gives.
+pub(super) fn written(method: &Method, sig: Cow<'_, Signature>, complete: bool) -> Option<Written> {
+    let expression = method.expression.clone().filter(|_| complete)?;
+    let sig = sig.into_owned();
+    Some(Written { sig, expression })
+}
+
+/// The names that an expression may use.
+fn known(context: &Context<'_>) -> Vec<String> {
+    let forward = context.forward;
+    let outputs = forward.differentiable_outputs();
+    let gradients = outputs.iter().map(|(output, _)| output.gradient_name());
+    let inputs = forward.inputs.iter().map(|input| input.name.clone());
+    let returned = forward
+        .returned
+        .iter()
+        .map(|returned| returned.name.clone());
+    let names = gradients.chain(inputs).chain(returned);
+    names
+        .map(|name| name.to_string())
+        .chain(["needs_input_grad".to_owned()])
+        .collect()
+}
+
+/// The type in which a name stands in an expression: tensors as views, or as `&Tensor` with
+/// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
+/// its own gradient.
+fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<TokenStream> {
+    let forward = context.forward;
+    let form = form(context);
+    if name == "needs_input_grad" {
+        let ty = format_ident!("{}NeedsInputGrad", context.definition.ident);
+        return Some(quote!(#ty));
+    }
+    let gradients = forward.differentiable_outputs();
+    if let Some((_, ty)) = gradients
+        .iter()
+        .find(|(output, _)| output.gradient_name() == *name)
+    {
+        return Some(array(form, &ty.content));
+    }
+    let input = forward.inputs.iter().position(|input| input.name == *name);
+    let returned = || forward.returned.iter().position(|one| one.name == *name);
+    let source = input
+        .map(Source::Input)
+        .or_else(|| returned().map(Source::Returned))?;
+    let sourced = forward.source(source);
+    let Some(tensor) = sourced.tensor else {
+        return Some(match Passing::of(sourced.ty) {
+            Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
+            Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
+        });
+    };
+    let ty = array(form, &tensor.content);
+    if sourced.optional && !is_alone(source, &covers.edges, context) {
+        return Some(quote!(::core::option::Option<#ty>));
+    }
+    Some(ty)
+}
+
+fn returned_type(covers: &Covers, context: &Context<'_>) -> TokenStream {
+    let inputs = context.forward.differentiable();
+    let form = match form(context) {
+        Form::TensorRef => Form::Tensor,
+        _ => Form::Owned,
+    };
+    let types: Vec<TokenStream> = covers
+        .edges
+        .iter()
+        .map(|edge| array(form, &inputs[*edge].1.ty.content))
+        .collect();
+    match types.as_slice() {
+        [single] => single.clone(),
+        several => quote!((#(#several),*)),
+    }
+}
+
+fn form(context: &Context<'_>) -> Form {
+    let short = context.definition.short.as_ref();
+    if short.is_some_and(|short| short.higher_order) {
+        Form::TensorRef
+    } else {
+        Form::View
+    }
+}
+
+/// A type for something that stands at `place`: what is wrong with it is wrong there.
+fn placed_type(tokens: TokenStream, place: Span) -> Type {
+    let tokens = placed(tokens, place);
+    // All of it was read as types before, or is written here.
+    let elem = syn::parse2(tokens.clone()).unwrap_or(Type::Verbatim(tokens));
+    Type::Group(TypeGroup {
+        attrs: Vec::new(),
+        group_token: Group { span: place },
+        elem: Box::new(elem),
+    })
+}
+
+/// `Linear::forward`: the author's function on arrays.
+fn kernel(sig: &Signature, generics: &Generics) -> Signature {
+    let mut kernel = Signature {
+        ident: Ident::new("forward", sig.ident.span()),
+        generics: generics.clone(),
+        ..sig.clone()
+    };
+    for argument in &mut kernel.inputs {
+        let attrs = match argument {
+            FnArg::Typed(parameter) => &mut parameter.attrs,
+            FnArg::Receiver(receiver) => &mut receiver.attrs,
+        };
+        let is_ours = |attr: &Attribute| attr.path().get_ident().is_some_and(is_parameter_helper);
+        attrs.retain(|attr| !is_ours(attr));
+    }
+    kernel
+}
+
+/// Divides the parameters of the function: types and constants are the block's, for backward functions
+/// share them; lifetimes, and bounds that speak of them, are forward's.
+fn split(generics: &Generics) -> (Generics, Generics) {
+    let is_lifetime = |param: &&GenericParam| matches!(param, GenericParam::Lifetime(_));
+    let lifetimes: HashSet<String> = generics
+        .lifetimes()
+        .map(|param| param.lifetime.ident.to_string())
+        .collect();
+    let speaks_of_one = |tokens: TokenStream| mentions(tokens, &lifetimes);
+    let (mut block, mut forward) = (Generics::default(), Generics::default());
+    let mut clauses: [WhereClause; 2] = std::array::from_fn(|_| parse_quote!(where));
+    for param in &generics.params {
+        if is_lifetime(&param) {
+            forward.params.push(param.clone());
+            continue;
+        }
+        let mut param = param.clone();
+        if let GenericParam::Type(param) = &mut param {
+            let bounds = std::mem::take(&mut param.bounds);
+            let (moved, kept): (Vec<TypeParamBound>, Vec<_>) = bounds
+                .into_iter()
+                .partition(|bound| speaks_of_one(bound.to_token_stream()));
+            param.bounds = kept.into_iter().collect();
+            let (ident, moved) = (
+                &param.ident,
+                Punctuated::<_, syn::Token![+]>::from_iter(moved),
+            );
+            if !moved.is_empty() {
+                clauses[1].predicates.push(parse_quote!(#ident: #moved));
+            }
+        }
+        block.params.push(param);
+    }
+    for predicate in generics
+        .where_clause
+        .iter()
+        .flat_map(|clause| &clause.predicates)
+    {
+        let of_forward = usize::from(speaks_of_one(predicate.to_token_stream()));
+        clauses[of_forward].predicates.push(predicate.clone());
+    }
+    for (generics, clause) in [&mut block, &mut forward].into_iter().zip(clauses) {
+        generics.where_clause = (!clause.predicates.is_empty()).then_some(clause);
+    }
+    (block, forward)
+}
+
+/// Whether one of the lifetimes stands somewhere in the tokens.
+fn mentions(tokens: TokenStream, lifetimes: &HashSet<String>) -> bool {
+    let mut follows_apostrophe = false;
+    tokens.into_iter().any(|token| {
+        let is_one = match &token {
+            TokenTree::Group(group) => mentions(group.stream(), lifetimes),
+            TokenTree::Ident(name) => follows_apostrophe && lifetimes.contains(&name.to_string()),
+            _ => false,
+        };
+        follows_apostrophe = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
+        is_one
+    })
+}
+
+/// `mul_constant` as a type: `MulConstant`.
+fn camel_case(name: &Ident) -> Ident {
+    let text = name.unraw().to_string();
+    let mut camel = String::new();
+    for word in text.split('_').filter(|word| !word.is_empty()) {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        // Digits of two words stay apart, and none begins a name.
+        let is_digit = |letter: Option<char>| letter.is_none_or(|letter| letter.is_ascii_digit());
+        if is_digit(camel.chars().last()) && is_digit(word.chars().next()) {
+            camel.push('_');
+        }
+        camel.extend(first.chain(letters));
+    }
+    // `_self`, and letters whose capitals no name may have.
+    let mut ident = [camel.clone(), format!("{camel}_"), text]
+        .iter()
+        .find_map(|candidate| syn::parse_str::<Ident>(candidate).ok())
+        .unwrap_or_else(|| name.clone());
+    ident.set_span(name.span());
+    ident
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_named_after_functions() {
+        let names = [
+            ("linear", "Linear"),
+            ("mul_constant", "MulConstant"),
+            ("r#type", "Type"),
+            ("_hidden", "Hidden"),
+            ("conv2d", "Conv2d"),
+            ("layer_norm_2", "LayerNorm2"),
+            ("conv_2_3_d", "Conv2_3D"),
+            ("_2d", "_2d"),
+            ("__", "__"),
+            ("_self", "Self_"),
+            ("Already", "Already"),
+            ("σ_grad", "ΣGrad"),
+        ];
+        for (function, expected) in names {
+            let function: Ident = syn::parse_str(function).unwrap();
+            assert_eq!(camel_case(&function).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn bounds_follow_the_lifetimes_that_they_speak_of() {
+        let generics: Signature = parse_quote! {
+            fn f<'a, T: Element + 'a, F: Fn(&'a T) -> T, const N: usize>() where T: Copy, F: 'a, [T; N]: Sized
+        };
+        let mut generics = generics.generics;
+        generics.where_clause = parse_quote!(where T: Copy, F: 'a, [T; N]: Sized);
+        let (block, forward) = split(&generics);
+        let shown = |generics: &Generics| {
+            let clause = &generics.where_clause;
+            quote!(#generics #clause).to_string().replace(' ', "")
+        };
+        assert_eq!(
+            shown(&block),
+            "<T:Element,F,constN:usize>whereT:Copy,[T;N]:Sized"
+        );
+        assert_eq!(shown(&forward), "<'a>whereT:'a,F:Fn(&'aT)->T,F:'a");
+    }
+}

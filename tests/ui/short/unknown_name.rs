@@ -1,0 +1,12 @@
+use pullback::ndarray::{Array2, ArrayView2};
+use pullback::prelude::*;
+
+#[custom_function(
+    grad(input) = grad_output.dot(&weight),
+    grad(weight) = grad_output.t().dot(&inptu),
+)]
+pub fn linear(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> {
+    input.dot(&weight.t())
+}
+
+fn main() {}
