@@ -39,6 +39,7 @@
 //! - [`custom_function`]: what a definition may consist of, with an example of each.
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
 //! - [`Tensor::backward`], [`grad()`]: gradients into leaves, or handed back; of any order.
+//! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`Gradcheck`]: is the gradient right?
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 

@@ -7,8 +7,9 @@ pub use crate::array::Shape as OutputMeta;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
-    Call, ForwardCall, Function, GradOutput, InputSignature, IntoGradient, IntoOutput, IntoTangent,
-    Kept, Order, Origin, OutputSignature, Rule, Saved, SavedSignature, Signature, record,
+    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InputSignature, IntoGradient,
+    IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature, Rule, Saved,
+    SavedList, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, sample, succeeded};
@@ -53,6 +54,16 @@ pub fn edge_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) ->
     tensor.and_then(Tensor::recorded_edge)
 }
 
+/// The edge of a single input, beside those of lists.
+pub fn one(edge: Option<Edge>) -> Vec<Option<Edge>> {
+    vec![edge]
+}
+
+/// As [`edge`], of each tensor of a list.
+pub fn edge_list<T: Element, D: Dimension>(list: &[&Tensor<T, D>]) -> Vec<Option<Edge>> {
+    list.iter().map(|tensor| edge(tensor)).collect()
+}
+
 /// The largest level of forward mode that an input has a tangent of; 0 without any.
 #[inline]
 pub fn level<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> u64 {
@@ -63,6 +74,12 @@ pub fn level<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> u64 {
 #[inline]
 pub fn level_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> u64 {
     tensor.map_or(0, level)
+}
+
+/// As [`level`], of a list.
+#[inline]
+pub fn level_list<T: Element, D: Dimension>(list: &[&Tensor<T, D>]) -> u64 {
+    list.iter().map(|tensor| level(tensor)).fold(0, u64::max)
 }
 
 /// The largest of the inputs' levels.
@@ -93,6 +110,29 @@ pub fn view_optional<T: Element, D: Dimension>(
     tensor.map(Tensor::view)
 }
 
+/// The tensors of a list as views.
+pub fn views<'a, T: Element, D: Dimension>(list: &[&'a Tensor<T, D>]) -> Vec<ArrayView<'a, T, D>> {
+    list.iter().map(|tensor| tensor.view()).collect()
+}
+
+/// As [`views`], of a list that owns its tensors.
+pub fn views_owned<T: Element, D: Dimension>(list: &[Tensor<T, D>]) -> Vec<ArrayView<'_, T, D>> {
+    list.iter().map(Tensor::view).collect()
+}
+
+/// Tangents of a list as views.
+pub fn views_optional<T: Element, D: Dimension>(
+    list: &[Option<Tensor<T, D>>],
+) -> Vec<Option<ArrayView<'_, T, D>>> {
+    let views = list.iter().map(|tensor| view_optional(tensor.as_ref()));
+    views.collect()
+}
+
+/// The tensors of a list by reference, as `apply` takes them.
+pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
+    list.iter().collect()
+}
+
 /// An input as an array: its memory if nobody else holds it.
 pub fn take<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Array<T, D> {
     tensor.into_array()
@@ -116,6 +156,14 @@ pub fn save_optional_if<T: Element, D: Dimension>(
     tensor: Option<&Tensor<T, D>>,
 ) -> Option<Saved<T>> {
     tensor.filter(|_| needed).map(Saved::new)
+}
+
+/// Saves a list that a backward function asks for.
+pub fn save_list_if<T: Element, D: Dimension>(
+    needed: bool,
+    list: &[&Tensor<T, D>],
+) -> Option<SavedList<T>> {
+    needed.then(|| list.iter().map(|tensor| Saved::new(*tensor)).collect())
 }
 
 /// Saves an intermediate that a backward function asks for.
@@ -185,6 +233,12 @@ pub fn saved_tensor_optional<T: Element, D: Dimension>(
     saved: &Option<Tensor<T, D>>,
 ) -> Option<&Tensor<T, D>> {
     saved.as_ref()
+}
+
+/// What the pruning kept of a list, as tensors.
+pub fn saved_list<T: Element, D: Dimension>(saved: &Option<Vec<Tensor<T, D>>>) -> &[Tensor<T, D>] {
+    // INVARIANT: as in `saved_tensor`.
+    saved.as_ref().expect("kept for this backward function")
 }
 
 /// What the pruning kept, as an array of the function's own.

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::erased::{InputTensors, OutputTensors};
+use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tensor::new_level;
 
@@ -18,7 +18,7 @@ use crate::tensor::new_level;
 /// though its rule is written on arrays; if a tangent has not the shape of its primal; if the function
 /// runs a backward pass whose result depends on the primals.
 ///
-/// ```no_run
+/// ```
 /// use autograd_core::{Tensor, jvp};
 /// use autograd_core::ndarray::array;
 ///
@@ -35,10 +35,22 @@ where
     O: OutputTensors,
     F: for<'a> FnOnce(I::Refs<'a>) -> O,
 {
+    let (primals, tangents) = (primals.to_erased(), tangents.to_erased());
+    let function = |duals: &[AnyTensor]| Ok(I::with(duals, function).into_erased());
+    let (values, derivatives) = along(function, primals, tangents)?;
+    Ok((O::from_erased(&values), O::from_erased(&derivatives)))
+}
+
+/// [`jvp`] of a function of tensors whose types are forgotten.
+#[track_caller]
+pub(crate) fn along(
+    function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error>,
+    primals: Vec<AnyTensor>,
+    tangents: Vec<AnyTensor>,
+) -> Result<(Vec<AnyTensor>, Vec<AnyTensor>), Error> {
     let level = new_level();
-    let pairs = primals.to_erased().into_iter().zip(tangents.to_erased());
-    let mut duals = Vec::new();
-    for (position, (primal, tangent)) in pairs.enumerate() {
+    let mut duals = Vec::with_capacity(primals.len());
+    for (position, (primal, tangent)) in primals.into_iter().zip(tangents).enumerate() {
         if primal.shape() != tangent.shape() {
             return Err(Error::TangentShape {
                 function: "jvp",
@@ -50,7 +62,7 @@ where
         }
         duals.push(primal.with_tangent(level, tangent));
     }
-    let outputs = I::with(&duals, function).into_erased();
+    let outputs = function(&duals)?;
     let mut values = Vec::with_capacity(outputs.len());
     let mut derivatives = Vec::with_capacity(outputs.len());
     for output in outputs {
@@ -59,5 +71,5 @@ where
         values.push(value);
         derivatives.push(tangent.map_err(Arc::unwrap_or_clone)?.unwrap_or(zeros));
     }
-    Ok((O::from_erased(&values), O::from_erased(&derivatives)))
+    Ok((values, derivatives))
 }

@@ -26,6 +26,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         forward,
         saved,
         order,
+        jvp,
         ..
     } = model;
     let mut lines: Vec<String> = [
@@ -60,6 +61,9 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         Order::Once => "It can be differentiated once.".to_owned(),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
+    if jvp.is_some() {
+        lines.push("It has a rule for forward mode.".to_owned());
+    }
     doc(&lines)
 }
 
@@ -105,6 +109,8 @@ pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
 fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
     let kind = match &input.tensor {
         None => "value",
+        Some(tensor) if tensor.list && tensor.edge.is_some() => "list of inputs",
+        Some(tensor) if tensor.list => "list of inputs, not differentiable",
         Some(tensor) => match (tensor.optional, tensor.edge.is_some()) {
             (false, true) => "input",
             (true, true) => "optional input",

@@ -36,7 +36,7 @@ use proc_macro::TokenStream;
 /// Makes a differentiable function of an `impl` block or, in its short form, of a `fn`.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs. Their signatures say everything else:
+/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their signatures say everything else:
 ///
 /// ```ignore
 /// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
@@ -90,12 +90,18 @@ use proc_macro::TokenStream;
 /// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
 /// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
 /// | any of them in an `Option` | an optional tensor | in an `Option` |
+/// | `&[ArrayView1<T>]` and its like | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
 /// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias is read as a
 /// value: `#[tensor]` on the parameter says that it is a tensor. An alias of a view is then written with
 /// its lifetime: `#[tensor] x: Matrix<'_>`. `#[non_differentiable]` exempts a tensor from having a
 /// gradient.
+///
+/// The gradient of a list is a `Vec`, with an array, or an `Option` of one, for each of its tensors; a
+/// backward function asks for the list itself as `&[ArrayView1<T>]` or `&[Tensor1<T>]`, a `#[jvp]` rule
+/// for its tangents as `&[Option<ArrayView1<T>>]` or, with zeros for those that are missing, without the
+/// `Option`. Which gradients of a list are needed, `needs_input_grad` says in one `bool`: whether any is.
 ///
 /// # Outputs
 ///
@@ -137,6 +143,26 @@ use proc_macro::TokenStream;
 /// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
 /// times, any other once. A backward function that asks for no gradient says that it means it:
 /// `#[backward(x, ignores_grad)]`.
+///
+/// # Forward mode
+///
+/// A function marked `#[jvp]` gives the derivative along a direction, for `jvp` of the library. It asks by
+/// name for inputs, values, outputs and `tangent_<input>`, the direction of each differentiable input, and
+/// returns a tangent for each differentiable output:
+///
+/// ```ignore
+/// #[jvp]
+/// fn jvp(
+///     input: ArrayView2<f32>,
+///     weight: ArrayView2<f32>,
+///     tangent_input: ArrayView2<f32>,          // zeros if there is none
+///     tangent_weight: ArrayView2<f32>,
+///     tangent_bias: Option<ArrayView1<f32>>,   // `None` if there is none
+/// ) -> Array2<f32>
+/// ```
+///
+/// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
+/// forward mode and backward. Without it, forward mode through the function is an error.
 ///
 /// # The short form
 ///

@@ -5,9 +5,11 @@
 //! land on it too.
 
 mod gradcheck;
+mod jvp;
 mod short;
 
-pub(crate) use gradcheck::{Concrete, Given, Gradcheck};
+pub(crate) use gradcheck::{Concrete, Gradcheck, Sample};
+pub(crate) use jvp::{Given, GivenWhat, Jvp};
 pub(crate) use short::{Short, Written};
 
 use syn::ext::IdentExt as _;
@@ -20,6 +22,7 @@ pub(crate) struct FunctionModel {
     pub(crate) definition: Definition,
     pub(crate) forward: Forward,
     pub(crate) backwards: Vec<Backward>,
+    pub(crate) jvp: Option<Jvp>,
     /// What backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -71,6 +74,8 @@ pub(crate) struct Input {
 pub(crate) struct TensorInput {
     pub(crate) ty: TensorType,
     pub(crate) optional: bool,
+    /// Whether it is a list of such tensors.
+    pub(crate) list: bool,
     /// Its place among the differentiable inputs.
     pub(crate) edge: Option<usize>,
 }
@@ -125,16 +130,22 @@ pub(crate) enum What {
         form: Form,
         optional: bool,
     },
-    /// A tensor that was kept.
+    /// Something that was kept.
+    Kept(Request),
+    /// Which inputs need a gradient.
+    NeedsInputGrad { by_reference: bool },
+}
+
+/// How an input, an output or an intermediate is asked for.
+pub(crate) enum Request {
     Tensor {
         source: Source,
         form: Form,
         optional: bool,
     },
-    /// A value that was kept.
-    Value { source: Source },
-    /// Which inputs need a gradient.
-    NeedsInputGrad { by_reference: bool },
+    Value {
+        source: Source,
+    },
 }
 
 /// Where a kept thing comes from.
@@ -220,6 +231,7 @@ impl Forward {
                     ty: &input.ty,
                     tensor: tensor.map(|tensor| &tensor.ty),
                     optional: tensor.is_some_and(|tensor| tensor.optional),
+                    list: tensor.is_some_and(|tensor| tensor.list),
                 }
             }
             Source::Returned(index) => {
@@ -231,9 +243,17 @@ impl Forward {
                     ty,
                     tensor: tensor.as_ref(),
                     optional: false,
+                    list: false,
                 }
             }
         }
+    }
+}
+
+impl Input {
+    /// The name by which a `#[jvp]` rule asks for its tangent.
+    pub(crate) fn tangent_name(&self) -> Ident {
+        Ident::new(&format!("tangent_{}", self.name.unraw()), self.name.span())
     }
 }
 
@@ -256,6 +276,7 @@ pub(crate) struct Sourced<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) tensor: Option<&'a TensorType>,
     pub(crate) optional: bool,
+    pub(crate) list: bool,
 }
 
 impl Backward {
@@ -274,7 +295,7 @@ impl Backward {
     /// The kept things that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         self.asked.iter().filter_map(|asked| match asked.what {
-            What::Tensor { source, .. } | What::Value { source } => Some(source),
+            What::Kept(ref request) => Some(request.source()),
             What::Gradient { .. } | What::NeedsInputGrad { .. } => None,
         })
     }
@@ -282,6 +303,23 @@ impl Backward {
     /// The types of the gradients within what it returns.
     pub(crate) fn returned_types(&self) -> Vec<&Type> {
         tuple_elements(&self.returns)
+    }
+}
+
+impl Request {
+    /// What is asked for.
+    pub(crate) fn source(&self) -> Source {
+        match *self {
+            Self::Tensor { source, .. } | Self::Value { source } => source,
+        }
+    }
+
+    /// The form of a tensor.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match self {
+            Self::Tensor { form, .. } => Some(*form),
+            Self::Value { .. } => None,
+        }
     }
 }
 

@@ -67,8 +67,8 @@ pub(crate) enum Class {
     Tensor(TensorType),
     /// `Option<…>` of a tensor.
     Optional(TensorType),
-    /// `&[…]` of tensors.
-    List,
+    /// `&[…]` of views.
+    List(TensorType),
     Value,
 }
 
@@ -110,21 +110,23 @@ impl Floats {
         if let Some(tensor) = option_of(ty).and_then(|inner| self.tensor(inner)) {
             return Class::Optional(tensor);
         }
-        if let Type::Reference(reference) = peel(ty)
-            && let Type::Slice(slice) = peel(&reference.elem)
-            && self.tensor(&slice.elem).is_some()
-        {
-            return Class::List;
+        let listed = list_of(ty).and_then(|inner| self.tensor(inner));
+        if let Some(tensor) = listed.filter(|tensor| tensor.form == Form::View) {
+            return Class::List(tensor);
         }
         Class::Value
     }
 
-    /// Whether a tensor stands somewhere inside `ty`, where the macro would not see it.
-    pub(crate) fn hides_tensor(&self, ty: &Type, counts: impl Fn(Form) -> bool + Copy) -> bool {
-        let counted = |ty: &Type| self.tensor(ty).is_some_and(|tensor| counts(tensor.form));
+    /// The tensor that stands somewhere inside `ty`, where the macro would not see it.
+    pub(crate) fn hidden_tensor(
+        &self,
+        ty: &Type,
+        counts: impl Fn(Form) -> bool + Copy,
+    ) -> Option<TensorType> {
+        let counted = |ty: &Type| self.tensor(ty).filter(|tensor| counts(tensor.form));
         inner_types(ty)
             .into_iter()
-            .any(|inner| counted(inner) || self.hides_tensor(inner, counts))
+            .find_map(|inner| counted(inner).or_else(|| self.hidden_tensor(inner, counts)))
     }
 
     fn tensor(&self, ty: &Type) -> Option<TensorType> {
@@ -267,6 +269,32 @@ pub(crate) fn borrows(ty: &Type) -> bool {
 /// `X` of `Option<X>`.
 pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Option")
+}
+
+/// `X` of `&[X]`.
+pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
+    match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            match peel(&reference.elem) {
+                Type::Slice(slice) => Some(&slice.elem),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `X` of `Vec<X>`.
+pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
+    single_argument(ty, "Vec")
+}
+
+/// The array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
+pub(crate) fn within_gradient(ty: &Type) -> &Type {
+    match option_of(ty).or_else(|| vec_of(ty)) {
+        Some(inner) => within_gradient(inner),
+        None => ty,
+    }
 }
 
 /// The first argument of `Result<X, …>`.

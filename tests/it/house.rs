@@ -43,6 +43,7 @@ const CORE: [(&str, &[&str]); 14] = [
             "engine",
             "erased",
             "error",
+            "forward_mode",
             "grad_mode",
             "tape",
             "tensor",

@@ -4,12 +4,14 @@
 
 mod backward;
 mod digits;
+mod forward_mode;
 mod functions;
 mod generated;
 mod gradcheck;
 mod grads;
 mod house;
 mod inputs;
+mod lists;
 mod mistakes;
 mod pruning;
 mod rules;

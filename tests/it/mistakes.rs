@@ -40,7 +40,7 @@ fn m08_gradients_in_the_wrong_order_are_found() {
         panic!("went unnoticed: {result:?}")
     };
     assert_eq!(
-        (found.function, found.input_name),
+        (found.function, found.input_name.as_deref()),
         (Some("Swapped"), Some("x"))
     );
 }

@@ -60,7 +60,11 @@ fn noisy(x: ArrayView1<f64>) -> Array1<f64> {
 fn m88_a_backward_that_is_not_deterministic_is_found() {
     let mismatch = found(|(x,)| noisy(x), (&leaf([1.0, 2.0]),));
     assert_eq!(
-        (mismatch.check, mismatch.function, mismatch.input_name),
+        (
+            mismatch.check,
+            mismatch.function,
+            mismatch.input_name.as_deref()
+        ),
         (Check::Repetition, Some("noisy"), Some("x"))
     );
     let text = Error::Gradcheck(Box::new(mismatch)).to_string();

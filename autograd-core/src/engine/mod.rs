@@ -116,6 +116,13 @@ fn run_backward<T: Element, D: Dimension>(
     options: BackwardOptions,
 ) -> Result<(), Error> {
     let edge = root.raw.edge.as_ref().ok_or(Error::NoGraph)?;
+    if root.raw.level() > 0 {
+        // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
+        return Err(Error::NoForwardRule {
+            function: "backward",
+            applied_at: edge.node.applied_at(),
+        });
+    }
     let BackwardOptions {
         retain_graph,
         create_graph,

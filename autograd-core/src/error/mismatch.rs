@@ -9,6 +9,10 @@ pub enum Derivative {
     First,
     /// The gradient of the gradient.
     Second,
+    /// The tangent: the derivative that forward mode computes.
+    Tangent,
+    /// The derivative of the tangent, by a backward pass or by forward mode once more.
+    SecondTangent,
 }
 
 /// What a derivative was held against.
@@ -44,19 +48,19 @@ pub struct Mismatch {
     /// Which derivative.
     pub derivative: Derivative,
     /// The input's position in the tuple, from 0. Under [`Derivative::Second`] the gradients that came in
-    /// follow the inputs.
+    /// follow the inputs, under [`Derivative::SecondTangent`] the directions.
     pub input: usize,
     /// The name by which the function knows the input, where it is known.
-    pub input_name: Option<&'static str>,
+    pub input_name: Option<String>,
     /// The entry of the input that was moved.
     pub input_entry: Vec<usize>,
-    /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients;
-    /// under [`Check::UndefinedGradients`] it is the one that a gradient came for, and under other checks
-    /// than [`Check::Differences`] the first.
+    /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients,
+    /// under [`Derivative::SecondTangent`] the outputs' tangents; under [`Check::UndefinedGradients`] it
+    /// is the one that a gradient came for, and under other checks than [`Check::Differences`] the first.
     pub output: usize,
     /// The entry of the output; empty if gradients came for all of them.
     pub output_entry: Vec<usize>,
-    /// The derivative that backward computed.
+    /// The derivative that backward or forward mode computed.
     pub analytical: f64,
     /// The derivative that central differences give, or that the check expects.
     pub numerical: f64,
@@ -66,9 +70,11 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let checked = match self.derivative {
-            Derivative::First => "gradient",
-            Derivative::Second => "gradient of the gradient",
+        let (checked, by) = match self.derivative {
+            Derivative::First => ("gradient", "backward"),
+            Derivative::Second => ("gradient of the gradient", "backward"),
+            Derivative::Tangent => ("tangent", "forward mode"),
+            Derivative::SecondTangent => ("derivative of the tangent", "differentiation"),
         };
         write!(f, "wrong {checked} of ")?;
         match self.function {
@@ -76,7 +82,7 @@ impl fmt::Display for Mismatch {
             None => f.write_str("a function")?,
         }
         write!(f, " with respect to ")?;
-        match self.input_name {
+        match &self.input_name {
             Some(name) => write!(f, "`{name}` (input {})", self.input)?,
             None => write!(f, "input {}", self.input)?,
         }
@@ -91,8 +97,8 @@ impl fmt::Display for Mismatch {
         match self.check {
             Check::Differences => write!(
                 f,
-                ": for entry {entry:?} of the input and entry {:?} of output {output} backward \
-                 computes {found:e}, central differences {expected:e}",
+                ": for entry {entry:?} of the input and entry {:?} of output {output} {by} computes \
+                 {found:e}, central differences {expected:e}",
                 self.output_entry
             ),
             Check::Linearity => write!(

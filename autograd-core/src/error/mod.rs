@@ -43,12 +43,25 @@ pub enum Error {
     GradientShape {
         /// The function's name.
         function: &'static str,
-        /// The input's name.
-        input: &'static str,
+        /// The input's name, in a list with the tensor's place: `parts[2]`.
+        input: String,
         /// The input's shape.
         expected: Shape,
         /// The gradient's shape.
         found: Shape,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A backward function gave another number of gradients than a list has tensors.
+    ListLength {
+        /// The function's name.
+        function: &'static str,
+        /// The list's name.
+        input: &'static str,
+        /// The tensors of the list.
+        expected: usize,
+        /// The gradients given.
+        found: usize,
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
@@ -65,7 +78,7 @@ pub enum Error {
         /// The function's name.
         function: &'static str,
         /// The input's name.
-        input: &'static str,
+        input: String,
         /// The first such entry of the gradient.
         entry: Vec<usize>,
         /// The line of `apply`.
@@ -123,6 +136,7 @@ pub enum Error {
 }
 
 impl fmt::Display for Error {
+    #[expect(clippy::too_many_lines, reason = "every message, one after the other")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotScalar { shape } => write!(
@@ -157,6 +171,17 @@ impl fmt::Display for Error {
                 f,
                 "backward of `{function}` gave a gradient of shape {found} for `{input}` of shape \
                  {expected} (applied at {applied_at})"
+            ),
+            Self::ListLength {
+                function,
+                input,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "backward of `{function}` gave {found} gradients for the {expected} tensors of \
+                 `{input}` (applied at {applied_at})"
             ),
             Self::OnceDifferentiable {
                 function,

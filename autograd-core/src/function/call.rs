@@ -6,8 +6,10 @@ use ndarray::Dimension;
 
 use crate::element::Element;
 use crate::error::Error;
-use crate::function::gradient::{GradOutput, IntoGradient};
-use crate::function::record::Saved;
+use crate::function::Signature;
+use crate::function::edges::range;
+use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
+use crate::function::record::{Saved, SavedList};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
 
@@ -16,9 +18,11 @@ pub struct Call<'a> {
     inner: BackwardCall<'a>,
     /// Under `create_graph`, where the incoming gradients come from.
     histories: Vec<Option<Edge>>,
-    /// Whether a gradient came of another element type than its output's: one that a user handed in,
-    /// as the engine's are of the right type.
-    mistyped: bool,
+    signature: &'static Signature,
+    /// Where each input's edges end: see `EdgeList`.
+    ends: &'a [usize],
+    /// What is wrong with a gradient that came in or was given.
+    failure: Option<Error>,
 }
 
 /// Where a saved tensor comes from: which edge is attached to it when its history matters.
@@ -34,7 +38,11 @@ pub enum Origin {
 
 impl<'a> Call<'a> {
     #[inline]
-    pub(crate) fn new(call: BackwardCall<'a>) -> Self {
+    pub(crate) fn new(
+        call: BackwardCall<'a>,
+        signature: &'static Signature,
+        ends: &'a [usize],
+    ) -> Self {
         let histories = if call.create_graph {
             call.grads
                 .iter()
@@ -46,26 +54,22 @@ impl<'a> Call<'a> {
         Self {
             inner: call,
             histories,
-            mistyped: false,
+            signature,
+            ends,
+            failure: None,
         }
     }
 
     /// What the call comes to after the author's functions have run.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        let (function, applied_at) = (self.inner.node.name(), self.inner.node.applied_at());
-        if self.mistyped {
-            return Err(Error::ElementType {
-                function,
-                applied_at,
-            });
-        }
-        Ok(())
+        self.failure.map_or(Ok(()), Err)
     }
 
-    /// Whether this pass wants the gradient of the differentiable input of this number.
+    /// Whether this pass wants the gradient of the differentiable input of this number, of a list that
+    /// of any of its tensors.
     #[inline]
     pub fn needs(&self, input: usize) -> bool {
-        self.inner.needs[input]
+        self.inner.needs[range(self.ends, input)].contains(&true)
     }
 
     /// A saved tensor, with its history under `create_graph`.
@@ -74,19 +78,38 @@ impl<'a> Call<'a> {
         saved: Option<Saved<T>>,
         origin: Origin,
     ) -> Option<Tensor<T, D>> {
-        let edge = match origin {
-            _ if !self.inner.create_graph => None,
-            Origin::Input(input) => self.inner.node.0.edges()[input].clone(),
-            Origin::Output(output) => {
-                let output_nr = u32::try_from(output).ok()?;
-                Some(Edge {
-                    node: self.inner.node.clone(),
-                    output_nr,
-                })
-            }
-            Origin::Constant => None,
-        };
+        let edge = self.edge(origin, 0);
         Some(Tensor::from_raw(RawTensor::new(saved?.into_buffer(), edge)))
+    }
+
+    /// The saved tensors of a list, with their histories under `create_graph`.
+    pub fn restore_list<T: Element, D: Dimension>(
+        &self,
+        saved: Option<SavedList<T>>,
+        origin: Origin,
+    ) -> Option<Vec<Tensor<T, D>>> {
+        let saved = saved?.into_iter().enumerate();
+        let restored = saved.map(|(place, saved)| {
+            let edge = self.edge(origin, place);
+            Tensor::from_raw(RawTensor::new(saved.into_buffer(), edge))
+        });
+        Some(restored.collect())
+    }
+
+    /// The edge that belongs to a saved tensor; `place` counts within a list.
+    fn edge(&self, origin: Origin, place: usize) -> Option<Edge> {
+        match origin {
+            _ if !self.inner.create_graph => None,
+            Origin::Input(input) => {
+                let edge = range(self.ends, input).start + place;
+                self.inner.node.0.edges()[edge].clone()
+            }
+            Origin::Output(output) => Some(Edge {
+                node: self.inner.node.clone(),
+                output_nr: u32::try_from(output).ok()?,
+            }),
+            Origin::Constant => None,
+        }
     }
 
     /// The gradient of the differentiable output of this number.
@@ -95,7 +118,13 @@ impl<'a> Call<'a> {
         let gradient = self.inner.grads[output].take();
         let came = gradient.is_some();
         let gradient = gradient.and_then(AnyGradient::recover);
-        self.mistyped |= came && gradient.is_none();
+        if came && gradient.is_none() {
+            // One that a user handed in: the engine's are of the right type.
+            self.failure = Some(Error::ElementType {
+                function: self.inner.node.name(),
+                applied_at: self.inner.node.applied_at(),
+            });
+        }
         GradOutput::new(gradient, shape)
     }
 
@@ -105,23 +134,53 @@ impl<'a> Call<'a> {
         input: usize,
         gradient: impl IntoGradient<T, D>,
     ) {
-        self.inner.results[input] = gradient.into_gradient().map(|gradient| {
-            let on_arrays = matches!(gradient, Gradient::Owned(_));
-            let gradient = AnyGradient::erase(gradient);
-            if on_arrays && self.inner.create_graph {
-                let node = self.inner.node;
-                let edges = node
-                    .0
-                    .edges()
-                    .iter()
-                    .chain(&self.histories)
-                    .cloned()
-                    .collect();
-                once_differentiable(node.name(), node.applied_at(), edges, gradient)
-            } else {
-                gradient
+        let edge = range(self.ends, input).start;
+        self.inner.results[edge] = gradient
+            .into_gradient()
+            .map(|gradient| self.attached(gradient));
+    }
+
+    /// Takes in the gradients of a list: as many as it has tensors, of which some may not be wanted.
+    pub fn give_list<T: Element, D: Dimension>(
+        &mut self,
+        input: usize,
+        gradients: impl IntoGradients<T, D>,
+    ) {
+        let Some(gradients) = gradients.into_gradients() else {
+            return;
+        };
+        let edges = range(self.ends, input);
+        if gradients.len() != edges.len() {
+            self.failure = Some(Error::ListLength {
+                function: self.signature.name,
+                input: self
+                    .signature
+                    .differentiable(input)
+                    .map_or("a list", |input| input.name),
+                expected: edges.len(),
+                found: gradients.len(),
+                applied_at: self.inner.node.applied_at(),
+            });
+            return;
+        }
+        for (edge, gradient) in edges.zip(gradients) {
+            if self.inner.needs[edge] {
+                self.inner.results[edge] = gradient.map(|gradient| self.attached(gradient));
             }
-        });
+        }
+    }
+
+    /// A gradient that was computed on arrays has no history, which must not be lost in silence.
+    fn attached<T: Element>(&self, gradient: Gradient<T>) -> AnyGradient {
+        let on_arrays = matches!(gradient, Gradient::Owned(_));
+        let gradient = AnyGradient::erase(gradient);
+        if !(on_arrays && self.inner.create_graph) {
+            return gradient;
+        }
+        let node = self.inner.node;
+        let edges = node.0.edges().iter().chain(&self.histories);
+        let edges = edges.cloned().collect();
+        once_differentiable(node.name(), node.applied_at(), edges, gradient)
     }
 }
 

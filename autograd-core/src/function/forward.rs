@@ -29,6 +29,9 @@ pub struct ForwardCall {
 /// An input beneath a level, and its tangent there.
 type Split<T, D, I> = (I, Option<Tensor<T, D>>);
 
+/// The tensors of a list beneath a level, and their tangents there.
+type SplitList<T, D> = (Vec<Tensor<T, D>>, Vec<Option<Tensor<T, D>>>);
+
 impl ForwardCall {
     /// For the function of this name; `level` is the largest of its inputs'.
     #[track_caller]
@@ -49,19 +52,21 @@ impl ForwardCall {
         input: &Tensor<T, D>,
     ) -> Split<T, D, Tensor<T, D>> {
         let (primal, tangent) = input.raw.split(self.level);
+        let primal = Tensor::from_raw(primal);
         self.note(&primal);
         let tangent = match tangent {
             None => None,
             Some(Tangent::Known(tangent)) => {
+                let tangent = Tensor::from_raw(tangent);
                 self.note(&tangent);
-                Some(Tensor::from_raw(tangent))
+                Some(tangent)
             }
             Some(Tangent::Failed(error)) => {
                 self.failure = Some(error);
                 None
             }
         };
-        (Tensor::from_raw(primal), tangent)
+        (primal, tangent)
     }
 
     /// As [`split`](Self::split), of an optional input.
@@ -76,9 +81,38 @@ impl ForwardCall {
         (Some(primal), tangent)
     }
 
-    fn note<T: Element>(&mut self, tensor: &RawTensor<T>) {
-        self.beneath = self.beneath.max(tensor.level());
-        self.edges.push(tensor.edge.clone());
+    /// As [`split`](Self::split), of a list.
+    pub fn split_list<T: Element, D: Dimension>(
+        &mut self,
+        list: &[&Tensor<T, D>],
+    ) -> SplitList<T, D> {
+        list.iter().map(|input| self.split(input)).unzip()
+    }
+
+    /// The tangent of `input`, or zeros for one that has none.
+    pub fn or_zeros<T: Element, D: Dimension>(
+        &self,
+        tangent: Option<Tensor<T, D>>,
+        input: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        tangent.unwrap_or_else(|| Tensor::constant(Buffer::filled(input.to_shape(), T::zero())))
+    }
+
+    /// As [`or_zeros`](Self::or_zeros), of a list.
+    pub fn or_zeros_list<T: Element, D: Dimension>(
+        &self,
+        tangents: Vec<Option<Tensor<T, D>>>,
+        list: &[Tensor<T, D>],
+    ) -> Vec<Tensor<T, D>> {
+        let pairs = tangents.into_iter().zip(list);
+        pairs
+            .map(|(tangent, input)| self.or_zeros(tangent, input))
+            .collect()
+    }
+
+    fn note<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {
+        self.beneath = self.beneath.max(tensor.raw.level());
+        self.edges.push(tensor.recorded_edge());
     }
 
     /// Whether an input's tangent is missing because a function before had no rule: then the rule is

@@ -131,6 +131,32 @@ pub trait IntoGradient<T, D> {
     fn into_gradient(self) -> Option<Gradient<T>>;
 }
 
+/// What a backward function may return for a list: a gradient for each tensor, in the list's order;
+/// `None` for no gradients at all.
+#[diagnostic::on_unimplemented(
+    message = "backward returns `{Self}`, which are no gradients of a list of `{T}` tensors of this rank",
+    label = "not the gradients' type",
+    note = "return a `Vec` of owned arrays or of tensors, or of `Option`s of them"
+)]
+pub trait IntoGradients<T, D> {
+    /// A gradient for each tensor of the list.
+    #[doc(hidden)]
+    fn into_gradients(self) -> Option<Vec<Option<Gradient<T>>>>;
+}
+
+impl<T, D, G: IntoGradient<T, D>> IntoGradients<T, D> for Vec<G> {
+    fn into_gradients(self) -> Option<Vec<Option<Gradient<T>>>> {
+        let gradients = self.into_iter().map(IntoGradient::into_gradient);
+        Some(gradients.collect())
+    }
+}
+
+impl<T, D, G: IntoGradients<T, D>> IntoGradients<T, D> for Option<G> {
+    fn into_gradients(self) -> Option<Vec<Option<Gradient<T>>>> {
+        self.and_then(IntoGradients::into_gradients)
+    }
+}
+
 impl<T: Element, D: Dimension> IntoGradient<T, D> for Array<T, D> {
     fn into_gradient(self) -> Option<Gradient<T>> {
         Some(Gradient::Owned(Buffer::from_array(self)))

@@ -5,15 +5,17 @@
 //! `dyn TapeNode` that `record` makes.
 
 mod call;
+mod edges;
 mod forward;
 mod gradient;
 mod record;
 mod signature;
 
 pub use call::{Call, Origin};
+pub use edges::{EdgeList, EdgeLists};
 pub use forward::{ForwardCall, IntoTangent};
-pub use gradient::{GradOutput, IntoGradient};
-pub use record::{IntoOutput, Kept, Rule, Saved, record};
+pub use gradient::{GradOutput, IntoGradient, IntoGradients};
+pub use record::{IntoOutput, Kept, Rule, Saved, SavedList, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

@@ -10,6 +10,7 @@ use ndarray::{Array, Dimension};
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
 use crate::error::Error;
+use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, Signature};
 use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 use crate::tensor::Tensor;
@@ -46,6 +47,9 @@ impl<T> Clone for Saved<T> {
         Self(Arc::clone(&self.0))
     }
 }
+
+/// The saved tensors of a list.
+pub type SavedList<T> = Box<[Saved<T>]>;
 
 /// A kept value. A copy is made for each backward pass, so a value that owns memory is shared.
 pub enum Kept<V> {
@@ -116,17 +120,18 @@ impl<T: Element, D: Dimension> IntoOutput<T, D> for Tensor<T, D> {
 
 /// Makes the node of one use of a function, at the line that called `apply`.
 #[track_caller]
-pub fn record<S, const IN: usize, const OUT: usize>(
+pub fn record<S, E, const OUT: usize>(
     rule: &'static Rule<S>,
-    edges: [Option<Edge>; IN],
+    edges: E,
     state: S,
     outputs: [Shape; OUT],
 ) -> Node
 where
     S: Clone + Send + Sync + 'static,
+    E: EdgeList,
 {
     Node(Arc::new(FunctionNode {
-        header: Header::after(&edges, Location::caller()),
+        header: Header::after(edges.edges(), Location::caller()),
         rule,
         edges,
         outputs,
@@ -136,18 +141,19 @@ where
 
 /// One use of a function. It depends on the function's type in no way but through `rule`, so a program
 /// with many functions has few of these.
-struct FunctionNode<S: 'static, const IN: usize, const OUT: usize> {
+struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     header: Header,
     rule: &'static Rule<S>,
-    edges: [Option<Edge>; IN],
+    edges: E,
     outputs: [Shape; OUT],
     /// `None` once it was freed.
     state: Mutex<Option<S>>,
 }
 
-impl<S, const IN: usize, const OUT: usize> TapeNode for FunctionNode<S, IN, OUT>
+impl<S, E, const OUT: usize> TapeNode for FunctionNode<S, E, OUT>
 where
     S: Clone + Send + Sync + 'static,
+    E: EdgeList,
 {
     fn header(&self) -> &Header {
         &self.header
@@ -157,16 +163,17 @@ where
         self.rule.signature.name
     }
 
-    fn input_name(&self, input: usize) -> &'static str {
-        self.rule.signature.differentiable_input(input)
+    fn input_name(&self, edge: usize) -> String {
+        let (input, place) = input_of(self.edges.ends(), edge);
+        self.rule.signature.differentiable_input(input, place)
     }
 
     fn edges(&self) -> &[Option<Edge>] {
-        &self.edges
+        self.edges.edges()
     }
 
     fn edges_mut(&mut self) -> &mut [Option<Edge>] {
-        &mut self.edges
+        self.edges.edges_mut()
     }
 
     fn outputs(&self) -> &[Shape] {
@@ -187,7 +194,7 @@ where
                 applied_at: self.header.applied_at,
             });
         };
-        let mut call = Call::new(call);
+        let mut call = Call::new(call, self.rule.signature, self.edges.ends());
         (self.rule.backward)(state, &mut call)?;
         call.finish()
     }
@@ -202,9 +209,9 @@ where
     }
 }
 
-impl<S: 'static, const IN: usize, const OUT: usize> Drop for FunctionNode<S, IN, OUT> {
+impl<S: 'static, E: EdgeList, const OUT: usize> Drop for FunctionNode<S, E, OUT> {
     fn drop(&mut self) {
-        release_edges(&mut self.edges);
+        release_edges(self.edges.edges_mut());
     }
 }
 
@@ -216,7 +223,7 @@ mod tests {
     fn a_node_of_one_input_that_keeps_one_tensor_is_small() {
         // With its two reference counts, and the buffer of a scalar that it keeps: what a long chain
         // costs a link. The bar is 250 bytes.
-        let node = size_of::<FunctionNode<(Option<Saved<f32>>, ()), 1, 1>>() + 16;
+        let node = size_of::<FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], 1>>() + 16;
         let buffer = size_of::<Buffer<f32>>() + 16;
         assert_eq!((node, buffer), (128, 80));
     }

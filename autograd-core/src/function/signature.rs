@@ -14,18 +14,33 @@ pub struct Signature {
     pub saved: &'static [SavedSignature],
     /// How often the function can be differentiated.
     pub order: Order,
+    /// Whether it has a rule for forward mode.
+    pub forward_mode: bool,
 }
 
 impl Signature {
-    /// The name of the differentiable input that edge `input` of a node belongs to.
-    pub(crate) fn differentiable_input(&self, input: usize) -> &'static str {
-        let mut names = self.inputs.iter().filter(|input| input.differentiable);
-        names.nth(input).map_or("an input", |input| input.name)
+    /// The differentiable input of this number.
+    pub(crate) fn differentiable(&self, input: usize) -> Option<&'static InputSignature> {
+        let mut inputs = self.inputs.iter().filter(|input| input.differentiable);
+        inputs.nth(input)
+    }
+
+    /// How errors call a tensor: the name of the differentiable input, with its place in a list.
+    pub(crate) fn differentiable_input(&self, input: usize, place: usize) -> String {
+        match self.differentiable(input) {
+            Some(input) if input.list => format!("{}[{place}]", input.name),
+            Some(input) => input.name.to_owned(),
+            None => "an input".to_owned(),
+        }
     }
 }
 
 /// An argument of `apply`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts of their own, read by name"
+)]
 pub struct InputSignature {
     /// The argument's name.
     pub name: &'static str,
@@ -35,6 +50,8 @@ pub struct InputSignature {
     pub tensor: bool,
     /// Whether it can be left out.
     pub optional: bool,
+    /// Whether it is a list of tensors.
+    pub list: bool,
     /// Whether it has a gradient.
     pub differentiable: bool,
 }
@@ -47,6 +64,7 @@ impl InputSignature {
             ty,
             tensor: true,
             optional: false,
+            list: false,
             differentiable: true,
         }
     }
@@ -58,6 +76,7 @@ impl InputSignature {
             ty,
             tensor: false,
             optional: false,
+            list: false,
             differentiable: false,
         }
     }
@@ -69,6 +88,12 @@ impl InputSignature {
             optional: true,
             ..self
         }
+    }
+
+    /// The same, if it is a list of such tensors.
+    #[must_use]
+    pub const fn list(self) -> Self {
+        Self { list: true, ..self }
     }
 
     /// The same without a gradient.

@@ -1,9 +1,10 @@
-//! The Jacobian, by backward passes and by central differences.
+//! The Jacobian, by backward passes, by forward mode and by central differences.
 
 use super::Tolerances;
 use crate::engine::gradients;
 use crate::erased::AnyTensor;
 use crate::error::{Check, Derivative, Error, Mismatch};
+use crate::forward_mode::along;
 use crate::grad_mode::{enable_grad, no_grad};
 
 /// A function of tensors whose types are forgotten.
@@ -30,20 +31,66 @@ pub(super) fn check(
     for input in (0..inputs.len()).filter(|&input| checked[input]) {
         for entry in 0..inputs[input].len() {
             let numerical = central_difference(function, &mut moved, input, entry, tolerances.eps)?;
-            for (output, numerical) in numerical.iter().enumerate() {
-                for (output_entry, &numerical) in numerical.iter().enumerate() {
-                    let analytical = analytical[output][output_entry][input][entry];
-                    if tolerances.exceeded(analytical, numerical) {
-                        let place = [input, entry, output, output_entry];
-                        let tolerance = tolerances.of(numerical);
-                        let values = (analytical, numerical, tolerance);
-                        return Err(recorded.mismatch(place, values, derivative));
-                    }
-                }
-            }
+            let analytical =
+                |output: usize, output_entry: usize| analytical[output][output_entry][input][entry];
+            recorded.compare(
+                [input, entry],
+                analytical,
+                &numerical,
+                tolerances,
+                derivative,
+            )?;
         }
     }
     Ok(())
+}
+
+/// Compares every derivative of every output of `function` along every entry of the inputs that are
+/// `checked`, as forward mode computes it.
+pub(super) fn check_forward(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+    derivative: Derivative,
+) -> Result<(), Error> {
+    let recorded = Recorded::run(function, inputs, checked)?;
+    let mut moved: Vec<AnyTensor> = inputs.iter().map(AnyTensor::copy).collect();
+    for input in (0..inputs.len()).filter(|&input| checked[input]) {
+        for entry in 0..inputs[input].len() {
+            let numerical = central_difference(function, &mut moved, input, entry, tolerances.eps)?;
+            let mut directions: Vec<AnyTensor> = inputs.iter().map(AnyTensor::zeros).collect();
+            directions[input].set(entry, 1.0);
+            let (_, tangents) = along(function, recorded.inputs.clone(), directions)?;
+            let tangent = |output: usize, entry: usize| tangents[output].value(entry);
+            recorded.compare([input, entry], tangent, &numerical, tolerances, derivative)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the function that maps the inputs of `function` and a direction for each to the tangents of
+/// its outputs, by backward passes and by forward mode.
+pub(super) fn check_tangents(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+) -> Result<(), Error> {
+    let tangents_of = |tensors: &[AnyTensor]| {
+        let (primals, directions) = tensors.split_at(inputs.len());
+        let (_, tangents) = along(function, primals.to_vec(), directions.to_vec())?;
+        Ok(tangents)
+    };
+    let all: Vec<AnyTensor> = inputs
+        .iter()
+        .cloned()
+        .chain(inputs.iter().map(AnyTensor::arbitrary))
+        .collect();
+    let all_checked = checked.repeat(2);
+    let derivative = Derivative::SecondTangent;
+    check(&tangents_of, &all, &all_checked, tolerances, derivative)?;
+    check_forward(&tangents_of, &all, &all_checked, tolerances, derivative)
 }
 
 /// Checks the function that maps the inputs of `function` and the gradients of its outputs to the
@@ -212,6 +259,28 @@ impl Recorded {
         Ok(rows.collect())
     }
 
+    /// Compares the derivatives of all outputs by one entry of one input.
+    fn compare(
+        &self,
+        [input, entry]: [usize; 2],
+        analytical: impl Fn(usize, usize) -> f64,
+        numerical: &[Vec<f64>],
+        tolerances: Tolerances,
+        derivative: Derivative,
+    ) -> Result<(), Error> {
+        for (output, numerical) in numerical.iter().enumerate() {
+            for (output_entry, &numerical) in numerical.iter().enumerate() {
+                let analytical = analytical(output, output_entry);
+                if tolerances.exceeded(analytical, numerical) {
+                    let place = [input, entry, output, output_entry];
+                    let values = (analytical, numerical, tolerances.of(numerical));
+                    return Err(self.mismatch(place, values, derivative));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn mismatch(
         &self,
         [input, entry, output, output_entry]: [usize; 4],
@@ -239,7 +308,7 @@ impl Recorded {
         &self,
         input: usize,
         output: usize,
-    ) -> (Option<&'static str>, Option<&'static str>) {
+    ) -> (Option<&'static str>, Option<String>) {
         let node = self.outputs[output].edge().map(|edge| &edge.node);
         let leaf = self.inputs[input].edge().map(|edge| &edge.node);
         // The name is known where the function was applied to the input itself.

@@ -1,4 +1,4 @@
-//! Numerical against analytical gradients, to first and second order.
+//! Numerical against analytical derivatives, to first and second order.
 //!
 //! `jacobian` does the work, on tensors whose types are forgotten; `thorough` checks what a right
 //! Jacobian does not show; `generated` is what the macro's tests call.
@@ -36,6 +36,7 @@ pub struct Gradcheck {
     rtol: Option<f64>,
     second_order: bool,
     thorough: bool,
+    forward_mode: bool,
 }
 
 /// `eps`, `atol` and `rtol` as they are used.
@@ -98,6 +99,25 @@ impl Gradcheck {
         }
     }
 
+    /// Checks forward mode too: the tangents along every entry of the inputs. With
+    /// [`second_order`](Self::second_order), also what comes of differentiating the tangents, by backward
+    /// passes and by forward mode once more.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![0.5, -1.0]);
+    /// Gradcheck::new().forward_mode().run(|(x,)| x * &x.tanh(), (&x,))?;
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn forward_mode(self) -> Self {
+        Self {
+            forward_mode: true,
+            ..self
+        }
+    }
+
     /// Checks also what right derivatives do not show. Backward must
     ///
     /// - give the same twice, to the last bit: it keeps no state and is deterministic;
@@ -127,7 +147,8 @@ impl Gradcheck {
     ///
     /// # Errors
     /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the
-    /// backward passes, [`Error::OnceDifferentiable`] among them for the second order.
+    /// backward passes, [`Error::OnceDifferentiable`] among them for the second order, and of forward
+    /// mode, [`Error::NoForwardRule`] among them.
     ///
     /// # Panics
     /// If `function` does, or if its outputs change their shapes.
@@ -152,6 +173,13 @@ impl Gradcheck {
         }
         if self.second_order {
             jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
+        }
+        if self.forward_mode {
+            let derivative = Derivative::Tangent;
+            jacobian::check_forward(&function, &inputs, &checked, tolerances, derivative)?;
+        }
+        if self.forward_mode && self.second_order {
+            jacobian::check_tangents(&function, &inputs, &checked, tolerances)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x + y, element by element, of tensors of one shape; the operator broadcasts.
@@ -35,5 +36,13 @@ impl<T: Element, D: Dimension> Add<T, D> {
     #[backward(y)]
     fn grad_y(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output.clone()
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+    ) -> Option<Tensor<T, D>> {
+        joined(tangent_x.cloned(), tangent_y.cloned())
     }
 }

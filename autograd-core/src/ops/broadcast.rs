@@ -33,6 +33,11 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
     fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
         SumTo::apply(grad_output, from)
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
+        Self::apply(tangent_x, shape)
+    }
 }
 
 /// The sum over the axes along which a tensor of another shape would be repeated to this one.
@@ -54,6 +59,11 @@ impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
         BroadcastTo::apply(grad_output, from)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
+        Self::apply(tangent_x, shape)
     }
 }
 

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x / y, element by element, of tensors of one shape; the operator broadcasts.
@@ -35,5 +36,17 @@ impl<T: Element, D: Dimension> Div<T, D> {
     #[backward(y)]
     fn grad_y(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
         -(grad_output * output / y)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        y: &Tensor<T, D>,
+        output: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| tangent / y);
+        let along_y = tangent_y.map(|tangent| -(tangent * output / y));
+        joined(along_x, along_y)
     }
 }

@@ -22,6 +22,11 @@ impl<T: Element, D: Dimension> Exp<T, D> {
     fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output * output
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * output
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -22,6 +22,11 @@ impl<T: Element, D: Dimension> Ln<T, D> {
     fn backward(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output / x
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x / x
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

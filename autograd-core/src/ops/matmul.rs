@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array2, ArrayView2};
 
+use super::joined;
 use crate::{Element, Tensor2, custom_function};
 
 /// The product of two matrices. Transposed operands are multiplied as they lie in memory.
@@ -36,6 +37,18 @@ impl<T: Element> MatMul<T> {
     #[backward(y)]
     fn grad_y(grad_output: &Tensor2<T>, x: &Tensor2<T>) -> Tensor2<T> {
         x.t().matmul(grad_output)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor2<T>>,
+        tangent_y: Option<&Tensor2<T>>,
+        x: &Tensor2<T>,
+        y: &Tensor2<T>,
+    ) -> Option<Tensor2<T>> {
+        let along_x = tangent_x.map(|tangent| tangent.matmul(y));
+        let along_y = tangent_y.map(|tangent| x.matmul(tangent));
+        joined(along_x, along_y)
     }
 }
 

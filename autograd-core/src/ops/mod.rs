@@ -1,7 +1,7 @@
 //! The built-in functions, each in a file of its own, written with
 //! [`custom_function`](crate::custom_function) as any user's would be: the examples to learn from.
 //!
-//! They are used through operators and methods of [`Tensor`](crate::Tensor); the types are here for
+//! They are used through operators and methods of [`Tensor`]; the types are here for
 //! those who want `apply` as a function, or the bare kernels.
 
 mod add;
@@ -34,6 +34,22 @@ pub use sub::Sub;
 pub use sum::Sum;
 pub use tanh::Tanh;
 pub use transpose::Transpose;
+
+use ndarray::Dimension;
+
+use crate::{Element, Tensor};
+
+/// The sum of the two shares of a tangent, of which either may be missing.
+#[track_caller]
+fn joined<T: Element, D: Dimension>(
+    x: Option<Tensor<T, D>>,
+    y: Option<Tensor<T, D>>,
+) -> Option<Tensor<T, D>> {
+    match (x, y) {
+        (Some(x), Some(y)) => Some(x + y),
+        (x, y) => x.or(y),
+    }
+}
 
 #[cfg(test)]
 mod tests;

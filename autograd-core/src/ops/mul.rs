@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x · y, element by element, of tensors of one shape; the operator broadcasts.
@@ -34,5 +35,17 @@ impl<T: Element, D: Dimension> Mul<T, D> {
     #[backward(y)]
     fn grad_y(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output * x
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| tangent * y);
+        let along_y = tangent_y.map(|tangent| x * tangent);
+        joined(along_x, along_y)
     }
 }

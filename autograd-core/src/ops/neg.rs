@@ -22,4 +22,9 @@ impl<T: Element, D: Dimension> Neg<T, D> {
     fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor<T, D> {
+        -tangent_x
+    }
 }

@@ -26,6 +26,14 @@ impl<T: Element, D: Dimension> Powi<T, D> {
             _ => grad_output * x.powi(n - 1) * T::from_f64(f64::from(n)),
         }
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
+        match n {
+            0 => tangent_x * T::zero(),
+            _ => tangent_x * x.powi(n - 1) * T::from_f64(f64::from(n)),
+        }
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -32,6 +32,11 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
     fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output.clone()
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x.clone()
+    }
 }
 
 /// c − x for a number c.
@@ -56,6 +61,11 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor<T, D> {
+        -tangent_x
     }
 }
 
@@ -82,6 +92,11 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
     fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
         grad_output * c
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+        tangent_x * c
+    }
 }
 
 /// x / c for a number c. Not x · (1/c), which rounds twice.
@@ -106,6 +121,11 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
         grad_output / c
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+        tangent_x / c
     }
 }
 
@@ -136,5 +156,10 @@ impl<T: Element, D: Dimension> ScalarDiv<T, D> {
         output: &Tensor<T, D>,
     ) -> Tensor<T, D> {
         -(grad_output * output / x)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        -(tangent_x * output / x)
     }
 }

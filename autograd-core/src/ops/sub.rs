@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x − y, element by element, of tensors of one shape; the operator broadcasts.
@@ -34,5 +35,15 @@ impl<T: Element, D: Dimension> Sub<T, D> {
     #[backward(y)]
     fn grad_y(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.cloned();
+        let along_y = tangent_y.map(|tangent| -tangent);
+        joined(along_x, along_y)
     }
 }

@@ -25,6 +25,11 @@ impl<T: Element, D: Dimension> Sum<T, D> {
     fn backward(grad_output: &Tensor0<T>, shape: &Shape) -> Tensor<T, D> {
         grad_output.broadcast_to(shape)
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor0<T> {
+        tangent_x.sum()
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

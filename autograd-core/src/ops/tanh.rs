@@ -23,6 +23,11 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
     fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output - grad_output * output * output
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x - tangent_x * output * output
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -1,4 +1,5 @@
-//! Every built-in function against finite differences, to second order, over one table of shapes.
+//! Every built-in function against finite differences, to second order, backward and in forward mode, over
+//! one table of shapes.
 
 use ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
 
@@ -19,12 +20,15 @@ fn leaf(shape: &[usize]) -> TensorD<f64> {
     Tensor::from(numbers(shape)).set_requires_grad(true)
 }
 
+/// Backward and forward mode, to second order in all combinations that there are.
+fn check() -> Gradcheck {
+    Gradcheck::new().second_order().forward_mode()
+}
+
 #[track_caller]
 fn unary(function: impl Fn(&TensorD<f64>) -> TensorD<f64>) {
     for shape in SHAPES {
-        let checked = Gradcheck::new()
-            .second_order()
-            .run(|(x,)| function(x), (&leaf(shape),));
+        let checked = check().run(|(x,)| function(x), (&leaf(shape),));
         checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
     }
 }
@@ -43,9 +47,7 @@ fn binary(function: impl Fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>) {
     for (left, right) in pairs {
         // The left operand is shifted, so that the two are not alike.
         let y = Tensor::from(numbers(right) * 0.9 + 0.1).set_requires_grad(true);
-        let checked = Gradcheck::new()
-            .second_order()
-            .run(|(x, y)| function(x, y), (&leaf(left), &y));
+        let checked = check().run(|(x, y)| function(x, y), (&leaf(left), &y));
         checked.unwrap_or_else(|error| panic!("shapes {left:?} and {right:?}: {error}"));
     }
 }
@@ -96,17 +98,14 @@ fn reductions() {
     unary(|x| (x * x).sum().into_dyn());
     for shape in SHAPES.into_iter().filter(|shape| !shape.contains(&0)) {
         let x = leaf(shape);
-        Gradcheck::new()
-            .second_order()
-            .run(|(x,)| (x * x).mean(), (&x,))
-            .unwrap();
+        check().run(|(x,)| (x * x).mean(), (&x,)).unwrap();
     }
 }
 
 #[test]
 fn broadcasting_and_its_reverse() {
     let x = Tensor::from(array![[1.0], [2.0]]).set_requires_grad(true);
-    let check = Gradcheck::new().second_order();
+    let check = check();
     check
         .run(|(x,)| (x * x).broadcast_to::<IxDyn>(&[3, 2, 4]), (&x,))
         .unwrap();
@@ -133,7 +132,7 @@ fn products_of_matrices() {
             .into_dimensionality::<ndarray::Ix2>()
             .unwrap(),
     );
-    let check = Gradcheck::new().second_order();
+    let check = check();
     check.run(|(x, y)| x.matmul(y), (&x, &y)).unwrap();
     check.run(|(x,)| x.matmul(&x.t()), (&x,)).unwrap();
     let empty = Tensor::from(Array2::<f64>::zeros((0, 3)));

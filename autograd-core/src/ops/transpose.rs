@@ -22,6 +22,11 @@ impl<T: Element, D: Dimension> Transpose<T, D> {
     fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output.t()
     }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x.t()
+    }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -53,8 +53,8 @@ impl TapeNode for AccumulateGradients {
         "AccumulateGradients"
     }
 
-    fn input_name(&self, input: usize) -> &'static str {
-        ["first", "second"][input]
+    fn input_name(&self, edge: usize) -> String {
+        ["first", "second"][edge].to_owned()
     }
 
     fn edges(&self) -> &[Option<Edge>] {

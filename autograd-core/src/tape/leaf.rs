@@ -51,8 +51,8 @@ impl<T: Element> TapeNode for Leaf<T> {
         "AccumulateGrad"
     }
 
-    fn input_name(&self, _input: usize) -> &'static str {
-        "variable"
+    fn input_name(&self, _edge: usize) -> String {
+        "variable".to_owned()
     }
 
     fn edges(&self) -> &[Option<Edge>] {

@@ -148,8 +148,8 @@ pub(crate) trait TapeNode: Send + Sync {
 
     fn name(&self) -> &'static str;
 
-    /// The name of the input that edge `input` belongs to.
-    fn input_name(&self, input: usize) -> &'static str;
+    /// What errors call the tensor that an edge leads to: the input's name, in a list with its place.
+    fn input_name(&self, edge: usize) -> String;
 
     /// One for each differentiable input; `None` where no gradient is needed.
     fn edges(&self) -> &[Option<Edge>];

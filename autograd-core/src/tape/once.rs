@@ -44,8 +44,8 @@ impl TapeNode for OnceDifferentiable {
         "OnceDifferentiable"
     }
 
-    fn input_name(&self, _input: usize) -> &'static str {
-        self.function
+    fn input_name(&self, _edge: usize) -> String {
+        self.function.to_owned()
     }
 
     fn edges(&self) -> &[Option<Edge>] {

@@ -9,7 +9,8 @@ use syn::Type;
 use syn::ext::IdentExt as _;
 
 use super::backward::nested;
-use super::tokens::{any_of, at, is_consumed, local, number, option, tensor};
+use super::forward_mode;
+use super::tokens::{any_of, at, is_consumed, local, look, number, option, tensor};
 use crate::docs;
 use crate::model::{
     Forward, FunctionModel, Input, Passing, Returned, Role, Saved, Source, TensorInput,
@@ -50,10 +51,13 @@ pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream>
     inputs.map(|input| parameter(input, p)).collect()
 }
 
-fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
+pub(super) fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
     let Input { name, ty, .. } = input;
     let Some(TensorInput {
-        ty: form, optional, ..
+        ty: form,
+        optional,
+        list,
+        ..
     }) = &input.tensor
     else {
         return quote!(#name: #ty);
@@ -66,7 +70,19 @@ fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
     if *optional {
         taken = option(&taken);
     }
+    if *list {
+        let lifetime = lifetime_of(ty);
+        taken = quote_spanned!(at(ty)=> &#lifetime [#taken]);
+    }
     quote!(#name: #taken)
+}
+
+/// `'a` of `&'a [ArrayView1<f32>]`.
+fn lifetime_of(ty: &Type) -> Option<&syn::Lifetime> {
+    match crate::types::peel(ty) {
+        Type::Reference(reference) => reference.lifetime.as_ref(),
+        _ => None,
+    }
 }
 
 /// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
@@ -101,10 +117,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let kept = model.saved.iter().map(|saved| keep(saved, forward, p));
     let (before, state): (Vec<_>, Vec<_>) = kept.unzip();
     let state = nested(&state);
-    let edge = forward
-        .differentiable()
-        .into_iter()
-        .map(|(input, ty)| edge(input, ty, p));
+    let (edges_of_inputs, needs_of) = edges_and_needs(forward, p);
     let call = call(model, p);
     let plain = finish(forward, |output| {
         let name = &output.name;
@@ -134,9 +147,11 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             &#p::Rule { signature: &<Self as #p::Function>::SIGNATURE, backward: Self::#backward }
         }
     };
+    let forward_mode = forward_mode::turn(forward, p);
     quote! {
-        let #edges = [#(#edge),*];
-        let #needs = #p::needs(&#edges);
+        #forward_mode
+        let #edges = #edges_of_inputs;
+        let #needs = #needs_of;
         #(#before)*
         #call
         if !#p::any(&#needs) {
@@ -147,14 +162,31 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-fn edge(input: &Input, tensor: &TensorInput, p: &TokenStream) -> TokenStream {
-    let name = &input.name;
-    match (is_consumed(&tensor.ty), tensor.optional) {
-        (false, false) => quote!(#p::edge(#name)),
-        (true, false) => quote!(#p::edge(&#name)),
-        (false, true) => quote!(#p::edge_optional(#name)),
-        (true, true) => quote!(#p::edge_optional(::core::option::Option::as_ref(&#name))),
+/// The edges of the differentiable inputs, and which of these need a gradient. Where none is a list,
+/// each input has one edge.
+fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let (inputs, edges) = (forward.differentiable(), local("edges"));
+    let edge = |(input, tensor): &(&Input, &TensorInput)| {
+        let (ending, look) = look(&input.name, tensor);
+        let function = local(format_args!("edge{ending}"));
+        quote!(#p::#function(#look))
+    };
+    if !inputs.iter().any(|(_, tensor)| tensor.list) {
+        let edge = inputs.iter().map(edge);
+        return (quote!([#(#edge),*]), quote!(#p::needs(&#edges)));
     }
+    let lists = inputs.iter().map(|input| {
+        let edge = edge(input);
+        if input.1.list {
+            edge
+        } else {
+            quote!(#p::one(#edge))
+        }
+    });
+    (
+        quote!(#p::EdgeLists::new([#(#lists),*])),
+        quote!(#edges.needs()),
+    )
 }
 
 /// Runs forward, takes apart what it returns and makes tensors of the float outputs.
@@ -206,6 +238,7 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
         return quote!(#name);
     };
     match (tensor.ty.form, tensor.optional) {
+        _ if tensor.list => quote_spanned!(span=> &#p::views(#name)),
         (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(#name)),
         (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#name)),
         (Form::Owned, false) => quote_spanned!(span=> #p::take(#name)),
@@ -246,7 +279,7 @@ fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     }
 }
 
-fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
         return match Passing::of(&input.ty) {
@@ -261,17 +294,16 @@ fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStre
             },
         };
     };
-    match (is_consumed(&tensor.ty), tensor.optional) {
-        (false, false) => quote!(#p::save_if(#needed, #name)),
-        (true, false) => quote!(#p::save_if(#needed, &#name)),
-        (false, true) => quote!(#p::save_optional_if(#needed, #name)),
-        (true, true) => {
-            quote!(#p::save_optional_if(#needed, ::core::option::Option::as_ref(&#name)))
-        }
-    }
+    let (ending, look) = look(name, tensor);
+    let function = local(format_args!("save{ending}_if"));
+    quote!(#p::#function(#needed, #look))
 }
 
-fn save_returned(returned: &Returned, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+pub(super) fn save_returned(
+    returned: &Returned,
+    needed: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
     let (name, span) = (&returned.name, at(&returned.ty));
     let is_output = returned.role != Role::Intermediate;
     match &returned.tensor {
@@ -287,7 +319,7 @@ fn save_returned(returned: &Returned, needed: &TokenStream, p: &TokenStream) -> 
 }
 
 /// The expression that `apply` ends with.
-fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
+pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
     let outputs = tuple(forward.outputs().map(output));
     if forward.fallible.is_some() {
         quote!(::core::result::Result::Ok(#outputs))
@@ -296,7 +328,7 @@ fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> Token
     }
 }
 
-fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
+pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
     let elements: Vec<_> = elements.collect();
     match elements.as_slice() {
         [single] => single.clone(),

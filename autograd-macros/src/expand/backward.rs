@@ -3,12 +3,12 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Ident;
+use syn::{Ident, Type};
 
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, local, number, option,
 };
-use crate::model::{Asked, Backward, FunctionModel, Passing, Role, Saved, Source, What};
+use crate::model::{Asked, Backward, FunctionModel, Passing, Request, Role, Saved, Source, What};
 use crate::types::Form;
 
 /// The name of the function, among the author's own associated functions.
@@ -57,7 +57,8 @@ fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStr
     option(&match sourced.tensor {
         Some(tensor) => {
             let element = element(&tensor.content, p);
-            quote!(#p::Saved<#element>)
+            let saved = local(if sourced.list { "SavedList" } else { "Saved" });
+            quote!(#p::#saved<#element>)
         }
         None => kept_type(&Passing::of(sourced.ty), p),
     })
@@ -103,11 +104,17 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let parameters = generics.split_for_impl().1.as_turbofish().to_token_stream();
     let fields = model.saved.iter().enumerate().map(|(index, saved)| {
         let (name, kept) = (field(&saved.name), saved_name(index));
-        if model.forward.source(saved.source).tensor.is_none() {
+        let sourced = model.forward.source(saved.source);
+        if sourced.tensor.is_none() {
             return quote!(#name: #kept);
         }
         let origin = origin(saved.source, model, p);
-        quote!(#name: #call.restore(#kept, #origin))
+        let restore = local(if sourced.list {
+            "restore_list"
+        } else {
+            "restore"
+        });
+        quote!(#name: #call.#restore(#kept, #origin))
     });
     (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
 }
@@ -178,12 +185,11 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         Ident::new(&format!("gradient_{edge}"), at(returns))
     };
     let give = |edge: &usize| {
-        let (gradient, parameters) = (
-            gradient(edge),
-            element_and_dimension(&inputs[*edge].1.ty, p),
-        );
+        let (gradient, tensor) = (gradient(edge), inputs[*edge].1);
+        let parameters = element_and_dimension(&tensor.ty, p);
+        let give = local(if tensor.list { "give_list" } else { "give" });
         let edge = number(*edge);
-        quote!(#call.give::<#parameters>(#edge, #gradient);)
+        quote!(#call.#give::<#parameters>(#edge, #gradient);)
     };
     let names = covers.iter().map(gradient);
     if let [edge] = covers.as_slice() {
@@ -234,28 +240,40 @@ fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStre
             let last = (*form == Form::Owned).then(|| is_last(model, backward, *output));
             quote_spanned!(span=> #name.#method(#last))
         }
-        What::Tensor {
+        What::Kept(Request::Tensor {
             source,
             form,
             optional,
-        } => {
+        }) => {
+            let is_list = model.forward.source(*source).list;
             let kept = kept(*source);
-            let function = there(&format_args!("saved_{}", method(*form, *optional)));
-            quote_spanned!(span=> #p::#function(#kept))
-        }
-        What::Value { source } => {
-            let kept = kept(*source);
-            let kept = quote_spanned!(span=> #p::kept(#kept));
-            match Passing::of(&asked.ty) {
-                Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
-                Passing::Reference(ty) => {
-                    quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
+            match form {
+                Form::View if is_list => {
+                    quote_spanned!(span=> &#p::views_owned(#p::saved_list(#kept)))
                 }
-                Passing::OptionalReference(ty) => quote_spanned! {span=>
-                    #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
-                },
+                _ if is_list => quote_spanned!(span=> #p::saved_list(#kept)),
+                _ => {
+                    let function = there(&format_args!("saved_{}", method(*form, *optional)));
+                    quote_spanned!(span=> #p::#function(#kept))
+                }
             }
         }
+        What::Kept(Request::Value { source }) => value(&kept(*source), &asked.ty, p),
+    }
+}
+
+/// A kept value, in the way that an author asks for it.
+pub(super) fn value(kept: &TokenStream, ty: &Type, p: &TokenStream) -> TokenStream {
+    let span = at(ty);
+    let kept = quote_spanned!(span=> #p::kept(#kept));
+    match Passing::of(ty) {
+        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
+        Passing::Reference(ty) => {
+            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
+        }
+        Passing::OptionalReference(ty) => quote_spanned! {span=>
+            #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+        },
     }
 }
 

@@ -69,7 +69,14 @@ fn field_types(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
     let field_type = |saved: &Saved| {
         let sourced = model.forward.source(saved.source);
         option(&match sourced.tensor {
-            Some(ty) => tensor(&ty.content, sourced.ty, p),
+            Some(ty) => {
+                let tensor = tensor(&ty.content, sourced.ty, p);
+                if sourced.list {
+                    quote!(::std::vec::Vec<#tensor>)
+                } else {
+                    tensor
+                }
+            }
             None => super::backward::kept_type(&Passing::of(sourced.ty), p),
         })
     };

@@ -7,7 +7,7 @@ use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
-use crate::model::{Concrete, Definition, FunctionModel, Given, Gradcheck, Order, Returned};
+use crate::model::{Concrete, Definition, FunctionModel, Gradcheck, Order, Returned, Sample};
 
 /// The whole test.
 pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
@@ -17,7 +17,7 @@ pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenSt
     let name = name(&model.definition);
     let inputs = model.forward.inputs.iter().zip(&gradcheck.given);
     let samples = inputs.enumerate().filter_map(|(index, (input, given))| {
-        let (tensor, Given::Shape(shape)) = (input.tensor.as_ref()?, given) else {
+        let (tensor, Sample::Shape(shape)) = (input.tensor.as_ref()?, given) else {
             return None;
         };
         let element = concrete(element(&tensor.ty.content, p), gradcheck, p);
@@ -58,8 +58,8 @@ fn run(
         let sample = sample(index);
         let Some(tensor) = &input.tensor else {
             arguments.push(match given {
-                Given::Shape(value) => value.to_token_stream(),
-                Given::Value(value) => value.to_token_stream(),
+                Sample::Shape(value) => value.to_token_stream(),
+                Sample::Value(value) => value.to_token_stream(),
             });
             continue;
         };

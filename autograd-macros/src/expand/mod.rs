@@ -5,6 +5,7 @@
 //! - [`apply`]: the function that users call: kernel, node, outputs.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
+//! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
 //! - [`gradcheck`]: the test that was asked for.
@@ -21,6 +22,7 @@ mod apply;
 mod backward;
 mod context;
 pub(crate) mod fallback;
+mod forward_mode;
 mod gradcheck;
 mod short;
 mod signature;
@@ -51,8 +53,9 @@ pub(crate) fn function(
     let gradients = short::gradients(&model.backwards);
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
+    let forward_mode = forward_mode::function(model, p);
     let signature = signature::function(model, p);
-    let functions = quote!(#gradients #apply #backward);
+    let functions = quote!(#gradients #apply #backward #forward_mode);
     let impls = impls(definition, root, &functions, &signature);
     let test = gradcheck::test(model, default_crate);
     quote!(#item #needs_input_grad #context #impls #test)

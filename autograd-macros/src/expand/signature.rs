@@ -17,27 +17,42 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         Order::Once => quote!(Once),
         Order::Any => quote!(Any),
     };
-    constants(
-        &model.definition,
-        &model.forward,
-        &quote!(#(#saved),*),
-        &order,
-        p,
-    )
+    let rules = Rules {
+        saved: quote!(#(#saved),*),
+        order,
+        forward_mode: model.jvp.is_some(),
+    };
+    constants(&model.definition, &model.forward, &rules, p)
 }
 
 /// The constants of a function with mistakes: what is certain about it.
 pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
-    constants(definition, forward, &TokenStream::new(), &quote!(Once), p)
+    let rules = Rules {
+        saved: TokenStream::new(),
+        order: quote!(Once),
+        forward_mode: false,
+    };
+    constants(definition, forward, &rules, p)
+}
+
+/// What the rules of differentiation add to a signature.
+struct Rules {
+    saved: TokenStream,
+    order: TokenStream,
+    forward_mode: bool,
 }
 
 fn constants(
     definition: &Definition,
     forward: &Forward,
-    saved: &TokenStream,
-    order: &TokenStream,
+    rules: &Rules,
     p: &TokenStream,
 ) -> TokenStream {
+    let Rules {
+        saved,
+        order,
+        forward_mode,
+    } = rules;
     let name = &definition.name;
     let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
     let outputs = forward.outputs().map(|output| {
@@ -57,6 +72,7 @@ fn constants(
             outputs: &[#(#outputs),*],
             saved: &[#saved],
             order: #p::Order::#order,
+            forward_mode: #forward_mode,
         };
     }
 }
@@ -67,8 +83,9 @@ fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
         return quote!(#p::InputSignature::value(#name, #ty));
     };
     let optional = tensor.optional.then(|| quote!(.optional()));
+    let list = tensor.list.then(|| quote!(.list()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #exempt)
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #exempt)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

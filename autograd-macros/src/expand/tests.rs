@@ -140,6 +140,19 @@ fn several_outputs() {
             ) -> (Array2<f64>, Option<Array1<f64>>) {
                 todo!()
             }
+
+            #[jvp]
+            fn jvp(
+                x: ArrayView2<f64>,
+                tangent_x: ArrayView2<f64>,
+                tangent_gain: Option<Array1<f64>>,
+                mask: Option<ArrayView2<f64>>,
+                axes: &[usize],
+                rank: usize,
+                y: ArrayView2<f64>,
+            ) -> Array2<f64> {
+                todo!()
+            }
         }
     };
     check(
@@ -147,6 +160,36 @@ fn several_outputs() {
         item,
         &expect_file!["./snapshots/several_outputs.rs"],
     );
+}
+
+#[test]
+fn lists() {
+    let item = quote! {
+        impl Weighted {
+            #[forward]
+            fn forward(parts: &[ArrayView1<f64>], weight: ArrayView1<f64>) -> Array1<f64> {
+                todo!()
+            }
+
+            #[backward]
+            fn backward(
+                grad_output: ArrayView1<f64>,
+                parts: &[ArrayView1<f64>],
+            ) -> (Vec<Array1<f64>>, Array1<f64>) {
+                todo!()
+            }
+
+            #[jvp]
+            fn jvp(
+                parts: &[ArrayView1<f64>],
+                tangent_parts: &[Option<ArrayView1<f64>>],
+                tangent_weight: ArrayView1<f64>,
+            ) -> Array1<f64> {
+                todo!()
+            }
+        }
+    };
+    check(quote!(), item, &expect_file!["./snapshots/lists.rs"]);
 }
 
 #[test]

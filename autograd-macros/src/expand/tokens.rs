@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
-use crate::model::Definition;
+use crate::model::{Definition, TensorInput};
 pub(super) use crate::spell::{at, dimension, element, local, short};
 use crate::types::{Content, Form, Rank, TensorType};
 
@@ -65,6 +65,17 @@ pub(super) fn number(index: usize) -> Literal {
 pub(super) fn any_of(edges: &[usize], is_needed: impl Fn(Literal) -> TokenStream) -> TokenStream {
     let needed = edges.iter().map(|edge| is_needed(number(*edge)));
     quote!(#(#needed)||*)
+}
+
+/// A look at an input of `apply`, and the ending of the runtime's functions for one of its kind.
+pub(super) fn look(name: &Ident, tensor: &TensorInput) -> (&'static str, TokenStream) {
+    match (is_consumed(&tensor.ty), tensor.optional) {
+        _ if tensor.list => ("_list", quote!(#name)),
+        (false, false) => ("", quote!(#name)),
+        (true, false) => ("", quote!(&#name)),
+        (false, true) => ("_optional", quote!(#name)),
+        (true, true) => ("_optional", quote!(::core::option::Option::as_ref(&#name))),
+    }
 }
 
 /// Whether `apply` takes the tensor by value.

@@ -5,13 +5,13 @@ use syn::{Expr, ExprArray, Ident};
 /// What `gradcheck(…)` says.
 pub(crate) struct Gradcheck {
     /// For each input, in the order of forward.
-    pub(crate) given: Vec<Given>,
+    pub(crate) given: Vec<Sample>,
     /// What parameters of the block become.
     pub(crate) parameters: Vec<(Ident, Concrete)>,
 }
 
 /// What an input is in a test.
-pub(crate) enum Given {
+pub(crate) enum Sample {
     /// A tensor of this shape.
     Shape(ExprArray),
     Value(Expr),

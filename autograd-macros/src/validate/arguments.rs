@@ -142,6 +142,19 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
     options
 }
 
+/// `#[jvp]` takes no arguments.
+///
+/// ```text
+/// #[jvp(x)]
+/// //    ^ `#[jvp]` takes no arguments
+/// ```
+pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Diagnostics) {
+    if let Some(first) = borrowed(arguments, diagnostics).first() {
+        let message = format!("`#[{attribute}]` takes no arguments; write `#[{attribute}]`");
+        diagnostics.error(&first.name, message);
+    }
+}
+
 /// An attribute of a parameter takes no arguments and stands there once.
 ///
 /// ```text

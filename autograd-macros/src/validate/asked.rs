@@ -180,7 +180,7 @@ fn what(name: &Ident, ty: &Type, covers: &[usize], context: &mut Context<'_>) ->
         unknown(name, context);
         return None;
     };
-    forms::kept(source, ty, covers, context)
+    forms::kept(source, ty, covers, context).map(What::Kept)
 }
 
 fn unknown(name: &Ident, context: &mut Context<'_>) {

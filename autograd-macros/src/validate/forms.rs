@@ -4,26 +4,35 @@ use syn::{Ident, Type};
 
 use super::Context;
 use super::agreement::{self, Expected};
-use crate::model::{Passing, Role, Source, Sourced, What};
+use crate::model::{Passing, Request, Role, Source, Sourced};
 use crate::show::show;
 use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
 
-/// Reads the form of a request for something kept.
+/// Reads the form of a request for an input, an output or an intermediate, by a function that covers
+/// these inputs.
 pub(super) fn kept(
     source: Source,
     ty: &Type,
     covers: &[usize],
     context: &mut Context<'_>,
-) -> Option<What> {
+) -> Option<Request> {
     let sourced = context.forward.source(source);
     let Some(expected) = sourced.tensor else {
         value(sourced, ty, context)?;
-        return Some(What::Value { source });
+        return Some(Request::Value { source });
     };
+    if sourced.list {
+        let (form, optional) = list(sourced.name, expected, "in forward", false, ty, context)?;
+        return Some(Request::Tensor {
+            source,
+            form,
+            optional,
+        });
+    }
     let (form, optional) = tensor(sourced.name, expected, "in forward", ty, context)?;
     is_optional_alike(source, optional, form, ty, covers, context)?;
     is_no_intermediate_tensor(source, form, ty, context);
-    Some(What::Tensor {
+    Some(Request::Tensor {
         source,
         form,
         optional,
@@ -69,6 +78,50 @@ pub(super) fn tensor(
     Some((found.form, optional))
 }
 
+/// A list is asked for as a slice, of views or of tensors; of tangents, each may be missing.
+///
+/// ```text
+/// fn forward(parts: &[ArrayView1<f32>]) -> Array1<f32>
+/// #[backward(parts)]
+/// fn backward(grad_output: ArrayView1<f32>, parts: ArrayView1<f32>) -> Vec<Array1<f32>>
+/// //                                               ^^^^^^^^^^^^^^^ `parts` is a list
+/// ```
+pub(super) fn list(
+    name: &Ident,
+    expected: &TensorType,
+    place: &str,
+    may_lack: bool,
+    ty: &Type,
+    context: &mut Context<'_>,
+) -> Option<(Form, bool)> {
+    let element = types::list_of(ty);
+    let inner = element.and_then(option_of).filter(|_| may_lack);
+    let target = inner.or(element);
+    let found =
+        target.and_then(|target| types::array(target).or_else(|| types::tensor_alias(target)));
+    let proper = |found: &TensorType| matches!(found.form, Form::View | Form::Tensor);
+    let (Some(found), Some(target)) = (found.filter(proper), target) else {
+        let message = format!(
+            "`{name}` is a list of tensors, and cannot be asked for as `{}`",
+            show(ty)
+        );
+        let help = format!(
+            "write `&[{}]` to read it, or `&[{}]` to differentiate again",
+            agreement::spell(Form::View, &expected.content),
+            agreement::spell(Form::Tensor, &expected.content)
+        );
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    };
+    let expected = Expected {
+        content: &expected.content,
+        subject: format!("`{name}`"),
+        place: place.to_owned(),
+    };
+    agreement::agree(&expected, &found, target, context);
+    Some((found.form, inner.is_some()))
+}
+
 /// What is optional in forward is optional in backward, except in its own backward function, which
 /// runs only when it is there; and nothing else is.
 ///
@@ -93,6 +146,10 @@ fn is_optional_alike(
         (false, true) => (
             format!("`{name}` is never absent"),
             format!("write `{spelled}`"),
+        ),
+        (true, false) if covers.is_empty() => (
+            format!("`{name}` may be absent"),
+            format!("write `Option<{spelled}>`"),
         ),
         (true, false) if !is_alone(source, covers, context) => (
             format!("`{name}` may be absent"),

@@ -3,7 +3,7 @@
 use syn::{Expr, ExprArray, ExprLit, ExprUnary, Ident, Lit, Type, UnOp};
 
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
-use crate::model::{Concrete, Definition, Forward, Given, Gradcheck, Input};
+use crate::model::{Concrete, Definition, Forward, Gradcheck, Input, Sample};
 use crate::parse::Argument;
 use crate::show::show;
 use crate::types::{Content, Rank, TensorType, is_primitive, last_segment};
@@ -48,7 +48,7 @@ struct Reader<'a> {
     keyword: &'a Ident,
     definition: &'a Definition,
     forward: &'a Forward,
-    given: Vec<Option<Given>>,
+    given: Vec<Option<Sample>>,
     /// What the block's parameters become, each with the input that says so.
     parameters: Vec<(Ident, Concrete)>,
     diagnostics: &'a mut Diagnostics,
@@ -120,7 +120,7 @@ impl Reader<'_> {
         }
     }
 
-    fn given(&mut self, input: &Input, value: &Expr) -> Given {
+    fn given(&mut self, input: &Input, value: &Expr) -> Sample {
         let shape = match peel(value) {
             Expr::Array(shape) => Some(shape),
             _ => None,
@@ -129,15 +129,15 @@ impl Reader<'_> {
             (Some(tensor), Some(shape)) => {
                 self.lengths_are_numbers(shape);
                 self.has_the_rank(input, &tensor.ty, shape);
-                Given::Shape(shape.clone())
+                Sample::Shape(shape.clone())
             }
             (Some(_), None) => {
                 self.is_a_shape(input, value);
-                Given::Value(value.clone())
+                Sample::Value(value.clone())
             }
             (None, _) => {
                 self.is_no_shape(input, shape);
-                Given::Value(value.clone())
+                Sample::Value(value.clone())
             }
         }
     }

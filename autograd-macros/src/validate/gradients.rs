@@ -8,7 +8,7 @@ use super::coverage::Covers;
 use crate::diagnostics::{count, list};
 use crate::model::tuple_elements;
 use crate::show::show;
-use crate::types::{self, Form, last_segment, option_of, peel};
+use crate::types::{self, Form, last_segment, option_of, peel, vec_of};
 
 /// Reads the return type of a backward function; `None` if it has none.
 pub(super) fn read(sig: &Signature, covers: &Covers, context: &mut Context<'_>) -> Option<Type> {
@@ -57,7 +57,9 @@ fn as_many<'a>(ty: &'a Type, covers: &[usize], context: &mut Context<'_>) -> Opt
         peel(ty),
         Type::Array(_) | Type::Slice(_) | Type::Reference(_)
     ) || last_segment(ty).is_some_and(|segment| segment.ident == "Vec");
-    if is_list && context.floats.hides_tensor(ty, |_| true) {
+    let inputs = context.forward.differentiable();
+    let wants_list = matches!(covers, [edge] if inputs[*edge].1.list);
+    if is_list && !wants_list && context.floats.hidden_tensor(ty, |_| true).is_some() {
         let message = format!(
             "a gradient is an array of its own, not one in `{}`",
             show(ty)
@@ -81,7 +83,6 @@ fn as_many<'a>(ty: &'a Type, covers: &[usize], context: &mut Context<'_>) -> Opt
     if could_be_alias {
         return Some(Vec::new());
     }
-    let inputs = context.forward.differentiable();
     let names = covers.iter().map(|edge| inputs[*edge].0.name.to_string());
     let returned = match (is_tuple, found.len()) {
         (true, 1) => "a tuple of 1 is".to_owned(),
@@ -108,7 +109,14 @@ fn is_the_gradient(ty: &Type, edge: usize, context: &mut Context<'_>) {
     let (input, tensor) = context.forward.differentiable()[edge];
     let subject = format!("the gradient of `{}`", input.name);
     let target = option_of(ty).unwrap_or(ty);
-    let Some(found) = types::array(target).or_else(|| types::tensor_alias(target)) else {
+    let elements = if tensor.list {
+        vec_of(target)
+    } else {
+        Some(target)
+    };
+    let target = elements.map(|ty| option_of(ty).unwrap_or(ty));
+    let found = target.and_then(|ty| types::array(ty).or_else(|| types::tensor_alias(ty)));
+    let (Some(found), Some(target)) = (found, target) else {
         let message = format!("{subject} cannot be `{}`", show(ty));
         let help = format!("return {}", wanted(&[edge], context));
         context.diagnostics.error_with_help(ty, &message, &help);
@@ -136,7 +144,15 @@ fn is_the_gradient(ty: &Type, edge: usize, context: &mut Context<'_>) {
 /// `` `Array2<f32>` `` or `` `(Array2<f32>, Array1<f32>)` ``
 fn wanted(covers: &[usize], context: &Context<'_>) -> String {
     let inputs = context.forward.differentiable();
-    let spell = |edge: &usize| agreement::spell(Form::Owned, &inputs[*edge].1.ty.content);
+    let spell = |edge: &usize| {
+        let tensor = inputs[*edge].1;
+        let spelled = agreement::spell(Form::Owned, &tensor.ty.content);
+        if tensor.list {
+            format!("Vec<{spelled}>")
+        } else {
+            spelled
+        }
+    };
     let types: Vec<String> = covers.iter().map(spell).collect();
     match types.as_slice() {
         [] => "an array".to_owned(),

@@ -7,7 +7,9 @@ use super::arguments::on_parameter;
 use crate::diagnostics::Diagnostics;
 use crate::model::{Input, TensorInput};
 use crate::show::show;
-use crate::types::{Class, Floats, Form, TensorType, alias, is_primitive, option_of};
+use crate::types::{
+    Class, Floats, Form, TensorType, alias, is_primitive, list_of, option_of, peel,
+};
 
 /// Reads the parameters of forward; `None` if `apply` could not even have the same list.
 pub(super) fn read(
@@ -67,6 +69,14 @@ pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Optio
     name
 }
 
+/// How many tensors a parameter is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Single,
+    Optional,
+    List,
+}
+
 fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<Input> {
     let name = named(parameter, diagnostics);
     let ty = (*parameter.ty).clone();
@@ -74,13 +84,9 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
     let tensor = match floats.classify(&ty) {
-        Class::Tensor(tensor) => Some((tensor, false)),
-        Class::Optional(tensor) => Some((tensor, true)),
-        Class::List => {
-            let message = "a list of tensors is not supported yet; write one parameter for each";
-            diagnostics.error(&ty, message);
-            None
-        }
+        Class::Tensor(tensor) => Some((tensor, Kind::Single)),
+        Class::Optional(tensor) => Some((tensor, Kind::Optional)),
+        Class::List(tensor) => Some((tensor, Kind::List)),
         Class::Value if says_tensor.is_some() => could_be_tensor(&ty, diagnostics),
         Class::Value => {
             hides_no_tensor(&ty, floats, diagnostics);
@@ -93,9 +99,10 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     if let Some((tensor, _)) = &tensor {
         is_not_written_to(tensor, &ty, diagnostics);
     }
-    let tensor = tensor.map(|(ty, optional)| TensorInput {
+    let tensor = tensor.map(|(ty, kind)| TensorInput {
         ty,
-        optional,
+        optional: kind == Kind::Optional,
+        list: kind == Kind::List,
         edge: exempt.is_none().then_some(0),
     });
     Some(Input {
@@ -124,18 +131,29 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
     false
 }
 
-/// A tensor is a parameter of its own: inside a list, a tuple or a box it would get no gradient.
+/// A tensor is a parameter of its own, or one of a list of views: inside anything else it would get no
+/// gradient.
 ///
 /// ```text
 /// fn forward(pair: (ArrayView1<f32>, ArrayView1<f32>)) -> Array1<f32>
 /// //               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor inside `(…)` would get no gradient
+/// fn forward(parts: Vec<ArrayView1<f32>>) -> Array1<f32>
+/// //                ^^^^^^^^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
 /// ```
 fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
     // An owned float array inside a value is data: it has left its graph where it was copied.
-    if floats.hides_tensor(ty, |form| form != Form::Owned) {
-        let message = format!("a tensor inside `{}` would get no gradient", show(ty));
-        diagnostics.error_with_help(ty, &message, "write one parameter for each tensor");
-    }
+    let Some(hidden) = floats.hidden_tensor(ty, |form| form != Form::Owned) else {
+        return;
+    };
+    let message = format!("a tensor inside `{}` would get no gradient", show(ty));
+    let help = match peel(ty) {
+        Type::Tuple(_) => "write one parameter for each tensor".to_owned(),
+        _ => format!(
+            "write a list, `&[{}]`, or one parameter for each tensor",
+            agreement::spell(Form::View, &hidden.content)
+        ),
+    };
+    diagnostics.error_with_help(ty, &message, &help);
 }
 
 /// `#[tensor]` stands with a type that can be one.
@@ -144,15 +162,18 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
 /// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
 /// //                                               ^^^ `f32` is no tensor
 /// ```
-fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorType, bool)> {
-    let inner = option_of(ty);
-    let target = inner.unwrap_or(ty);
+fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorType, Kind)> {
+    let (target, kind) = match (option_of(ty), list_of(ty)) {
+        (Some(inner), _) => (inner, Kind::Optional),
+        (_, Some(element)) => (element, Kind::List),
+        _ => (ty, Kind::Single),
+    };
     if is_primitive(target) || crate::types::array(target).is_some() {
         let message = format!("`{}` is no tensor of `f32` or `f64`", show(ty));
         diagnostics.error_with_help(ty, &message, "remove `#[tensor]`");
         return None;
     }
-    Some((alias(target), inner.is_some()))
+    Some((alias(target), kind))
 }
 
 /// `#[non_differentiable]` exempts something that would have a gradient.

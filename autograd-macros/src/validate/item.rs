@@ -15,12 +15,14 @@ use crate::types::last_segment;
 pub(super) struct Roles<'a> {
     pub(super) forward: Option<(&'a Method, ForwardOptions)>,
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
+    pub(super) jvp: Option<&'a Method>,
 }
 
 /// What a function of the block is for.
 enum Part {
     Forward,
     Backward,
+    Jvp,
 }
 
 /// The attribute stands on an `impl` block or, in its short form, on a function.
@@ -105,6 +107,7 @@ pub(super) fn roles<'a>(
     }
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
+    let mut rules = Vec::new();
     for method in &block.methods {
         is_not_generated(method, diagnostics);
         let Some(helper) = only_helper(method, diagnostics) else {
@@ -112,12 +115,12 @@ pub(super) fn roles<'a>(
         };
         is_plain(&method.sig, &method.attrs, diagnostics);
         match part(helper, diagnostics) {
-            Some(Part::Forward) => forwards.push((method, helper)),
-            Some(Part::Backward) => {
+            Part::Forward => forwards.push((method, helper)),
+            Part::Backward => {
                 let options = arguments::backward(&helper.arguments, diagnostics);
                 backwards.push((method, options));
             }
-            None => {}
+            Part::Jvp => rules.push((method, helper)),
         }
     }
     let forward = only_forward(definition, &forwards, diagnostics);
@@ -128,7 +131,12 @@ pub(super) fn roles<'a>(
     }
     let forward = forward
         .map(|(method, helper)| (method, arguments::forward(&helper.arguments, diagnostics)));
-    Roles { forward, backwards }
+    let jvp = only_rule(definition, &rules, diagnostics);
+    Roles {
+        forward,
+        backwards,
+        jvp,
+    }
 }
 
 /// Whether the author has an `apply`, so that another would only be in its way.
@@ -193,6 +201,34 @@ fn only_forward<'a>(
     Some(*first)
 }
 
+/// There is at most one rule for forward mode, and its attribute says no more than that.
+///
+/// ```text
+/// #[jvp]
+/// fn jvp(tangent_x: ArrayView1<f32>) -> Array1<f32>
+/// #[jvp]
+/// //^^^ `Exp` has more than one `#[jvp]` rule
+/// fn forward_mode(tangent_x: ArrayView1<f32>) -> Array1<f32>
+/// ```
+fn only_rule<'a>(
+    definition: &Definition,
+    rules: &[(&'a Method, &'a Helper)],
+    diagnostics: &mut Diagnostics,
+) -> Option<&'a Method> {
+    let (first, rest) = rules.split_first()?;
+    for (_, helper) in rest {
+        let message = format!(
+            "`{}` has more than one `#[jvp]` rule: `{}` is marked already; remove this `#[jvp]`",
+            definition.ident, first.0.sig.ident
+        );
+        diagnostics.error(&helper.name, message);
+    }
+    for (_, helper) in rules {
+        arguments::none("jvp", &helper.arguments, diagnostics);
+    }
+    Some(first.0)
+}
+
 /// There is a backward.
 ///
 /// ```text
@@ -246,11 +282,10 @@ fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<
 /// #[foward]
 /// //^^^^^^ there is no attribute `#[foward]`; did you mean `#[forward]`?
 /// ```
-fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Option<Part> {
+fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
     let name = helper.name.to_string();
     if name == "jvp" {
-        diagnostics.error(&helper.name, "`#[jvp]` is not supported yet");
-        return None;
+        return Part::Jvp;
     }
     let (meant, part) = if distance(&name, "forward") < distance(&name, "backward") {
         ("forward", Part::Forward)
@@ -261,7 +296,7 @@ fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Option<Part> {
         let message = format!("there is no attribute `#[{name}]`; did you mean `#[{meant}]`?");
         diagnostics.error(&helper.name, message);
     }
-    Some(part)
+    part
 }
 
 /// Our attributes stand on functions.

@@ -3,7 +3,7 @@
 //! Each rule is a function with a bad example above it; all of them run, so that an author sees all
 //! mistakes at once. Where to find them:
 //!
-//! - [`arguments`]: what stands in `#[custom_function(…)]`, `#[forward(…)]` and `#[backward(…)]`.
+//! - [`arguments`]: what stands in `#[custom_function(…)]`, `#[forward(…)]` and their like.
 //! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
 //! - [`inputs`]: the parameters of forward, tensor or value.
 //! - [`outputs`]: what forward returns; its outputs and intermediates.
@@ -16,6 +16,7 @@
 //! - [`gradients`]: what backward functions return.
 //! - [`gradcheck`]: what the generated test is told.
 //! - [`order`]: once differentiable, or any number of times.
+//! - [`jvp`]: the rule for forward mode.
 //!
 //! [`short`] has no rules: it makes of a free function the block that these look at.
 
@@ -29,6 +30,7 @@ mod gradcheck;
 mod gradients;
 mod inputs;
 mod item;
+mod jvp;
 mod names;
 mod order;
 mod outputs;
@@ -37,7 +39,7 @@ mod short;
 use proc_macro2::TokenStream;
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Source};
+use crate::model::{Backward, Definition, Forward, FunctionModel, Jvp, Saved, Source};
 use crate::parse::{Arguments, ImplBlock, Item};
 use crate::types::Floats;
 
@@ -66,10 +68,10 @@ pub(crate) fn function(
         .as_ref()
         .and_then(|block| item::definition(block, short.flatten(), options, &mut diagnostics));
     let mut forward = None;
-    let mut backwards = Vec::new();
+    let mut rules = Rules::default();
     let mut gradcheck = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
-        (forward, backwards) = functions(block, definition, &mut diagnostics);
+        (forward, rules) = functions(block, definition, &mut diagnostics);
         if let (Some(argument), Some(forward)) = (&asked_for, &forward) {
             gradcheck = gradcheck::read(argument, definition, forward, &mut diagnostics);
         }
@@ -77,12 +79,14 @@ pub(crate) fn function(
     }
     match (diagnostics.finish(), definition, forward) {
         (Ok(()), Some(definition), Some(forward)) => {
+            let Rules { backwards, jvp } = rules;
             let saved = saved(&forward, &backwards);
             let order = order::of(&backwards);
             Ok(FunctionModel {
                 definition,
                 forward,
                 backwards,
+                jvp,
                 saved,
                 order,
                 gradcheck,
@@ -94,10 +98,17 @@ pub(crate) fn function(
                 errors,
                 definition,
                 forward,
-                backwards,
+                backwards: rules.backwards,
             }))
         }
     }
+}
+
+/// How the function is differentiated.
+#[derive(Default)]
+struct Rules {
+    backwards: Vec<Backward>,
+    jvp: Option<Jvp>,
 }
 
 /// What the rules for backward functions look at.
@@ -112,16 +123,16 @@ fn functions(
     block: &ImplBlock,
     definition: &Definition,
     diagnostics: &mut Diagnostics,
-) -> (Option<Forward>, Vec<Backward>) {
+) -> (Option<Forward>, Rules) {
     let roles = item::roles(block, definition, diagnostics);
     let Some((method, options)) = roles.forward else {
-        return (None, Vec::new());
+        return (None, Rules::default());
     };
     let floats = Floats::of(&definition.generics, &method.sig);
     let inputs = inputs::read(&method.sig, &floats, diagnostics);
     let returned = outputs::read(&method.sig, &options, &floats, diagnostics);
     let (Some(inputs), Some(returned)) = (inputs, returned) else {
-        return (None, Vec::new());
+        return (None, Rules::default());
     };
     let is_certain = returned.is_certain;
     let forward = item::forward(definition, method, inputs, returned);
@@ -132,7 +143,7 @@ fn functions(
     let is_incomplete = matches!(&definition.short, Some(short) if !short.complete);
     if nothing || !is_certain || is_incomplete {
         // Said already, and nothing about backward functions could be told apart from it.
-        return (Some(forward), Vec::new());
+        return (Some(forward), Rules::default());
     }
 
     let mut context = Context {
@@ -169,7 +180,10 @@ fn functions(
     if backwards.len() == roles.backwards.len() {
         asked::every_gradient_arrives(&roles.backwards, &backwards, &mut context);
     }
-    (Some(forward), backwards)
+    let jvp = roles
+        .jvp
+        .and_then(|rule| jvp::read(&rule.sig, &mut context));
+    (Some(forward), Rules { backwards, jvp })
 }
 
 /// Everything that some backward function asks for, and for whose gradient.

@@ -163,8 +163,8 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
             diagnostics.error_with_help(ty, &message, "return the array itself");
             Some(tensor)
         }
-        Class::List | Class::Value => {
-            if floats.hides_tensor(ty, |_| true) {
+        Class::List(_) | Class::Value => {
+            if floats.hidden_tensor(ty, |_| true).is_some() {
                 let message = format!("an array inside `{}` would have no gradient", show(ty));
                 let help = "return arrays one by one, in a flat tuple";
                 diagnostics.error_with_help(ty, &message, help);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use pullback::jvp;
 use pullback::ndarray::{
     Array, Array1, ArrayD, ArrayView, ArrayView1, ArrayViewD, Dimension, Ix1, array,
 };
@@ -44,6 +45,21 @@ where
         assert_eq!(label, Some("label"));
         Some(grad_y * x * shift)
     }
+
+    #[jvp]
+    fn jvp(
+        x: &Tensor<T, D>,
+        tangent_x: Option<&Tensor<T, D>>,
+        y: &Tensor<T, D>,
+        f: &F,
+        &shift: &T,
+        shape: [usize; N],
+        label: Option<&str>,
+    ) -> Option<Tensor<T, D>> {
+        let _ = (y, f, shape);
+        assert_eq!(label, Some("label"));
+        tangent_x.map(|tangent| tangent * x * shift)
+    }
 }
 
 /// Owned inputs, dynamic ranks, an error.
@@ -74,6 +90,22 @@ impl Dynamic {
     fn alone(grad_v: ArrayD<f64>, z: ArrayD<f64>) -> ArrayD<f64> {
         grad_v * z
     }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<ArrayViewD<f64>>,
+        tangent_y: ArrayD<f64>,
+        tangent_z: Option<ArrayD<f64>>,
+        z: Option<ArrayD<f64>>,
+        u: ArrayViewD<f64>,
+    ) -> (Option<ArrayD<f64>>, ArrayD<f64>) {
+        assert_eq!(z.map(|z| z.ndim()), Some(u.ndim()));
+        let along_x = tangent_x.map(|tangent| tangent.to_owned());
+        (
+            along_x,
+            tangent_z.map_or_else(|| tangent_y.clone(), |tangent| tangent + &tangent_y),
+        )
+    }
 }
 
 /// Raw identifiers, and a float output and an input without gradients.
@@ -99,9 +131,88 @@ impl Raw {
         assert_eq!(r#fn, mask);
         grad_in * r#loop
     }
+
+    #[jvp]
+    fn jvp(
+        tangent_type: Option<ArrayView1<f64>>,
+        r#fn: ArrayView1<f64>,
+        r#in: Array1<f64>,
+        mask: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        assert_eq!(r#fn, mask);
+        tangent_type.map_or(r#in * 0.0, |tangent| &tangent * &mask)
+    }
+}
+
+/// Lists, of an alias and without gradients among them.
+pub struct Lists;
+
+type Vector<'a> = ArrayView1<'a, f64>;
+
+#[custom_function]
+impl Lists {
+    #[forward]
+    pub fn forward<'a, 'b>(
+        us: &'a [ArrayView<'b, f64, Ix1>],
+        #[tensor] vs: &[Vector<'_>],
+        #[non_differentiable] scales: &[ArrayViewD<f64>],
+    ) -> Array1<f64> {
+        let scale: f64 = scales.iter().map(|scale| scale.sum()).product();
+        let sum = |views: &[Vector]| views.iter().fold(Array1::zeros(2), |sum, view| sum + view);
+        sum(us) * scale + sum(vs)
+    }
+
+    #[backward(us)]
+    fn grad_us(
+        grad_output: ArrayView1<f64>,
+        us: &[Vector<'_>],
+        scales: &[ArrayViewD<f64>],
+    ) -> Option<Vec<Option<Array1<f64>>>> {
+        let scale: f64 = scales.iter().map(|scale| scale.sum()).product();
+        Some(us.iter().map(|_| Some(&grad_output * scale)).collect())
+    }
+
+    #[backward(vs)]
+    fn grad_vs(grad_output: ArrayView1<f64>, vs: &[Vector<'_>]) -> Vec<Array1<f64>> {
+        vec![grad_output.to_owned(); vs.len()]
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_us: &[Option<ArrayView1<f64>>],
+        tangent_vs: &[Vector<'_>],
+        scales: &[ArrayViewD<f64>],
+    ) -> Array1<f64> {
+        let us: Vec<Vector> = tangent_us.iter().flatten().cloned().collect();
+        Self::forward(&us, tangent_vs, scales)
+    }
+}
+
+fn forward_mode() {
+    let x = Tensor::from(array![1.0, 2.0]);
+    let map = |(x,): (&Tensor1<f64>,)| Map::apply(x, |x: f64| x * x, &2.0, [1, 2], Some("label"));
+    let (_, along) = jvp(map, (&x,), (&x,)).unwrap();
+    assert_eq!(along.to_array(), array![2.0, 8.0]);
+    let d = x.clone().into_dyn();
+    let dynamic = |(x,): (&TensorD<f64>,)| Dynamic::apply(x, x.clone(), Some(x.clone())).unwrap();
+    let (_, (along_u, along_v)) = jvp(dynamic, (&d,), (&d,)).unwrap();
+    assert_eq!(along_u.to_array(), d.to_array());
+    assert_eq!(along_v.to_array(), (&d + &d).to_array());
+    let (_, along) = jvp(|(x,)| Raw::apply(x, x).0, (&x,), (&x,)).unwrap();
+    assert_eq!(along.to_array(), array![1.0, 4.0]);
+    let scale = Tensor::from(array![2.0]).into_dyn();
+    let lists = |(x,): (&Tensor1<f64>,)| Lists::apply(&[x], &[x, x], &[&scale, &scale]);
+    assert_eq!(
+        jvp(lists, (&x,), (&x,)).unwrap().1.to_array(),
+        array![6.0, 12.0]
+    );
+    let x = x.set_requires_grad(true);
+    lists((&x,)).sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![6.0, 6.0]);
 }
 
 fn main() {
+    forward_mode();
     let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     let y = Map::apply(&x, |x: f64| x * x, &3.0, [1, 2], Some("label"));
     y.sum().backward().unwrap();

@@ -56,6 +56,38 @@ impl Scale {
     fn needs(grad_output: Array1<f64>) -> Array1<f64> {
         grad_output
     }
+
+    #[jvp]
+    fn level(
+        tangent_edges: Option<Array1<f64>>,
+        tangent_needs: Option<ArrayView1<f64>>,
+        node: f64,
+        state: &[usize],
+        call: &str,
+    ) -> Option<Array1<f64>> {
+        let _ = (tangent_needs, state, call);
+        ::core::option::Option::map(tangent_edges, |tangent| tangent * node)
+    }
+}
+
+pub struct Join;
+
+#[custom_function]
+impl Join {
+    #[forward]
+    pub fn forward(list: &[ArrayView1<f64>], edge: ArrayView1<f64>) -> Array1<f64> {
+        let _ = list;
+        edge.to_owned()
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: Array1<f64>,
+        list: &[ArrayView1<f64>],
+    ) -> (Option<::std::vec::Vec<Array1<f64>>>, Array1<f64>) {
+        let _ = list;
+        (::core::option::Option::None, grad_output)
+    }
 }
 
 #[custom_function(grad(edges) = {
@@ -76,7 +108,8 @@ fn scale_by(
 fn main() {
     let x: Tensor1<f64> = ::core::convert::From::from(Array1::ones(1));
     let x = x.set_requires_grad(true);
-    let y = Scale::apply(&x, Option::None, 3.0, &[], "", 0);
+    let y = Join::apply(&[&x], &x);
+    let y = Scale::apply(&y, Option::None, 3.0, &[], "", 0);
     scale_by(&y, 2.0, &[], "", 0).sum().backward().unwrap();
     ::std::assert_eq!(x.grad().unwrap()[0], 6.0);
 }

@@ -56,6 +56,21 @@ mod functions {
             let grad_b = needs_input_grad.b.then(|| &grad_y * scale);
             (grad_y.to_owned(), grad_b)
         }
+
+        #[jvp]
+        fn jvp(
+            tangent_x: Option<Array1<f64>>,
+            tangent_b: Option<ArrayView1<f64>>,
+            mode: &Mode,
+            y: ArrayView1<f64>,
+        ) -> Array1<f64> {
+            let scale = match mode {
+                Mode::Plain => 1.0,
+                Mode::Scaled(factors) => factors.iter().product(),
+            };
+            let along_x = tangent_x.unwrap_or_else(|| &y * 0.0);
+            tangent_b.map_or_else(|| along_x.clone(), |tangent| &along_x + &tangent * scale)
+        }
     }
 }
 

@@ -40,6 +40,10 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(i: &__p::Tensor<T, D>) -> __p::Tensor<T, D> {
+            let level = __p::largest([__p::level(i)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, i);
+            }
             let edges = [__p::edge(i)];
             let needs = __p::needs(&edges);
             let unrecorded = __p::unrecorded();
@@ -80,6 +84,18 @@ const _: () = {
             }
             ::core::result::Result::Ok(())
         }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            i: &__p::Tensor<T, D>,
+        ) -> __p::Tensor<T, D> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (i, _) = call.split(i);
+            let output = Self::apply(&i);
+            call.without_tangent(output)
+        }
     }
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";
@@ -89,6 +105,7 @@ const _: () = {
             outputs: &[__p::OutputSignature::tensor("output", "Array<T, D>")],
             saved: &[__p::SavedSignature::new("output", &["i"])],
             order: __p::Order::Any,
+            forward_mode: false,
         };
     }
 };

@@ -41,6 +41,7 @@ const _: () = {
             outputs: &[__p::OutputSignature::tensor("output", "Array1<T>")],
             saved: &[],
             order: __p::Order::Once,
+            forward_mode: false,
         };
     }
 };

@@ -41,6 +41,10 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(tensor: &__p::Tensor2<f64>, constant: f64) -> __p::Tensor2<f64> {
+            let level = __p::largest([__p::level(tensor)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, tensor, constant);
+            }
             let edges = [__p::edge(tensor)];
             let needs = __p::needs(&edges);
             let kept_constant = __p::keep_if(
@@ -85,6 +89,19 @@ const _: () = {
             }
             ::core::result::Result::Ok(())
         }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            tensor: &__p::Tensor2<f64>,
+            constant: f64,
+        ) -> __p::Tensor2<f64> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (tensor, _) = call.split(tensor);
+            let output = Self::apply(&tensor, constant);
+            call.without_tangent(output)
+        }
     }
     impl __p::Function for MulConstant {
         const NAME: &'static str = "mul_constant";
@@ -97,6 +114,7 @@ const _: () = {
             outputs: &[__p::OutputSignature::tensor("output", "Array2<f64>")],
             saved: &[__p::SavedSignature::new("constant", &["tensor"])],
             order: __p::Order::Once,
+            forward_mode: false,
         };
     }
 };

@@ -27,6 +27,17 @@ impl LayerNorm {
     ) -> (Array2<f64>, Option<Array1<f64>>) {
         todo!()
     }
+    fn jvp(
+        x: ArrayView2<f64>,
+        tangent_x: ArrayView2<f64>,
+        tangent_gain: Option<Array1<f64>>,
+        mask: Option<ArrayView2<f64>>,
+        axes: &[usize],
+        rank: usize,
+        y: ArrayView2<f64>,
+    ) -> Array2<f64> {
+        todo!()
+    }
 }
 /// Which gradients of `LayerNorm` a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -80,6 +91,7 @@ const _: () = {
         /// | `count` | `usize` | saved for backward | `x`, `gain` |
         ///
         /// It can be differentiated once.
+        /// It has a rule for forward mode.
         #[track_caller]
         pub(crate) fn apply<'a>(
             x: __p::Tensor2<f64>,
@@ -88,6 +100,14 @@ const _: () = {
             axes: &'a [usize],
             mode: Mode,
         ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
+            let level = __p::largest([
+                __p::level(&x),
+                __p::level(gain),
+                __p::level_optional(mask),
+            ]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, x, gain, mask, axes, mode);
+            }
             let edges = [__p::edge(&x), __p::edge(gain)];
             let needs = __p::needs(&edges);
             let kept_x = __p::save_if(needs[0] || needs[1], &x);
@@ -220,6 +240,59 @@ const _: () = {
             }
             ::core::result::Result::Ok(())
         }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode<'a>(
+            level: u64,
+            x: __p::Tensor2<f64>,
+            gain: &__p::Tensor1<f64>,
+            mask: ::core::option::Option<&__p::Tensor2<f64>>,
+            axes: &'a [usize],
+            mode: Mode,
+        ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (x, tangent_x) = call.split(&x);
+            let tangent_x = call.or_zeros(tangent_x, &x);
+            let (gain, tangent_gain) = call.split(gain);
+            let (mask, _) = call.split_optional(mask);
+            let kept_axes = __p::keep_if(
+                true,
+                || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+            );
+            let (y, scale, rank) = Self::apply(
+                ::core::clone::Clone::clone(&x),
+                &gain,
+                ::core::option::Option::as_ref(&mask),
+                axes,
+                mode,
+            )?;
+            if call.failed() {
+                return ::core::result::Result::Ok((
+                    call.without_tangent(y),
+                    scale,
+                    rank,
+                ));
+            }
+            let kept_rank = __p::keep_if(true, || ::core::clone::Clone::clone(&rank));
+            let tangent_y = Self::jvp(
+                __p::view(&x),
+                __p::view(&tangent_x),
+                ::core::option::Option::map(
+                    ::core::option::Option::as_ref(&tangent_gain),
+                    __p::Tensor::to_array,
+                ),
+                __p::view_optional(::core::option::Option::as_ref(&mask)),
+                ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&kept_axes)),
+                ::core::clone::Clone::clone(__p::kept(&kept_rank)),
+                __p::view(&y),
+            );
+            ::core::result::Result::Ok((
+                call.with_tangent(y, "y", tangent_y),
+                scale,
+                rank,
+            ))
+        }
     }
     impl __p::Function for LayerNorm {
         const NAME: &'static str = "LayerNorm";
@@ -250,6 +323,7 @@ const _: () = {
                 __p::SavedSignature::new("count", &["x", "gain"]),
             ],
             order: __p::Order::Once,
+            forward_mode: true,
         };
     }
 };

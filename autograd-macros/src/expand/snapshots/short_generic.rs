@@ -139,6 +139,10 @@ const _: () = {
         where
             F: Fn(&'a [usize]) -> T,
         {
+            let level = __p::largest([__p::level(x), __p::level_optional(mask)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, x, mask, n, axes, label, f);
+            }
             let edges = [__p::edge(x)];
             let needs = __p::needs(&edges);
             let kept_n = __p::keep_if(needs[0], || ::core::clone::Clone::clone(&n));
@@ -233,6 +237,34 @@ const _: () = {
             }
             ::core::result::Result::Ok(())
         }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode<'a>(
+            level: u64,
+            x: &'a __p::Tensor<T, D>,
+            mask: ::core::option::Option<&__p::Tensor<T, D>>,
+            n: i32,
+            axes: &'a [usize],
+            label: Option<&str>,
+            f: &F,
+        ) -> Result<(__p::Tensor<T, D>, usize), Unfit>
+        where
+            F: Fn(&'a [usize]) -> T,
+        {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (x, _) = call.split(x);
+            let (mask, _) = call.split_optional(mask);
+            let (y, count) = Self::apply(
+                &x,
+                ::core::option::Option::as_ref(&mask),
+                n,
+                axes,
+                label,
+                f,
+            )?;
+            ::core::result::Result::Ok((call.without_tangent(y), count))
+        }
     }
     impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
     where
@@ -263,6 +295,7 @@ const _: () = {
                 __p::SavedSignature::new("count", &["x"]),
             ],
             order: __p::Order::Any,
+            forward_mode: false,
         };
     }
 };

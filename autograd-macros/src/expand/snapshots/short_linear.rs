@@ -119,6 +119,14 @@ const _: () = {
             weight: &__p::Tensor2<f32>,
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
         ) -> __p::Tensor2<f32> {
+            let level = __p::largest([
+                __p::level(input),
+                __p::level(weight),
+                __p::level_optional(bias),
+            ]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, input, weight, bias);
+            }
             let edges = [__p::edge(input), __p::edge(weight), __p::edge_optional(bias)];
             let needs = __p::needs(&edges);
             let unrecorded = __p::unrecorded();
@@ -181,6 +189,26 @@ const _: () = {
             }
             ::core::result::Result::Ok(())
         }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            input: &__p::Tensor2<f32>,
+            weight: &__p::Tensor2<f32>,
+            bias: ::core::option::Option<&__p::Tensor1<f32>>,
+        ) -> __p::Tensor2<f32> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (input, _) = call.split(input);
+            let (weight, _) = call.split(weight);
+            let (bias, _) = call.split_optional(bias);
+            let output = Self::apply(
+                &input,
+                &weight,
+                ::core::option::Option::as_ref(&bias),
+            );
+            call.without_tangent(output)
+        }
     }
     impl __p::Function for Linear {
         const NAME: &'static str = "linear";
@@ -197,6 +225,7 @@ const _: () = {
                 __p::SavedSignature::new("weight", &["input"]),
             ],
             order: __p::Order::Once,
+            forward_mode: false,
         };
     }
 };

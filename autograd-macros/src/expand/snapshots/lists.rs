@@ -1,0 +1,150 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
+impl Weighted {
+    fn forward(parts: &[ArrayView1<f64>], weight: ArrayView1<f64>) -> Array1<f64> {
+        todo!()
+    }
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        parts: &[ArrayView1<f64>],
+    ) -> (Vec<Array1<f64>>, Array1<f64>) {
+        todo!()
+    }
+    fn jvp(
+        parts: &[ArrayView1<f64>],
+        tangent_parts: &[Option<ArrayView1<f64>>],
+        tangent_weight: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        todo!()
+    }
+}
+/// Which gradients of `Weighted` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+struct WeightedNeedsInputGrad {
+    /// Whether the gradient of `parts` is needed.
+    parts: bool,
+    /// Whether the gradient of `weight` is needed.
+    weight: bool,
+}
+/// What `Weighted` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+struct WeightedContext {
+    /// Kept for the gradient of `parts`, `weight`.
+    parts: ::core::option::Option<::std::vec::Vec<::pullback::__private::Tensor1<f64>>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    impl Weighted {
+        /// Applies `Weighted` to tensors.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `parts` | `&[ArrayView1<f64>]` | list of inputs | `parts`, `weight` |
+        /// | `weight` | `ArrayView1<f64>` | input |  |
+        /// | `output` | `Array1<f64>` | output |  |
+        ///
+        /// It can be differentiated once.
+        /// It has a rule for forward mode.
+        #[must_use]
+        #[track_caller]
+        fn apply(
+            parts: &[&__p::Tensor1<f64>],
+            weight: &__p::Tensor1<f64>,
+        ) -> __p::Tensor1<f64> {
+            let level = __p::largest([__p::level_list(parts), __p::level(weight)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, parts, weight);
+            }
+            let edges = __p::EdgeLists::new([
+                __p::edge_list(parts),
+                __p::one(__p::edge(weight)),
+            ]);
+            let needs = edges.needs();
+            let unrecorded = __p::unrecorded();
+            let output = Self::forward(&__p::views(parts), __p::view(weight));
+            ::core::mem::drop(unrecorded);
+            let output: __p::Tensor1<f64> = __p::IntoOutput::into_output(output);
+            if !__p::any(&needs) {
+                return output;
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (__p::save_list_if(needs[0] || needs[1], parts), ()),
+                [__p::meta(&output)],
+            );
+            __p::attach(output, &node, 0)
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (saved_0, ()): (::core::option::Option<__p::SavedList<f64>>, ()),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = WeightedContext {
+                parts: call.restore_list(saved_0, __p::Origin::Input(0)),
+            };
+            let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
+            if call.needs(0) || call.needs(1) {
+                let (gradient_0, gradient_1) = Self::backward(
+                    grad_output.view(),
+                    &__p::views_owned(__p::saved_list(&context.parts)),
+                );
+                if call.needs(0) {
+                    call.give_list::<f64, __p::ndarray::Ix1>(0, gradient_0);
+                }
+                if call.needs(1) {
+                    call.give::<f64, __p::ndarray::Ix1>(1, gradient_1);
+                }
+            }
+            ::core::result::Result::Ok(())
+        }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            parts: &[&__p::Tensor1<f64>],
+            weight: &__p::Tensor1<f64>,
+        ) -> __p::Tensor1<f64> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (parts, tangent_parts) = call.split_list(parts);
+            let (weight, tangent_weight) = call.split(weight);
+            let tangent_weight = call.or_zeros(tangent_weight, &weight);
+            let output = Self::apply(&__p::references(&parts), &weight);
+            if call.failed() {
+                return call.without_tangent(output);
+            }
+            let tangent_output = Self::jvp(
+                &__p::views_owned(&parts),
+                &__p::views_optional(&tangent_parts),
+                __p::view(&tangent_weight),
+            );
+            call.with_tangent(output, "output", tangent_output)
+        }
+    }
+    impl __p::Function for Weighted {
+        const NAME: &'static str = "Weighted";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "Weighted",
+            inputs: &[
+                __p::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list(),
+                __p::InputSignature::tensor("weight", "ArrayView1<f64>"),
+            ],
+            outputs: &[__p::OutputSignature::tensor("output", "Array1<f64>")],
+            saved: &[__p::SavedSignature::new("parts", &["parts", "weight"])],
+            order: __p::Order::Once,
+            forward_mode: true,
+        };
+    }
+};

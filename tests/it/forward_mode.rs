@@ -1,0 +1,327 @@
+//! Rule 13: forward mode, and what becomes of it when it meets itself and backward passes.
+
+use pullback::ndarray::{Array1, ArrayView1, array};
+use pullback::prelude::*;
+use pullback::{Error, jvp};
+
+use crate::functions::{Square, SquareOnce, leaf};
+
+/// y = x · w + b, and how many of its elements are positive; with a rule on arrays.
+struct Affine;
+
+#[custom_function(name = "affine")]
+impl Affine {
+    #[forward(outputs(y, rounded, positive), non_differentiable(rounded))]
+    fn forward(
+        x: ArrayView1<f64>,
+        w: Array1<f64>,
+        b: Option<ArrayView1<f64>>,
+        #[non_differentiable] mask: ArrayView1<f64>,
+        scale: Vec<f64>,
+    ) -> Result<(Array1<f64>, Array1<f64>, usize), String> {
+        if scale.is_empty() {
+            return Err("no scale".to_owned());
+        }
+        let y =
+            &x * &w * mask * scale[0] + b.map_or_else(|| Array1::zeros(x.len()), |b| b.to_owned());
+        let rounded = y.round();
+        let positive = y.iter().filter(|y| **y > 0.0).count();
+        Ok((y, rounded, positive))
+    }
+
+    #[backward]
+    fn backward(
+        grad_y: ArrayView1<f64>,
+        x: ArrayView1<f64>,
+        w: ArrayView1<f64>,
+        mask: ArrayView1<f64>,
+        scale: &[f64],
+    ) -> (Array1<f64>, Array1<f64>, Array1<f64>) {
+        let grad = &grad_y * &mask * scale[0];
+        (&grad * &w, &grad * &x, grad_y.to_owned())
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: ArrayView1<f64>,
+        tangent_w: Option<Array1<f64>>,
+        tangent_b: Option<ArrayView1<f64>>,
+        x: Array1<f64>,
+        w: ArrayView1<f64>,
+        b: Option<ArrayView1<f64>>,
+        mask: ArrayView1<f64>,
+        scale: &[f64],
+        y: ArrayView1<f64>,
+        positive: usize,
+    ) -> Array1<f64> {
+        assert!(b.is_some() || tangent_b.is_none());
+        assert_eq!(y.iter().filter(|y| **y > 0.0).count(), positive);
+        let along_w = tangent_w.map_or_else(|| Array1::zeros(x.len()), |tangent| tangent * &x);
+        let along_b =
+            tangent_b.map_or_else(|| Array1::zeros(y.len()), |tangent| tangent.to_owned());
+        (&tangent_x * &w + along_w) * mask * scale[0] + along_b
+    }
+}
+
+fn affine(x: &Tensor1<f64>, w: &Tensor1<f64>, b: Option<&Tensor1<f64>>) -> Tensor1<f64> {
+    let mask = Tensor::from(array![1.0, 0.0]);
+    let (y, rounded, _) = Affine::apply(x, w.clone(), b, &mask, vec![3.0]).unwrap();
+    assert!(!rounded.requires_grad());
+    y
+}
+
+fn pair() -> (Tensor1<f64>, Tensor1<f64>) {
+    (
+        Tensor::from(array![1.0, 2.0]),
+        Tensor::from(array![-3.0, 0.5]),
+    )
+}
+
+#[test]
+fn rule13_a_rule_on_arrays() {
+    let (x, w) = pair();
+    let directions = (
+        &Tensor::from(array![1.0, 1.0]),
+        &Tensor::from(array![10.0, 1.0]),
+    );
+    let (y, along) = jvp(|(x, w)| affine(x, w, Some(x)), (&x, &w), directions).unwrap();
+    assert_eq!(y.to_array(), array![-8.0, 2.0]);
+    assert_eq!(along.to_array(), array![3.0 * (-3.0 + 10.0) + 1.0, 1.0]);
+    // What has no tangent: zeros, or `None` where it is asked for so.
+    let (_, along) = jvp(|(w,)| affine(&x, w, None), (&w,), (directions.1,)).unwrap();
+    assert_eq!(along.to_array(), array![30.0, 0.0]);
+    Gradcheck::new()
+        .forward_mode()
+        .run(|(x, w, b)| affine(x, w, Some(b)), (&x, &w, &x))
+        .unwrap();
+    let failed = Affine::apply(&x, w.clone(), None, &w, vec![]);
+    assert_eq!(failed.unwrap_err(), "no scale");
+    let rules = [Affine::SIGNATURE, Wrong::SIGNATURE, SquareOnce::SIGNATURE];
+    assert_eq!(
+        rules.map(|signature| signature.forward_mode),
+        [true, true, false]
+    );
+}
+
+#[test]
+fn a_fallible_forward_fails_in_forward_mode_too() {
+    let (x, w) = pair();
+    let empty = |(x,): (&Tensor1<f64>,)| {
+        let failed = Affine::apply(x, w.clone(), None, &w, vec![]);
+        assert_eq!(failed.unwrap_err(), "no scale");
+        x.clone()
+    };
+    assert!(jvp(empty, (&x,), (&x,)).is_ok());
+}
+
+/// Two outputs, with a rule on tensors: differentiable any number of times, in any order of modes.
+struct SinhCosh;
+
+#[custom_function]
+impl SinhCosh {
+    #[forward(outputs(sinh, cosh))]
+    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (x.mapv(f64::sinh), x.mapv(f64::cosh))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_sinh: &Tensor1<f64>,
+        grad_cosh: &Tensor1<f64>,
+        sinh: &Tensor1<f64>,
+        cosh: &Tensor1<f64>,
+    ) -> Tensor1<f64> {
+        grad_sinh * cosh + grad_cosh * sinh
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor1<f64>,
+        sinh: &Tensor1<f64>,
+        cosh: &Tensor1<f64>,
+    ) -> (Tensor1<f64>, Option<Tensor1<f64>>) {
+        (tangent_x * cosh, Some(tangent_x * sinh))
+    }
+}
+
+#[test]
+fn rule13_a_rule_on_tensors_nests_and_mixes_with_backward() {
+    let (x, one) = (Tensor::from(array![0.5]), Tensor::from(array![1.0]));
+    Gradcheck::new()
+        .second_order()
+        .forward_mode()
+        .run(|(x,)| SinhCosh::apply(x), (&x,))
+        .unwrap();
+    // The third derivative, by three runs, one in the other.
+    let first = |x: &Tensor1<f64>| jvp(|(x,)| SinhCosh::apply(x).0, (x,), (&one,)).unwrap().1;
+    let second = |x: &Tensor1<f64>| jvp(|(x,)| first(x), (x,), (&one,)).unwrap().1;
+    let third = jvp(|(x,)| second(x), (&x,), (&one,)).unwrap().1;
+    assert_eq!(third.to_array(), array![0.5_f64.cosh()]);
+}
+
+#[test]
+fn perturbations_are_not_confused() {
+    // d/dx [x · d/dy (x + y)] = 1, wherever the inner derivative is taken.
+    let (x, one) = (Tensor::from(array![3.0]), Tensor::from(array![1.0]));
+    let inner = |x: &Tensor1<f64>| jvp(|(y,)| x + y, (&one,), (&one,)).unwrap().1;
+    let (_, outer) = jvp(|(x,)| x * inner(x), (&x,), (&one,)).unwrap();
+    assert_eq!(outer.to_array(), array![1.0]);
+    // d/dx [x · d/dy (x · y)] = 2x
+    let inner = |x: &Tensor1<f64>| jvp(|(y,)| x * y, (&one,), (&one,)).unwrap().1;
+    let (_, outer) = jvp(|(x,)| x * inner(x), (&x,), (&one,)).unwrap();
+    assert_eq!(outer.to_array(), array![6.0]);
+}
+
+#[test]
+fn a_tangent_can_be_differentiated_backward() {
+    let (x, one) = (leaf([2.0]), Tensor::from(array![1.0]));
+    let (y, along) = jvp(|(x,)| x * x * x, (&x,), (&one,)).unwrap();
+    assert_eq!(
+        (y.to_array(), along.to_array()),
+        (array![8.0], array![12.0])
+    );
+    let (second,) = Grad::of(&along).retain_graph(true).run((&x,)).unwrap();
+    assert_eq!(second.to_array(), array![12.0]);
+    let (first,) = grad(&y, (&x,)).unwrap();
+    assert_eq!(first.to_array(), array![12.0]);
+}
+
+#[test]
+fn what_is_lost_is_an_error_and_never_zero() {
+    let (x, one) = (leaf([2.0]), Tensor::from(array![1.0]));
+    // Nodes save no tangents: forward mode over a backward pass.
+    let gradient = |(x,): (&Tensor1<f64>,)| grad(&(x * x), (x,)).unwrap().0;
+    let line = line!() - 1;
+    let error = jvp(gradient, (&x,), (&one,)).unwrap_err().to_string();
+    let expected = format!(
+        "forward mode on `grad`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    let pass = |(x,): (&Tensor1<f64>,)| {
+        let error = (x * x).sum().backward().unwrap_err();
+        assert!(matches!(
+            error,
+            Error::NoForwardRule {
+                function: "backward",
+                ..
+            }
+        ));
+        x.clone()
+    };
+    assert!(jvp(pass, (&x,), (&one,)).is_ok());
+    assert_eq!(x.grad(), None);
+
+    // A rule on arrays gives a tangent without a history.
+    let w = Tensor::from(array![5.0, 5.0]);
+    let x = leaf([1.0, 2.0]);
+    let (_, along) = jvp(|(x,)| affine(x, &w, None), (&x,), (&w,)).unwrap();
+    let error = grad(&along.sum(), (&x,)).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::OnceDifferentiable {
+            function: "affine",
+            ..
+        }
+    ));
+    let first = |(x,): (&Tensor1<f64>,)| jvp(|(x,)| affine(x, &w, None), (x,), (&w,)).unwrap().1;
+    let error = jvp(first, (&x,), (&w,)).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::OnceDifferentiable {
+            function: "affine",
+            ..
+        }
+    ));
+    // Where nothing is recorded, there is no history to be missed.
+    let (_, along) = no_grad(|| jvp(|(x,)| affine(x, &w, None), (&x,), (&w,))).unwrap();
+    assert!(!along.requires_grad());
+}
+
+#[test]
+fn a_function_without_a_rule_is_an_error() {
+    let x = Tensor::from(array![2.0]);
+    let through = |(x,): (&Tensor1<f64>,)| Square::apply(x).exp() * x;
+    let line = line!() - 1;
+    let error = jvp(through, (&x,), (&x,)).unwrap_err().to_string();
+    let expected = format!(
+        "forward mode on `Square`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    // What does not depend on the primals needs none.
+    let beside = |(x,): (&Tensor1<f64>,)| x + Square::apply(&Tensor::from(array![3.0]));
+    assert_eq!(jvp(beside, (&x,), (&x,)).unwrap().1.to_array(), array![2.0]);
+}
+
+/// A rule whose tangent has one element too few.
+struct Short;
+
+#[custom_function]
+impl Short {
+    #[forward(outputs(y))]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        x.to_owned()
+    }
+
+    #[backward(x)]
+    fn backward(grad_y: Array1<f64>) -> Array1<f64> {
+        grad_y
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>) -> Array1<f64> {
+        tangent_x.iter().skip(1).copied().collect()
+    }
+}
+
+#[test]
+fn m89_a_tangent_of_the_wrong_shape_is_an_error() {
+    let x = Tensor::from(array![1.0, 2.0]);
+    let line = line!() + 1;
+    let error = jvp(|(x,)| Short::apply(x), (&x,), (&x,))
+        .unwrap_err()
+        .to_string();
+    let expected = format!(
+        "`Short` has a tangent of shape [1] for `y` of shape [2] (applied at \
+         tests/it/forward_mode.rs:{line}:"
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    let error = jvp(|(x,)| x.exp(), (&x,), (&Tensor::from(array![1.0]),)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a tangent of shape [1] for `input 0` of shape [2]")
+    );
+}
+
+/// A rule that is wrong.
+struct Wrong;
+
+#[custom_function]
+impl Wrong {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &tangent_x * &x
+    }
+}
+
+#[test]
+fn gradcheck_finds_a_wrong_rule() {
+    let x = Tensor::from(array![1.0, 2.0]);
+    let check = Gradcheck::new();
+    check.run(|(x,)| Wrong::apply(x), (&x,)).unwrap();
+    let error = check.forward_mode().run(|(x,)| Wrong::apply(x), (&x,));
+    let error = error.unwrap_err().to_string();
+    let expected = "wrong tangent of `Wrong` with respect to `x` (input 0): for entry [0] of the input and \
+                    entry [0] of output 0 forward mode computes 1e0, central differences";
+    assert!(error.starts_with(expected), "{error}");
+}

@@ -1,0 +1,28 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Product;
+
+#[custom_function]
+impl Product {
+    #[forward]
+    pub fn forward(x: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32> {
+        &x * &weight
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: ArrayView1<f32>,
+        x: ArrayView1<f32>,
+        weight: ArrayView1<f32>,
+    ) -> (Array1<f32>, Array1<f32>) {
+        (&grad_output * &weight, &grad_output * &x)
+    }
+
+    #[jvp]
+    fn jvp(x: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32> {
+        &x * &weight
+    }
+}
+
+fn main() {}

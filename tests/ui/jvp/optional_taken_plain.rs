@@ -1,0 +1,28 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Product;
+
+#[custom_function]
+impl Product {
+    #[forward]
+    pub fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32> {
+        bias.map_or_else(|| x.to_owned(), |bias| &x + &bias)
+    }
+
+    #[backward]
+    fn backward(grad_output: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>) {
+        (grad_output.to_owned(), grad_output.to_owned())
+    }
+
+    #[jvp]
+    fn jvp(
+        bias: ArrayView1<f32>,
+        tangent_x: ArrayView1<f32>,
+        tangent_bias: Option<ArrayView1<f32>>,
+    ) -> Array1<f32> {
+        tangent_bias.map_or_else(|| &tangent_x + &bias, |tangent| &tangent_x + &tangent)
+    }
+}
+
+fn main() {}
