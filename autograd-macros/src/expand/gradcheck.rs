@@ -1,10 +1,11 @@
 //! The test that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
 //! and without each optional one.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::Ident;
 use syn::ext::IdentExt as _;
+use syn::visit_mut::{VisitMut, visit_type_mut};
+use syn::{Expr, Ident, Lifetime, Type};
 
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
@@ -178,34 +179,33 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     }
 }
 
-/// Tokens of the author's with what the block's parameters become in their place; the compiler finds
+/// A type of the author's with what the block's parameters become in their place; the compiler finds
 /// out about the rest.
-fn concrete(tokens: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
-    let mut follows_apostrophe = false;
-    let replaced = |token: TokenTree| match token {
-        // A lifetime of the block has no name in the test.
-        TokenTree::Ident(_) if std::mem::take(&mut follows_apostrophe) => {
-            local("_").into_token_stream()
-        }
-        TokenTree::Ident(name) => {
-            let mut parameters = gradcheck.parameters.iter();
-            let found = parameters.find(|(parameter, _)| *parameter == name);
-            match found {
-                Some((_, concrete)) => spelled(concrete, p),
-                None => name.into_token_stream(),
+fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
+    struct Replace<'a>(&'a Gradcheck, &'a TokenStream);
+    impl VisitMut for Replace<'_> {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            let Self(gradcheck, p) = self;
+            let named = |(name, _): &&(Ident, Concrete)| match &ty {
+                Type::Path(path) => path.qself.is_none() && path.path.is_ident(name),
+                _ => false,
+            };
+            match gradcheck.parameters.iter().find(named) {
+                Some((_, concrete)) => *ty = Type::Verbatim(spelled(concrete, p)),
+                None => visit_type_mut(self, ty),
             }
         }
-        TokenTree::Group(group) => {
-            let inner = concrete(group.stream(), gradcheck, p);
-            TokenTree::from(proc_macro2::Group::new(group.delimiter(), inner)).into()
+
+        // A lifetime of the block has no name in the test.
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            *lifetime = Lifetime::new("'_", lifetime.span());
         }
-        token => {
-            follows_apostrophe =
-                matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
-            token.into()
-        }
+    }
+    let Ok(mut ty) = syn::parse2::<Type>(ty.clone()) else {
+        return ty;
     };
-    tokens.into_iter().map(replaced).collect()
+    Replace(gradcheck, p).visit_type_mut(&mut ty);
+    ty.into_token_stream()
 }
 
 fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
@@ -217,7 +217,9 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
         }
         Concrete::Rank(_) => quote!(#p::ndarray::IxDyn),
         Concrete::Inferred => quote!(_),
-        Concrete::Given(given) => given.to_token_stream(),
+        // A type, or a constant.
+        Concrete::Given(given @ (Expr::Path(_) | Expr::Lit(_))) => given.to_token_stream(),
+        Concrete::Given(given) => quote!({ #given }),
     }
 }
 
