@@ -180,13 +180,32 @@ pub fn save_array_if<T: Element, D: Dimension>(
     note = "what is kept must be `Clone + Send + Sync + 'static`: derive `Clone`, pass an owned value, or do \
             not ask for it in backward"
 )]
-pub trait Keep: Clone + Send + Sync + 'static {}
+pub trait Keep: Sized {
+    /// The value as a node keeps it.
+    type Kept: Clone + Send + Sync + 'static;
 
-impl<V: Clone + Send + Sync + 'static> Keep for V {}
+    /// Keeps a copy.
+    fn keep(&self) -> Self::Kept;
 
-/// Keeps a value that a backward function asks for.
-pub fn keep_if<V: Keep>(needed: bool, value: impl FnOnce() -> V) -> Option<Kept<V>> {
-    needed.then(|| Kept::new(value()))
+    /// Keeps the value itself.
+    fn into_kept(self) -> Self::Kept;
+}
+
+impl<V: Clone + Send + Sync + 'static> Keep for V {
+    type Kept = Kept<V>;
+
+    fn keep(&self) -> Kept<V> {
+        Kept::new(self.clone())
+    }
+
+    fn into_kept(self) -> Kept<V> {
+        Kept::new(self)
+    }
+}
+
+/// Keeps a value if a backward function that asks for it can still be called.
+pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
+    needed.then(kept)
 }
 
 /// What a node remembers of an output.

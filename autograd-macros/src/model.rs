@@ -201,6 +201,16 @@ pub(crate) enum Order {
 }
 
 impl Forward {
+    /// The types of all tensors that it takes or returns.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &TensorType> {
+        let inputs = self.inputs.iter().filter_map(|input| input.tensor.as_ref());
+        let returned = self
+            .returned
+            .iter()
+            .filter_map(|returned| returned.tensor.as_ref());
+        inputs.map(|input| &input.ty).chain(returned)
+    }
+
     /// The differentiable inputs, by their place among themselves.
     pub(crate) fn differentiable(&self) -> Vec<(&Input, &TensorInput)> {
         let tensors = self

@@ -142,11 +142,14 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             quote!(#p::meta(&#name))
         });
     let backward = super::backward::name();
-    let rule = quote! {
+    let span = super::backward::value_span(model);
+    let rule = quote_spanned! {span=>
         const {
             &#p::Rule { signature: &<Self as #p::Function>::SIGNATURE, backward: Self::#backward }
         }
     };
+    let metas: Vec<_> = metas.collect();
+    let record = quote_spanned!(span=> #p::record(#rule, #edges, #state, [#(#metas),*]));
     let forward_mode = forward_mode::turn(forward, p);
     quote! {
         #forward_mode
@@ -157,7 +160,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         if !#p::any(&#needs) {
             return #plain;
         }
-        let #node = #p::record(#rule, #edges, #state, [#(#metas),*]);
+        let #node = #record;
         #recorded
     }
 }
@@ -282,17 +285,18 @@ fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
 pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
-        return match Passing::of(&input.ty) {
-            Passing::Owned(_) => {
-                quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
-            }
+        let passing = Passing::of(&input.ty);
+        let owned = super::backward::owned_type(&passing);
+        let kept = match passing {
+            Passing::Owned(_) => quote_spanned!(span=> keep(&#name)),
             Passing::Reference(target) => quote_spanned! {span=>
-                #p::keep_if(#needed, || <#target as ::std::borrow::ToOwned>::to_owned(#name))
+                into_kept(<#target as ::std::borrow::ToOwned>::to_owned(#name))
             },
             Passing::OptionalReference(target) => quote_spanned! {span=>
-                #p::keep_if(#needed, || #name.map(<#target as ::std::borrow::ToOwned>::to_owned))
+                into_kept(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
             },
         };
+        return quote_spanned!(span=> #p::keep_if(#needed, || <#owned as #p::Keep>::#kept));
     };
     let (ending, look) = look(name, tensor);
     let function = local(format_args!("save{ending}_if"));
@@ -311,10 +315,15 @@ pub(super) fn save_returned(
             quote!(#p::save_if(#needed, &#name))
         }
         Some(_) => quote!(#p::save_array_if(#needed, #name)),
-        None if is_output => {
-            quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
+        None => {
+            let ty = &returned.ty;
+            let kept = if is_output {
+                quote!(keep(&#name))
+            } else {
+                quote!(into_kept(#name))
+            };
+            quote_spanned!(span=> #p::keep_if(#needed, || <#ty as #p::Keep>::#kept))
         }
-        None => quote_spanned!(span=> #p::keep_if(#needed, || #name)),
     }
 }
 

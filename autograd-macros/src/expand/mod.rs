@@ -6,6 +6,7 @@
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
 //! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
+//! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
 //! - [`short`]: the type and the functions that the short form only implies.
@@ -19,6 +20,7 @@
 
 mod apply;
 mod backward;
+mod bounds;
 mod context;
 pub(crate) mod fallback;
 mod forward_mode;
@@ -30,7 +32,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::docs;
-use crate::model::{Definition, FunctionModel};
+use crate::model::{Definition, Forward, FunctionModel};
 
 /// The whole expansion of a function; `author` is the item without our attributes.
 pub(crate) fn function(
@@ -54,7 +56,7 @@ pub(crate) fn function(
     let forward_mode = forward_mode::function(model, p);
     let signature = signature::function(model, p);
     let functions = quote!(#gradients #apply #backward #forward_mode);
-    let impls = impls(definition, root, &functions, &signature);
+    let impls = impls(definition, forward, root, [&functions, &signature]);
     quote!(#item #needs_input_grad #context #impls)
 }
 
@@ -81,9 +83,9 @@ fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> Tok
 /// The `const _` with everything that has no name of its own.
 fn impls(
     definition: &Definition,
+    forward: &Forward,
     root: &TokenStream,
-    functions: &TokenStream,
-    signature: &TokenStream,
+    [functions, signature]: [&TokenStream; 2],
 ) -> TokenStream {
     let Definition {
         self_ty,
@@ -91,8 +93,9 @@ fn impls(
         cfgs,
         ..
     } = definition;
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
     let p = tokens::short();
+    let generics = bounds::completed(generics, forward, &p);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {
         #(#cfgs)*
         const _: () = {
