@@ -21,7 +21,7 @@ use pullback::prelude::*;
 /// y = x Wᵀ + b
 pub struct LinearFunction;
 
-#[custom_function]
+#[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
 impl LinearFunction {
     #[forward]
     pub fn forward(
@@ -55,7 +55,7 @@ impl LinearFunction {
 /// The same for any element type, to be checked in `f64`: only the types differ.
 pub struct GenericLinear<T>(PhantomData<T>);
 
-#[custom_function]
+#[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
 impl<T: Element> GenericLinear<T> {
     #[forward]
     pub fn forward(
@@ -89,7 +89,7 @@ impl<T: Element> GenericLinear<T> {
 /// y = c·x, with a constant that is no tensor
 pub struct MulConstant;
 
-#[custom_function]
+#[custom_function(gradcheck(tensor = [2, 3], constant = 2.5))]
 impl MulConstant {
     #[forward]
     pub fn forward(tensor: ArrayView2<f64>, constant: f64) -> Array2<f64> {
@@ -105,7 +105,7 @@ impl MulConstant {
 /// y = eˣ, of any rank and element type, differentiable any number of times
 pub struct Exp<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(i = [2, 3]))]
 impl<T: Element, D: Dimension> Exp<T, D> {
     #[forward]
     pub fn forward(i: ArrayView<T, D>) -> Array<T, D> {

@@ -48,7 +48,7 @@ extern crate self as pullback;
 #[doc(hidden)]
 pub use autograd_core::__private;
 pub use autograd_core::{
-    BackwardOptions, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
+    BackwardOptions, Check, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
     InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
     SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
     Tensor6, TensorD, detect_anomaly, enable_grad, grad, is_grad_enabled, jvp, kernels, ndarray,

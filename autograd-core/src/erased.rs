@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Dimension, IxDyn};
+use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
 use crate::element::Element;
@@ -92,7 +92,7 @@ impl AnyTensor {
 
     /// Sets one element, in place if nothing else shares the memory.
     pub(crate) fn set(&mut self, entry: usize, value: f64) {
-        let empty = Self::F64(Tensor::from(ndarray::ArrayD::zeros(IxDyn(&[0]))));
+        let empty = Self::F64(Tensor::from(ArrayD::zeros(IxDyn(&[0]))));
         *self = either!(std::mem::replace(self, empty), map tensor => {
             let mut array = tensor.into_array();
             // INVARIANT: `entry` counts the elements of this array, which is row-major.
@@ -138,16 +138,31 @@ impl AnyTensor {
         })
     }
 
-    /// Numbers of the same shape between a half and three halves that follow no pattern which a wrong
-    /// derivative could share: multiples of the golden ratio, without their whole part.
+    /// The same elements in memory that has gaps between them, with the axes in reverse order. What is
+    /// not the tensor's there is not a number.
+    pub(crate) fn scattered(&self) -> Self {
+        let every_other = |_| Slice::new(0, None, 2);
+        either!(self, map tensor => {
+            let wide: Vec<usize> = tensor.shape().iter().rev().map(|length| 2 * length).collect();
+            let gap = Element::from_f64(f64::NAN);
+            let mut wide = ArrayD::from_elem(wide, gap).reversed_axes();
+            wide.slice_each_axis_mut(every_other).assign(&tensor.view());
+            Tensor::from(wide).part(|whole| whole.slice_each_axis(every_other))
+        })
+    }
+
+    /// One number repeated over the same shape, which is in memory once.
+    pub(crate) fn broadcast(&self, value: f64) -> Self {
+        either!(self, map tensor => {
+            let number = Tensor::from(ndarray::arr0(Element::from_f64(value)));
+            // INVARIANT: a single number broadcasts to any shape.
+            number.part(|one| one.broadcast(tensor.shape()).expect("one element"))
+        })
+    }
+
+    /// Numbers of the same shape in no pattern: see [`arbitrary`].
     pub(crate) fn arbitrary(&self) -> Self {
-        let mut filled = self.zeros();
-        let mut position = 0.0_f64;
-        filled = either!(filled, map tensor => Tensor::from(tensor.into_array().mapv(|_| {
-            position += 1.0;
-            Element::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
-        })));
-        filled
+        either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
     }
 
     fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
@@ -160,6 +175,16 @@ impl AnyTensor {
             .expect("the input's element type");
         Tensor::from_raw(grad.into_tensor())
     }
+}
+
+/// Numbers between a half and three halves that follow no pattern which a wrong derivative could
+/// share: multiples of the golden ratio, without their whole part, from another place on for each seed.
+pub(crate) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
+    let mut position = f64::from(seed) * 0.754_877_666_246_693;
+    Array::from_shape_simple_fn(shape, || {
+        position += 1.0;
+        T::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
+    })
 }
 
 fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {

@@ -58,7 +58,7 @@ pub use array::Shape;
 pub use element::Element;
 pub use engine::{BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
 pub use erased::{InputTensors, OutputTensors};
-pub use error::{Derivative, Error, Mismatch};
+pub use error::{Check, Derivative, Error, Mismatch};
 pub use forward_mode::jvp;
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};

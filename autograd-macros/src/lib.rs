@@ -205,11 +205,21 @@ use proc_macro::TokenStream;
 ///
 /// - `name = "linear"`: the name that graphs and errors show.
 /// - `crate = path`: where the library is, if it is not `pullback`.
+/// - `gradcheck(input = [3, 4], weight = [5, 4], constant = 2.5)`: generates a test.
+///
+/// # The generated test
+///
+/// `gradcheck(…)` gives a shape for each tensor and an expression for each value, and generates a
+/// `#[test]`, `linear_function_gradcheck`, that holds the function against finite differences, and
+/// backward against everything that `Gradcheck::thorough` knows of: with all inputs, once without each
+/// optional one, and to second order where the function can be differentiated again. Element types that
+/// are parameters become `f64`, ranks follow from the shapes; a rank that only an output has is given as
+/// `E = Ix2`.
 ///
 /// # Generated
 ///
 /// `apply`; an implementation of `Function`; the struct `LinearFunctionContext` of what is kept; the
-/// struct `LinearFunctionNeedsInputGrad`. Forward and the backward functions stay ordinary associated
+/// struct `LinearFunctionNeedsInputGrad`; the test, if it is asked for. Forward and the backward functions stay ordinary associated
 /// functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {

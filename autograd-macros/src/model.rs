@@ -4,13 +4,16 @@
 //! more. Syntax of the author's is kept wherever its spans matter: the compiler's own type errors then
 //! land on it too.
 
+mod gradcheck;
 mod jvp;
+mod short;
 
+pub(crate) use gradcheck::{Concrete, Gradcheck, Sample};
 pub(crate) use jvp::{Given, GivenWhat, Jvp};
+pub(crate) use short::{Short, Written};
 
-use proc_macro2::Group;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Expr, Generics, Ident, Path, Signature, Type, Visibility};
+use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
 use crate::types::{Form, TensorType, option_of, peel};
 
@@ -23,6 +26,8 @@ pub(crate) struct FunctionModel {
     /// What backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
+    /// The test that is to be generated.
+    pub(crate) gradcheck: Option<Gradcheck>,
 }
 
 /// The block itself: known before anything about its functions is.
@@ -39,22 +44,6 @@ pub(crate) struct Definition {
     pub(crate) runtime: Option<Path>,
     /// The author's function, if the block only stands for one.
     pub(crate) short: Option<Short>,
-}
-
-/// A free function under the attribute.
-pub(crate) struct Short {
-    pub(crate) attrs: Vec<Attribute>,
-    pub(crate) vis: Visibility,
-    pub(crate) ident: Ident,
-    pub(crate) generics: Generics,
-    /// The author's signature as that of the block's forward.
-    pub(crate) kernel: Signature,
-    /// The author's body, in its braces.
-    pub(crate) body: Group,
-    /// Whether its gradients are written on tensors.
-    pub(crate) higher_order: bool,
-    /// Whether all that the attribute says could be read.
-    pub(crate) complete: bool,
 }
 
 /// The function marked `#[forward]`.
@@ -125,12 +114,6 @@ pub(crate) struct Backward {
     pub(crate) returns: Type,
     /// The short form: the function as it is to be written.
     pub(crate) written: Option<Written>,
-}
-
-/// A backward function of which the author wrote one expression.
-pub(crate) struct Written {
-    pub(crate) sig: Signature,
-    pub(crate) expression: Expr,
 }
 
 /// A parameter of a backward function.

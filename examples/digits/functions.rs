@@ -11,7 +11,7 @@ use pullback::prelude::*;
 /// y = x Wᵀ + b
 pub struct Linear<T>(PhantomData<T>);
 
-#[custom_function]
+#[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
 impl<T: Element> Linear<T> {
     #[forward]
     pub fn forward(input: ArrayView2<T>, weight: ArrayView2<T>, bias: ArrayView1<T>) -> Array2<T> {
@@ -37,7 +37,7 @@ impl<T: Element> Linear<T> {
 /// y = max(x, 0)
 pub struct Relu<T>(PhantomData<T>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element> Relu<T> {
     #[forward]
     pub fn forward(x: ArrayView2<T>) -> Array2<T> {
@@ -65,7 +65,7 @@ impl<T: Element> Relu<T> {
 /// simply (probabilities − one-hot labels) / rows.
 pub struct SoftmaxCrossEntropy<T>(PhantomData<T>);
 
-#[custom_function]
+#[custom_function(gradcheck(logits = [3, 4], labels = &[2, 0, 3]))]
 impl<T: Element> SoftmaxCrossEntropy<T> {
     #[forward(outputs(loss), saves(probabilities))]
     pub fn forward(logits: ArrayView2<T>, labels: &[usize]) -> (Array0<T>, Array2<T>) {

@@ -10,7 +10,7 @@ use pullback::prelude::*;
 /// y = x Wᵀ + b
 pub struct Linear;
 
-#[custom_function]
+#[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
 impl Linear {
     #[forward]
     pub fn forward(
@@ -44,7 +44,7 @@ impl Linear {
 /// y = x², differentiable any number of times.
 pub struct Square<D>(PhantomData<D>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3]))]
 impl<D: Dimension> Square<D> {
     #[forward]
     pub fn forward(x: ArrayView<f64, D>) -> Array<f64, D> {
@@ -60,7 +60,7 @@ impl<D: Dimension> Square<D> {
 /// y = x², differentiable once.
 pub struct SquareOnce;
 
-#[custom_function]
+#[custom_function(gradcheck(x = [4]))]
 impl SquareOnce {
     #[forward]
     pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {

@@ -28,6 +28,7 @@ const CORE: [(&str, &[&str]); 14] = [
             "error",
             "function",
             "grad_mode",
+            "gradcheck",
             "tape",
             "tensor",
         ],
@@ -38,12 +39,14 @@ const CORE: [(&str, &[&str]); 14] = [
     (
         "gradcheck",
         &[
+            "element",
             "engine",
             "erased",
             "error",
             "forward_mode",
             "grad_mode",
             "tape",
+            "tensor",
         ],
     ),
 ];

@@ -15,12 +15,36 @@ pub enum Derivative {
     SecondTangent,
 }
 
-/// The first entry whose analytical derivative is not the numerical one.
+/// What a derivative was held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Check {
+    /// Central differences.
+    Differences,
+    /// Backward is linear in the gradients that come in: what it makes of them is the sum of what it
+    /// makes of each entry.
+    Linearity,
+    /// A second run gives the same numbers to the last bit.
+    Repetition,
+    /// A gradient that does not lie in one piece is taken for what it is.
+    ScatteredGradient,
+    /// So is one that repeats a single number in memory.
+    BroadcastGradient,
+    /// So are inputs that do not lie in one piece.
+    ScatteredInputs,
+    /// No gradient for an output counts as zeros.
+    UndefinedGradients,
+}
+
+/// The first entry whose analytical derivative is not the numerical one, or not what another of the
+/// checks expects.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mismatch {
     /// The name of the function that computed the output, where it is known.
     pub function: Option<&'static str>,
+    /// What it was held against.
+    pub check: Check,
     /// Which derivative.
     pub derivative: Derivative,
     /// The input's position in the tuple, from 0. Under [`Derivative::Second`] the gradients that came in
@@ -31,13 +55,14 @@ pub struct Mismatch {
     /// The entry of the input that was moved.
     pub input_entry: Vec<usize>,
     /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients,
-    /// under [`Derivative::SecondTangent`] the outputs' tangents.
+    /// under [`Derivative::SecondTangent`] the outputs' tangents; under [`Check::UndefinedGradients`] it
+    /// is the one that a gradient came for, and under other checks than [`Check::Differences`] the first.
     pub output: usize,
-    /// The entry of the output.
+    /// The entry of the output; empty if gradients came for all of them.
     pub output_entry: Vec<usize>,
     /// The derivative that backward or forward mode computed.
     pub analytical: f64,
-    /// The derivative that central differences give.
+    /// The derivative that central differences give, or that the check expects.
     pub numerical: f64,
     /// By how much the two may differ.
     pub tolerance: f64,
@@ -61,16 +86,57 @@ impl fmt::Display for Mismatch {
             Some(name) => write!(f, "`{name}` (input {})", self.input)?,
             None => write!(f, "input {}", self.input)?,
         }
-        write!(
-            f,
-            ": for entry {:?} of the input and entry {:?} of output {} {by} computes {:e}, \
-             central differences {:e}; they may differ by {:e}",
-            self.input_entry,
-            self.output_entry,
-            self.output,
-            self.analytical,
-            self.numerical,
-            self.tolerance
-        )
+        let Self {
+            input_entry: entry,
+            output,
+            analytical: found,
+            numerical: expected,
+            tolerance,
+            ..
+        } = self;
+        match self.check {
+            Check::Differences => write!(
+                f,
+                ": for entry {entry:?} of the input and entry {:?} of output {output} {by} computes \
+                 {found:e}, central differences {expected:e}",
+                self.output_entry
+            ),
+            Check::Linearity => write!(
+                f,
+                ": backward is not linear in the gradients that come in: for entry {entry:?} it \
+                 computes {found:e} from all of them, and {expected:e} is the sum of what it \
+                 computes from each"
+            ),
+            Check::Repetition => write!(
+                f,
+                ": backward does not give the same twice: for entry {entry:?} it computes \
+                 {found:e}, and computed {expected:e} before"
+            ),
+            Check::ScatteredGradient => write!(
+                f,
+                ": for entry {entry:?} backward computes {found:e} from a gradient that does not lie \
+                 in one piece, and {expected:e} from the same in row-major order"
+            ),
+            Check::BroadcastGradient => write!(
+                f,
+                ": for entry {entry:?} backward computes {found:e} from a gradient that repeats one \
+                 number in memory (its strides are 0), and {expected:e} from the same in row-major \
+                 order"
+            ),
+            Check::ScatteredInputs => write!(
+                f,
+                ": for entry {entry:?} backward computes {found:e} with inputs that do not lie in \
+                 one piece, and {expected:e} with the same in row-major order"
+            ),
+            Check::UndefinedGradients => write!(
+                f,
+                ": for entry {entry:?} backward computes {found:e} with a gradient for output \
+                 {output} alone, and {expected:e} with zeros for the others"
+            ),
+        }?;
+        if *tolerance == 0.0 {
+            return Ok(());
+        }
+        write!(f, "; they may differ by {tolerance:e}")
     }
 }

@@ -2,7 +2,7 @@
 
 mod mismatch;
 
-pub use mismatch::{Derivative, Mismatch};
+pub use mismatch::{Check, Derivative, Mismatch};
 
 use std::fmt;
 use std::panic::Location;

@@ -3,17 +3,17 @@
 use super::Tolerances;
 use crate::engine::gradients;
 use crate::erased::AnyTensor;
-use crate::error::{Derivative, Error, Mismatch};
+use crate::error::{Check, Derivative, Error, Mismatch};
 use crate::forward_mode::along;
 use crate::grad_mode::{enable_grad, no_grad};
 
 /// A function of tensors whose types are forgotten.
-type Erased<'a> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'a;
+pub(super) type Erased<'a> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'a;
 
 /// One run of the function with leaves for the inputs that are checked.
-struct Recorded {
-    inputs: Vec<AnyTensor>,
-    outputs: Vec<AnyTensor>,
+pub(super) struct Recorded {
+    pub(super) inputs: Vec<AnyTensor>,
+    pub(super) outputs: Vec<AnyTensor>,
 }
 
 /// Compares every derivative of every output of `function` at `inputs` with respect to those that are
@@ -202,18 +202,22 @@ fn central_difference(
 }
 
 impl Recorded {
-    fn run(function: &Erased<'_>, inputs: &[AnyTensor], checked: &[bool]) -> Result<Self, Error> {
+    pub(super) fn run(
+        function: &Erased<'_>,
+        inputs: &[AnyTensor],
+        checked: &[bool],
+    ) -> Result<Self, Error> {
         let inputs: Vec<AnyTensor> = inputs
             .iter()
             .zip(checked)
-            .map(|(input, &checked)| if checked { input.leaf() } else { input.copy() })
+            .map(|(input, &checked)| if checked { input.leaf() } else { input.clone() })
             .collect();
         let outputs = enable_grad(|| function(&inputs))?;
         Ok(Self { inputs, outputs })
     }
 
     /// For each output, entry of it and input: the gradient. Zeros where there is none.
-    fn analytical(&self, checked: &[bool]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, Error> {
+    pub(super) fn analytical(&self, checked: &[bool]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, Error> {
         self.outputs
             .iter()
             .map(|output| {
@@ -283,6 +287,28 @@ impl Recorded {
         (analytical, numerical, tolerance): (f64, f64, f64),
         derivative: Derivative,
     ) -> Error {
+        let (function, input_name) = self.names(input, output);
+        Error::Gradcheck(Box::new(Mismatch {
+            function,
+            check: Check::Differences,
+            derivative,
+            input,
+            input_name,
+            input_entry: indices(entry, self.inputs[input].shape()),
+            output,
+            output_entry: indices(output_entry, self.outputs[output].shape()),
+            analytical,
+            numerical,
+            tolerance,
+        }))
+    }
+
+    /// The name of the function that computed an output, and by which it knows an input.
+    pub(super) fn names(
+        &self,
+        input: usize,
+        output: usize,
+    ) -> (Option<&'static str>, Option<String>) {
         let node = self.outputs[output].edge().map(|edge| &edge.node);
         let leaf = self.inputs[input].edge().map(|edge| &edge.node);
         // The name is known where the function was applied to the input itself.
@@ -292,23 +318,12 @@ impl Recorded {
                 edges.position(|edge| edge.as_ref().is_some_and(|edge| edge.node.is(leaf)))?;
             Some(node.0.input_name(edge))
         });
-        Error::Gradcheck(Box::new(Mismatch {
-            function: node.map(crate::tape::Node::name),
-            derivative,
-            input,
-            input_name: direct,
-            input_entry: indices(entry, self.inputs[input].shape()),
-            output,
-            output_entry: indices(output_entry, self.outputs[output].shape()),
-            analytical,
-            numerical,
-            tolerance,
-        }))
+        (node.map(crate::tape::Node::name), direct)
     }
 }
 
 /// The index along each axis of the `entry`th element in row-major order.
-fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
+pub(super) fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
     let mut indices = vec![0; shape.len()];
     for (index, &length) in indices.iter_mut().zip(shape).rev() {
         *index = entry % length;

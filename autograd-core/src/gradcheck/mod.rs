@@ -1,8 +1,11 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
-//! `jacobian` does the work, on tensors whose types are forgotten.
+//! `jacobian` does the work, on tensors whose types are forgotten; `thorough` checks what a right
+//! Jacobian does not show; `generated` is what the macro's tests call.
 
+pub(crate) mod generated;
 mod jacobian;
+mod thorough;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Derivative, Error};
@@ -32,6 +35,7 @@ pub struct Gradcheck {
     atol: Option<f64>,
     rtol: Option<f64>,
     second_order: bool,
+    thorough: bool,
     forward_mode: bool,
 }
 
@@ -114,6 +118,31 @@ impl Gradcheck {
         }
     }
 
+    /// Checks also what right derivatives do not show. Backward must
+    ///
+    /// - give the same twice, to the last bit: it keeps no state and is deterministic;
+    /// - be linear in the gradients that come in;
+    /// - take gradients and inputs for what they are wherever they lie in memory: with gaps, in another
+    ///   order of axes, or one number repeated;
+    /// - take the lack of a gradient for zeros, where the function has several outputs.
+    ///
+    /// [`Mismatch::check`](crate::Mismatch::check) says which of these failed.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[0.5, -1.0], [2.0, 1.0]]);
+    /// Gradcheck::new().thorough().run(|(x,)| x.matmul(&x.t()), (&x,))?;
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn thorough(self) -> Self {
+        Self {
+            thorough: true,
+            ..self
+        }
+    }
+
     /// Checks `function`, of a tuple of tensors by reference, at `inputs`, a tuple of up to eight.
     ///
     /// # Errors
@@ -139,6 +168,9 @@ impl Gradcheck {
             .collect();
         let tolerances = self.tolerances(&inputs);
         jacobian::check(&function, &inputs, &checked, tolerances, Derivative::First)?;
+        if self.thorough {
+            thorough::check(&function, &inputs, &checked, tolerances)?;
+        }
         if self.second_order {
             jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
         }

@@ -20,7 +20,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct Add<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Add<T, D> {
     /// x + y, element by element.
     #[forward]

@@ -10,7 +10,7 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct BroadcastTo<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 1], shape = &[3, 2, 4], E = ndarray::Ix3))]
 impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
     /// The same memory, seen as `shape`.
     ///
@@ -44,7 +44,7 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
 #[derive(Debug)]
 pub struct SumTo<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [3, 2, 4], shape = &[2, 1], E = ndarray::Ix2))]
 impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
     /// The sum of `x` to `shape`.
     ///

@@ -20,7 +20,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct AddScalar<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> AddScalar<T, D> {
     /// x + c of each element.
     #[forward]
@@ -50,7 +50,7 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
 #[derive(Debug)]
 pub struct ScalarSub<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> ScalarSub<T, D> {
     /// c − x of each element.
     #[forward]
@@ -80,7 +80,7 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
 #[derive(Debug)]
 pub struct MulScalar<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> MulScalar<T, D> {
     /// c · x of each element.
     #[forward]
@@ -110,7 +110,7 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
 #[derive(Debug)]
 pub struct DivScalar<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> DivScalar<T, D> {
     /// x / c of each element.
     #[forward]
@@ -140,7 +140,7 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
 #[derive(Debug)]
 pub struct ScalarDiv<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> ScalarDiv<T, D> {
     /// c / x of each element.
     #[forward]

@@ -19,7 +19,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct Sub<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Sub<T, D> {
     /// x - y, element by element.
     #[forward]

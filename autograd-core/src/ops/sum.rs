@@ -10,7 +10,7 @@ use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 #[derive(Debug)]
 pub struct Sum<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sum<T, D> {
     /// The sum of all elements.
     #[forward(outputs(output), saves(shape))]

@@ -10,7 +10,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct Tanh<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Tanh<T, D> {
     /// tanh x of each element.
     #[forward]

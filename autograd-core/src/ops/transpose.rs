@@ -10,7 +10,7 @@ use crate::{Element, Tensor, custom_function};
 #[derive(Debug)]
 pub struct Transpose<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Transpose<T, D> {
     /// The same memory with the axes in reverse order.
     #[forward]

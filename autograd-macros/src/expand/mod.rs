@@ -9,6 +9,7 @@
 //! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
+//! - [`gradcheck`]: the test that was asked for.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
@@ -24,6 +25,7 @@ mod bounds;
 mod context;
 pub(crate) mod fallback;
 mod forward_mode;
+mod gradcheck;
 mod short;
 mod signature;
 mod tokens;
@@ -57,7 +59,8 @@ pub(crate) fn function(
     let signature = signature::function(model, p);
     let functions = quote!(#gradients #apply #backward #forward_mode);
     let impls = impls(definition, forward, root, [&functions, &signature]);
-    quote!(#item #needs_input_grad #context #impls)
+    let test = gradcheck::test(model, default_crate);
+    quote!(#item #needs_input_grad #context #impls #test)
 }
 
 /// The author's item; in the short form, what it implies.
@@ -101,7 +104,7 @@ fn impls(
         const _: () = {
             use #root as #p;
 
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, clippy::type_complexity)]
             impl #impl_generics #self_ty #where_clause {
                 #functions
             }

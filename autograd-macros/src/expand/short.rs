@@ -51,7 +51,7 @@ pub(super) fn function(
         #docs
         #must_use
         #[track_caller]
-        #[allow(clippy::too_many_arguments)]
+        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
         #vis fn #ident #impl_generics (#(#parameters),*) -> #returns #where_clause {
             #body
         }

@@ -262,6 +262,54 @@ fn short_generic() {
     check_text(args, item, &expect_file!["./snapshots/short_generic.rs"]);
 }
 
+/// Only the test that is generated beside the rest.
+#[test]
+fn gradcheck() {
+    let item = quote! {
+        impl<'a, T: Element, D: Dimension, E: Dimension, F, const N: usize> Blend<'a, T, D, E, F, N> {
+            #[forward(outputs(blended, count, total))]
+            fn forward(
+                x: Array<T, D>,
+                y: Option<ArrayView<T, D>>,
+                #[non_differentiable] mask: Option<ArrayD<f32>>,
+                shape: &[usize; N],
+                map: F,
+            ) -> Result<(Array<T, E>, usize, Array0<T>), Unfit> {
+                todo!()
+            }
+
+            #[backward]
+            fn backward(
+                grad_blended: &Tensor<T, E>,
+                grad_total: &Tensor0<T>,
+            ) -> (Tensor<T, D>, Tensor<T, D>) {
+                todo!()
+            }
+        }
+    };
+    let args = quote!(gradcheck(
+        x = [ROWS, 2 + 1],
+        y = [2, 3],
+        mask = [],
+        shape = &[1, 2],
+        map = |x: f64| x,
+        E = Ix3,
+    ));
+    let expanded = custom_function(args, item, "pullback");
+    let file: syn::File = syn::parse2(expanded.clone()).unwrap_or_else(|_| panic!("{expanded}"));
+    let test = file
+        .items
+        .into_iter()
+        .filter(|item| matches!(item, syn::Item::Fn(_)));
+    let text = prettyplease::unparse(&syn::File {
+        shebang: None,
+        attrs: Vec::new(),
+        items: test.collect(),
+        frontmatter: None,
+    });
+    expect_file!["./snapshots/gradcheck.rs"].assert_eq(&text);
+}
+
 /// Whatever the attribute is put on, and whatever stands in it, an error comes out and nothing else.
 #[test]
 fn nonsense_is_an_error() {

@@ -10,6 +10,7 @@ use crate::parse::{Argument, Arguments};
 pub(super) struct FunctionOptions {
     pub(super) name: Option<String>,
     pub(super) runtime: Option<Path>,
+    pub(super) gradcheck: Option<Argument>,
     pub(super) short: ShortOptions,
 }
 
@@ -52,7 +53,7 @@ pub(super) fn custom_function(
     in_block: bool,
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
-    const COMMON: [&str; 2] = ["name", "crate"];
+    const COMMON: [&str; 3] = ["name", "crate", "gradcheck"];
     const SHORT: [&str; 5] = [
         "grad",
         "higher_order",
@@ -71,10 +72,10 @@ pub(super) fn custom_function(
     };
     let mut options = FunctionOptions::default();
     for argument in known("custom_function", names, &common, diagnostics) {
-        if argument.name == "name" {
-            options.name = text(argument, diagnostics);
-        } else {
-            options.runtime = path(argument, diagnostics);
+        match argument.name.to_string().as_str() {
+            "name" => options.name = text(argument, diagnostics),
+            "crate" => options.runtime = path(argument, diagnostics),
+            _ => options.gradcheck = Some(argument.clone()),
         }
     }
     if in_block {

@@ -14,6 +14,7 @@
 //! - [`forms`]: how what is asked for is written: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`gradients`]: what backward functions return.
+//! - [`gradcheck`]: what the generated test is told.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`jvp`]: the rule for forward mode.
 //!
@@ -25,6 +26,7 @@ mod asked;
 mod bounds;
 mod coverage;
 mod forms;
+mod gradcheck;
 mod gradients;
 mod inputs;
 mod item;
@@ -61,13 +63,18 @@ pub(crate) fn function(
         .ok(item)
         .and_then(|item| item::block(item, &mut options, &mut diagnostics))
         .unzip();
+    let asked_for = options.gradcheck.take();
     let definition = block
         .as_ref()
         .and_then(|block| item::definition(block, short.flatten(), options, &mut diagnostics));
     let mut forward = None;
     let mut rules = Rules::default();
+    let mut gradcheck = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
         (forward, rules) = functions(block, definition, &mut diagnostics);
+        if let (Some(argument), Some(forward)) = (&asked_for, &forward) {
+            gradcheck = gradcheck::read(argument, definition, forward, &mut diagnostics);
+        }
         forward = forward.filter(|_| !item::has_apply(block));
     }
     match (diagnostics.finish(), definition, forward) {
@@ -82,6 +89,7 @@ pub(crate) fn function(
                 jvp,
                 saved,
                 order,
+                gradcheck,
             })
         }
         (errors, definition, forward) => {

@@ -27,7 +27,7 @@ pub struct ExpContext<T: Element, D: Dimension> {
 }
 const _: () = {
     use pb::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl<T: Element, D: Dimension> Exp<T, D> {
         /// Applies `Exp` to tensors.
         ///

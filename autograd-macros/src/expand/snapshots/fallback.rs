@@ -23,7 +23,7 @@ pub struct DoubleNeedsInputGrad {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl<T: Element> Double<T> {
         #[doc(hidden)]
         #[allow(unused_variables, dead_code)]

@@ -48,7 +48,7 @@ pub struct LinearFunctionContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl LinearFunction {
         /// y = x Wᵀ + b
         ///

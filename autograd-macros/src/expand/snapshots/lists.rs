@@ -39,7 +39,7 @@ struct WeightedContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl Weighted {
         /// Applies `Weighted` to tensors.
         ///

@@ -27,7 +27,7 @@ pub struct MulConstantContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl MulConstant {
         /// Applies `MulConstant` to tensors.
         ///

@@ -73,7 +73,7 @@ pub(crate) struct LayerNormContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl LayerNorm {
         /// Applies `LayerNorm` to tensors.
         ///

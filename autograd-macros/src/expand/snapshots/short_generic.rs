@@ -13,7 +13,7 @@
 ///
 /// It can be differentiated any number of times.
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
 pub(crate) fn scaled_power<'a, T, D: Dimension, F: ?Sized>(
     x: &'a ::pullback::__private::Tensor<T, D>,
     mask: ::core::option::Option<&::pullback::__private::Tensor<T, D>>,
@@ -91,7 +91,7 @@ where
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl<T, D: Dimension, F: ?Sized> ScaledPower<T, D, F>
     where
         T: Element,

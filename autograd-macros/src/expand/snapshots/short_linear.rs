@@ -11,7 +11,7 @@
 /// It can be differentiated once.
 #[must_use]
 #[track_caller]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, clippy::type_complexity)]
 pub fn linear(
     input: &::pullback::__private::Tensor2<f32>,
     weight: &::pullback::__private::Tensor2<f32>,
@@ -65,7 +65,7 @@ pub struct LinearContext {
 }
 const _: () = {
     use ::pullback::__private as __p;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     impl Linear {
         #[allow(
             dead_code,

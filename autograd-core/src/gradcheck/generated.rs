@@ -1,0 +1,63 @@
+//! What the tests call that `#[custom_function(gradcheck(…))]` generates.
+
+use ndarray::Dimension;
+
+use super::Gradcheck;
+use crate::element::Element;
+use crate::erased::{InputTensors, OutputTensors, arbitrary};
+use crate::tensor::Tensor;
+
+/// An input for a function to be checked at: a leaf, of numbers that differ from one `seed` to another.
+///
+/// # Panics
+/// If `D` has another rank than the shape.
+#[must_use]
+#[track_caller]
+pub fn sample<T: Element, D: Dimension>(shape: &[usize], seed: u32) -> Tensor<T, D> {
+    let numbers = arbitrary(ndarray::IxDyn(shape), seed);
+    let Ok(numbers) = numbers.into_dimensionality::<D>() else {
+        panic!(
+            "gradcheck of an input of rank {:?} with the shape {shape:?}",
+            D::NDIM.unwrap_or(shape.len())
+        );
+    };
+    Tensor::from(numbers).set_requires_grad(true)
+}
+
+/// Checks `function`, a use of the function `name` with every input or `without` one.
+///
+/// # Panics
+/// If anything is wrong, with what.
+#[track_caller]
+pub fn gradcheck<I, O, F>(
+    name: &str,
+    without: Option<&str>,
+    second_order: bool,
+    function: F,
+    inputs: I,
+) where
+    I: InputTensors,
+    O: OutputTensors,
+    F: for<'a> Fn(I::Refs<'a>) -> O,
+{
+    let mut check = Gradcheck::new().thorough();
+    if second_order {
+        check = check.second_order();
+    }
+    if let Err(error) = check.run(function, inputs) {
+        let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
+        panic!("gradcheck of `{name}`{without}: {error}");
+    }
+}
+
+/// What a function returned that can fail.
+///
+/// # Panics
+/// If it failed.
+#[track_caller]
+pub fn succeeded<R, E>(result: Result<R, E>) -> R {
+    let Ok(outputs) = result else {
+        panic!("the function returned an error for the inputs of its gradcheck");
+    };
+    outputs
+}

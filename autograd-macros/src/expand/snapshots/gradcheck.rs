@@ -1,0 +1,83 @@
+#[cfg(test)]
+#[::core::prelude::v1::test]
+fn blend_gradcheck() {
+    use ::pullback::__private as __p;
+    let input_0 = __p::sample::<f64, __p::ndarray::Ix2>(&[ROWS, 2 + 1], 0);
+    let input_1 = __p::sample::<f64, __p::ndarray::Ix2>(&[2, 3], 1);
+    let input_2 = __p::sample::<f32, __p::ndarray::IxDyn>(&[], 2);
+    __p::gradcheck(
+        "Blend",
+        ::core::option::Option::None,
+        true,
+        |(input_0, input_1)| {
+            let (output_0, _, output_2) = __p::succeeded(
+                <Blend<
+                    '_,
+                    f64,
+                    __p::ndarray::Ix2,
+                    Ix3,
+                    _,
+                    _,
+                >>::apply(
+                    ::core::clone::Clone::clone(input_0),
+                    ::core::option::Option::Some(input_1),
+                    ::core::option::Option::Some(::core::clone::Clone::clone(&input_2)),
+                    &[1, 2],
+                    |x: f64| x,
+                ),
+            );
+            (output_0, output_2)
+        },
+        (&input_0, &input_1),
+    );
+    __p::gradcheck(
+        "Blend",
+        ::core::option::Option::Some("y"),
+        true,
+        |(input_0,)| {
+            let (output_0, _, output_2) = __p::succeeded(
+                <Blend<
+                    '_,
+                    f64,
+                    __p::ndarray::Ix2,
+                    Ix3,
+                    _,
+                    _,
+                >>::apply(
+                    ::core::clone::Clone::clone(input_0),
+                    ::core::option::Option::None,
+                    ::core::option::Option::Some(::core::clone::Clone::clone(&input_2)),
+                    &[1, 2],
+                    |x: f64| x,
+                ),
+            );
+            (output_0, output_2)
+        },
+        (&input_0,),
+    );
+    __p::gradcheck(
+        "Blend",
+        ::core::option::Option::Some("mask"),
+        true,
+        |(input_0, input_1)| {
+            let (output_0, _, output_2) = __p::succeeded(
+                <Blend<
+                    '_,
+                    f64,
+                    __p::ndarray::Ix2,
+                    Ix3,
+                    _,
+                    _,
+                >>::apply(
+                    ::core::clone::Clone::clone(input_0),
+                    ::core::option::Option::Some(input_1),
+                    ::core::option::Option::None,
+                    &[1, 2],
+                    |x: f64| x,
+                ),
+            );
+            (output_0, output_2)
+        },
+        (&input_0, &input_1),
+    );
+}

@@ -1,0 +1,398 @@
+//! Rules for `gradcheck(…)`: a shape for each tensor, an expression for each value.
+
+use syn::{Expr, ExprArray, ExprLit, ExprUnary, Ident, Lit, Type, UnOp};
+
+use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
+use crate::model::{Concrete, Definition, Forward, Gradcheck, Input, Sample};
+use crate::parse::Argument;
+use crate::show::show;
+use crate::types::{Content, Rank, TensorType, is_primitive, last_segment};
+
+/// The most tensors that one check moves, and the most outputs that it looks at.
+const INPUTS: usize = 8;
+const OUTPUTS: usize = 6;
+
+/// Reads `gradcheck(…)`; `None` if anything is wrong with it.
+pub(super) fn read(
+    argument: &Argument,
+    definition: &Definition,
+    forward: &Forward,
+    diagnostics: &mut Diagnostics,
+) -> Option<Gradcheck> {
+    let mistakes = diagnostics.len();
+    let mut reader = Reader {
+        keyword: &argument.name,
+        definition,
+        forward,
+        given: forward.inputs.iter().map(|_| None).collect(),
+        parameters: Vec::new(),
+        diagnostics,
+    };
+    for entry in reader.entries(argument)? {
+        reader.entry(entry);
+    }
+    if reader.diagnostics.len() == mistakes {
+        reader.everything_is_given();
+        reader.parameters_are_known();
+        reader.it_is_small_enough();
+        reader.infer_others();
+    }
+    let (given, parameters) = (reader.given, reader.parameters);
+    (diagnostics.len() == mistakes).then(|| Gradcheck {
+        given: given.into_iter().flatten().collect(),
+        parameters,
+    })
+}
+
+struct Reader<'a> {
+    keyword: &'a Ident,
+    definition: &'a Definition,
+    forward: &'a Forward,
+    given: Vec<Option<Sample>>,
+    /// What the block's parameters become, each with the input that says so.
+    parameters: Vec<(Ident, Concrete)>,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    /// It is a list.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck)]
+    /// //                ^^^^^^^^^ `gradcheck` gives a shape for each tensor
+    /// ```
+    fn entries<'a>(&mut self, argument: &'a Argument) -> Option<&'a [Argument]> {
+        if argument.value.is_none()
+            && let Some(list) = &argument.list
+        {
+            return Some(list);
+        }
+        let message = "`gradcheck` gives a shape for each tensor and an expression for each value; \
+                       write `gradcheck(x = [3, 4], …)`";
+        self.diagnostics.error(self.keyword, message);
+        None
+    }
+
+    /// An entry is an input, or a parameter of the block that the inputs do not determine.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(inptu = [3]))]
+    /// //                          ^^^^^ forward has no input named `inptu`
+    /// #[custom_function(gradcheck(input([3])))]
+    /// //                          ^^^^^ `input` is given as `input = …`
+    /// ```
+    fn entry(&mut self, entry: &Argument) {
+        let name = &entry.name;
+        let (Some(value), None) = (&entry.value, &entry.list) else {
+            let message = format!("`{name}` is given as `{name} = …`");
+            self.diagnostics.error(name, message);
+            return;
+        };
+        let mut inputs = self.forward.inputs.iter();
+        if let Some(index) = inputs.position(|input| input.name == *name) {
+            self.is_given_once(name, self.given[index].is_some());
+            self.given[index] = Some(self.given(&self.forward.inputs[index], value));
+        } else if self.is_parameter(name) {
+            let given = self.parameters.iter().any(|(earlier, _)| earlier == name);
+            self.is_given_once(name, given);
+            self.parameters
+                .push((name.clone(), Concrete::Given(value.clone())));
+        } else {
+            let inputs = self.forward.inputs.iter();
+            let names: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
+            let suggestion = did_you_mean(&name.to_string(), &names);
+            let message = format!("forward has no input named `{name}`");
+            let help = format!("{suggestion}its inputs: {}", list(&names));
+            self.diagnostics.error_with_help(name, &message, &help);
+        }
+    }
+
+    /// Nothing is given twice.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(input = [3], input = [4]))]
+    /// //                                       ^^^^^ `input` is given twice
+    /// ```
+    fn is_given_once(&mut self, name: &Ident, given: bool) {
+        if given {
+            let message = format!("`{name}` is given twice; write it once");
+            self.diagnostics.error(name, message);
+        }
+    }
+
+    fn given(&mut self, input: &Input, value: &Expr) -> Sample {
+        let shape = match peel(value) {
+            Expr::Array(shape) => Some(shape),
+            _ => None,
+        };
+        match (&input.tensor, shape) {
+            (Some(tensor), Some(shape)) => {
+                self.lengths_are_numbers(shape);
+                self.has_the_rank(input, &tensor.ty, shape);
+                Sample::Shape(shape.clone())
+            }
+            (Some(_), None) => {
+                self.is_a_shape(input, value);
+                Sample::Value(value.clone())
+            }
+            (None, _) => {
+                self.is_no_shape(input, shape);
+                Sample::Value(value.clone())
+            }
+        }
+    }
+
+    /// A tensor is given by its shape.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(input = 2.5))]
+    /// //                                  ^^^ `input` is a tensor, and `2.5` is no shape
+    /// ```
+    fn is_a_shape(&mut self, input: &Input, value: &Expr) {
+        let name = &input.name;
+        let message = format!("`{name}` is a tensor, and this is no shape");
+        let help = format!(
+            "write the lengths of its axes: `{name} = {}`",
+            example(input)
+        );
+        self.diagnostics.error_with_help(value, &message, &help);
+    }
+
+    /// A value is given as what it is.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(constant = [3]))]
+    /// //                                     ^^^ `constant` is a value of type `f64`, and this is a shape
+    /// ```
+    fn is_no_shape(&mut self, input: &Input, shape: Option<&ExprArray>) {
+        // An array is a value too, but no number.
+        if let Some(shape) = shape.filter(|_| is_primitive(&input.ty)) {
+            let (name, ty) = (&input.name, show(&input.ty));
+            let message = format!("`{name}` is a value of type `{ty}`, and this is a shape");
+            let help = format!("write an expression of that type: `{name} = …`");
+            self.diagnostics.error_with_help(shape, &message, &help);
+        }
+    }
+
+    /// Lengths are whole numbers.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(input = [3, 2.5]))]
+    /// //                                      ^^^ a length is a whole number
+    /// ```
+    fn lengths_are_numbers(&mut self, shape: &ExprArray) {
+        for length in &shape.elems {
+            let is_number = match peel(length) {
+                Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Int(_)),
+                Expr::Unary(ExprUnary {
+                    op: UnOp::Neg(_), ..
+                })
+                | Expr::Array(_)
+                | Expr::Tuple(_) => false,
+                // A constant, or what can be computed from some.
+                _ => true,
+            };
+            if !is_number {
+                let message = "a length is a whole number, or an expression of type `usize`";
+                self.diagnostics.error(length, message);
+            }
+        }
+    }
+
+    /// A shape has a length for each axis.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(input = [3]))]
+    /// //                                  ^^^ `input` has rank 2, and this shape has 1 length
+    /// fn forward(input: ArrayView2<f32>) -> Array2<f32>
+    /// ```
+    fn has_the_rank(&mut self, input: &Input, ty: &TensorType, shape: &ExprArray) {
+        let (name, found) = (&input.name, shape.elems.len());
+        let plural = if found == 1 { "" } else { "s" };
+        let has = format!("{found} length{plural}");
+        match rank(ty) {
+            Some(Rank::Fixed(rank)) if usize::from(*rank) != found => {
+                let message = format!("`{name}` has rank {rank}, and this shape has {has}");
+                let help = format!(
+                    "write a length for each axis: `{name} = {}`",
+                    example(input)
+                );
+                self.diagnostics.error_with_help(shape, &message, &help);
+            }
+            Some(Rank::Named(dimension)) => {
+                let Some(parameter) = self.parameter(dimension) else {
+                    return;
+                };
+                let known = self
+                    .parameters
+                    .iter()
+                    .find(|(known, _)| *known == parameter);
+                match known {
+                    Some((_, Concrete::Rank(rank))) if *rank != found => {
+                        let message = format!(
+                            "`{name}` has rank `{parameter}`, for which {} given before, and this \
+                             shape has {has}",
+                            count(*rank, "length")
+                        );
+                        self.diagnostics.error(shape, message);
+                    }
+                    Some(_) => {}
+                    None => self.parameters.push((parameter, Concrete::Rank(found))),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Every input is given.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(input = [3, 4]))]
+    /// //                ^^^^^^^^^ `gradcheck` gives nothing for `weight`
+    /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
+    /// ```
+    fn everything_is_given(&mut self) {
+        let inputs = self.forward.inputs.iter().zip(&self.given);
+        let missing: Vec<&Input> = inputs
+            .filter(|(_, given)| given.is_none())
+            .map(|(input, _)| input)
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        let names = missing.iter().map(|input| input.name.to_string());
+        let message = format!("`gradcheck` gives nothing for {}", list(names));
+        let write = |input: &&Input| match &input.tensor {
+            Some(_) => format!("{} = {}", input.name, example(input)),
+            None => format!("{} = …", input.name),
+        };
+        let help = format!("add {}", list(missing.iter().map(write)));
+        self.diagnostics
+            .error_with_help(self.keyword, &message, &help);
+    }
+
+    /// Element types become `f64`; ranks follow from shapes, or are given.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [2], shape = &[3, 2]))]
+    /// //                ^^^^^^^^^ the rank `E` does not follow from the inputs
+    /// impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E>
+    /// ```
+    fn parameters_are_known(&mut self) {
+        let inputs = self
+            .forward
+            .inputs
+            .iter()
+            .filter_map(|input| input.tensor.as_ref());
+        let returned = self
+            .forward
+            .returned
+            .iter()
+            .filter_map(|one| one.tensor.as_ref());
+        let tensors: Vec<&TensorType> = inputs.map(|tensor| &tensor.ty).chain(returned).collect();
+        for tensor in tensors {
+            let Content::Known { element, rank } = &tensor.content else {
+                continue;
+            };
+            if let Some(element) = self.parameter(element) {
+                self.becomes(element, Concrete::Double);
+            }
+            let Rank::Named(dimension) = rank else {
+                continue;
+            };
+            let Some(dimension) = self.parameter(dimension) else {
+                continue;
+            };
+            if !self.parameters.iter().any(|(known, _)| *known == dimension) {
+                let message = format!("the rank `{dimension}` does not follow from the inputs");
+                let help = format!("add it to the shapes: `{dimension} = Ix2`");
+                self.diagnostics
+                    .error_with_help(self.keyword, &message, &help);
+                // Once is enough.
+                self.becomes(dimension, Concrete::Rank(0));
+            }
+        }
+    }
+
+    /// A check takes only so many inputs and outputs.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(a = [2], b = [2], …))]
+    /// //                ^^^^^^^^^ a generated check takes up to 8 differentiable inputs, and there are 9
+    /// ```
+    fn it_is_small_enough(&mut self) {
+        let inputs = ("inputs", self.forward.differentiable().len(), INPUTS);
+        let outputs = self.forward.differentiable_outputs().len();
+        for (things, number, most) in [inputs, ("outputs", outputs, OUTPUTS)] {
+            if number > most {
+                let message = format!(
+                    "a generated check takes up to {most} differentiable {things}, and there are \
+                     {number}"
+                );
+                self.diagnostics.error(self.keyword, message);
+            }
+        }
+    }
+
+    /// The rest is the compiler's to find out.
+    fn infer_others(&mut self) {
+        for name in names(self.definition) {
+            self.becomes(name.clone(), Concrete::Inferred);
+        }
+    }
+
+    fn becomes(&mut self, parameter: Ident, concrete: Concrete) {
+        if !self.parameters.iter().any(|(known, _)| *known == parameter) {
+            self.parameters.push((parameter, concrete));
+        }
+    }
+
+    fn is_parameter(&self, name: &Ident) -> bool {
+        names(self.definition).any(|param| param == name)
+    }
+
+    /// The block's parameter that a type is, if it is one.
+    fn parameter(&self, ty: &Type) -> Option<Ident> {
+        let segment = last_segment(ty)?;
+        (segment.ident == show(ty) && self.is_parameter(&segment.ident))
+            .then(|| segment.ident.clone())
+    }
+}
+
+/// The block's parameters that are no lifetimes.
+fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
+    let generics = &definition.generics;
+    let constants = generics.const_params().map(|param| &param.ident);
+    generics
+        .type_params()
+        .map(|param| &param.ident)
+        .chain(constants)
+}
+
+fn rank(ty: &TensorType) -> Option<&Rank> {
+    match &ty.content {
+        Content::Known { rank, .. } => Some(rank),
+        Content::Alias(_) => None,
+    }
+}
+
+/// A shape that the input could have: `[2, 3]`.
+fn example(input: &Input) -> String {
+    let rank = input.tensor.as_ref().and_then(|tensor| rank(&tensor.ty));
+    match rank {
+        Some(Rank::Fixed(rank)) => {
+            let lengths: Vec<String> = (2..2 + rank).map(|length| length.to_string()).collect();
+            format!("[{}]", lengths.join(", "))
+        }
+        _ => "[2, 3]".to_owned(),
+    }
+}
+
+/// An expression without parentheses and the invisible groups that `macro_rules!` leaves.
+fn peel(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Group(group) => peel(&group.expr),
+        Expr::Paren(paren) => peel(&paren.expr),
+        expression => expression,
+    }
+}

@@ -1,0 +1,104 @@
+//! Tests that `gradcheck(…)` generates: of functions of every form, each a test of its own.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use pullback::ndarray::{
+    Array, Array0, Array1, Array2, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, Axis,
+    Dimension, Ix2, arr0,
+};
+use pullback::prelude::*;
+
+const ROWS: usize = 2;
+
+/// y = x Wᵀ + b
+#[custom_function(
+    gradcheck(input = [ROWS, 4], weight = [ROWS + 1, 4], bias = [ROWS + 1]),
+    grad(input) = grad_output.dot(&weight),
+    grad(weight) = grad_output.t().dot(&input),
+    grad(bias) = grad_output.sum_axis(Axis(0)),
+)]
+fn linear<T: Element>(
+    input: ArrayView2<T>,
+    weight: ArrayView2<T>,
+    bias: Option<ArrayView1<T>>,
+) -> Array2<T> {
+    let output = input.dot(&weight.t());
+    match bias {
+        Some(bias) => output + bias,
+        None => output,
+    }
+}
+
+/// A constant, a closure, an exempt input that is optional, an owned one, an error.
+#[custom_function(
+    outputs(y, count, total),
+    gradcheck(x = [2, 3], weights = [2, 3], factors = &[1.5, 2.0], map = |x: f64| x + 1.0, N = 2),
+    grad(x) = {
+        let weights = weights.map_or_else(|| Array::ones(y.raw_dim()), |weights| weights.to_owned());
+        weights * &grad_y * factors[0] * factors[1] + grad_total[()]
+    },
+)]
+#[allow(clippy::type_complexity, reason = "a form like any other")]
+fn weighted<D: Dimension, F: Fn(f64) -> f64, const N: usize>(
+    x: Array<f64, D>,
+    #[non_differentiable] weights: Option<ArrayView<f64, D>>,
+    factors: &[f64; N],
+    map: F,
+) -> Result<(Array<f64, D>, usize, Array0<f64>), fmt::Error> {
+    if N == 0 {
+        return Err(fmt::Error);
+    }
+    let total = arr0(x.sum());
+    let factor: f64 = factors.iter().product();
+    let shift = map(0.0);
+    let y = match weights {
+        Some(weights) => x * weights * factor + shift,
+        None => x * factor + shift,
+    };
+    Ok((y, N, total))
+}
+
+/// Single precision has its own tolerances; the rank is known at run time only.
+#[custom_function(higher_order, gradcheck(x = [2, 1, 3]), grad(x) = grad_output * output * 2.0)]
+fn exp_of_twice(x: ArrayViewD<f32>) -> ArrayD<f32> {
+    x.mapv(|x| (2.0 * x).exp())
+}
+
+type Row<'a> = ArrayView1<'a, f64>;
+
+/// An alias, whose rank only the compiler knows; and an input that alone is optional.
+pub struct Aliased<'a, D>(PhantomData<(&'a (), D)>);
+
+#[custom_function(gradcheck(x = [3], rank = PhantomData, D = Ix2))]
+#[allow(clippy::elidable_lifetime_names, reason = "a form like any other")]
+impl<'a, D: Dimension + Send + Sync + 'static> Aliased<'a, D> {
+    #[forward]
+    fn forward(#[tensor] x: Option<Row<'_>>, rank: PhantomData<D>) -> Array1<f64> {
+        assert_eq!(D::NDIM, Some(2), "{rank:?}");
+        x.map_or_else(|| Array1::ones(3), |x| &x * 3.0)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Array1<f64>) -> Array1<f64> {
+        grad_output * 3.0
+    }
+}
+
+/// Generated tests lean on no names.
+#[no_implicit_prelude]
+mod hygiene {
+    use ::pullback::custom_function;
+    use ::pullback::ndarray::{Array1, ArrayView1};
+
+    #[allow(dead_code, reason = "it is in the way")]
+    struct Option;
+    #[allow(dead_code, reason = "it is in the way")]
+    struct Tensor;
+
+    #[custom_function(gradcheck(input_0 = [2], f64 = 2.5), grad(input_0) = &grad_output * *f64)]
+    #[allow(dead_code, reason = "only its test is of interest")]
+    fn scale(input_0: ArrayView1<f64>, f64: ::core::primitive::f64) -> Array1<f64> {
+        &input_0 * f64
+    }
+}

@@ -1,0 +1,246 @@
+//! `Gradcheck::thorough` finds what right derivatives do not show. Each function here passes the plain
+//! check.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pullback::__private::{gradcheck, sample};
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, array};
+use pullback::prelude::*;
+use pullback::{Check, Error, InputTensors, Mismatch, OutputTensors};
+
+use crate::functions::{Linear, Square, leaf};
+
+/// What a thorough check finds in a function that passes the plain one.
+#[track_caller]
+fn found<I, O, F>(function: F, inputs: I) -> Mismatch
+where
+    I: InputTensors + Copy,
+    O: OutputTensors,
+    F: for<'a> Fn(I::Refs<'a>) -> O + Copy,
+{
+    Gradcheck::new().run(function, inputs).unwrap();
+    match Gradcheck::new().thorough().run(function, inputs) {
+        Err(Error::Gradcheck(mismatch)) => *mismatch,
+        other => panic!("a mistake went unnoticed: {other:?}"),
+    }
+}
+
+#[test]
+fn right_functions_pass() {
+    let check = Gradcheck::new().thorough();
+    let x = Tensor::from(array![[0.1, -0.4], [0.7, 0.2]]).set_requires_grad(true);
+    let w = Tensor::from(array![[0.3, 0.5], [0.1, 0.9]]).set_requires_grad(true);
+    check
+        .run(
+            |(x, w, b)| Linear::apply(x, w, Some(b)),
+            (&x, &w, &leaf([0.1, 0.2])),
+        )
+        .unwrap();
+    check
+        .second_order()
+        .run(|(x,)| (Square::apply(x), x.sum()), (&x,))
+        .unwrap();
+    let empty = Tensor::from(Array2::<f64>::zeros((0, 3)));
+    check.run(|(x,)| x.exp(), (&empty,)).unwrap();
+    let single = Tensor::from(array![[0.5_f32, 1.5]]).set_requires_grad(true);
+    check.run(|(x,)| x.matmul(&x.t()), (&single,)).unwrap();
+}
+
+/// Backward counts its calls and adds noise that grows with them.
+#[custom_function(grad(x) = {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let calls = CALLS.fetch_add(1, Ordering::Relaxed);
+    &grad_output * (1.0 + 1e-9 * f64::from(calls))
+})]
+fn noisy(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[test]
+fn m88_a_backward_that_is_not_deterministic_is_found() {
+    let mismatch = found(|(x,)| noisy(x), (&leaf([1.0, 2.0]),));
+    assert_eq!(
+        (
+            mismatch.check,
+            mismatch.function,
+            mismatch.input_name.as_deref()
+        ),
+        (Check::Repetition, Some("noisy"), Some("x"))
+    );
+    let text = Error::Gradcheck(Box::new(mismatch)).to_string();
+    assert!(
+        text.starts_with(
+            "wrong gradient of `noisy` with respect to `x` (input 0): backward does not give the \
+             same twice: for entry [0] it computes "
+        ),
+        "{text}"
+    );
+}
+
+/// The square of what comes in is what comes in, if that is 0 or 1.
+#[custom_function(grad(x) = &grad_output * &grad_output * *factor)]
+fn squared(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+    &x * factor
+}
+
+#[test]
+fn a_backward_that_is_not_linear_is_found() {
+    let mismatch = found(|(x,)| squared(x, 3.0), (&leaf([1.0, 2.0]),));
+    assert_eq!(mismatch.check, Check::Linearity);
+    assert!((mismatch.analytical - mismatch.numerical).abs() > 0.1);
+}
+
+/// The slice of an array, wrongly taken for zeros where there is none.
+fn slice(view: ArrayView1<f64>) -> Array1<f64> {
+    let slice = view.to_slice();
+    slice.map_or_else(
+        || Array1::zeros(view.len()),
+        |slice| Array1::from(slice.to_vec()),
+    )
+}
+
+#[custom_function(grad(x) = slice(grad_output))]
+fn wants_one_piece(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[test]
+fn m83_a_backward_that_assumes_contiguous_gradients_is_found() {
+    let mismatch = found(|(x,)| wants_one_piece(x), (&leaf([1.0, 2.0]),));
+    assert_eq!(mismatch.check, Check::ScatteredGradient);
+}
+
+#[custom_function(grad(x) = {
+    // Kernels that walk along memory see each number once.
+    let repeated = grad_output.strides()[0] == 0;
+    if repeated { &grad_output / grad_output.len() as f64 } else { grad_output.to_owned() }
+})]
+fn counts_memory(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[test]
+fn a_backward_that_misreads_strides_of_zero_is_found() {
+    let mismatch = found(|(x,)| counts_memory(x), (&leaf([1.0, 2.0]),));
+    assert_eq!(mismatch.check, Check::BroadcastGradient);
+}
+
+#[custom_function(grad(x) = &grad_output * slice(x) * 2.0)]
+fn wants_inputs_in_one_piece(x: ArrayView1<f64>) -> Array1<f64> {
+    &x * &x
+}
+
+#[test]
+fn a_backward_that_assumes_contiguous_inputs_is_found() {
+    let mismatch = found(|(x,)| wants_inputs_in_one_piece(x), (&leaf([1.0, 2.0]),));
+    assert_eq!(mismatch.check, Check::ScatteredInputs);
+}
+
+/// x and 2x; backward takes zeros that came in for the lack of a gradient, and that for something else.
+struct Both;
+
+#[custom_function]
+impl Both {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (x.to_owned(), &x * 2.0)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output_0: ArrayView1<f64>,
+        grad_output_1: Option<ArrayView1<f64>>,
+    ) -> Array1<f64> {
+        match grad_output_1 {
+            None => grad_output_0.to_owned(),
+            Some(second) if second.sum() == 0.0 => &grad_output_0 * 3.0,
+            Some(second) => &grad_output_0 + &second * 2.0,
+        }
+    }
+}
+
+#[test]
+fn m76_a_backward_that_misreads_undefined_gradients_is_found() {
+    let mismatch = found(|(x,)| Both::apply(x), (&leaf([1.0, 2.0]),));
+    assert_eq!(
+        (mismatch.check, mismatch.output),
+        (Check::UndefinedGradients, 0)
+    );
+}
+
+/// M17: the gradient of a transposed product, transposed once too little, at square matrices.
+#[custom_function(grad(x) = grad_output.dot(&weight.t()))]
+fn transposed(x: ArrayView2<f64>, #[non_differentiable] weight: ArrayView2<f64>) -> Array2<f64> {
+    x.dot(&weight.t())
+}
+
+#[test]
+fn m17_a_transposed_square_gradient_is_found() {
+    let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+    let weight = Tensor::from(array![[0.5, 1.5], [-1.0, 2.0]]);
+    let result = Gradcheck::new()
+        .thorough()
+        .run(|(x,)| transposed(x, &weight), (&x,));
+    let Err(Error::Gradcheck(mismatch)) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(
+        (mismatch.check, mismatch.function),
+        (Check::Differences, Some("transposed"))
+    );
+}
+
+/// M26: complex numbers as rows of two parts; backward multiplies by w where its conjugate is due.
+#[custom_function(grad(z) = complex_product(grad_output, *w))]
+fn times(z: ArrayView2<f64>, w: [f64; 2]) -> Array2<f64> {
+    complex_product(z, w)
+}
+
+fn complex_product(z: ArrayView2<f64>, [re, im]: [f64; 2]) -> Array2<f64> {
+    let (x, y) = (z.index_axis(Axis(1), 0), z.index_axis(Axis(1), 1));
+    let parts = [&x * re - &y * im, &x * im + &y * re];
+    pullback::ndarray::stack(Axis(1), &[parts[0].view(), parts[1].view()]).unwrap()
+}
+
+#[test]
+fn m26_a_gradient_without_the_conjugate_is_found() {
+    let z = Tensor::from(array![[1.0, 2.0], [-0.5, 0.3]]).set_requires_grad(true);
+    let check = Gradcheck::new().thorough();
+    // A real factor is its own conjugate: nothing is wrong there.
+    check.run(|(z,)| times(z, [2.0, 0.0]), (&z,)).unwrap();
+    let result = check.run(|(z,)| times(z, [2.0, 0.5]), (&z,));
+    assert!(matches!(result, Err(Error::Gradcheck(_))), "{result:?}");
+}
+
+/// What a generated test does with a function of one input of shape `[3]` or `[3, 3]`.
+fn generated<D: pullback::ndarray::Dimension + 'static>(
+    shape: &[usize],
+    function: impl for<'a> Fn(&'a Tensor<f64, D>) -> Tensor<f64, D>,
+) {
+    gradcheck(
+        "wrong",
+        Some("bias"),
+        false,
+        |(x,)| function(x),
+        (&sample(shape, 0),),
+    );
+}
+
+#[test]
+#[should_panic(expected = "gradcheck of `wrong` without `bias`: wrong gradient of `transposed`")]
+fn m17_a_generated_check_finds_a_transposed_gradient() {
+    let weight = sample::<f64, Ix2>(&[3, 3], 1).detach();
+    generated::<Ix2>(&[3, 3], move |x| transposed(x, &weight));
+}
+
+#[test]
+#[should_panic(expected = "wrong gradient of `times` with respect to `z`")]
+fn m26_a_generated_check_finds_a_missing_conjugate() {
+    generated::<Ix2>(&[3, 2], |z| times(z, [2.0, 0.5]));
+}
+
+#[test]
+#[should_panic(expected = "backward does not give the same twice")]
+fn m88_a_generated_check_finds_what_is_not_deterministic() {
+    generated::<Ix1>(&[3], |x| noisy(x));
+}
