@@ -9,6 +9,7 @@ mod functions;
 mod gradcheck;
 mod grads;
 mod house;
+mod in_place;
 mod inputs;
 mod lists;
 mod pruning;
