@@ -7,9 +7,9 @@ pub use crate::array::Shape as OutputMeta;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
-    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InputSignature, IntoGradient,
-    IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature, Rule, Saved,
-    SavedList, SavedSignature, Signature, record,
+    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
+    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature,
+    Rule, Saved, SavedList, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, sample, succeeded};
@@ -220,12 +220,23 @@ pub fn attach<T: Element, D: Dimension>(
     node: &Node,
     output_nr: usize,
 ) -> Tensor<T, D> {
+    Tensor::from_raw(tensor.raw.with_edge(Some(output_edge(node, output_nr))))
+}
+
+/// Makes a tensor that forward wrote to an output of a node.
+pub fn attach_in_place<T: Element, D: Dimension>(
+    tensor: &mut Tensor<T, D>,
+    node: &Node,
+    output_nr: usize,
+) {
+    tensor.raw.edge = Some(output_edge(node, output_nr));
+}
+
+fn output_edge(node: &Node, output_nr: usize) -> Edge {
     // INVARIANT: a tuple of outputs has no 2^32 elements.
     let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
-    Tensor::from_raw(tensor.raw.with_edge(Some(Edge {
-        node: node.clone(),
-        output_nr,
-    })))
+    let node = node.clone();
+    Edge { node, output_nr }
 }
 
 /// What the pruning kept, as a view.

@@ -89,7 +89,8 @@ use proc_macro::TokenStream;
 /// | `ArrayView2<T>`, `ArrayView<T, D>`, `ArrayViewD<T>` | a tensor, read | `&Tensor2<T>`, … |
 /// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
 /// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
-/// | any of them in an `Option` | an optional tensor | in an `Option` |
+/// | any of these in an `Option` | an optional tensor | in an `Option` |
+/// | `ArrayViewMut2<T>`, `ArrayViewMut<T, D>`, `ArrayViewMutD<T>` | a tensor, written to | `&mut Tensor2<T>`, … |
 /// | `&[ArrayView1<T>]` and its like | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
@@ -116,6 +117,12 @@ use proc_macro::TokenStream;
 /// - `outputs(…)` names them; else a single one is `output`, several are `output_0`, `output_1`, ….
 /// - `saves(…)` names what forward returns after its outputs for backward functions alone.
 /// - `non_differentiable(…)` exempts float outputs.
+///
+/// A tensor that is written to is an output, and need not be returned: forward may return nothing. Its
+/// gradient is `grad_output` if no other comes in, else `grad_x`; backward functions know the value that
+/// came in as `x` and the one after as `output`, beside other outputs `output_x`. What is saved is never
+/// overwritten: memory that others hold is copied first. A leaf that requires grad is refused outside
+/// `no_grad`, before anything is written.
 ///
 /// # Backward functions
 ///

@@ -142,7 +142,9 @@ fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream
                 .map(|edge| (quote!(Input), edge))
         }
         Source::Returned(index) => match model.forward.returned[index].role {
-            Role::Output { gradient } => gradient.map(|output| (quote!(Output), output)),
+            Role::Output { gradient } | Role::InPlace { gradient, .. } => {
+                gradient.map(|output| (quote!(Output), output))
+            }
             Role::Intermediate => None,
         },
     };

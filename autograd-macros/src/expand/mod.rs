@@ -3,6 +3,7 @@
 //! The author's item comes first, as it was written, and is not looked at here. Beside it stand:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`save`]: keeping, there, what backward functions ask for.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
 //! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
@@ -26,6 +27,7 @@ mod context;
 pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
+mod save;
 mod short;
 mod signature;
 mod tokens;

@@ -193,6 +193,36 @@ fn lists() {
 }
 
 #[test]
+fn in_place() {
+    let item = quote! {
+        impl Update {
+            #[forward]
+            fn forward(
+                mut x: ArrayViewMut1<f64>,
+                #[non_differentiable] mut calls: ArrayViewMut1<f64>,
+            ) -> Result<(), Full> {
+                todo!()
+            }
+
+            #[backward(x)]
+            fn backward(
+                grad_output: ArrayView1<f64>,
+                x: ArrayView1<f64>,
+                output_x: ArrayView1<f64>,
+            ) -> Array1<f64> {
+                todo!()
+            }
+
+            #[jvp]
+            fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+                todo!()
+            }
+        }
+    };
+    check(quote!(), item, &expect_file!["./snapshots/in_place.rs"]);
+}
+
+#[test]
 fn fallback() {
     let item = quote! {
         impl<T: Element> Double<T> {

@@ -7,13 +7,19 @@ pub struct Double;
 impl Double {
     #[forward]
     pub fn forward(mut x: ArrayViewMut1<f64>) -> Array1<f64> {
+        let before = x.to_owned();
         x *= 2.0;
-        x.to_owned()
+        before
     }
 
     #[backward(x)]
-    fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
-        &grad_output * 2.0
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        grad_x: ArrayView1<f64>,
+        x_output: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        let _ = x_output;
+        &grad_output + &grad_x * 2.0
     }
 }
 
