@@ -18,5 +18,5 @@ impl Double {
 
 fn main() {
     let x = Tensor::from(array![1.0]);
-    Double::apply(&x);
+    Double::apply(&mut x);
 }
