@@ -21,6 +21,8 @@
 mod diagnostics;
 mod docs;
 mod expand;
+#[cfg(test)]
+mod fuzz;
 mod model;
 mod parse;
 mod show;

@@ -26,7 +26,7 @@ pub(crate) fn custom_function(
 }
 
 /// The same, but for a panic in it.
-fn unguarded(
+pub(crate) fn unguarded(
     args: TokenStream,
     item: TokenStream,
     author: &TokenStream,

@@ -85,6 +85,67 @@ impl<'a, D: Dimension + Send + Sync + 'static> Aliased<'a, D> {
     }
 }
 
+/// Lists, of which one is a constant, beside a plain input: Σ w·part + x.
+#[custom_function(
+    higher_order,
+    gradcheck(parts = [[3], [3]], factors = [[3], [3]], x = [3]),
+    grad(parts) = factors.iter().map(|factor| grad_output * factor).collect(),
+    grad(x) = grad_output.clone(),
+)]
+fn blend<T: Element>(
+    parts: &[ArrayView1<T>],
+    #[non_differentiable] factors: &[ArrayView1<T>],
+    x: ArrayView1<T>,
+) -> Array1<T> {
+    let products = parts
+        .iter()
+        .zip(factors)
+        .map(|(part, factor)| part * factor);
+    products.fold(x.to_owned(), |sum, product| sum + product)
+}
+
+/// With a rule for forward mode, that is checked too.
+pub struct Cube;
+
+#[custom_function(gradcheck(x = [2, 2]))]
+impl Cube {
+    #[forward]
+    fn forward(x: ArrayView2<f64>) -> Array2<f64> {
+        x.mapv(|x| x.powi(3))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor2<f64>, x: &Tensor2<f64>) -> Tensor2<f64> {
+        grad_output * x * x * 3.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor2<f64>, x: &Tensor2<f64>) -> Tensor2<f64> {
+        tangent_x * x * x * 3.0
+    }
+}
+
+/// Once differentiable, and so in forward mode.
+pub struct CubeOnce;
+
+#[custom_function(gradcheck(x = [4]))]
+impl CubeOnce {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        x.mapv(|x| x.powi(3))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x * x * 3.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &tangent_x * &x * x * 3.0
+    }
+}
+
 /// Generated tests lean on no names.
 #[no_implicit_prelude]
 mod hygiene {

@@ -220,7 +220,7 @@ fn generated<D: pullback::ndarray::Dimension + 'static>(
     gradcheck(
         "wrong",
         Some("bias"),
-        false,
+        [1, 0],
         |(x,)| function(x),
         (&sample(shape, 0),),
     );
@@ -243,4 +243,37 @@ fn m26_a_generated_check_finds_a_missing_conjugate() {
 #[should_panic(expected = "backward does not give the same twice")]
 fn m88_a_generated_check_finds_what_is_not_deterministic() {
     generated::<Ix1>(&[3], |x| noisy(x));
+}
+
+/// The tangent is half of what it should be.
+struct HalfTangent;
+
+#[custom_function]
+impl HalfTangent {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &tangent_x * &x
+    }
+}
+
+#[test]
+#[should_panic(expected = "gradcheck of `half`: wrong tangent of `HalfTangent`")]
+fn a_generated_check_finds_a_wrong_tangent() {
+    gradcheck(
+        "half",
+        None,
+        [1, 1],
+        |(x,)| HalfTangent::apply(x),
+        (&sample::<_, Ix1>(&[2], 0),),
+    );
 }

@@ -24,7 +24,8 @@ pub fn sample<T: Element, D: Dimension>(shape: &[usize], seed: u32) -> Tensor<T,
     Tensor::from(numbers).set_requires_grad(true)
 }
 
-/// Checks `function`, a use of the function `name` with every input or `without` one.
+/// Checks `function`, a use of the function `name` with every input or `without` one, which can be
+/// differentiated so often by backward passes and by forward mode.
 ///
 /// # Panics
 /// If anything is wrong, with what.
@@ -32,19 +33,28 @@ pub fn sample<T: Element, D: Dimension>(shape: &[usize], seed: u32) -> Tensor<T,
 pub fn gradcheck<I, O, F>(
     name: &str,
     without: Option<&str>,
-    second_order: bool,
+    [backward, forward]: [u32; 2],
     function: F,
     inputs: I,
 ) where
-    I: InputTensors,
+    I: InputTensors + Copy,
     O: OutputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
-    let mut check = Gradcheck::new().thorough();
-    if second_order {
-        check = check.second_order();
+    let to_second_order = |check: Gradcheck, order| {
+        if order > 1 {
+            check.second_order()
+        } else {
+            check
+        }
+    };
+    let check = to_second_order(Gradcheck::new().thorough(), backward);
+    let mut result = check.run(&function, inputs);
+    if forward > 0 && result.is_ok() {
+        let check = to_second_order(Gradcheck::new().forward_mode(), forward);
+        result = check.run(&function, inputs);
     }
-    if let Err(error) = check.run(function, inputs) {
+    if let Err(error) = result {
         let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
         panic!("gradcheck of `{name}`{without}: {error}");
     }

@@ -1,13 +1,16 @@
 //! The test that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
 //! and without each optional one.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::Ident;
 use syn::ext::IdentExt as _;
+use syn::visit_mut::{VisitMut, visit_type_mut};
+use syn::{Expr, Ident, Lifetime, Type};
 
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
-use crate::model::{Concrete, Definition, FunctionModel, Gradcheck, Order, Returned, Sample};
+use crate::model::{
+    Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Sample,
+};
 
 /// The whole test.
 pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
@@ -15,16 +18,7 @@ pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenSt
     let Definition { cfgs, .. } = &model.definition;
     let (root, p) = (runtime(&model.definition, default_crate), &short());
     let name = name(&model.definition);
-    let inputs = model.forward.inputs.iter().zip(&gradcheck.given);
-    let samples = inputs.enumerate().filter_map(|(index, (input, given))| {
-        let (tensor, Sample::Shape(shape)) = (input.tensor.as_ref()?, given) else {
-            return None;
-        };
-        let element = concrete(element(&tensor.ty.content, p), gradcheck, p);
-        let dimension = concrete(dimension(&tensor.ty.content, p), gradcheck, p);
-        let (sample, seed) = (sample(index), number(index));
-        Some(quote!(let #sample = #p::sample::<#element, #dimension>(&#shape, #seed);))
-    });
+    let samples = samples(model, gradcheck, p);
     let inputs = model.forward.inputs.iter().enumerate();
     let optional = inputs.filter(|(_, input)| {
         let tensor = input.tensor.as_ref();
@@ -45,6 +39,30 @@ pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenSt
     })
 }
 
+/// The statements that make the tensors.
+fn samples(model: &FunctionModel, gradcheck: &Gradcheck, p: &TokenStream) -> Vec<TokenStream> {
+    let mut statements = Vec::new();
+    for (index, (input, sample)) in model
+        .forward
+        .inputs
+        .iter()
+        .zip(&gradcheck.samples)
+        .enumerate()
+    {
+        let Some(tensor) = &input.tensor else {
+            continue;
+        };
+        let element = concrete(element(&tensor.ty.content, p), gradcheck, p);
+        let dimension = concrete(dimension(&tensor.ty.content, p), gradcheck, p);
+        for (name, shape) in names(index, sample).iter().zip(sample.shapes()) {
+            let seed = number(statements.len());
+            statements
+                .push(quote!(let #name = #p::sample::<#element, #dimension>(&#shape, #seed);));
+        }
+    }
+    statements
+}
+
 /// One check, with all inputs or without one; `None` if that leaves nothing to differentiate by.
 fn run(
     model: &FunctionModel,
@@ -54,34 +72,15 @@ fn run(
 ) -> Option<TokenStream> {
     let forward = &model.forward;
     let (mut moved, mut arguments) = (Vec::new(), Vec::new());
-    for (index, (input, given)) in forward.inputs.iter().zip(&gradcheck.given).enumerate() {
-        let sample = sample(index);
-        let Some(tensor) = &input.tensor else {
-            arguments.push(match given {
-                Sample::Shape(value) => value.to_token_stream(),
-                Sample::Value(value) => value.to_token_stream(),
-            });
-            continue;
-        };
-        if without == Some(index) {
-            arguments.push(quote!(::core::option::Option::None));
-            continue;
-        }
-        let is_moved = tensor.edge.is_some();
-        let mut argument = if is_moved {
-            quote!(#sample)
-        } else {
-            quote!(&#sample)
-        };
-        if is_consumed(&tensor.ty) {
-            argument = quote!(::core::clone::Clone::clone(#argument));
-        }
-        if tensor.optional {
-            argument = quote!(::core::option::Option::Some(#argument));
-        }
-        arguments.push(argument);
-        if is_moved {
-            moved.push(sample);
+    for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
+        let is_missing = without == Some(index);
+        arguments.push(argument(index, input, sample, is_missing));
+        let is_moved = input
+            .tensor
+            .as_ref()
+            .is_some_and(|tensor| tensor.edge.is_some());
+        if is_moved && !is_missing {
+            moved.extend(names(index, sample));
         }
     }
     let self_ty = concrete(model.definition.self_ty.to_token_stream(), gradcheck, p);
@@ -98,18 +97,53 @@ fn run(
             quote!(::core::option::Option::Some(#name))
         },
     );
-    let second_order = model.order == Order::Any;
+    let orders = orders(model);
     (!moved.is_empty()).then(|| {
         quote! {
-            #p::gradcheck(
-                #name,
-                #without,
-                #second_order,
-                |(#(#moved,)*)| #body,
-                (#(&#moved,)*),
-            );
+            #p::gradcheck(#name, #without, #orders, |(#(#moved,)*)| #body, (#(&#moved,)*));
         }
     })
+}
+
+/// One argument of `apply`, within a closure that takes the differentiable inputs by reference.
+fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> TokenStream {
+    let Some(tensor) = &input.tensor else {
+        return match sample {
+            Sample::Value(value) => value.to_token_stream(),
+            Sample::Shape(_) | Sample::Shapes(_) => TokenStream::new(),
+        };
+    };
+    if is_missing {
+        return quote!(::core::option::Option::None);
+    }
+    let names = names(index, sample).into_iter();
+    let taken = names.map(|name| {
+        let reference = tensor.edge.is_none().then(|| quote!(&));
+        let name = quote!(#reference #name);
+        if is_consumed(&tensor.ty) {
+            quote!(::core::clone::Clone::clone(#name))
+        } else {
+            name
+        }
+    });
+    if tensor.list {
+        quote!(&[#(#taken),*])
+    } else if tensor.optional {
+        quote!(::core::option::Option::Some(#(#taken)*))
+    } else {
+        quote!(#(#taken)*)
+    }
+}
+
+/// How often the function can be differentiated, by backward passes and by forward mode.
+fn orders(model: &FunctionModel) -> TokenStream {
+    let again = model.order == Order::Any;
+    let backward = number(1 + usize::from(again));
+    let forward = number(match &model.jvp {
+        None => 0,
+        Some(jvp) => 1 + usize::from(again && jvp.is_on_tensors()),
+    });
+    quote!([#backward, #forward])
 }
 
 /// The differentiable ones among what `call` returns.
@@ -134,38 +168,44 @@ fn outputs(model: &FunctionModel, call: &TokenStream) -> TokenStream {
     })
 }
 
-fn sample(index: usize) -> Ident {
-    local(format_args!("input_{index}"))
+/// The variables of an input's tensors.
+fn names(index: usize, sample: &Sample) -> Vec<Ident> {
+    let one = || local(format_args!("input_{index}"));
+    let of_list = |element| local(format_args!("input_{index}_{element}"));
+    match sample {
+        Sample::Shape(_) => vec![one()],
+        Sample::Shapes(shapes) => (0..shapes.len()).map(of_list).collect(),
+        Sample::Value(_) => Vec::new(),
+    }
 }
 
-/// Tokens of the author's with what the block's parameters become in their place; the compiler finds
+/// A type of the author's with what the block's parameters become in their place; the compiler finds
 /// out about the rest.
-fn concrete(tokens: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
-    let mut follows_apostrophe = false;
-    let replaced = |token: TokenTree| match token {
-        // A lifetime of the block has no name in the test.
-        TokenTree::Ident(_) if std::mem::take(&mut follows_apostrophe) => {
-            local("_").into_token_stream()
-        }
-        TokenTree::Ident(name) => {
-            let mut parameters = gradcheck.parameters.iter();
-            let found = parameters.find(|(parameter, _)| *parameter == name);
-            match found {
-                Some((_, concrete)) => spelled(concrete, p),
-                None => name.into_token_stream(),
+fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
+    struct Replace<'a>(&'a Gradcheck, &'a TokenStream);
+    impl VisitMut for Replace<'_> {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            let Self(gradcheck, p) = self;
+            let named = |(name, _): &&(Ident, Concrete)| match &ty {
+                Type::Path(path) => path.qself.is_none() && path.path.is_ident(name),
+                _ => false,
+            };
+            match gradcheck.parameters.iter().find(named) {
+                Some((_, concrete)) => *ty = Type::Verbatim(spelled(concrete, p)),
+                None => visit_type_mut(self, ty),
             }
         }
-        TokenTree::Group(group) => {
-            let inner = concrete(group.stream(), gradcheck, p);
-            TokenTree::from(proc_macro2::Group::new(group.delimiter(), inner)).into()
+
+        // A lifetime of the block has no name in the test.
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            *lifetime = Lifetime::new("'_", lifetime.span());
         }
-        token => {
-            follows_apostrophe =
-                matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
-            token.into()
-        }
+    }
+    let Ok(mut ty) = syn::parse2::<Type>(ty.clone()) else {
+        return ty;
     };
-    tokens.into_iter().map(replaced).collect()
+    Replace(gradcheck, p).visit_type_mut(&mut ty);
+    ty.into_token_stream()
 }
 
 fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
@@ -177,7 +217,9 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
         }
         Concrete::Rank(_) => quote!(#p::ndarray::IxDyn),
         Concrete::Inferred => quote!(_),
-        Concrete::Given(given) => given.to_token_stream(),
+        // A type, or a constant.
+        Concrete::Given(given @ (Expr::Path(_) | Expr::Lit(_))) => given.to_token_stream(),
+        Concrete::Given(given) => quote!({ #given }),
     }
 }
 

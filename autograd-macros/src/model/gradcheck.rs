@@ -5,7 +5,7 @@ use syn::{Expr, ExprArray, Ident};
 /// What `gradcheck(…)` says.
 pub(crate) struct Gradcheck {
     /// For each input, in the order of forward.
-    pub(crate) given: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     /// What parameters of the block become.
     pub(crate) parameters: Vec<(Ident, Concrete)>,
 }
@@ -14,6 +14,8 @@ pub(crate) struct Gradcheck {
 pub(crate) enum Sample {
     /// A tensor of this shape.
     Shape(ExprArray),
+    /// A list of tensors of these shapes.
+    Shapes(Vec<ExprArray>),
     Value(Expr),
 }
 
@@ -27,4 +29,15 @@ pub(crate) enum Concrete {
     Given(Expr),
     /// What the compiler finds out.
     Inferred,
+}
+
+impl Sample {
+    /// The shapes of its tensors.
+    pub(crate) fn shapes(&self) -> &[ExprArray] {
+        match self {
+            Self::Shape(shape) => std::slice::from_ref(shape),
+            Self::Shapes(shapes) => shapes,
+            Self::Value(_) => &[],
+        }
+    }
 }

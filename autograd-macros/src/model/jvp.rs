@@ -38,6 +38,16 @@ impl Jvp {
         tuple_elements(&self.returns)
     }
 
+    /// Whether it works on tensors, so that what it computes can be differentiated again.
+    pub(crate) fn is_on_tensors(&self) -> bool {
+        self.given.iter().all(|given| match &given.what {
+            GivenWhat::Tangent { form, .. } | GivenWhat::Known(Request::Tensor { form, .. }) => {
+                form.is_tensor()
+            }
+            GivenWhat::Known(Request::Value { .. }) => true,
+        })
+    }
+
     /// Whether it asks for a source.
     pub(crate) fn asks_for(&self, wanted: Source) -> bool {
         self.given.iter().any(

@@ -151,7 +151,7 @@ fn known(context: &Context<'_>) -> Vec<String> {
 
 /// The type in which a name stands in an expression: tensors as views, or as `&Tensor` with
 /// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
-/// its own gradient.
+/// its own gradient; a list is a slice.
 fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<TokenStream> {
     let forward = context.forward;
     let form = form(context);
@@ -178,6 +178,15 @@ fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<To
             Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
         });
     };
+    if sourced.list {
+        // A slice has its elements, not references to them.
+        let form = match form {
+            Form::TensorRef => Form::Tensor,
+            form => form,
+        };
+        let element = array(form, &tensor.content);
+        return Some(quote!(&[#element]));
+    }
     let ty = array(form, &tensor.content);
     if sourced.optional && !is_alone(source, &covers.edges, context) {
         return Some(quote!(::core::option::Option<#ty>));
@@ -191,11 +200,16 @@ fn returned_type(covers: &Covers, context: &Context<'_>) -> TokenStream {
         Form::TensorRef => Form::Tensor,
         _ => Form::Owned,
     };
-    let types: Vec<TokenStream> = covers
-        .edges
-        .iter()
-        .map(|edge| array(form, &inputs[*edge].1.ty.content))
-        .collect();
+    let gradient = |edge: &usize| {
+        let tensor = inputs[*edge].1;
+        let ty = array(form, &tensor.ty.content);
+        if tensor.list {
+            quote!(::std::vec::Vec<#ty>)
+        } else {
+            ty
+        }
+    };
+    let types: Vec<TokenStream> = covers.edges.iter().map(gradient).collect();
     match types.as_slice() {
         [single] => single.clone(),
         several => quote!((#(#several),*)),

@@ -8,7 +8,7 @@ fn blend_gradcheck() {
     __p::gradcheck(
         "Blend",
         ::core::option::Option::None,
-        true,
+        [2, 0],
         |(input_0, input_1)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<
@@ -33,7 +33,7 @@ fn blend_gradcheck() {
     __p::gradcheck(
         "Blend",
         ::core::option::Option::Some("y"),
-        true,
+        [2, 0],
         |(input_0,)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<
@@ -58,7 +58,7 @@ fn blend_gradcheck() {
     __p::gradcheck(
         "Blend",
         ::core::option::Option::Some("mask"),
-        true,
+        [2, 0],
         |(input_0, input_1)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<

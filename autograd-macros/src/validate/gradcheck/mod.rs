@@ -1,12 +1,16 @@
-//! Rules for `gradcheck(…)`: a shape for each tensor, an expression for each value.
+//! Rules for `gradcheck(…)`: a shape for each tensor, an expression for each value. Those for one entry
+//! are in [`shapes`].
 
-use syn::{Expr, ExprArray, ExprLit, ExprUnary, Ident, Lit, Type, UnOp};
+mod shapes;
 
-use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
+use shapes::example;
+use syn::{Ident, Type};
+
+use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{Concrete, Definition, Forward, Gradcheck, Input, Sample};
 use crate::parse::Argument;
 use crate::show::show;
-use crate::types::{Content, Rank, TensorType, is_primitive, last_segment};
+use crate::types::{Content, Rank, TensorType, last_segment};
 
 /// The most tensors that one check moves, and the most outputs that it looks at.
 const INPUTS: usize = 8;
@@ -39,7 +43,7 @@ pub(super) fn read(
     }
     let (given, parameters) = (reader.given, reader.parameters);
     (diagnostics.len() == mistakes).then(|| Gradcheck {
-        given: given.into_iter().flatten().collect(),
+        samples: given.into_iter().flatten().collect(),
         parameters,
     })
 }
@@ -120,130 +124,6 @@ impl Reader<'_> {
         }
     }
 
-    fn given(&mut self, input: &Input, value: &Expr) -> Sample {
-        let shape = match peel(value) {
-            Expr::Array(shape) => Some(shape),
-            _ => None,
-        };
-        match (&input.tensor, shape) {
-            (Some(tensor), Some(shape)) => {
-                self.lengths_are_numbers(shape);
-                self.has_the_rank(input, &tensor.ty, shape);
-                Sample::Shape(shape.clone())
-            }
-            (Some(_), None) => {
-                self.is_a_shape(input, value);
-                Sample::Value(value.clone())
-            }
-            (None, _) => {
-                self.is_no_shape(input, shape);
-                Sample::Value(value.clone())
-            }
-        }
-    }
-
-    /// A tensor is given by its shape.
-    ///
-    /// ```text
-    /// #[custom_function(gradcheck(input = 2.5))]
-    /// //                                  ^^^ `input` is a tensor, and `2.5` is no shape
-    /// ```
-    fn is_a_shape(&mut self, input: &Input, value: &Expr) {
-        let name = &input.name;
-        let message = format!("`{name}` is a tensor, and this is no shape");
-        let help = format!(
-            "write the lengths of its axes: `{name} = {}`",
-            example(input)
-        );
-        self.diagnostics.error_with_help(value, &message, &help);
-    }
-
-    /// A value is given as what it is.
-    ///
-    /// ```text
-    /// #[custom_function(gradcheck(constant = [3]))]
-    /// //                                     ^^^ `constant` is a value of type `f64`, and this is a shape
-    /// ```
-    fn is_no_shape(&mut self, input: &Input, shape: Option<&ExprArray>) {
-        // An array is a value too, but no number.
-        if let Some(shape) = shape.filter(|_| is_primitive(&input.ty)) {
-            let (name, ty) = (&input.name, show(&input.ty));
-            let message = format!("`{name}` is a value of type `{ty}`, and this is a shape");
-            let help = format!("write an expression of that type: `{name} = …`");
-            self.diagnostics.error_with_help(shape, &message, &help);
-        }
-    }
-
-    /// Lengths are whole numbers.
-    ///
-    /// ```text
-    /// #[custom_function(gradcheck(input = [3, 2.5]))]
-    /// //                                      ^^^ a length is a whole number
-    /// ```
-    fn lengths_are_numbers(&mut self, shape: &ExprArray) {
-        for length in &shape.elems {
-            let is_number = match peel(length) {
-                Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Int(_)),
-                Expr::Unary(ExprUnary {
-                    op: UnOp::Neg(_), ..
-                })
-                | Expr::Array(_)
-                | Expr::Tuple(_) => false,
-                // A constant, or what can be computed from some.
-                _ => true,
-            };
-            if !is_number {
-                let message = "a length is a whole number, or an expression of type `usize`";
-                self.diagnostics.error(length, message);
-            }
-        }
-    }
-
-    /// A shape has a length for each axis.
-    ///
-    /// ```text
-    /// #[custom_function(gradcheck(input = [3]))]
-    /// //                                  ^^^ `input` has rank 2, and this shape has 1 length
-    /// fn forward(input: ArrayView2<f32>) -> Array2<f32>
-    /// ```
-    fn has_the_rank(&mut self, input: &Input, ty: &TensorType, shape: &ExprArray) {
-        let (name, found) = (&input.name, shape.elems.len());
-        let plural = if found == 1 { "" } else { "s" };
-        let has = format!("{found} length{plural}");
-        match rank(ty) {
-            Some(Rank::Fixed(rank)) if usize::from(*rank) != found => {
-                let message = format!("`{name}` has rank {rank}, and this shape has {has}");
-                let help = format!(
-                    "write a length for each axis: `{name} = {}`",
-                    example(input)
-                );
-                self.diagnostics.error_with_help(shape, &message, &help);
-            }
-            Some(Rank::Named(dimension)) => {
-                let Some(parameter) = self.parameter(dimension) else {
-                    return;
-                };
-                let known = self
-                    .parameters
-                    .iter()
-                    .find(|(known, _)| *known == parameter);
-                match known {
-                    Some((_, Concrete::Rank(rank))) if *rank != found => {
-                        let message = format!(
-                            "`{name}` has rank `{parameter}`, for which {} given before, and this \
-                             shape has {has}",
-                            count(*rank, "length")
-                        );
-                        self.diagnostics.error(shape, message);
-                    }
-                    Some(_) => {}
-                    None => self.parameters.push((parameter, Concrete::Rank(found))),
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Every input is given.
     ///
     /// ```text
@@ -321,7 +201,12 @@ impl Reader<'_> {
     /// //                ^^^^^^^^^ a generated check takes up to 8 differentiable inputs, and there are 9
     /// ```
     fn it_is_small_enough(&mut self) {
-        let inputs = ("inputs", self.forward.differentiable().len(), INPUTS);
+        let inputs = self.forward.inputs.iter().zip(&self.given);
+        let tensors = inputs.filter_map(|(input, given)| {
+            let _ = input.tensor.as_ref()?.edge?;
+            Some(given.as_ref()?.shapes().len())
+        });
+        let inputs = ("inputs", tensors.sum(), INPUTS);
         let outputs = self.forward.differentiable_outputs().len();
         for (things, number, most) in [inputs, ("outputs", outputs, OUTPUTS)] {
             if number > most {
@@ -367,32 +252,4 @@ fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
         .type_params()
         .map(|param| &param.ident)
         .chain(constants)
-}
-
-fn rank(ty: &TensorType) -> Option<&Rank> {
-    match &ty.content {
-        Content::Known { rank, .. } => Some(rank),
-        Content::Alias(_) => None,
-    }
-}
-
-/// A shape that the input could have: `[2, 3]`.
-fn example(input: &Input) -> String {
-    let rank = input.tensor.as_ref().and_then(|tensor| rank(&tensor.ty));
-    match rank {
-        Some(Rank::Fixed(rank)) => {
-            let lengths: Vec<String> = (2..2 + rank).map(|length| length.to_string()).collect();
-            format!("[{}]", lengths.join(", "))
-        }
-        _ => "[2, 3]".to_owned(),
-    }
-}
-
-/// An expression without parentheses and the invisible groups that `macro_rules!` leaves.
-fn peel(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Group(group) => peel(&group.expr),
-        Expr::Paren(paren) => peel(&paren.expr),
-        expression => expression,
-    }
 }
