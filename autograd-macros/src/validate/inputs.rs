@@ -17,8 +17,8 @@ pub(super) fn read(
     floats: &Floats,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Input>> {
-    let mut inputs = Some(Vec::new());
-    let mut edges = 0;
+    let (mut inputs, mut edges) = (Some(Vec::new()), 0);
+    let mistakes = diagnostics.len();
     for argument in &sig.inputs {
         let input = match argument {
             FnArg::Typed(parameter) => input(parameter, floats, diagnostics),
@@ -40,7 +40,8 @@ pub(super) fn read(
             inputs.push(input);
         }
     }
-    if edges == 0 && inputs.is_some() {
+    // Where a parameter has a mistake, it may have been meant to be the tensor.
+    if edges == 0 && inputs.is_some() && diagnostics.len() == mistakes {
         something_is_differentiable(sig, diagnostics);
     }
     inputs
@@ -142,13 +143,15 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 /// //                ^^^^^^^^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
 /// ```
 fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
-    // An owned float array inside a value is data: it has left its graph where it was copied.
-    let Some(hidden) = floats.hidden_tensor(ty, |form| form != Form::Owned) else {
+    let is_exclusive =
+        matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_some());
+    // An owned float array inside a value is data, unless forward is to write to it: it has left its
+    // graph where it was copied.
+    let is_tensor = |form| is_exclusive || form != Form::Owned;
+    let Some(hidden) = floats.hidden_tensor(ty, is_tensor) else {
         return;
     };
     let message = format!("a tensor inside `{}` would get no gradient", show(ty));
-    let is_exclusive =
-        matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_some());
     let help = match peel(ty) {
         _ if is_exclusive || hidden.form == Form::ViewMut => format!(
             "write one parameter for each tensor; `{}` is one to write to",
