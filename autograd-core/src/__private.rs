@@ -7,9 +7,9 @@ pub use crate::array::Shape as OutputMeta;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
-    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InputSignature, IntoGradient,
-    IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature, Rule, Saved,
-    SavedList, SavedSignature, Signature, record,
+    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
+    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature,
+    Rule, Saved, SavedList, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, sample, succeeded};
@@ -181,13 +181,32 @@ pub fn save_array_if<T: Element, D: Dimension>(
     note = "what is kept must be `Clone + Send + Sync + 'static`: derive `Clone`, pass an owned value, or do \
             not ask for it in backward"
 )]
-pub trait Keep: Clone + Send + Sync + 'static {}
+pub trait Keep: Sized {
+    /// The value as a node keeps it.
+    type Kept: Clone + Send + Sync + 'static;
 
-impl<V: Clone + Send + Sync + 'static> Keep for V {}
+    /// Keeps a copy.
+    fn keep(&self) -> Self::Kept;
 
-/// Keeps a value that a backward function asks for.
-pub fn keep_if<V: Keep>(needed: bool, value: impl FnOnce() -> V) -> Option<Kept<V>> {
-    needed.then(|| Kept::new(value()))
+    /// Keeps the value itself.
+    fn into_kept(self) -> Self::Kept;
+}
+
+impl<V: Clone + Send + Sync + 'static> Keep for V {
+    type Kept = Kept<V>;
+
+    fn keep(&self) -> Kept<V> {
+        Kept::new(self.clone())
+    }
+
+    fn into_kept(self) -> Kept<V> {
+        Kept::new(self)
+    }
+}
+
+/// Keeps a value if a backward function that asks for it can still be called.
+pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
+    needed.then(kept)
 }
 
 /// What a node remembers of an output.
@@ -201,12 +220,23 @@ pub fn attach<T: Element, D: Dimension>(
     node: &Node,
     output_nr: usize,
 ) -> Tensor<T, D> {
+    Tensor::from_raw(tensor.raw.with_edge(Some(output_edge(node, output_nr))))
+}
+
+/// Makes a tensor that forward wrote to an output of a node.
+pub fn attach_in_place<T: Element, D: Dimension>(
+    tensor: &mut Tensor<T, D>,
+    node: &Node,
+    output_nr: usize,
+) {
+    tensor.raw.edge = Some(output_edge(node, output_nr));
+}
+
+fn output_edge(node: &Node, output_nr: usize) -> Edge {
     // INVARIANT: a tuple of outputs has no 2^32 elements.
     let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
-    Tensor::from_raw(tensor.raw.with_edge(Some(Edge {
-        node: node.clone(),
-        output_nr,
-    })))
+    let node = node.clone();
+    Edge { node, output_nr }
 }
 
 /// What the pruning kept, as a view.

@@ -47,6 +47,10 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
             .outputs()
             .map(|output| output_row(output, saved, forward)),
     );
+    lines.extend(forward.in_place().map(|(output, input)| {
+        let kind = format!("`{}` as it is then", input.name);
+        row(&output.name, &show(&output.ty), &kind, saved, forward)
+    }));
     lines.extend(forward.intermediates().map(|one| {
         row(
             &one.name,
@@ -109,6 +113,8 @@ pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
 fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
     let kind = match &input.tensor {
         None => "value",
+        Some(tensor) if input.is_in_place() && tensor.edge.is_some() => "input, written to",
+        Some(_) if input.is_in_place() => "input, written to, not differentiable",
         Some(tensor) if tensor.list && tensor.edge.is_some() => "list of inputs",
         Some(tensor) if tensor.list => "list of inputs, not differentiable",
         Some(tensor) => match (tensor.optional, tensor.edge.is_some()) {

@@ -39,10 +39,11 @@ use proc_macro::TokenStream;
 /// Makes a differentiable function of an `impl` block or, in its short form, of a `fn`.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their signatures say everything else:
+/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their
+/// signatures say everything else:
 ///
-/// ```ignore
-/// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+/// ```
+/// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
 /// use pullback::prelude::*;
 ///
 /// /// y = x Wᵀ + b
@@ -79,7 +80,12 @@ use proc_macro::TokenStream;
 ///     }
 /// }
 ///
-/// let y = LinearFunction::apply(&x, &weight, Some(&bias)); // tensors in, a tensor out
+/// let x = Tensor::from(array![[1.0, 2.0]]);
+/// let weight = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
+/// let y = LinearFunction::apply(&x, &weight, None); // tensors in, a tensor out
+/// y.sum().backward()?;
+/// assert_eq!(weight.grad(), Some(array![[1.0, 2.0]]));
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// What does not fit together (a gradient that is missing, a name that does not exist, a wrong rank) is
@@ -92,7 +98,8 @@ use proc_macro::TokenStream;
 /// | `ArrayView2<T>`, `ArrayView<T, D>`, `ArrayViewD<T>` | a tensor, read | `&Tensor2<T>`, … |
 /// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
 /// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
-/// | any of them in an `Option` | an optional tensor | in an `Option` |
+/// | any of these in an `Option` | an optional tensor | in an `Option` |
+/// | `ArrayViewMut2<T>`, `ArrayViewMut<T, D>`, `ArrayViewMutD<T>` | a tensor, written to | `&mut Tensor2<T>`, … |
 /// | `&[ArrayView1<T>]` and its like | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
@@ -111,14 +118,37 @@ use proc_macro::TokenStream;
 /// Forward returns one array or a tuple. Arrays of floats become tensors; anything else is returned as
 /// it is and has no gradient. `Result<…, E>` makes `apply` return `Result<…, E>`.
 ///
-/// ```ignore
-/// #[forward(outputs(y, mask), saves(rstd), non_differentiable(mask))]
-/// fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>, f64)
+/// ```
+/// # use pullback::ndarray::{Array1, ArrayView1};
+/// # use pullback::prelude::*;
+/// # struct Positive;
+/// # #[custom_function]
+/// # impl Positive {
+/// #[forward(outputs(y, mask), saves(count), non_differentiable(mask))]
+/// fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>, usize) {
+///     let mask = x.mapv(|x| if x > 0.0 { 1.0 } else { 0.0 });
+///     (&x * &mask, mask, x.len())
+/// }
+///
+/// #[backward(x)]
+/// fn backward(grad_y: ArrayView1<f64>, mask: ArrayView1<f64>, count: usize) -> Array1<f64> {
+///     Array1::from_shape_fn(count, |i| grad_y[i] * mask[i])
+/// }
+/// # }
+/// # let x = Tensor::from(Array1::ones(2));
+/// let (y, mask) = Positive::apply(&x);
+/// # assert_eq!(y.len(), mask.len());
 /// ```
 ///
 /// - `outputs(…)` names them; else a single one is `output`, several are `output_0`, `output_1`, ….
 /// - `saves(…)` names what forward returns after its outputs for backward functions alone.
 /// - `non_differentiable(…)` exempts float outputs.
+///
+/// A tensor that is written to is an output, and need not be returned: forward may return nothing. Its
+/// gradient is `grad_output` if no other comes in, else `grad_x`; backward functions know the value that
+/// came in as `x` and the one after as `output`, beside other outputs `output_x`. What is saved is never
+/// overwritten: memory that others hold is copied first. A leaf that requires grad is refused outside
+/// `no_grad`, before anything is written.
 ///
 /// # Backward functions
 ///
@@ -153,15 +183,39 @@ use proc_macro::TokenStream;
 /// name for inputs, values, outputs and `tangent_<input>`, the direction of each differentiable input, and
 /// returns a tangent for each differentiable output:
 ///
-/// ```ignore
+/// ```
+/// # use pullback::ndarray::{Array1, ArrayView1, array};
+/// # use pullback::prelude::*;
+/// # struct Product;
+/// # #[custom_function]
+/// # impl Product {
+/// #     #[forward]
+/// #     fn forward(x: ArrayView1<f64>, y: Option<ArrayView1<f64>>) -> Array1<f64> {
+/// #         y.map_or_else(|| x.to_owned(), |y| &x * &y)
+/// #     }
+/// #     #[backward(x)]
+/// #     fn grad_x(grad_output: ArrayView1<f64>, y: Option<ArrayView1<f64>>) -> Array1<f64> {
+/// #         y.map_or_else(|| grad_output.to_owned(), |y| &grad_output * &y)
+/// #     }
+/// #     #[backward(y)]
+/// #     fn grad_y(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+/// #         &grad_output * &x
+/// #     }
 /// #[jvp]
 /// fn jvp(
-///     input: ArrayView2<f32>,
-///     weight: ArrayView2<f32>,
-///     tangent_input: ArrayView2<f32>,          // zeros if there is none
-///     tangent_weight: ArrayView2<f32>,
-///     tangent_bias: Option<ArrayView1<f32>>,   // `None` if there is none
-/// ) -> Array2<f32>
+///     x: ArrayView1<f64>,
+///     y: Option<ArrayView1<f64>>,
+///     tangent_x: ArrayView1<f64>,         // zeros if there is none
+///     tangent_y: Option<ArrayView1<f64>>, // `None` if there is none
+/// ) -> Array1<f64> {
+///     let along_x = y.map_or_else(|| tangent_x.to_owned(), |y| &tangent_x * &y);
+///     tangent_y.map_or_else(|| along_x.clone(), |tangent_y| &along_x + &x * &tangent_y)
+/// }
+/// # }
+/// # let (x, one) = (Tensor::from(array![2.0]), Tensor::from(array![1.0]));
+/// let (_, along) = pullback::jvp(|(x,)| Product::apply(x, Some(x)), (&x,), (&one,))?;
+/// assert_eq!(along.to_array(), array![4.0]);
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
@@ -172,7 +226,9 @@ use proc_macro::TokenStream;
 /// For functions whose gradients are expressions, the attribute stands on a free function and gives
 /// one expression for the gradient of each input:
 ///
-/// ```ignore
+/// ```
+/// # use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
+/// # use pullback::prelude::*;
 /// /// y = x Wᵀ + b
 /// #[custom_function(
 ///     grad(input) = grad_output.dot(&weight),
@@ -191,7 +247,9 @@ use proc_macro::TokenStream;
 ///     }
 /// }
 ///
-/// let y = linear(&x, &weight, Some(&bias)); // the function itself is the differentiable one
+/// # let (x, weight) = (Tensor::from(array![[1.0, 2.0]]), Tensor::from(array![[3.0, 4.0]]));
+/// let y = linear(&x, &weight, None); // the function itself is the differentiable one
+/// # assert_eq!(y.to_array(), array![[11.0]]);
 /// ```
 ///
 /// - An expression uses the names that a backward function asks for, and only what it uses is kept for

@@ -6,16 +6,18 @@
 
 mod gradcheck;
 mod jvp;
+mod passing;
 mod short;
 
 pub(crate) use gradcheck::{Concrete, Gradcheck, Sample};
 pub(crate) use jvp::{Given, GivenWhat, Jvp};
+pub(crate) use passing::Passing;
 pub(crate) use short::{Short, Written};
 
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
-use crate::types::{Form, TensorType, option_of, peel};
+use crate::types::{Form, TensorType, peel};
 
 /// A differentiable function.
 pub(crate) struct FunctionModel {
@@ -54,7 +56,8 @@ pub(crate) struct Forward {
     /// Its lifetimes; it has no other parameters.
     pub(crate) generics: Generics,
     pub(crate) inputs: Vec<Input>,
-    /// What it returns: outputs first, then intermediates.
+    /// What it returns: outputs first, then intermediates. Behind them stand the inputs that it writes to,
+    /// which are outputs too.
     pub(crate) returned: Vec<Returned>,
     /// Whether it returns a tuple, if only of one.
     pub(crate) tuple: bool,
@@ -89,6 +92,9 @@ pub(crate) struct Returned {
     /// `None`: a value.
     pub(crate) tensor: Option<TensorType>,
     pub(crate) role: Role,
+    /// What its gradient is named after, if not itself: that of an input `x` which is written to is
+    /// `grad_x`, while the value is `output_x`.
+    pub(crate) named_after: Option<Ident>,
 }
 
 /// What becomes of a returned thing.
@@ -101,6 +107,12 @@ pub(crate) enum Role {
     },
     /// Only backward functions see it.
     Intermediate,
+    /// An input that forward writes to: the value that it has then.
+    InPlace {
+        input: usize,
+        /// Its place among the differentiable outputs.
+        gradient: Option<usize>,
+    },
 }
 
 /// A function marked `#[backward]`.
@@ -155,17 +167,6 @@ pub(crate) enum Source {
     Returned(usize),
 }
 
-/// How a value is written in a parameter list.
-#[derive(Clone)]
-pub(crate) enum Passing {
-    /// `V`
-    Owned(Type),
-    /// `&V`
-    Reference(Type),
-    /// `Option<&V>`
-    OptionalReference(Type),
-}
-
 /// Something that `apply` keeps for backward functions.
 pub(crate) struct Saved {
     pub(crate) name: Ident,
@@ -184,6 +185,16 @@ pub(crate) enum Order {
 }
 
 impl Forward {
+    /// The types of all tensors that it takes or returns.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &TensorType> {
+        let inputs = self.inputs.iter().filter_map(|input| input.tensor.as_ref());
+        let returned = self
+            .returned
+            .iter()
+            .filter_map(|returned| returned.tensor.as_ref());
+        inputs.map(|input| &input.ty).chain(returned)
+    }
+
     /// The differentiable inputs, by their place among themselves.
     pub(crate) fn differentiable(&self) -> Vec<(&Input, &TensorInput)> {
         let tensors = self
@@ -199,7 +210,17 @@ impl Forward {
     pub(crate) fn outputs(&self) -> impl Iterator<Item = &Returned> {
         self.returned
             .iter()
-            .filter(|returned| returned.role != Role::Intermediate)
+            .filter(|returned| matches!(returned.role, Role::Output { .. }))
+    }
+
+    /// The inputs that it writes to, as outputs, each with the input.
+    pub(crate) fn in_place(&self) -> impl Iterator<Item = (&Returned, &Input)> {
+        self.returned
+            .iter()
+            .filter_map(|returned| match returned.role {
+                Role::InPlace { input, .. } => Some((returned, &self.inputs[input])),
+                Role::Output { .. } | Role::Intermediate => None,
+            })
     }
 
     /// What only backward functions see.
@@ -251,6 +272,12 @@ impl Forward {
 }
 
 impl Input {
+    /// Whether forward writes to it.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let tensor = self.tensor.as_ref();
+        tensor.is_some_and(|tensor| tensor.ty.form == Form::ViewMut)
+    }
+
     /// The name by which a `#[jvp]` rule asks for its tangent.
     pub(crate) fn tangent_name(&self) -> Ident {
         Ident::new(&format!("tangent_{}", self.name.unraw()), self.name.span())
@@ -258,14 +285,23 @@ impl Input {
 }
 
 impl Returned {
+    /// Its place among the differentiable outputs.
+    pub(crate) fn gradient(&self) -> Option<usize> {
+        match self.role {
+            Role::Output { gradient } | Role::InPlace { gradient, .. } => gradient,
+            Role::Intermediate => None,
+        }
+    }
+
     /// Whether it is a differentiable output.
     pub(crate) fn has_gradient(&self) -> bool {
-        matches!(self.role, Role::Output { gradient: Some(_) })
+        self.gradient().is_some()
     }
 
     /// The name by which backward functions ask for its gradient.
     pub(crate) fn gradient_name(&self) -> Ident {
-        Ident::new(&format!("grad_{}", self.name.unraw()), self.name.span())
+        let name = self.named_after.as_ref().unwrap_or(&self.name);
+        Ident::new(&format!("grad_{}", name.unraw()), name.span())
     }
 }
 
@@ -328,29 +364,5 @@ pub(crate) fn tuple_elements(ty: &Type) -> Vec<&Type> {
     match peel(ty) {
         Type::Tuple(tuple) => tuple.elems.iter().collect(),
         single => vec![single],
-    }
-}
-
-impl Passing {
-    /// Reads how a value is written.
-    pub(crate) fn of(ty: &Type) -> Self {
-        let referenced = |ty: &Type| match peel(ty) {
-            Type::Reference(reference) => Some((*reference.elem).clone()),
-            _ => None,
-        };
-        if let Some(target) = referenced(ty) {
-            return Self::Reference(target);
-        }
-        match option_of(ty).and_then(referenced) {
-            Some(target) => Self::OptionalReference(target),
-            None => Self::Owned(ty.clone()),
-        }
-    }
-
-    /// The type without its reference.
-    pub(crate) fn target(&self) -> &Type {
-        match self {
-            Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
-        }
     }
 }

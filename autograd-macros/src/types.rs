@@ -4,6 +4,10 @@
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
+mod lists;
+
+pub(crate) use lists::{list_of, vec_of, within_gradient};
+
 use syn::{
     FnArg, GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Signature, Type,
     TypePath,
@@ -269,32 +273,6 @@ pub(crate) fn borrows(ty: &Type) -> bool {
 /// `X` of `Option<X>`.
 pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Option")
-}
-
-/// `X` of `&[X]`.
-pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
-    match peel(ty) {
-        Type::Reference(reference) if reference.mutability.is_none() => {
-            match peel(&reference.elem) {
-                Type::Slice(slice) => Some(&slice.elem),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// `X` of `Vec<X>`.
-pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
-    single_argument(ty, "Vec")
-}
-
-/// The array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
-pub(crate) fn within_gradient(ty: &Type) -> &Type {
-    match option_of(ty).or_else(|| vec_of(ty)) {
-        Some(inner) => within_gradient(inner),
-        None => ty,
-    }
 }
 
 /// The first argument of `Result<X, …>`.

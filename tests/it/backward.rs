@@ -94,7 +94,7 @@ fn a_tensor_without_history_is_refused() {
 }
 
 #[test]
-fn the_graph_is_freed_unless_it_is_retained() {
+fn m48_the_graph_is_freed_unless_it_is_retained() {
     let x = leaf([3.0]);
     let line = line!() + 1;
     let y = SquareOnce::apply(&x).sum();

@@ -197,6 +197,20 @@ fn what_is_lost_is_an_error_and_never_zero() {
         "forward mode on `grad`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
     );
     assert!(error.starts_with(&expected), "{error}");
+    // A leaf that is made inside of the run, and that the result might seem not to depend on.
+    let inside = |(x,): (&Tensor1<f64>,)| {
+        let x = x.clone().set_requires_grad(true);
+        let output = &x * &x * leaf([1.0]);
+        Grad::of(&output).allow_unused(true).run((&x,)).unwrap().0
+    };
+    let error = jvp(inside, (&Tensor::from(array![2.0]),), (&one,)).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::NoForwardRule {
+            function: "grad",
+            ..
+        }
+    ));
     let pass = |(x,): (&Tensor1<f64>,)| {
         let error = (x * x).sum().backward().unwrap_err();
         assert!(matches!(

@@ -152,7 +152,7 @@ impl Cut {
 }
 
 #[test]
-fn a_wrong_second_derivative_is_found() {
+fn m80_a_history_that_is_cut_is_found() {
     let x = leaf([2.0]);
     Gradcheck::new().run(|(x,)| Cut::apply(x), (&x,)).unwrap();
     let found = mismatch(

@@ -186,7 +186,7 @@ impl Counted {
 
 /// M82: PyTorch computes all branches.
 #[test]
-fn m82_only_what_leads_to_an_input_is_computed() {
+fn m12_m82_only_what_leads_to_an_input_is_computed() {
     let (x, y) = (leaf([2.0]), leaf([3.0]));
     let z = Counted::apply(&x, &y);
     let unused = Counted::apply(&y, &y);

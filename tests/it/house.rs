@@ -180,3 +180,35 @@ fn files_are_short_enough_to_read() {
         }
     }
 }
+
+/// The table of mistakes in `tests/README.md` names files of `tests/ui/` and tests.
+#[test]
+fn the_table_of_mistakes_names_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("tests/README.md")).expect("a readable file");
+    let files = sources(&root.join("tests/it"));
+    let tests: String = files.iter().map(|file| code(file)).collect();
+    let rows: Vec<&str> = readme
+        .lines()
+        .filter(|line| line.starts_with("| M"))
+        .collect();
+    assert_eq!(rows.len(), 99);
+    for row in rows {
+        let test = row.rsplit(" | ").next().unwrap_or_default();
+        for name in test.split('`').skip(1).step_by(2) {
+            let is_file = root
+                .join("tests/ui")
+                .join(name)
+                .with_extension("rs")
+                .is_file();
+            let is_name = name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_/".contains(c));
+            let exists = is_file || tests.contains(&format!("fn {name}("));
+            assert!(
+                exists || !is_name || !name.contains('_'),
+                "{row}: no test is named `{name}`"
+            );
+        }
+    }
+}

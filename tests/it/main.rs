@@ -10,6 +10,7 @@ mod generated;
 mod gradcheck;
 mod grads;
 mod house;
+mod in_place;
 mod inputs;
 mod lists;
 mod mistakes;

@@ -308,3 +308,28 @@ fn forward_and_backward_can_be_called() {
     let w = array![[3.0, 4.0]];
     assert_eq!(Linear::forward(x.view(), w.view(), None), array![[11.0]]);
 }
+
+/// A bound of one's own is enough: what generated code needs of `T` it asks for itself.
+struct Halve<T>(std::marker::PhantomData<T>);
+
+#[custom_function]
+impl<T: pullback::ndarray::NdFloat> Halve<T> {
+    #[forward]
+    fn forward(x: ArrayView1<T>, by: T) -> Array1<T> {
+        x.mapv(|x| x / by)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<T>, x: ArrayView1<T>, by: T) -> Array1<T> {
+        assert_eq!(grad_output.len(), x.len());
+        grad_output.mapv(|grad| grad / by)
+    }
+}
+
+#[test]
+fn bounds_need_not_be_the_librarys() {
+    let x = leaf([1.0, 3.0]);
+    Gradcheck::new()
+        .run(|(x,)| Halve::apply(x, 2.0), (&x,))
+        .unwrap();
+}

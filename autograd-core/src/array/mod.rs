@@ -7,6 +7,7 @@
 //!
 //! There is no `unsafe` here: ndarray's checked constructors cost a few nanoseconds.
 
+mod in_place;
 mod shape;
 
 pub use shape::Shape;

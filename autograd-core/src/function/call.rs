@@ -21,8 +21,8 @@ pub struct Call<'a> {
     signature: &'static Signature,
     /// Where each input's edges end: see `EdgeList`.
     ends: &'a [usize],
-    /// What is wrong with a gradient that came in or was given.
-    failure: Option<Error>,
+    /// What is wrong with a gradient that came in or was given; boxed, as every call carries it.
+    failure: Option<Box<Error>>,
 }
 
 /// Where a saved tensor comes from: which edge is attached to it when its history matters.
@@ -61,8 +61,9 @@ impl<'a> Call<'a> {
     }
 
     /// What the call comes to after the author's functions have run.
+    #[inline]
     pub(crate) fn finish(self) -> Result<(), Error> {
-        self.failure.map_or(Ok(()), Err)
+        self.failure.map_or(Ok(()), |error| Err(*error))
     }
 
     /// Whether this pass wants the gradient of the differentiable input of this number, of a list that
@@ -120,10 +121,10 @@ impl<'a> Call<'a> {
         let gradient = gradient.and_then(AnyGradient::recover);
         if came && gradient.is_none() {
             // One that a user handed in: the engine's are of the right type.
-            self.failure = Some(Error::ElementType {
+            self.failure = Some(Box::new(Error::ElementType {
                 function: self.inner.node.name(),
                 applied_at: self.inner.node.applied_at(),
-            });
+            }));
         }
         GradOutput::new(gradient, shape)
     }
@@ -151,7 +152,7 @@ impl<'a> Call<'a> {
         };
         let edges = range(self.ends, input);
         if gradients.len() != edges.len() {
-            self.failure = Some(Error::ListLength {
+            self.failure = Some(Box::new(Error::ListLength {
                 function: self.signature.name,
                 input: self
                     .signature
@@ -160,7 +161,7 @@ impl<'a> Call<'a> {
                 expected: edges.len(),
                 found: gradients.len(),
                 applied_at: self.inner.node.applied_at(),
-            });
+            }));
             return;
         }
         for (edge, gradient) in edges.zip(gradients) {
@@ -171,6 +172,7 @@ impl<'a> Call<'a> {
     }
 
     /// A gradient that was computed on arrays has no history, which must not be lost in silence.
+    #[inline]
     fn attached<T: Element>(&self, gradient: Gradient<T>) -> AnyGradient {
         let on_arrays = matches!(gradient, Gradient::Owned(_));
         let gradient = AnyGradient::erase(gradient);

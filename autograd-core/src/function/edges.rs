@@ -22,14 +22,17 @@ pub trait EdgeList: Send + Sync + 'static {
 }
 
 impl<const N: usize> EdgeList for [Option<Edge>; N] {
+    #[inline]
     fn edges(&self) -> &[Option<Edge>] {
         self
     }
 
+    #[inline]
     fn edges_mut(&mut self) -> &mut [Option<Edge>] {
         self
     }
 
+    #[inline]
     fn ends(&self) -> &[usize] {
         &[]
     }

@@ -8,6 +8,7 @@ mod call;
 mod edges;
 mod forward;
 mod gradient;
+mod in_place;
 mod record;
 mod signature;
 
@@ -15,6 +16,7 @@ pub use call::{Call, Origin};
 pub use edges::{EdgeList, EdgeLists};
 pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient, IntoGradients};
+pub use in_place::InPlace;
 pub use record::{IntoOutput, Kept, Rule, Saved, SavedList, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 

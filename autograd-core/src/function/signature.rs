@@ -8,7 +8,7 @@ pub struct Signature {
     pub name: &'static str,
     /// The arguments of `apply`, in order.
     pub inputs: &'static [InputSignature],
-    /// What `apply` returns, in order.
+    /// What `apply` returns, in order, and then the tensors that it writes to.
     pub outputs: &'static [OutputSignature],
     /// What is kept for backward, and for whom.
     pub saved: &'static [SavedSignature],
@@ -52,6 +52,8 @@ pub struct InputSignature {
     pub optional: bool,
     /// Whether it is a list of tensors.
     pub list: bool,
+    /// Whether forward writes to it.
+    pub in_place: bool,
     /// Whether it has a gradient.
     pub differentiable: bool,
 }
@@ -65,6 +67,7 @@ impl InputSignature {
             tensor: true,
             optional: false,
             list: false,
+            in_place: false,
             differentiable: true,
         }
     }
@@ -77,6 +80,7 @@ impl InputSignature {
             tensor: false,
             optional: false,
             list: false,
+            in_place: false,
             differentiable: false,
         }
     }
@@ -94,6 +98,15 @@ impl InputSignature {
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
+    }
+
+    /// The same, if forward writes to it.
+    #[must_use]
+    pub const fn in_place(self) -> Self {
+        Self {
+            in_place: true,
+            ..self
+        }
     }
 
     /// The same without a gradient.

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::RawTensor;
 use crate::element::Element;
 use crate::error::Error;
+use crate::tape::Edge;
 
 static LEVELS: AtomicU64 = AtomicU64::new(1);
 
@@ -38,6 +39,16 @@ pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
     /// A function on the way could not give one; told when the run ends.
     Failed(Arc<Error>),
+}
+
+impl<T: Element> Dual<T> {
+    pub(super) fn with_edge(&self, edge: Option<&Edge>) -> Arc<Self> {
+        Arc::new(Self {
+            level: self.level,
+            primal: self.primal.clone().with_edge(edge.cloned()),
+            tangent: self.tangent.clone(),
+        })
+    }
 }
 
 impl<T: Element> RawTensor<T> {

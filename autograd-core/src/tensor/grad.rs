@@ -35,17 +35,17 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub fn set_requires_grad(mut self, required: bool) -> Self {
         if required && self.raw.edge.is_none() {
             let leaf = Leaf::<T>::new(self.raw.buffer.shape().clone(), Location::caller());
-            self.raw.edge = Some(Edge {
+            self.raw = self.raw.with_edge(Some(Edge {
                 node: Node(Arc::new(leaf)),
                 output_nr: 0,
-            });
+            }));
         } else if !required {
             assert!(
                 self.is_leaf(),
                 "set_requires_grad(false) on a computed tensor of shape {:?}: use `detach`",
                 self.shape()
             );
-            self.raw.edge = None;
+            self.raw = self.raw.with_edge(None);
         }
         self
     }

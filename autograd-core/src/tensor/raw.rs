@@ -27,8 +27,10 @@ impl<T: Element> RawTensor<T> {
         }
     }
 
+    /// The same tensor with another history, in forward mode that of the tensors beneath too.
     pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
-        Self { edge, ..self }
+        let dual = self.dual.map(|dual| dual.with_edge(edge.as_ref()));
+        Self { edge, dual, ..self }
     }
 }
 

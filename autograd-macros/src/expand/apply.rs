@@ -9,12 +9,10 @@ use syn::Type;
 use syn::ext::IdentExt as _;
 
 use super::backward::nested;
-use super::forward_mode;
-use super::tokens::{any_of, at, is_consumed, local, look, number, option, tensor};
+use super::tokens::{at, is_consumed, local, look, number, option, tensor};
+use super::{forward_mode, save};
 use crate::docs;
-use crate::model::{
-    Forward, FunctionModel, Input, Passing, Returned, Role, Saved, Source, TensorInput,
-};
+use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source, TensorInput};
 use crate::types::Form;
 
 /// The whole function.
@@ -33,8 +31,9 @@ pub(super) fn method(
     let vis = &forward.vis;
     let parameters = parameters(forward, p);
     let returns = returns(forward, p);
-    // A `Result` has to be used already.
-    let must_use = forward.fallible.is_none().then(|| quote!(#[must_use]));
+    // A `Result` has to be used already, and what is written to an input may be all that is wanted.
+    let is_for_its_value = forward.fallible.is_none() && forward.in_place().next().is_none();
+    let must_use = is_for_its_value.then(|| quote!(#[must_use]));
     quote! {
         #attributes
         #must_use
@@ -65,7 +64,8 @@ pub(super) fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
     let mut taken = tensor(&form.content, ty, p);
     if !is_consumed(form) {
         let lifetime = &form.lifetime;
-        taken = quote_spanned!(at(ty)=> &#lifetime #taken);
+        let mutability = input.is_in_place().then(|| quote!(mut));
+        taken = quote_spanned!(at(ty)=> &#lifetime #mutability #taken);
     }
     if *optional {
         taken = option(&taken);
@@ -114,7 +114,10 @@ fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
 fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (edges, needs, node) = (local("edges"), local("needs"), local("node"));
-    let kept = model.saved.iter().map(|saved| keep(saved, forward, p));
+    let kept = model
+        .saved
+        .iter()
+        .map(|saved| save::keep(saved, forward, p));
     let (before, state): (Vec<_>, Vec<_>) = kept.unzip();
     let state = nested(&state);
     let (edges_of_inputs, needs_of) = edges_and_needs(forward, p);
@@ -125,28 +128,31 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     });
     let recorded = finish(forward, |output| {
         let name = &output.name;
-        let Role::Output {
-            gradient: Some(index),
-        } = output.role
-        else {
+        let Some(index) = output.gradient().map(number) else {
             return quote!(#name);
         };
-        let index = number(index);
         quote!(#p::attach(#name, &#node, #index))
+    });
+    let attached = forward.in_place().filter_map(|(output, input)| {
+        let (name, index) = (&input.name, output.gradient().map(number)?);
+        Some(quote!(#p::attach_in_place(#name, &#node, #index);))
     });
     let metas = forward
         .differentiable_outputs()
         .into_iter()
         .map(|(output, _)| {
-            let name = &output.name;
-            quote!(#p::meta(&#name))
+            let output = reference(output, forward);
+            quote!(#p::meta(#output))
         });
     let backward = super::backward::name();
-    let rule = quote! {
+    let span = super::backward::value_span(model);
+    let rule = quote_spanned! {span=>
         const {
             &#p::Rule { signature: &<Self as #p::Function>::SIGNATURE, backward: Self::#backward }
         }
     };
+    let metas: Vec<_> = metas.collect();
+    let record = quote_spanned!(span=> #p::record(#rule, #edges, #state, [#(#metas),*]));
     let forward_mode = forward_mode::turn(forward, p);
     quote! {
         #forward_mode
@@ -157,7 +163,8 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         if !#p::any(&#needs) {
             return #plain;
         }
-        let #node = #p::record(#rule, #edges, #state, [#(#metas),*]);
+        let #node = #record;
+        #(#attached)*
         #recorded
     }
 }
@@ -195,10 +202,9 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let function = &forward.ident;
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
-    let pattern = forward
-        .returned
-        .iter()
-        .enumerate()
+    let returned = forward.returned.iter().enumerate();
+    let pattern = returned
+        .filter(|(_, returned)| !matches!(returned.role, Role::InPlace { .. }))
         .map(|(index, returned)| {
             let name = &returned.name;
             let is_kept = model
@@ -224,12 +230,49 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     });
     // A guard rather than a closure: a panic of a `#[track_caller]` forward then names the caller's line.
     let unrecorded = local("unrecorded");
+    let (lent, returned) = in_place(forward, p);
     quote! {
+        #lent
         let #unrecorded = #p::unrecorded();
         let #pattern = Self::#function(#(#arguments),*) #question;
         ::core::mem::drop(#unrecorded);
+        #returned
         #(#conversions)*
     }
+}
+
+/// Lends the inputs that forward writes to, before it runs, and lets them have what it wrote, after.
+fn in_place(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let may_fail = forward.fallible.is_some();
+    let lend = forward.in_place().map(|(output, input)| {
+        let (name, lent, text) = (&input.name, lent(input), input.name.unraw().to_string());
+        let constructor = local(if output.has_gradient() {
+            "new"
+        } else {
+            "exempt"
+        });
+        let function = quote!(<Self as #p::Function>::NAME);
+        quote!(let mut #lent = #p::InPlace::#constructor(#name, #function, #text, #may_fail);)
+    });
+    let finish = forward.in_place().map(|(_, input)| {
+        let lent = lent(input);
+        quote!(#lent.finish();)
+    });
+    (quote!(#(#lend)*), quote!(#(#finish)*))
+}
+
+fn lent(input: &Input) -> syn::Ident {
+    local(format_args!("in_place_{}", input.name.unraw()))
+}
+
+/// A reference to an output, within `apply`.
+pub(super) fn reference(output: &Returned, forward: &Forward) -> TokenStream {
+    let name = match output.role {
+        // Its own parameter is one.
+        Role::InPlace { input, .. } => return forward.inputs[input].name.to_token_stream(),
+        Role::Output { .. } | Role::Intermediate => &output.name,
+    };
+    quote!(&#name)
 }
 
 fn argument(input: &Input, p: &TokenStream) -> TokenStream {
@@ -239,90 +282,25 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     };
     match (tensor.ty.form, tensor.optional) {
         _ if tensor.list => quote_spanned!(span=> &#p::views(#name)),
-        (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(#name)),
-        (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#name)),
+        (Form::ViewMut, _) => {
+            let lent = lent(input);
+            quote_spanned!(span=> #lent.view())
+        }
+        (Form::View, false) => quote_spanned!(span=> #p::view(#name)),
+        (Form::View, true) => quote_spanned!(span=> #p::view_optional(#name)),
         (Form::Owned, false) => quote_spanned!(span=> #p::take(#name)),
         (Form::Owned, true) => quote_spanned!(span=> #p::take_optional(#name)),
         (Form::TensorRef | Form::Tensor, _) => quote!(#name),
     }
 }
 
-/// The expression that keeps one thing, and, if forward takes that away, the statement that must
-/// come before.
-fn keep(saved: &Saved, forward: &Forward, p: &TokenStream) -> (Option<TokenStream>, TokenStream) {
-    let save = save(saved, forward, p);
-    if !is_consumed_by_forward(saved, forward) {
-        return (None, save);
-    }
-    let name = local(format_args!("kept_{}", saved.name.unraw()));
-    (Some(quote!(let #name = #save;)), quote!(#name))
-}
-
-fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
-    let Source::Input(index) = saved.source else {
-        return false;
-    };
-    let Input { ty, tensor, .. } = &forward.inputs[index];
-    match tensor {
-        Some(tensor) => is_consumed(&tensor.ty),
-        None => matches!(Passing::of(ty), Passing::Owned(_)),
-    }
-}
-
-/// The expression that keeps one thing if a backward function that asks for it can still be called.
-fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
-    let needs = local("needs");
-    let needed = any_of(&saved.needed_for, |edge| quote!(#needs[#edge]));
-    match saved.source {
-        Source::Input(index) => save_input(&forward.inputs[index], &needed, p),
-        Source::Returned(index) => save_returned(&forward.returned[index], &needed, p),
-    }
-}
-
-pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
-    let (name, span) = (&input.name, at(&input.ty));
-    let Some(tensor) = &input.tensor else {
-        return match Passing::of(&input.ty) {
-            Passing::Owned(_) => {
-                quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
-            }
-            Passing::Reference(target) => quote_spanned! {span=>
-                #p::keep_if(#needed, || <#target as ::std::borrow::ToOwned>::to_owned(#name))
-            },
-            Passing::OptionalReference(target) => quote_spanned! {span=>
-                #p::keep_if(#needed, || #name.map(<#target as ::std::borrow::ToOwned>::to_owned))
-            },
-        };
-    };
-    let (ending, look) = look(name, tensor);
-    let function = local(format_args!("save{ending}_if"));
-    quote!(#p::#function(#needed, #look))
-}
-
-pub(super) fn save_returned(
-    returned: &Returned,
-    needed: &TokenStream,
-    p: &TokenStream,
-) -> TokenStream {
-    let (name, span) = (&returned.name, at(&returned.ty));
-    let is_output = returned.role != Role::Intermediate;
-    match &returned.tensor {
-        Some(tensor) if is_output || tensor.form.is_tensor() => {
-            quote!(#p::save_if(#needed, &#name))
-        }
-        Some(_) => quote!(#p::save_array_if(#needed, #name)),
-        None if is_output => {
-            quote_spanned!(span=> #p::keep_if(#needed, || ::core::clone::Clone::clone(&#name)))
-        }
-        None => quote_spanned!(span=> #p::keep_if(#needed, || #name)),
-    }
-}
-
-/// The expression that `apply` ends with.
+/// The expression that `apply` ends with; nothing if it returns nothing.
 pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
     let outputs = tuple(forward.outputs().map(output));
     if forward.fallible.is_some() {
         quote!(::core::result::Result::Ok(#outputs))
+    } else if forward.outputs().next().is_none() {
+        TokenStream::new()
     } else {
         outputs
     }

@@ -1,7 +1,7 @@
 //! The function that the engine calls: it hands what was kept, and the gradients that came in, to the
 //! backward functions that this pass needs, and gives back what they return.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Ident, Type};
 
@@ -22,12 +22,13 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let names = (0..model.saved.len()).map(saved_name);
     let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
     let types = model.saved.iter().map(|saved| state_type(saved, model, p));
-    let types = nested(&types.collect::<Vec<_>>());
+    let types = crate::spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
     let context = context(model, p);
     let gradients = gradients(model, p);
     let calls = (0..model.backwards.len()).map(|index| call_one(model, index, p));
-    quote! {
+    let span = value_span(model);
+    quote_spanned! {span=>
         #[doc(hidden)]
         fn #name(
             #pattern: #types,
@@ -54,27 +55,35 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
 /// not be `'static`.
 fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
-    option(&match sourced.tensor {
-        Some(tensor) => {
-            let element = element(&tensor.content, p);
-            let saved = local(if sourced.list { "SavedList" } else { "Saved" });
-            quote!(#p::#saved<#element>)
-        }
-        None => kept_type(&Passing::of(sourced.ty), p),
-    })
+    let Some(tensor) = sourced.tensor else {
+        // By way of the trait, so that a value that cannot be kept is one error, on its type.
+        let (span, ty) = (at(sourced.ty), owned_type(&Passing::of(sourced.ty)));
+        return option(&quote_spanned!(span=> <#ty as #p::Keep>::Kept));
+    };
+    let element = element(&tensor.content, p);
+    let saved = local(if sourced.list { "SavedList" } else { "Saved" });
+    option(&quote!(#p::#saved<#element>))
 }
 
-/// The type in which a value is kept.
-pub(super) fn kept_type(passing: &Passing, p: &TokenStream) -> TokenStream {
+/// The place of the type of the first value that is kept: one that cannot be kept is reported there by
+/// all the lines that need it to be, which the compiler then says once.
+pub(super) fn value_span(model: &FunctionModel) -> Span {
+    let mut kept = model
+        .saved
+        .iter()
+        .map(|saved| model.forward.source(saved.source));
+    let value = kept.find(|source| source.tensor.is_none());
+    value.map_or_else(Span::mixed_site, |value| at(value.ty))
+}
+
+/// What a value is once it is owned.
+pub(super) fn owned_type(passing: &Passing) -> TokenStream {
     let span = at(passing.target());
     match passing {
-        Passing::Owned(ty) => quote_spanned!(span=> #p::Kept<#ty>),
-        Passing::Reference(ty) => {
-            quote_spanned!(span=> #p::Kept<<#ty as ::std::borrow::ToOwned>::Owned>)
-        }
+        Passing::Owned(ty) => ty.to_token_stream(),
+        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
         Passing::OptionalReference(ty) => {
-            let owned = option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned));
-            quote_spanned!(span=> #p::Kept<#owned>)
+            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
         }
     }
 }
@@ -133,7 +142,9 @@ fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream
                 .map(|edge| (quote!(Input), edge))
         }
         Source::Returned(index) => match model.forward.returned[index].role {
-            Role::Output { gradient } => gradient.map(|output| (quote!(Output), output)),
+            Role::Output { gradient } | Role::InPlace { gradient, .. } => {
+                gradient.map(|output| (quote!(Output), output))
+            }
             Role::Intermediate => None,
         },
     };

@@ -6,6 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, WherePredicate};
 
+use super::bounds;
 use super::tokens::{beside, field, option, tensor};
 use crate::docs;
 use crate::model::{Definition, Forward, FunctionModel, Passing, Saved};
@@ -62,22 +63,22 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 
 /// The context's own parameters.
 pub(super) fn generics(model: &FunctionModel, p: &TokenStream) -> Generics {
-    mentioned(&model.definition.generics, &field_types(model, p))
+    let generics = bounds::completed(&model.definition.generics, &model.forward, p);
+    mentioned(&generics, &field_types(model, p))
 }
 
 fn field_types(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
     let field_type = |saved: &Saved| {
         let sourced = model.forward.source(saved.source);
-        option(&match sourced.tensor {
-            Some(ty) => {
-                let tensor = tensor(&ty.content, sourced.ty, p);
-                if sourced.list {
-                    quote!(::std::vec::Vec<#tensor>)
-                } else {
-                    tensor
-                }
-            }
-            None => super::backward::kept_type(&Passing::of(sourced.ty), p),
+        let Some(ty) = sourced.tensor else {
+            let owned = super::backward::owned_type(&Passing::of(sourced.ty));
+            return option(&quote!(#p::Kept<#owned>));
+        };
+        let tensor = tensor(&ty.content, sourced.ty, p);
+        option(&if sourced.list {
+            quote!(::std::vec::Vec<#tensor>)
+        } else {
+            tensor
         })
     };
     model.saved.iter().map(field_type).collect()

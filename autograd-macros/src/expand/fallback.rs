@@ -32,7 +32,7 @@ pub(crate) fn function(
     let signature = signature::draft(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let functions = quote!(#gradients #apply);
-    let impls = impls(definition, &root, &functions, &signature);
+    let impls = impls(definition, forward, &root, [&functions, &signature]);
     quote!(#item #errors #needs_input_grad #impls)
 }
 

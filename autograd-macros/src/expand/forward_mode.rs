@@ -3,15 +3,16 @@
 //! gives them.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
 use super::apply::{self, parameter, returns};
-use super::backward;
 use super::tokens::{at, is_consumed, local, look};
+use super::{backward, save};
 use crate::model::{
-    Forward, FunctionModel, Given, GivenWhat, Input, Jvp, Request, Returned, Source, TensorInput,
+    Forward, FunctionModel, Given, GivenWhat, Input, Jvp, Request, Returned, Role, Source,
+    TensorInput,
 };
 use crate::types::Form;
 
@@ -45,12 +46,9 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let parameters = forward.inputs.iter().map(|input| parameter(input, p));
     let returns = returns(forward, p);
-    let splits = forward
-        .inputs
-        .iter()
-        .filter_map(|input| split(input, jvp.as_ref()));
-    let kept = forward.inputs.iter().enumerate();
-    let kept = kept.filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
+    let inputs = || forward.inputs.iter().enumerate();
+    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref()));
+    let kept = inputs().filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
@@ -71,7 +69,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 }
 
 /// Takes the tangent off one input.
-fn split(input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
+fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
     let (name, tensor, call) = (&input.name, input.tensor.as_ref()?, local("call"));
     let requests: Vec<_> = jvp
         .zip(tensor.edge)
@@ -82,6 +80,7 @@ fn split(input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
     } else {
         quote!(#tangent)
     };
+    let beneath = beneath(input);
     let (ending, look) = look(name, tensor);
     let split = local(format_args!("split{ending}"));
     // A rule that does not tell a missing tangent from zeros gets zeros.
@@ -93,11 +92,33 @@ fn split(input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
     let filled = requests
         .iter()
         .any(|(_, optional)| !optional)
-        .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#name);));
+        .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#beneath);));
+    let mutability = input.is_in_place().then(|| quote!(mut));
+    // Storage is copied on write, so this stays what came in.
+    let before = before(input);
+    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Source::Input(index)));
+    let remembered = (input.is_in_place() && is_asked_for)
+        .then(|| quote!(let #before = ::core::clone::Clone::clone(&#beneath);));
     Some(quote! {
-        let (#name, #pattern) = #call.#split(#look);
+        let (#mutability #beneath, #pattern) = #call.#split(#look);
         #filled
+        #remembered
     })
+}
+
+/// The variable for an input without the tangent that was taken off. One that is written to is still
+/// needed under its own name.
+fn beneath(input: &Input) -> Ident {
+    if input.is_in_place() {
+        local(format_args!("beneath_{}", input.name.unraw()))
+    } else {
+        input.name.clone()
+    }
+}
+
+/// The variable for an input that is written to, as it was before.
+fn before(input: &Input) -> Ident {
+    local(format_args!("before_{}", input.name.unraw()))
 }
 
 fn tangent(input: &Input) -> Ident {
@@ -115,10 +136,7 @@ fn keep_value(
     if input.tensor.is_some() || !is_asked_for {
         return None;
     }
-    let (kept, save) = (
-        kept(&input.name),
-        apply::save_input(input, &quote!(true), p),
-    );
+    let (kept, save) = (kept(&input.name), save::save_input(input, &quote!(true), p));
     Some(quote!(let #kept = #save;))
 }
 
@@ -136,6 +154,10 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
         return quote!(#name);
     };
     match (is_consumed(ty), optional) {
+        _ if input.is_in_place() => {
+            let beneath = beneath(input);
+            quote!(&mut #beneath)
+        }
         _ if *list => quote!(&#p::references(&#name)),
         (false, false) => quote!(&#name),
         (false, true) => quote!(::core::option::Option::as_ref(&#name)),
@@ -143,63 +165,80 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// Puts the tangents on, or says why there are none.
+/// Calls the author's rule, and ends with the outputs and their tangents, or with why there are none.
 fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (forward, call) = (&model.forward, local("call"));
-    let without = apply::finish(forward, |output| {
-        let name = &output.name;
-        if output.has_gradient() {
-            quote!(#call.without_tangent(#name))
-        } else {
-            quote!(#name)
-        }
-    });
+    let without = outputs(forward, &|output, _| quote!(#call.without_tangent(#output)));
     let Some(jvp) = &model.jvp else {
-        return without;
+        return quote!(#without);
     };
+    // The place of its type: a tangent that is none is reported there.
     let tangent = |output: &Returned| {
-        // The place of its type: a tangent that is none is reported there.
-        Ident::new(
-            &format!("tangent_{}", output.name.unraw()),
-            at(&jvp.returns),
-        )
+        let name = format!("tangent_{}", output.name.unraw());
+        Ident::new(&name, at(&jvp.returns))
     };
-    let with = apply::finish(forward, |output| {
-        let (name, text) = (&output.name, output.name.unraw().to_string());
-        if !output.has_gradient() {
-            return quote!(#name);
-        }
-        let tangent = tangent(output);
-        quote!(#call.with_tangent(#name, #text, #tangent))
+    let with = outputs(forward, &|variable, output| {
+        let (text, tangent) = (output.name.unraw().to_string(), tangent(output));
+        quote!(#call.with_tangent(#variable, #text, #tangent))
     });
-    let values = forward
-        .returned
-        .iter()
-        .enumerate()
-        .filter(|(index, output)| {
-            output.tensor.is_none() && jvp.asks_for(Source::Returned(*index))
-        });
+    let values = forward.returned.iter().enumerate();
+    let values = values.filter(|(index, output)| {
+        output.tensor.is_none() && jvp.asks_for(Source::Returned(*index))
+    });
     let values = values.map(|(_, output)| {
-        let (kept, save) = (
-            kept(&output.name),
-            apply::save_returned(output, &quote!(true), p),
-        );
+        let kept = kept(&output.name);
+        let save = save::save_returned(output, forward, &quote!(true), p);
         quote!(let #kept = #save;)
     });
-    let outputs = forward.differentiable_outputs();
-    let tangents = apply::tuple(outputs.iter().map(|(output, _)| {
+    let differentiable = forward.differentiable_outputs().into_iter();
+    let tangents = apply::tuple(differentiable.map(|(output, _)| {
         let tangent = tangent(output);
         quote!(#tangent)
     }));
     let rule = &jvp.ident;
     let given = jvp.given.iter().map(|given| self::given(given, model, p));
+    let Outputs { written, returned } = without;
     quote! {
         if #call.failed() {
-            return #without;
+            #written
+            return #returned;
         }
         #(#values)*
         let #tangents = Self::#rule(#(#given),*);
         #with
+    }
+}
+
+/// How the function ends: what becomes of the inputs that are written to, and the expression for what it
+/// returns.
+struct Outputs {
+    written: TokenStream,
+    returned: TokenStream,
+}
+
+/// The outputs, of which `tangent` gets the variable of each differentiable one.
+fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream) -> Outputs {
+    let output = |variable: &Ident, output: &Returned| {
+        if output.has_gradient() {
+            tangent(variable, output)
+        } else {
+            quote!(#variable)
+        }
+    };
+    let written = forward.in_place().map(|(returned, input)| {
+        let (name, value) = (&input.name, output(&beneath(input), returned));
+        quote!(*#name = #value;)
+    });
+    Outputs {
+        written: written.collect(),
+        returned: apply::finish(forward, |returned| output(&returned.name, returned)),
+    }
+}
+
+impl ToTokens for Outputs {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.written.to_tokens(tokens);
+        self.returned.to_tokens(tokens);
     }
 }
 
@@ -221,13 +260,28 @@ fn given(given: &Given, model: &FunctionModel, p: &TokenStream) -> TokenStream {
             form,
             optional,
         }) => {
-            let sourced = forward.source(*source);
-            lend(sourced.name, sourced.list, (*form, *optional), &given.ty, p)
+            let list = forward.source(*source).list;
+            let variable = variable(*source, forward);
+            lend(&variable, list, (*form, *optional), &given.ty, p)
         }
         GivenWhat::Known(Request::Value { source }) => {
             let kept = kept(forward.source(*source).name);
             backward::value(&quote!(&#kept), &given.ty, p)
         }
+    }
+}
+
+/// The variable for an input as it came in, or for an output.
+fn variable(source: Source, forward: &Forward) -> Ident {
+    match source {
+        Source::Input(index) if forward.inputs[index].is_in_place() => {
+            before(&forward.inputs[index])
+        }
+        Source::Input(index) => forward.inputs[index].name.clone(),
+        Source::Returned(index) => match forward.returned[index].role {
+            Role::InPlace { input, .. } => beneath(&forward.inputs[input]),
+            Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
+        },
     }
 }
 

@@ -3,9 +3,11 @@
 //! The author's item comes first, as it was written, and is not looked at here. Beside it stand:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`save`]: keeping, there, what backward functions ask for.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
 //! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
+//! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what was kept and for what is needed.
 //! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
 //! - [`gradcheck`]: the test that was asked for.
@@ -20,10 +22,12 @@
 
 mod apply;
 mod backward;
+mod bounds;
 mod context;
 pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
+mod save;
 mod short;
 mod signature;
 mod tokens;
@@ -32,7 +36,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::docs;
-use crate::model::{Definition, FunctionModel};
+use crate::model::{Definition, Forward, FunctionModel};
 
 /// The whole expansion of a function; `author` is the item without our attributes.
 pub(crate) fn function(
@@ -56,7 +60,7 @@ pub(crate) fn function(
     let forward_mode = forward_mode::function(model, p);
     let signature = signature::function(model, p);
     let functions = quote!(#gradients #apply #backward #forward_mode);
-    let impls = impls(definition, root, &functions, &signature);
+    let impls = impls(definition, forward, root, [&functions, &signature]);
     let test = gradcheck::test(model, default_crate);
     quote!(#item #needs_input_grad #context #impls #test)
 }
@@ -84,9 +88,9 @@ fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> Tok
 /// The `const _` with everything that has no name of its own.
 fn impls(
     definition: &Definition,
+    forward: &Forward,
     root: &TokenStream,
-    functions: &TokenStream,
-    signature: &TokenStream,
+    [functions, signature]: [&TokenStream; 2],
 ) -> TokenStream {
     let Definition {
         self_ty,
@@ -94,8 +98,9 @@ fn impls(
         cfgs,
         ..
     } = definition;
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
     let p = tokens::short();
+    let generics = bounds::completed(generics, forward, &p);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {
         #(#cfgs)*
         const _: () = {

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Generics, Ident, TypeParamBound, WherePredicate};
 
-use super::{apply, tokens};
+use super::{apply, bounds, tokens};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, Short, Written};
 use crate::spell::placed;
@@ -37,6 +37,7 @@ pub(super) fn function(
     let root = &tokens::runtime(definition, default_crate);
     let self_ty = &definition.self_ty;
     let attrs = attrs.iter().filter(|attr| !is_one_of(attr, &OF_THE_BODY));
+    let generics = bounds::completed(generics, forward, root);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let parameters = apply::parameters(forward, root);
     let returns = apply::returns(forward, root);

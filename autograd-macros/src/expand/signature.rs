@@ -55,7 +55,8 @@ fn constants(
     } = rules;
     let name = &definition.name;
     let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
-    let outputs = forward.outputs().map(|output| {
+    let written = forward.in_place().map(|(output, _)| output);
+    let outputs = forward.outputs().chain(written).map(|output| {
         let (name, ty) = (output.name.unraw().to_string(), show(&output.ty));
         let kind = if output.has_gradient() {
             quote!(tensor)
@@ -84,8 +85,9 @@ fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
     };
     let optional = tensor.optional.then(|| quote!(.optional()));
     let list = tensor.list.then(|| quote!(.list()));
+    let in_place = input.is_in_place().then(|| quote!(.in_place()));
     let exempt = tensor.edge.is_none().then(|| quote!(.exempt()));
-    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #exempt)
+    quote!(#p::InputSignature::tensor(#name, #ty) #optional #list #in_place #exempt)
 }
 
 fn saved_signature(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {

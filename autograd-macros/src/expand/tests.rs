@@ -193,6 +193,36 @@ fn lists() {
 }
 
 #[test]
+fn in_place() {
+    let item = quote! {
+        impl Update {
+            #[forward]
+            fn forward(
+                mut x: ArrayViewMut1<f64>,
+                #[non_differentiable] mut calls: ArrayViewMut1<f64>,
+            ) -> Result<(), Full> {
+                todo!()
+            }
+
+            #[backward(x)]
+            fn backward(
+                grad_output: ArrayView1<f64>,
+                x: ArrayView1<f64>,
+                output_x: ArrayView1<f64>,
+            ) -> Array1<f64> {
+                todo!()
+            }
+
+            #[jvp]
+            fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+                todo!()
+            }
+        }
+    };
+    check(quote!(), item, &expect_file!["./snapshots/in_place.rs"]);
+}
+
+#[test]
 fn fallback() {
     let item = quote! {
         impl<T: Element> Double<T> {
@@ -327,6 +357,8 @@ fn nonsense_is_an_error() {
         "impl X { #[forward] fn forward(x: ArrayView1) -> (Array1<f32>, ..) {} }",
         "impl X { #[forward] fn forward(x: &[ArrayView1<f32>]) -> Array9<f32> {} #[backward] }",
         "impl X { #[backward] const X: [u8; { 3 }] = [1; 3]; #[forward] type T = u8; m!(); n! {} }",
+        "impl X { #[forward] fn forward(mut x: ArrayViewMut1<f32>) {} #[jvp(1)] fn j(tangent_x: [f32]) }",
+        "impl X { #[forward] fn f(x: &[ArrayViewMut1<f32>], y: &mut ArrayView1<f32>) {} #[jvp] fn j() {} }",
         "impl !Send for X {}",
         "unsafe\nimpl<T> Trait<T> for X where T: Copy {}",
         "pub(crate) const unsafe\nextern \"C\" fn f() {}",

@@ -5,7 +5,7 @@ use syn::{FnArg, Ident, Signature, Type};
 use super::arguments::BackwardOptions;
 use super::{Context, forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
-use crate::model::{Asked, Backward, Source, What};
+use crate::model::{Asked, Backward, Role, Source, What};
 use crate::parse::Method;
 use crate::show::show;
 use crate::types::{last_segment, peel};
@@ -115,21 +115,32 @@ pub(super) fn every_gradient_arrives(
     for ((output, _), _) in outputs.iter().zip(asked).filter(|(_, asked)| !asked) {
         let name = &output.name;
         let gradient = output.gradient_name();
-        let (asks, help) = if context.definition.short.is_some() {
-            (
-                "`grad(…)` uses",
-                format!("use `{gradient}`, or exempt the output: `non_differentiable({name})`"),
-            )
-        } else {
-            (
-                "backward function asks for",
-                format!(
-                    "ask for `{gradient}`, or exempt the output: \
-                     `#[forward(non_differentiable({name}))]`"
-                ),
-            )
+        let is_short = context.definition.short.is_some();
+        let (subject, exemption) = match output.role {
+            Role::InPlace { input, .. } => {
+                let name = &context.forward.inputs[input].name;
+                (
+                    format!("`{name}`, which is written to"),
+                    format!("exempt the input: `#[non_differentiable] {name}: …`"),
+                )
+            }
+            Role::Output { .. } | Role::Intermediate if is_short => (
+                format!("`{name}`"),
+                format!("exempt the output: `non_differentiable({name})`"),
+            ),
+            Role::Output { .. } | Role::Intermediate => (
+                format!("`{name}`"),
+                format!("exempt the output: `#[forward(non_differentiable({name}))]`"),
+            ),
         };
-        let message = format!("no {asks} the gradient of `{name}`: what comes in would be ignored");
+        let (asks, ask) = if is_short {
+            ("`grad(…)` uses", "use")
+        } else {
+            ("backward function asks for", "ask for")
+        };
+        let message =
+            format!("no {asks} the gradient of {subject}: what comes in would be ignored");
+        let help = format!("{ask} `{gradient}`, or {exemption}");
         if output.named {
             context.diagnostics.error_with_help(name, &message, &help);
         } else {
@@ -195,10 +206,18 @@ fn unknown(name: &Ident, context: &mut Context<'_>) {
     );
     names.push("needs_input_grad".to_owned());
     let text = name.to_string();
-    let output = text
-        .strip_prefix("grad_")
+    let subject = text.strip_prefix("grad_");
+    let output = subject
         .filter(|rest| forward.outputs().any(|output| output.name == rest) || *rest == "output");
+    let is_written = subject.is_some_and(|rest| {
+        let mut written = forward.in_place();
+        written.any(|(output, input)| output.has_gradient() && input.name == rest)
+    });
     let (message, suggestion) = match output {
+        _ if is_written => (
+            format!("no gradient is named `{name}`: that of a single output is `grad_output`"),
+            String::new(),
+        ),
         Some(output) if output != "output" => (
             format!("`{output}` is not differentiable, so there is no `{name}`"),
             String::new(),

@@ -19,10 +19,16 @@ pub(super) fn are_given(generics: &Generics, forward: &Forward, diagnostics: &mu
         .filter(|param| !is_bounded(param, generics))
     {
         let name = &param.ident;
-        if tensors(forward).any(|tensor| element(tensor).is_some_and(|ty| is(ty, param))) {
+        if forward
+            .tensors()
+            .any(|tensor| element(tensor).is_some_and(|ty| is(ty, param)))
+        {
             let message = format!("`{name}` is an element type and has no bound");
             diagnostics.error_with_help(name, &message, &format!("write `{name}: Element`"));
-        } else if tensors(forward).any(|tensor| rank(tensor).is_some_and(|ty| is(ty, param))) {
+        } else if forward
+            .tensors()
+            .any(|tensor| rank(tensor).is_some_and(|ty| is(ty, param)))
+        {
             let message = format!("`{name}` is a rank and has no bound");
             diagnostics.error_with_help(name, &message, &format!("write `{name}: Dimension`"));
         }
@@ -37,18 +43,6 @@ fn is_bounded(param: &TypeParam, generics: &Generics) -> bool {
         .flat_map(|clause| &clause.predicates);
     let speaks_of_it = |predicate: &WherePredicate| matches!(predicate, WherePredicate::Type(of) if is(&of.bounded_ty, param));
     param.bounds.iter().any(is_trait) || predicates.into_iter().any(speaks_of_it)
-}
-
-fn tensors(forward: &Forward) -> impl Iterator<Item = &TensorType> {
-    let inputs = forward
-        .inputs
-        .iter()
-        .filter_map(|input| input.tensor.as_ref());
-    let returned = forward
-        .returned
-        .iter()
-        .filter_map(|returned| returned.tensor.as_ref());
-    inputs.map(|input| &input.ty).chain(returned)
 }
 
 fn element(tensor: &TensorType) -> Option<&Type> {

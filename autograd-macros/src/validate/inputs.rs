@@ -17,8 +17,8 @@ pub(super) fn read(
     floats: &Floats,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Input>> {
-    let mut inputs = Some(Vec::new());
-    let mut edges = 0;
+    let (mut inputs, mut edges) = (Some(Vec::new()), 0);
+    let mistakes = diagnostics.len();
     for argument in &sig.inputs {
         let input = match argument {
             FnArg::Typed(parameter) => input(parameter, floats, diagnostics),
@@ -40,7 +40,8 @@ pub(super) fn read(
             inputs.push(input);
         }
     }
-    if edges == 0 && inputs.is_some() {
+    // Where a parameter has a mistake, it may have been meant to be the tensor.
+    if edges == 0 && inputs.is_some() && diagnostics.len() == mistakes {
         something_is_differentiable(sig, diagnostics);
     }
     inputs
@@ -83,7 +84,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     let is_known = names_its_type(&ty, diagnostics);
     let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
-    let tensor = match floats.classify(&ty) {
+    let mut tensor = match floats.classify(&ty) {
         Class::Tensor(tensor) => Some((tensor, Kind::Single)),
         Class::Optional(tensor) => Some((tensor, Kind::Optional)),
         Class::List(tensor) => Some((tensor, Kind::List)),
@@ -96,8 +97,9 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     if let (None, Some(exempt)) = (&tensor, exempt) {
         is_worth_exempting(exempt, name.as_ref(), diagnostics);
     }
-    if let Some((tensor, _)) = &tensor {
-        is_not_written_to(tensor, &ty, diagnostics);
+    if let Some((tensor, kind)) = &mut tensor {
+        is_there_to_be_written_to(tensor, *kind, &ty, diagnostics);
+        is_borrowed(tensor, &ty, diagnostics);
     }
     let tensor = tensor.map(|(ty, kind)| TensorInput {
         ty,
@@ -141,12 +143,20 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 /// //                ^^^^^^^^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
 /// ```
 fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
-    // An owned float array inside a value is data: it has left its graph where it was copied.
-    let Some(hidden) = floats.hidden_tensor(ty, |form| form != Form::Owned) else {
+    let is_exclusive =
+        matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_some());
+    // An owned float array inside a value is data, unless forward is to write to it: it has left its
+    // graph where it was copied.
+    let is_tensor = |form| is_exclusive || form != Form::Owned;
+    let Some(hidden) = floats.hidden_tensor(ty, is_tensor) else {
         return;
     };
     let message = format!("a tensor inside `{}` would get no gradient", show(ty));
     let help = match peel(ty) {
+        _ if is_exclusive || hidden.form == Form::ViewMut => format!(
+            "write one parameter for each tensor; `{}` is one to write to",
+            agreement::spell(Form::ViewMut, &hidden.content)
+        ),
         Type::Tuple(_) => "write one parameter for each tensor".to_owned(),
         _ => format!(
             "write a list, `&[{}]`, or one parameter for each tensor",
@@ -192,17 +202,38 @@ fn is_worth_exempting(
     diagnostics.error(exempt.path(), message);
 }
 
-/// Forward writes nowhere but into what it owns.
+/// What is written to is there.
 ///
 /// ```text
-/// fn forward(x: ArrayViewMut1<f32>) -> Array1<f32>
-/// //            ^^^^^^^^^^^^^^^^^^ writing to an input in place is not supported yet
+/// fn forward(x: Option<ArrayViewMut1<f32>>, y: ArrayView1<f32>) -> Array1<f32>
+/// //            ^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor that is written to cannot be optional
 /// ```
-fn is_not_written_to(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
-    if tensor.form == Form::ViewMut {
-        let message = "writing to an input in place is not supported yet";
-        diagnostics.error_with_help(ty, message, "take an owned array, and return it");
-    } else if tensor.form == Form::Tensor {
+fn is_there_to_be_written_to(
+    tensor: &mut TensorType,
+    kind: Kind,
+    ty: &Type,
+    diagnostics: &mut Diagnostics,
+) {
+    if tensor.form == Form::ViewMut && kind == Kind::Optional {
+        let message = "a tensor that is written to cannot be optional";
+        let help = format!(
+            "write `{}`",
+            agreement::spell(Form::ViewMut, &tensor.content)
+        );
+        diagnostics.error_with_help(ty, message, &help);
+        // The rules for what is written to would only repeat it.
+        tensor.form = Form::View;
+    }
+}
+
+/// A tensor is taken by reference.
+///
+/// ```text
+/// fn forward(x: Tensor1<f32>) -> Array1<f32>
+/// //            ^^^^^^^^^^^^ forward takes a tensor by reference, and `Tensor1<f32>` is owned
+/// ```
+fn is_borrowed(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
+    if tensor.form == Form::Tensor {
         let message = format!(
             "forward takes a tensor by reference, and `{}` is owned",
             show(ty)

@@ -130,7 +130,8 @@ fn functions(
     };
     let floats = Floats::of(&definition.generics, &method.sig);
     let inputs = inputs::read(&method.sig, &floats, diagnostics);
-    let returned = outputs::read(&method.sig, &options, &floats, diagnostics);
+    let known = inputs.as_deref().unwrap_or_default();
+    let returned = outputs::read(&method.sig, known, &options, &floats, diagnostics);
     let (Some(inputs), Some(returned)) = (inputs, returned) else {
         return (None, Rules::default());
     };

@@ -37,7 +37,9 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
     }
     for returned in named {
         match returned.role {
-            Role::Output { .. } => claim(&returned.name, "output", "an output"),
+            Role::Output { .. } | Role::InPlace { .. } => {
+                claim(&returned.name, "output", "an output");
+            }
             Role::Intermediate => claim(&returned.name, "intermediate", "saved"),
         }
     }

@@ -1,10 +1,11 @@
 //! Rules for what forward returns.
 
-use syn::{Ident, ReturnType, Signature, Type};
+use syn::ext::IdentExt as _;
+use syn::{Ident, ReturnType, Signature, Type, parse_quote};
 
 use super::arguments::ForwardOptions;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
-use crate::model::{Returned, Role};
+use crate::model::{Input, Returned, Role};
 use crate::show::show;
 use crate::types::{Class, Floats, Form, TensorType, peel, result_of};
 
@@ -20,21 +21,26 @@ pub(super) struct ReadOutputs {
 /// Reads what forward returns; `None` if it cannot be told what `apply` would return.
 pub(super) fn read(
     sig: &Signature,
+    inputs: &[Input],
     options: &ForwardOptions,
     floats: &Floats,
     diagnostics: &mut Diagnostics,
 ) -> Option<ReadOutputs> {
-    let ty = returns_something(sig, diagnostics)?;
+    let writes = inputs.iter().any(Input::is_in_place);
+    let ty = returns_something(sig, writes, diagnostics)?;
     let ok = result_of(&ty);
     let (types, tuple) = match peel(ok.unwrap_or(&ty)) {
         Type::Tuple(tuple) => (tuple.elems.iter().collect(), true),
         single => (vec![single], false),
     };
     let mistakes = diagnostics.len();
-    let names = counted_names(&types, options, diagnostics);
-    let is_certain = diagnostics.len() == mistakes;
+    let names = counted_names(&types, writes, options, diagnostics);
+    let returns_written = types.iter().any(
+        |ty| matches!(floats.classify(ty), Class::Tensor(found) if found.form == Form::ViewMut),
+    );
+    let is_certain = diagnostics.len() == mistakes && !returns_written;
     let saves = options.saves.as_ref().map_or(0, |saves| saves.names.len());
-    let outputs = types.len().saturating_sub(saves).max(1);
+    let outputs = types.len().saturating_sub(saves).max(fewest(writes));
     let mut returned = Vec::new();
     for (index, ty) in types.iter().copied().enumerate() {
         let tensor = owned_tensor(ty, floats, diagnostics);
@@ -54,12 +60,15 @@ pub(super) fn read(
             ty: ty.clone(),
             tensor,
             role,
+            named_after: None,
         });
     }
+    returned.extend(written(inputs, outputs));
     let is_flawed = diagnostics.len() > mistakes;
-    number_gradients(&mut returned, &options.non_differentiable);
-    exemptions_name_outputs(&returned, &options.non_differentiable, diagnostics);
-    if !is_flawed {
+    number_gradients(&mut returned, inputs, &options.non_differentiable);
+    name_gradients(&mut returned, inputs);
+    exemptions_name_outputs(&returned, inputs, &options.non_differentiable, diagnostics);
+    if !is_flawed && !writes {
         something_has_a_gradient(&ty, &returned, &options.non_differentiable, diagnostics);
     }
     Some(ReadOutputs {
@@ -70,19 +79,23 @@ pub(super) fn read(
     })
 }
 
-/// Forward returns something.
+/// Forward returns something, or writes to an input.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>) {}
 /// // ^^^^^^^ `forward` returns nothing
 /// ```
-fn returns_something(sig: &Signature, diagnostics: &mut Diagnostics) -> Option<Type> {
+fn returns_something(sig: &Signature, writes: bool, diagnostics: &mut Diagnostics) -> Option<Type> {
     let is_unit = |ty: &Type| matches!(peel(ty), Type::Tuple(tuple) if tuple.elems.is_empty());
     match &sig.output {
-        ReturnType::Type(_, ty) if !is_unit(result_of(ty).unwrap_or(ty)) => Some((**ty).clone()),
+        ReturnType::Type(_, ty) if writes || !is_unit(result_of(ty).unwrap_or(ty)) => {
+            Some((**ty).clone())
+        }
+        ReturnType::Default if writes => Some(parse_quote!(())),
         _ => {
             let message = format!("`{}` returns nothing", sig.ident);
-            let help = "return an array, or a tuple of arrays: `-> Array2<f32>`";
+            let help = "return an array, or a tuple of arrays: `-> Array2<f32>`; only a function that takes \
+                        `x: ArrayViewMut2<f32>` may return nothing";
             diagnostics.error_with_help(&sig.ident, &message, help);
             None
         }
@@ -98,6 +111,7 @@ fn returns_something(sig: &Signature, diagnostics: &mut Diagnostics) -> Option<T
 /// ```
 fn counted_names(
     types: &[&Type],
+    writes: bool,
     options: &ForwardOptions,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Ident> {
@@ -106,7 +120,7 @@ fn counted_names(
         .as_ref()
         .map_or(&[][..], |saves| &saves.names[..]);
     let returned = types.len();
-    let unnamed = returned.saturating_sub(saves.len()).max(1);
+    let unnamed = returned.saturating_sub(saves.len()).max(fewest(writes));
     let outputs: Vec<Ident> = match &options.outputs {
         Some(outputs) => outputs.names.clone(),
         None => (0..unnamed)
@@ -133,6 +147,58 @@ fn counted_names(
     names
 }
 
+/// Forward returns an output, unless those that it writes to are all.
+fn fewest(writes: bool) -> usize {
+    usize::from(!writes)
+}
+
+/// The inputs that forward writes to, as outputs: one that is alone is `output`, beside others that of `x`
+/// is `output_x`.
+fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
+    let written = inputs.iter().enumerate();
+    let written: Vec<_> = written.filter(|(_, input)| input.is_in_place()).collect();
+    let is_alone = returned == 0 && written.len() == 1;
+    let output = |(index, input): (usize, &Input)| {
+        let tensor = input.tensor.as_ref().map(|tensor| TensorType {
+            form: Form::Owned,
+            ..tensor.ty.clone()
+        });
+        let name = if is_alone {
+            default_name(0, 1)
+        } else {
+            let name = format!("output_{}", input.name.unraw());
+            Ident::new(&name, proc_macro2::Span::mixed_site())
+        };
+        Returned {
+            name,
+            named: false,
+            ty: input.ty.clone(),
+            tensor,
+            role: Role::InPlace {
+                input: index,
+                gradient: None,
+            },
+            named_after: None,
+        }
+    };
+    written.into_iter().map(output).collect()
+}
+
+/// The gradient of a tensor that is written to is `grad_output` if no other comes in, else `grad_x`.
+fn name_gradients(returned: &mut [Returned], inputs: &[Input]) {
+    let is_alone = returned.iter().filter(|one| one.has_gradient()).count() == 1;
+    for one in returned {
+        if let Role::InPlace { input, .. } = one.role {
+            let name = if is_alone {
+                default_name(0, 1)
+            } else {
+                inputs[input].name.clone()
+            };
+            one.named_after = Some(name);
+        }
+    }
+}
+
 /// `output` for a single output, `output_0`, `output_1`, … for several.
 fn default_name(index: usize, outputs: usize) -> Ident {
     let span = proc_macro2::Span::mixed_site();
@@ -152,6 +218,12 @@ fn default_name(index: usize, outputs: usize) -> Ident {
 fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<TensorType> {
     match floats.classify(ty) {
         Class::Tensor(tensor) if matches!(tensor.form, Form::Owned | Form::Tensor) => Some(tensor),
+        Class::Tensor(tensor) if tensor.form == Form::ViewMut => {
+            let message = format!("`{}` is borrowed, and an output is owned", show(ty));
+            let help = "what forward writes to is an output already: do not return it";
+            diagnostics.error_with_help(ty, &message, help);
+            Some(tensor)
+        }
         Class::Tensor(tensor) => {
             let message = format!("`{}` is borrowed, and an output is owned", show(ty));
             let owned = super::agreement::spell(Form::Owned, &tensor.content);
@@ -174,12 +246,22 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
     }
 }
 
-fn number_gradients(returned: &mut [Returned], exempt: &[Ident]) {
+fn number_gradients(returned: &mut [Returned], inputs: &[Input], exempt: &[Ident]) {
     let mut gradients = 0;
     for returned in returned.iter_mut() {
-        let is_exempt = exempt.contains(&returned.name) || returned.tensor.is_none();
-        if let (Role::Output { gradient }, false) = (&mut returned.role, is_exempt) {
-            *gradient = Some(gradients);
+        let (place, is_exempt) = match &mut returned.role {
+            Role::Output { gradient } => {
+                let is_exempt = exempt.contains(&returned.name) || returned.tensor.is_none();
+                (gradient, is_exempt)
+            }
+            Role::InPlace { input, gradient } => {
+                let tensor = inputs[*input].tensor.as_ref();
+                (gradient, tensor.is_none_or(|tensor| tensor.edge.is_none()))
+            }
+            Role::Intermediate => continue,
+        };
+        if !is_exempt {
+            *place = Some(gradients);
             gradients += 1;
         }
     }
@@ -191,9 +273,27 @@ fn number_gradients(returned: &mut [Returned], exempt: &[Ident]) {
 /// #[forward(outputs(y, mask), non_differentiable(maks))]
 /// //                                             ^^^^ no output is named `maks`
 /// ```
-fn exemptions_name_outputs(returned: &[Returned], exempt: &[Ident], diagnostics: &mut Diagnostics) {
-    let is_output = |returned: &&Returned| returned.role != Role::Intermediate;
+fn exemptions_name_outputs(
+    returned: &[Returned],
+    inputs: &[Input],
+    exempt: &[Ident],
+    diagnostics: &mut Diagnostics,
+) {
+    let is_output = |returned: &&Returned| matches!(returned.role, Role::Output { .. });
     for name in exempt {
+        let mut written = returned.iter().filter_map(|one| match one.role {
+            Role::InPlace { input, .. } => Some((one, &inputs[input])),
+            Role::Output { .. } | Role::Intermediate => None,
+        });
+        if let Some((_, input)) =
+            written.find(|(one, input)| one.name == *name || input.name == *name)
+        {
+            let input = &input.name;
+            let message = format!("`{input}` is an input that is written to; exempt it there");
+            let help = format!("write `#[non_differentiable] {input}: …`");
+            diagnostics.error_with_help(name, &message, &help);
+            continue;
+        }
         match returned
             .iter()
             .filter(is_output)

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use pullback::jvp;
 use pullback::ndarray::{
-    Array, Array1, ArrayD, ArrayView, ArrayView1, ArrayViewD, Dimension, Ix1, array,
+    Array, Array1, ArrayD, ArrayView, ArrayView1, ArrayViewD, ArrayViewMut, ArrayViewMut1,
+    Dimension, Ix1, array,
 };
 use pullback::prelude::*;
 
@@ -188,6 +189,84 @@ impl Lists {
     }
 }
 
+/// Inputs written to: of any rank, with and without a gradient, beside an output and what is saved.
+pub struct Update<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Update<T, D> {
+    #[forward(outputs(old, r#type), saves(sum))]
+    pub fn forward<'a>(
+        mut r#in: ArrayViewMut<'a, T, D>,
+        #[non_differentiable] count: ArrayViewMut1<T>,
+        by: ArrayView<T, D>,
+    ) -> Result<(Array<T, D>, usize, Array<T, D>), fmt::Error> {
+        let mut count = count;
+        count[0] += T::one();
+        let old = r#in.to_owned();
+        r#in += &by;
+        Ok((old, r#in.ndim(), r#in.to_owned()))
+    }
+
+    #[backward]
+    fn backward(
+        grad_in: Array<T, D>,
+        grad_old: ArrayView<T, D>,
+        r#in: ArrayView<T, D>,
+        output_in: ArrayView<T, D>,
+        output_count: Array1<T>,
+        sum: ArrayView<T, D>,
+        r#type: usize,
+    ) -> (Array<T, D>, Array<T, D>) {
+        assert_eq!(
+            (output_in.to_owned(), r#type),
+            (sum.to_owned(), r#in.ndim())
+        );
+        assert!(output_count[0] > T::zero());
+        (&grad_in + &grad_old, grad_in)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_in: ArrayView<T, D>,
+        tangent_by: Option<ArrayView<T, D>>,
+        output_in: Array<T, D>,
+        r#in: ArrayView<T, D>,
+        count: ArrayView1<T>,
+    ) -> (Array<T, D>, Option<Array<T, D>>) {
+        assert_eq!((output_in.shape(), count.len()), (r#in.shape(), 1));
+        let along = tangent_by.map_or_else(|| tangent_in.to_owned(), |by| &tangent_in + &by);
+        (tangent_in.to_owned(), Some(along))
+    }
+}
+
+fn in_place() {
+    let mut count = Tensor::from(array![0.0]);
+    let (x, y) = (
+        Tensor::from(array![1.0, 2.0]),
+        Tensor::from(array![5.0, 7.0]),
+    );
+    let mut update = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| {
+        let mut z = x.clone();
+        let (old, rank) = Update::apply(&mut z, &mut count, y).unwrap();
+        assert_eq!(rank, 1);
+        (z, old)
+    };
+    let ((z, old), (along_z, along_old)) = jvp(&mut update, (&x, &y), (&y, &x)).unwrap();
+    assert_eq!(
+        (z.to_array(), old.to_array()),
+        (array![6.0, 9.0], array![1.0, 2.0])
+    );
+    assert_eq!(
+        (along_z.to_array(), along_old.to_array()),
+        (array![6.0, 9.0], array![5.0, 7.0])
+    );
+    let y = y.set_requires_grad(true);
+    let (z, old) = update((&x, &y));
+    (z.sum() + old.sum()).backward().unwrap();
+    assert_eq!(y.grad().unwrap(), array![1.0, 1.0]);
+    assert_eq!(count.to_array(), array![2.0]);
+}
+
 fn forward_mode() {
     let x = Tensor::from(array![1.0, 2.0]);
     let map = |(x,): (&Tensor1<f64>,)| Map::apply(x, |x: f64| x * x, &2.0, [1, 2], Some("label"));
@@ -213,6 +292,7 @@ fn forward_mode() {
 
 fn main() {
     forward_mode();
+    in_place();
     let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     let y = Map::apply(&x, |x: f64| x * x, &3.0, [1, 2], Some("label"));
     y.sum().backward().unwrap();

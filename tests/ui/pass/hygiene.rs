@@ -2,7 +2,7 @@
 #![no_implicit_prelude]
 #![allow(dead_code)]
 
-use ::pullback::ndarray::{Array1, ArrayView1};
+use ::pullback::ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use ::pullback::{Tensor1, custom_function};
 
 struct Box;
@@ -70,6 +70,22 @@ impl Scale {
     }
 }
 
+pub struct Shift;
+
+#[custom_function]
+impl Shift {
+    #[forward]
+    pub fn forward(lent: ArrayViewMut1<f64>, beneath: f64) {
+        let mut lent = lent;
+        lent += beneath;
+    }
+
+    #[backward(lent)]
+    fn backward(grad_output: Array1<f64>) -> Array1<f64> {
+        grad_output
+    }
+}
+
 pub struct Join;
 
 #[custom_function]
@@ -108,6 +124,8 @@ fn scale_by(
 fn main() {
     let x: Tensor1<f64> = ::core::convert::From::from(Array1::ones(1));
     let x = x.set_requires_grad(true);
+    let mut x = x;
+    ::pullback::no_grad(|| Shift::apply(&mut x, 0.0));
     let y = Join::apply(&[&x], &x);
     let y = Scale::apply(&y, Option::None, 3.0, &[], "", 0);
     scale_by(&y, 2.0, &[], "", 0).sum().backward().unwrap();

@@ -11,7 +11,7 @@
     warnings
 )]
 
-use pullback::ndarray::{Array1, ArrayView1};
+use pullback::ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use pullback::prelude::*;
 
 // The type is more visible than what its function takes.
@@ -127,6 +127,54 @@ mod short {
     }
 }
 
+/// Functions that write to their inputs.
+pub mod in_place {
+    use super::*;
+
+    /// x ← s·x, and how many elements there are.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Scale;
+
+    #[custom_function]
+    impl Scale {
+        /// x ← s·x
+        #[forward]
+        pub fn forward(mut x: ArrayViewMut1<f64>, s: f64) -> Result<(), String> {
+            x *= s;
+            Ok(())
+        }
+
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>, s: f64) -> Array1<f64> {
+            grad_output * s
+        }
+
+        #[jvp]
+        fn jvp(tangent_x: Array1<f64>, s: f64) -> Array1<f64> {
+            tangent_x * s
+        }
+    }
+
+    /// x ← 0
+    #[derive(Clone, Copy, Debug)]
+    pub struct Clear;
+
+    #[custom_function]
+    impl Clear {
+        /// x ← 0
+        #[forward]
+        pub fn forward(mut x: ArrayViewMut1<f64>, list: &[ArrayView1<f64>]) {
+            let _ = list;
+            x.fill(0.0);
+        }
+
+        #[backward(ignores_grad)]
+        fn backward(list: &[ArrayView1<f64>]) -> (Option<Array1<f64>>, Vec<Array1<f64>>) {
+            (None, list.iter().map(|one| one * 0.0).collect())
+        }
+    }
+}
+
 mod quiet {
     use super::*;
 
@@ -178,6 +226,9 @@ fn main() {
     assert_eq!(count, 2);
     let (z, _) = short::add(&z, &z.detach(), short::Factors::new(vec![0.0]), 1.0, &0.0_f32).unwrap();
     let z = short::twice(&z) * 0.5;
+    let mut w = &x * 1.0;
+    in_place::Scale::apply(&mut w, 2.0).unwrap();
+    in_place::Clear::apply(&mut w, &[&x]);
     Triple::apply(&quiet::double(&z)).sum().backward().unwrap();
     assert_eq!(x.grad().unwrap(), Array1::from_elem(2, 18.0));
 }

@@ -49,7 +49,7 @@ const _: () = {
             let needs = __p::needs(&edges);
             let kept_constant = __p::keep_if(
                 needs[0],
-                || ::core::clone::Clone::clone(&constant),
+                || <f64 as __p::Keep>::keep(&constant),
             );
             let unrecorded = __p::unrecorded();
             let output = Self::forward(__p::view(tensor), constant);
@@ -73,7 +73,7 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            (saved_0, ()): (::core::option::Option<__p::Kept<f64>>, ()),
+            (saved_0, ()): (::core::option::Option<<f64 as __p::Keep>::Kept>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
             let context = MulConstantContext {

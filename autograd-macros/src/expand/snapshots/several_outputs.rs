@@ -113,7 +113,7 @@ const _: () = {
             let kept_x = __p::save_if(needs[0] || needs[1], &x);
             let kept_mode = __p::keep_if(
                 needs[0] || needs[1],
-                || ::core::clone::Clone::clone(&mode),
+                || <Mode as __p::Keep>::keep(&mode),
             );
             let unrecorded = __p::unrecorded();
             let (y, scale, rank, mean, count) = Self::forward(
@@ -144,7 +144,9 @@ const _: () = {
                         (
                             __p::keep_if(
                                 needs[0] || needs[1],
-                                || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                                    <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                                ),
                             ),
                             (
                                 kept_mode,
@@ -153,11 +155,17 @@ const _: () = {
                                     (
                                         __p::keep_if(
                                             needs[0] || needs[1],
-                                            || ::core::clone::Clone::clone(&rank),
+                                            || <usize as __p::Keep>::keep(&rank),
                                         ),
                                         (
                                             __p::save_array_if(needs[0] || needs[1], mean),
-                                            (__p::keep_if(needs[0] || needs[1], || count), ()),
+                                            (
+                                                __p::keep_if(
+                                                    needs[0] || needs[1],
+                                                    || <usize as __p::Keep>::into_kept(count),
+                                                ),
+                                                (),
+                                            ),
                                         ),
                                     ),
                                 ),
@@ -183,17 +191,17 @@ const _: () = {
                     ::core::option::Option<__p::Saved<f64>>,
                     (
                         ::core::option::Option<
-                            __p::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+                            <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::Kept,
                         >,
                         (
-                            ::core::option::Option<__p::Kept<Mode>>,
+                            ::core::option::Option<<Mode as __p::Keep>::Kept>,
                             (
                                 ::core::option::Option<__p::Saved<f64>>,
                                 (
-                                    ::core::option::Option<__p::Kept<usize>>,
+                                    ::core::option::Option<<usize as __p::Keep>::Kept>,
                                     (
                                         ::core::option::Option<__p::Saved<f64>>,
-                                        (::core::option::Option<__p::Kept<usize>>, ()),
+                                        (::core::option::Option<<usize as __p::Keep>::Kept>, ()),
                                     ),
                                 ),
                             ),
@@ -258,7 +266,9 @@ const _: () = {
             let (mask, _) = call.split_optional(mask);
             let kept_axes = __p::keep_if(
                 true,
-                || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                    <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                ),
             );
             let (y, scale, rank) = Self::apply(
                 ::core::clone::Clone::clone(&x),
@@ -274,7 +284,7 @@ const _: () = {
                     rank,
                 ));
             }
-            let kept_rank = __p::keep_if(true, || ::core::clone::Clone::clone(&rank));
+            let kept_rank = __p::keep_if(true, || <usize as __p::Keep>::keep(&rank));
             let tangent_y = Self::jvp(
                 __p::view(&x),
                 __p::view(&tangent_x),

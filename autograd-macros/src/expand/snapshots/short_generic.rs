@@ -145,7 +145,7 @@ const _: () = {
             }
             let edges = [__p::edge(x)];
             let needs = __p::needs(&edges);
-            let kept_n = __p::keep_if(needs[0], || ::core::clone::Clone::clone(&n));
+            let kept_n = __p::keep_if(needs[0], || <i32 as __p::Keep>::keep(&n));
             let unrecorded = __p::unrecorded();
             let (y, count, _) = Self::forward(
                 __p::view(x),
@@ -177,12 +177,14 @@ const _: () = {
                             (
                                 __p::keep_if(
                                     needs[0],
-                                    || <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                                    || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                                        <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
+                                    ),
                                 ),
                                 (
                                     __p::keep_if(
                                         needs[0],
-                                        || ::core::clone::Clone::clone(&count),
+                                        || <usize as __p::Keep>::keep(&count),
                                     ),
                                     (),
                                 ),
@@ -204,12 +206,12 @@ const _: () = {
                 (
                     ::core::option::Option<__p::Saved<T>>,
                     (
-                        ::core::option::Option<__p::Kept<i32>>,
+                        ::core::option::Option<<i32 as __p::Keep>::Kept>,
                         (
                             ::core::option::Option<
-                                __p::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+                                <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::Kept,
                             >,
-                            (::core::option::Option<__p::Kept<usize>>, ()),
+                            (::core::option::Option<<usize as __p::Keep>::Kept>, ()),
                         ),
                     ),
                 ),

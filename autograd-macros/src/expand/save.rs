@@ -1,0 +1,94 @@
+//! Keeping, in `apply`, what backward functions ask for.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt as _;
+
+use super::apply::reference;
+use super::tokens::{any_of, at, is_consumed, local, look};
+use crate::model::{Forward, Input, Passing, Returned, Role, Saved, Source};
+use crate::types::Form;
+
+/// The expression that keeps one thing, and, if forward takes that away, the statement that must
+/// come before.
+pub(super) fn keep(
+    saved: &Saved,
+    forward: &Forward,
+    p: &TokenStream,
+) -> (Option<TokenStream>, TokenStream) {
+    let save = save(saved, forward, p);
+    if !is_consumed_by_forward(saved, forward) {
+        return (None, save);
+    }
+    let name = local(format_args!("kept_{}", saved.name.unraw()));
+    (Some(quote!(let #name = #save;)), quote!(#name))
+}
+
+fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
+    let Source::Input(index) = saved.source else {
+        return false;
+    };
+    let Input { ty, tensor, .. } = &forward.inputs[index];
+    match tensor {
+        // What is written to is not what it was.
+        Some(tensor) => is_consumed(&tensor.ty) || tensor.ty.form == Form::ViewMut,
+        None => matches!(Passing::of(ty), Passing::Owned(_)),
+    }
+}
+
+/// The expression that keeps one thing if a backward function that asks for it can still be called.
+fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
+    let needs = local("needs");
+    let needed = any_of(&saved.needed_for, |edge| quote!(#needs[#edge]));
+    match saved.source {
+        Source::Input(index) => save_input(&forward.inputs[index], &needed, p),
+        Source::Returned(index) => save_returned(&forward.returned[index], forward, &needed, p),
+    }
+}
+
+pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+    let (name, span) = (&input.name, at(&input.ty));
+    let Some(tensor) = &input.tensor else {
+        let passing = Passing::of(&input.ty);
+        let owned = super::backward::owned_type(&passing);
+        let kept = match passing {
+            Passing::Owned(_) => quote_spanned!(span=> keep(&#name)),
+            Passing::Reference(target) => quote_spanned! {span=>
+                into_kept(<#target as ::std::borrow::ToOwned>::to_owned(#name))
+            },
+            Passing::OptionalReference(target) => quote_spanned! {span=>
+                into_kept(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
+            },
+        };
+        return quote_spanned!(span=> #p::keep_if(#needed, || <#owned as #p::Keep>::#kept));
+    };
+    let (ending, look) = look(name, tensor);
+    let function = local(format_args!("save{ending}_if"));
+    quote!(#p::#function(#needed, #look))
+}
+
+pub(super) fn save_returned(
+    returned: &Returned,
+    forward: &Forward,
+    needed: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
+    let (name, span) = (&returned.name, at(&returned.ty));
+    let is_output = returned.role != Role::Intermediate;
+    match &returned.tensor {
+        Some(tensor) if is_output || tensor.form.is_tensor() => {
+            let output = reference(returned, forward);
+            quote!(#p::save_if(#needed, #output))
+        }
+        Some(_) => quote!(#p::save_array_if(#needed, #name)),
+        None => {
+            let ty = &returned.ty;
+            let kept = if is_output {
+                quote!(keep(&#name))
+            } else {
+                quote!(into_kept(#name))
+            };
+            quote_spanned!(span=> #p::keep_if(#needed, || <#ty as #p::Keep>::#kept))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::trivially_copy_pass_by_ref,
+)]
+impl Update {
+    fn forward(
+        mut x: ArrayViewMut1<f64>,
+        mut calls: ArrayViewMut1<f64>,
+    ) -> Result<(), Full> {
+        todo!()
+    }
+    fn backward(
+        grad_output: ArrayView1<f64>,
+        x: ArrayView1<f64>,
+        output_x: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        todo!()
+    }
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        todo!()
+    }
+}
+/// Which gradients of `Update` a backward pass needs.
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
+#[allow(dead_code, clippy::struct_excessive_bools)]
+struct UpdateNeedsInputGrad {
+    /// Whether the gradient of `x` is needed.
+    x: bool,
+}
+/// What `Update` keeps for its backward functions.
+#[derive(::core::fmt::Debug)]
+struct UpdateContext {
+    /// Kept for the gradient of `x`.
+    x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Kept for the gradient of `x`.
+    output_x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+}
+const _: () = {
+    use ::pullback::__private as __p;
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    impl Update {
+        /// Applies `Update` to tensors.
+        ///
+        /// | | type | | kept for the gradient of |
+        /// |---|---|---|---|
+        /// | `x` | `ArrayViewMut1<f64>` | input, written to | `x` |
+        /// | `calls` | `ArrayViewMut1<f64>` | input, written to, not differentiable |  |
+        /// | `output_x` | `ArrayViewMut1<f64>` | `x` as it is then | `x` |
+        /// | `output_calls` | `ArrayViewMut1<f64>` | `calls` as it is then |  |
+        ///
+        /// It can be differentiated once.
+        /// It has a rule for forward mode.
+        #[track_caller]
+        fn apply(
+            x: &mut __p::Tensor1<f64>,
+            calls: &mut __p::Tensor1<f64>,
+        ) -> Result<(), Full> {
+            let level = __p::largest([__p::level(x), __p::level(calls)]);
+            if level > 0 {
+                return Self::__pullback_forward_mode(level, x, calls);
+            }
+            let edges = [__p::edge(x)];
+            let needs = __p::needs(&edges);
+            let kept_x = __p::save_if(needs[0], x);
+            let mut in_place_x = __p::InPlace::new(
+                x,
+                <Self as __p::Function>::NAME,
+                "x",
+                true,
+            );
+            let mut in_place_calls = __p::InPlace::exempt(
+                calls,
+                <Self as __p::Function>::NAME,
+                "calls",
+                true,
+            );
+            let unrecorded = __p::unrecorded();
+            let () = Self::forward(in_place_x.view(), in_place_calls.view())?;
+            ::core::mem::drop(unrecorded);
+            in_place_x.finish();
+            in_place_calls.finish();
+            if !__p::any(&needs) {
+                return ::core::result::Result::Ok(());
+            }
+            let node = __p::record(
+                const {
+                    &__p::Rule {
+                        signature: &<Self as __p::Function>::SIGNATURE,
+                        backward: Self::__pullback_backward,
+                    }
+                },
+                edges,
+                (kept_x, (__p::save_if(needs[0], x), ())),
+                [__p::meta(x)],
+            );
+            __p::attach_in_place(x, &node, 0);
+            ::core::result::Result::Ok(())
+        }
+        #[doc(hidden)]
+        fn __pullback_backward(
+            (
+                saved_0,
+                (saved_1, ()),
+            ): (
+                ::core::option::Option<__p::Saved<f64>>,
+                (::core::option::Option<__p::Saved<f64>>, ()),
+            ),
+            call: &mut __p::Call<'_>,
+        ) -> ::core::result::Result<(), __p::Error> {
+            let context = UpdateContext {
+                x: call.restore(saved_0, __p::Origin::Input(0)),
+                output_x: call.restore(saved_1, __p::Origin::Output(0)),
+            };
+            let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
+            if call.needs(0) {
+                let gradient_0 = Self::backward(
+                    grad_output.view(),
+                    __p::saved_view(&context.x),
+                    __p::saved_view(&context.output_x),
+                );
+                call.give::<f64, __p::ndarray::Ix1>(0, gradient_0);
+            }
+            ::core::result::Result::Ok(())
+        }
+        #[cold]
+        #[track_caller]
+        #[doc(hidden)]
+        fn __pullback_forward_mode(
+            level: u64,
+            x: &mut __p::Tensor1<f64>,
+            calls: &mut __p::Tensor1<f64>,
+        ) -> Result<(), Full> {
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let (mut beneath_x, tangent_x) = call.split(x);
+            let tangent_x = call.or_zeros(tangent_x, &beneath_x);
+            let before_x = ::core::clone::Clone::clone(&beneath_x);
+            let (mut beneath_calls, _) = call.split(calls);
+            let () = Self::apply(&mut beneath_x, &mut beneath_calls)?;
+            if call.failed() {
+                *x = call.without_tangent(beneath_x);
+                *calls = beneath_calls;
+                return ::core::result::Result::Ok(());
+            }
+            let tangent_output_x = Self::jvp(
+                __p::view(&tangent_x),
+                __p::view(&before_x),
+            );
+            *x = call.with_tangent(beneath_x, "output_x", tangent_output_x);
+            *calls = beneath_calls;
+            ::core::result::Result::Ok(())
+        }
+    }
+    impl __p::Function for Update {
+        const NAME: &'static str = "Update";
+        const SIGNATURE: __p::Signature = __p::Signature {
+            name: "Update",
+            inputs: &[
+                __p::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place(),
+                __p::InputSignature::tensor("calls", "ArrayViewMut1<f64>")
+                    .in_place()
+                    .exempt(),
+            ],
+            outputs: &[
+                __p::OutputSignature::tensor("output_x", "ArrayViewMut1<f64>"),
+                __p::OutputSignature::exempt("output_calls", "ArrayViewMut1<f64>"),
+            ],
+            saved: &[
+                __p::SavedSignature::new("x", &["x"]),
+                __p::SavedSignature::new("output_x", &["x"]),
+            ],
+            order: __p::Order::Once,
+            forward_mode: true,
+        };
+    }
+};

@@ -1,0 +1,19 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Square;
+
+#[custom_function]
+impl Square {
+    #[forward]
+    pub fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Vec<Array1<f64>> {
+        vec![&grad_output * &x * 2.0]
+    }
+}
+
+fn main() {}

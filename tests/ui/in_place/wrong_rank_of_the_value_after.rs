@@ -1,0 +1,20 @@
+use pullback::ndarray::{Array1, ArrayView1, ArrayView2, ArrayViewMut1};
+use pullback::prelude::*;
+
+pub struct Double;
+
+#[custom_function]
+impl Double {
+    #[forward]
+    pub fn forward(mut x: ArrayViewMut1<f64>) {
+        x *= 2.0;
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, output: ArrayView2<f64>) -> Array1<f64> {
+        let _ = output;
+        &grad_output * 2.0
+    }
+}
+
+fn main() {}
