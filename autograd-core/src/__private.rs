@@ -12,7 +12,7 @@ pub use crate::function::{
     Rule, Saved, SavedList, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
-pub use crate::gradcheck::generated::{gradcheck, sample, succeeded};
+pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
 pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
     Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,

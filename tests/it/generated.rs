@@ -4,10 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use pullback::ndarray::{
-    Array, Array0, Array1, Array2, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, Axis,
-    Dimension, Ix2, arr0,
+    Array, Array0, Array1, Array2, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD,
+    ArrayViewMut, ArrayViewMut1, Axis, Dimension, Ix2, arr0, array,
 };
 use pullback::prelude::*;
+
+use crate::functions::leaf;
 
 const ROWS: usize = 2;
 
@@ -144,6 +146,48 @@ impl CubeOnce {
     fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
         &tangent_x * &x * x * 3.0
     }
+}
+
+/// Written in place, and nothing returned: x becomes c·x·y, and a counter is counted up.
+#[custom_function(
+    gradcheck(x = [3], y = [3], calls = [1], c = 2.0),
+    grad(x) = &grad_output * &y * *c,
+    grad(y) = &grad_output * &x * *c,
+)]
+fn scale_in_place(
+    mut x: ArrayViewMut1<f64>,
+    y: ArrayView1<f64>,
+    #[non_differentiable] mut calls: ArrayViewMut1<f64>,
+    c: f64,
+) {
+    x *= &(&y * c);
+    calls += 1.0;
+}
+
+/// Something is returned too: Σx, before x becomes eˣ.
+#[custom_function(
+    higher_order,
+    gradcheck(x = [2, 2]),
+    outputs(sum, count),
+    grad(x) = grad_x * output_x + grad_sum,
+)]
+fn exp_in_place<D: Dimension>(mut x: ArrayViewMut<f64, D>) -> (Array0<f64>, usize) {
+    let sum = arr0(x.sum());
+    x.mapv_inplace(f64::exp);
+    (sum, x.len())
+}
+
+#[test]
+fn the_short_form_writes_in_place() {
+    let x = leaf([1.0, 2.0, 3.0]);
+    let (mut y, mut calls) = (&x * 1.0, Tensor::from(array![0.0]));
+    scale_in_place(&mut y, &x, &mut calls, 2.0);
+    assert_eq!(
+        (y.to_array(), calls.to_array()),
+        (array![2.0, 8.0, 18.0], array![1.0])
+    );
+    y.sum().backward().unwrap();
+    assert_eq!(x.grad().unwrap(), array![4.0, 8.0, 12.0]);
 }
 
 /// Generated tests lean on no names.

@@ -60,6 +60,12 @@ pub fn gradcheck<I, O, F>(
     }
 }
 
+/// A tensor that a function may write to: the same value as a result, for a leaf is not written to.
+#[must_use]
+pub fn lent<T: Element, D: Dimension>(leaf: &Tensor<T, D>) -> Tensor<T, D> {
+    leaf * T::one()
+}
+
 /// What a function returned that can fail.
 ///
 /// # Panics

@@ -31,9 +31,7 @@ pub(super) fn method(
     let vis = &forward.vis;
     let parameters = parameters(forward, p);
     let returns = returns(forward, p);
-    // A `Result` has to be used already, and what is written to an input may be all that is wanted.
-    let is_for_its_value = forward.fallible.is_none() && forward.in_place().next().is_none();
-    let must_use = is_for_its_value.then(|| quote!(#[must_use]));
+    let must_use = is_for_its_value(forward).then(|| quote!(#[must_use]));
     quote! {
         #attributes
         #must_use
@@ -42,6 +40,12 @@ pub(super) fn method(
             #body
         }
     }
+}
+
+/// Whether a call is of no use without what it returns: a `Result` has to be used already, and what is
+/// written to an input may be all that is wanted.
+pub(super) fn is_for_its_value(forward: &Forward) -> bool {
+    forward.fallible.is_none() && forward.in_place().next().is_none()
 }
 
 /// The parameters of `apply`: those of forward, with tensors for arrays.

@@ -7,9 +7,10 @@ use syn::ext::IdentExt as _;
 use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{Expr, Ident, Lifetime, Type};
 
+use super::apply;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
-    Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Sample,
+    Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample,
 };
 
 /// The whole test.
@@ -75,11 +76,7 @@ fn run(
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
         let is_missing = without == Some(index);
         arguments.push(argument(index, input, sample, is_missing));
-        let is_moved = input
-            .tensor
-            .as_ref()
-            .is_some_and(|tensor| tensor.edge.is_some());
-        if is_moved && !is_missing {
+        if is_moved(input) && !is_missing {
             moved.extend(names(index, sample));
         }
     }
@@ -88,7 +85,7 @@ fn run(
     if forward.fallible.is_some() {
         call = quote!(#p::succeeded(#call));
     }
-    let body = outputs(model, &call);
+    let body = body(model, &call, p);
     let name = &model.definition.name;
     let without = without.map_or_else(
         || quote!(::core::option::Option::None),
@@ -105,6 +102,12 @@ fn run(
     })
 }
 
+/// Whether the check moves an input, which the closure then takes by reference.
+fn is_moved(input: &Input) -> bool {
+    let tensor = input.tensor.as_ref();
+    tensor.is_some_and(|tensor| tensor.edge.is_some())
+}
+
 /// One argument of `apply`, within a closure that takes the differentiable inputs by reference.
 fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> TokenStream {
     let Some(tensor) = &input.tensor else {
@@ -116,9 +119,13 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
     if is_missing {
         return quote!(::core::option::Option::None);
     }
+    if input.is_in_place() {
+        let name = in_place(index);
+        return quote!(&mut #name);
+    }
     let names = names(index, sample).into_iter();
     let taken = names.map(|name| {
-        let reference = tensor.edge.is_none().then(|| quote!(&));
+        let reference = (!is_moved(input)).then(|| quote!(&));
         let name = quote!(#reference #name);
         if is_consumed(&tensor.ty) {
             quote!(::core::clone::Clone::clone(#name))
@@ -146,10 +153,23 @@ fn orders(model: &FunctionModel) -> TokenStream {
     quote!([#backward, #forward])
 }
 
-/// The differentiable ones among what `call` returns.
-fn outputs(model: &FunctionModel, call: &TokenStream) -> TokenStream {
+/// What the closure does: `call`, and the differentiable ones among what it returns or writes to.
+fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStream {
+    let inputs = model.forward.inputs.iter().enumerate();
+    let lent = inputs.filter(|(_, input)| input.is_in_place());
+    let lent: Vec<TokenStream> = lent
+        .map(|(index, input)| {
+            let (name, sample) = (in_place(index), local(format_args!("input_{index}")));
+            let value = if is_moved(input) {
+                quote!(#p::lent(#sample))
+            } else {
+                quote!(#sample.detach())
+            };
+            quote!(let mut #name = #value;)
+        })
+        .collect();
     let outputs: Vec<&Returned> = model.forward.outputs().collect();
-    if outputs.iter().all(|output| output.has_gradient()) {
+    if lent.is_empty() && outputs.iter().all(|output| output.has_gradient()) {
         return call.clone();
     }
     let named = outputs.iter().enumerate().map(|(index, output)| {
@@ -157,15 +177,32 @@ fn outputs(model: &FunctionModel, call: &TokenStream) -> TokenStream {
         output.has_gradient().then_some(name)
     });
     let named: Vec<Option<Ident>> = named.collect();
-    let pattern = named.iter().map(|name| {
+    let pattern = apply::tuple(named.iter().map(|name| {
         name.as_ref()
             .map_or_else(|| quote!(_), ToTokens::to_token_stream)
-    });
-    let kept = named.iter().flatten();
+    }));
+    let written = model
+        .forward
+        .returned
+        .iter()
+        .filter_map(|one| match one.role {
+            Role::InPlace {
+                input,
+                gradient: Some(_),
+            } => Some(in_place(input)),
+            _ => None,
+        });
+    let kept = named.iter().flatten().cloned().chain(written);
     quote!({
-        let (#(#pattern),*) = #call;
+        #(#lent)*
+        let #pattern = #call;
         (#(#kept,)*)
     })
+}
+
+/// The variable of a tensor that is written to.
+fn in_place(index: usize) -> Ident {
+    local(format_args!("in_place_{index}"))
 }
 
 /// The variables of an input's tensors.

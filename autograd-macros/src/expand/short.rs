@@ -44,8 +44,8 @@ pub(super) fn function(
     let arguments = forward.inputs.iter().map(|input| &input.name);
     let body = body(&quote!(<#self_ty>::apply(#(#arguments),*)));
     let says_so = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
-    // A `Result` has to be used already.
-    let must_use = (forward.fallible.is_none() && !says_so).then(|| quote!(#[must_use]));
+    let must_use = apply::is_for_its_value(forward) && !says_so;
+    let must_use = must_use.then(|| quote!(#[must_use]));
     Some(quote! {
         #(#attrs)*
         #docs
