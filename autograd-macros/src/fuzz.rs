@@ -65,7 +65,7 @@ fn check(input: u64, args: &TokenStream, item: &TokenStream) {
     }
 }
 
-/// `SplitMix64`.
+/// The generator `SplitMix64`.
 struct Random(u64);
 
 impl Random {

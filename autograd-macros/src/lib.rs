@@ -25,6 +25,7 @@ mod expand;
 mod fuzz;
 mod model;
 mod parse;
+mod print;
 mod show;
 mod spell;
 mod stages;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{expand, parse, strip, validate};
+use crate::{expand, parse, print, strip, validate};
 
 /// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` say
 /// otherwise.
@@ -32,8 +32,19 @@ pub(crate) fn unguarded(
     author: &TokenStream,
     default_crate: &str,
 ) -> TokenStream {
-    match validate::function(parse::arguments(args), parse::item(item)) {
-        Ok(model) => expand::function(&model, author, default_crate),
-        Err(rejected) => expand::fallback::function(&rejected, author, default_crate),
+    let (definition, expansion) =
+        match validate::function(parse::arguments(args), parse::item(item)) {
+            Ok(model) => {
+                let expansion = expand::function(&model, author, default_crate);
+                (Some(model.definition), expansion)
+            }
+            Err(rejected) => {
+                let expansion = expand::fallback::function(&rejected, author, default_crate);
+                (rejected.definition, expansion)
+            }
+        };
+    if let Some(definition) = definition {
+        print::if_wanted(&definition, &expansion);
     }
+    expansion
 }
