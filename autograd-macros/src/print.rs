@@ -6,7 +6,7 @@
 use std::env;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
-use syn::ext::IdentExt as _;
+use syn::ext::IdentExt;
 
 use crate::model::Definition;
 
@@ -24,7 +24,7 @@ pub(crate) fn if_wanted(definition: &Definition, expansion: &TokenStream) {
 fn is_named(definition: &Definition, wanted: &str) -> bool {
     let function = definition.short.as_ref().map(|short| &short.ident);
     let names = [Some(&definition.ident), function];
-    let mut names = names.into_iter().flatten().map(|name| name.unraw());
+    let mut names = names.into_iter().flatten().map(IdentExt::unraw);
     names.any(|name| wanted.split(',').any(|wanted| name == wanted.trim()))
 }
 

@@ -1,0 +1,207 @@
+//! What the macro costs when a crate is compiled: 200 functions with the attribute beside the same
+//! functions as the attribute expands them, written out.
+//!
+//! Both crates say the same to the compiler behind the macro, so what differs is the macro's own time:
+//! reading the definition, holding it against the rules and writing the tokens. The second crate is what
+//! the first one prints under `PULLBACK_EXPAND`. A third, without any function, takes as long as cargo
+//! and the dependencies do; that is subtracted. See `benches/README.md`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+const NAME: &str = "compile/macro";
+const FUNCTIONS: usize = 200;
+const ROUNDS: usize = 7;
+
+fn main() {
+    // `cargo bench -- W1` is about others.
+    let wanted: Vec<String> = env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
+    if !wanted.is_empty()
+        && !wanted
+            .iter()
+            .any(|wanted| NAME.starts_with(wanted.as_str()))
+    {
+        return;
+    }
+    let names: Vec<String> = (0..FUNCTIONS)
+        .map(|number| format!("Function{number}"))
+        .collect();
+    let ours = Crate::new("ours", &definitions());
+    let expanded = ours.check(&[("PULLBACK_EXPAND", &names.join(","))]);
+    let printed = expanded.matches("// the expansion of").count();
+    assert_eq!(printed, FUNCTIONS, "not all expansions were printed");
+    let types: String = types().collect();
+    let written = format!("{HEAD}\n{types}\n{expanded}");
+    let limit = Crate::new("written", &written);
+    let empty = Crate::new("empty", HEAD);
+    let crates = [&ours, &limit, &empty];
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for krate in crates {
+        krate.timed(0);
+    }
+    for round in 1..=ROUNDS {
+        for (krate, times) in crates.into_iter().zip(&mut times) {
+            times.push(krate.timed(round));
+        }
+    }
+    let [ours, limit, empty] = times.map(median);
+    let each = |time: f64| (time - empty) / FUNCTIONS as f64;
+    let (ours, limit) = (each(ours), each(limit));
+    println!(
+        "{NAME} ours {ours:.2} ms limit {limit:.2} ms ratio {:.2}",
+        ours / limit
+    );
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+struct Crate {
+    folder: PathBuf,
+    source: String,
+}
+
+impl Crate {
+    fn new(name: &str, source: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("compile")
+            .join(name);
+        fs::create_dir_all(folder.join("src")).expect("a temporary folder");
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\npullback = {{ path = {:?} }}\n\n[workspace]\n",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+        let source = source.to_owned();
+        let this = Self { folder, source };
+        this.write("");
+        this
+    }
+
+    fn write(&self, comment: &str) {
+        let source = format!("{}\n// {comment}\n", self.source);
+        fs::write(self.folder.join("src/lib.rs"), source).expect("a temporary file");
+    }
+
+    /// Checks the crate and gives back what the compiler printed.
+    fn check(&self, variables: &[(&str, &str)]) -> String {
+        // The profile that users have while they write; without what an earlier round left behind.
+        let output = Command::new(env!("CARGO"))
+            .args(["check", "--quiet", "--offline"])
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", self.folder.with_file_name("target"))
+            .env("CARGO_INCREMENTAL", "0")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("cargo runs");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.success(),
+            "{}: {printed}",
+            self.folder.display()
+        );
+        printed
+    }
+
+    fn timed(&self, round: usize) -> Duration {
+        self.write(&round.to_string());
+        let start = Instant::now();
+        self.check(&[]);
+        start.elapsed()
+    }
+}
+
+const HEAD: &str = "#![allow(warnings)]
+use std::marker::PhantomData;
+use pullback::ndarray::{Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Dimension};
+use pullback::prelude::*;
+";
+
+/// One third each: a linear layer, a generic function on tensors, and the short form.
+fn definitions() -> String {
+    let mut source = HEAD.to_owned();
+    for number in 0..FUNCTIONS {
+        let definition = [LINEAR, UNARY, SHORT][number % 3];
+        let definition = definition.replace("NUMBER", &number.to_string());
+        let _ = writeln!(source, "{definition}");
+    }
+    source
+}
+
+/// The types of the blocks, which are no part of an expansion.
+fn types() -> impl Iterator<Item = String> {
+    (0..FUNCTIONS).filter_map(|number| {
+        let definition = [LINEAR, UNARY, SHORT][number % 3];
+        let (ty, _) = definition.split_once("\n\n")?;
+        ty.contains("struct")
+            .then(|| ty.replace("NUMBER", &number.to_string()))
+    })
+}
+
+const LINEAR: &str = "
+pub struct FunctionNUMBER;
+
+#[custom_function]
+impl FunctionNUMBER {
+    #[forward]
+    pub fn forward(
+        input: ArrayView2<f32>,
+        weight: ArrayView2<f32>,
+        bias: Option<ArrayView1<f32>>,
+    ) -> Array2<f32> {
+        let product = input.dot(&weight.t());
+        match bias {
+            Some(bias) => product + bias,
+            None => product,
+        }
+    }
+
+    #[backward(input)]
+    fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> {
+        grad_output.dot(&weight)
+    }
+
+    #[backward(weight)]
+    fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+        grad_output.t().dot(&input)
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: ArrayView2<f32>) -> Array1<f32> {
+        grad_output.sum_axis(Axis(0))
+    }
+}
+";
+
+const UNARY: &str = "
+pub struct FunctionNUMBER<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> FunctionNUMBER<T, D> {
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        x.mapv(T::exp)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * output
+    }
+}
+";
+
+const SHORT: &str = "
+#[custom_function(grad(x) = &grad_output * *factor)]
+pub fn function_NUMBER(x: ArrayView2<f64>, factor: f64) -> Array2<f64> {
+    &x * factor
+}
+";
