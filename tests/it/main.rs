@@ -15,6 +15,7 @@ mod inputs;
 mod lists;
 mod mistakes;
 mod pruning;
+mod renamed;
 mod rules;
 mod short;
 mod thorough;

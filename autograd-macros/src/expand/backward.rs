@@ -18,9 +18,15 @@ pub(super) fn name() -> Ident {
 
 /// The whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let (name, call) = (name(), local("call"));
+    let (name, state, call) = (name(), local("state"), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
     let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
+    let parameter = if model.saved.is_empty() {
+        quote!(_)
+    } else {
+        quote!(#state)
+    };
+    let taken_apart = (!model.saved.is_empty()).then(|| quote!(let #pattern = #state;));
     let types = model.saved.iter().map(|saved| state_type(saved, model, p));
     let types = crate::spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
@@ -31,9 +37,10 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     quote_spanned! {span=>
         #[doc(hidden)]
         fn #name(
-            #pattern: #types,
+            #parameter: #types,
             #call: &mut #p::Call<'_>,
         ) -> ::core::result::Result<(), #p::Error> {
+            #taken_apart
             #needs_input_grad
             #context
             #(#gradients)*

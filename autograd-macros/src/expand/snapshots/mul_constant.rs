@@ -73,9 +73,10 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            (saved_0, ()): (::core::option::Option<<f64 as __p::Keep>::Kept>, ()),
+            state: (::core::option::Option<<f64 as __p::Keep>::Kept>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
+            let (saved_0, ()) = state;
             let context = MulConstantContext {
                 constant: saved_0,
             };

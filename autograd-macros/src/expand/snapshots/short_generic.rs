@@ -198,10 +198,7 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            (
-                saved_0,
-                (saved_1, (saved_2, (saved_3, (saved_4, ())))),
-            ): (
+            state: (
                 ::core::option::Option<__p::Saved<T>>,
                 (
                     ::core::option::Option<__p::Saved<T>>,
@@ -218,6 +215,7 @@ const _: () = {
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
+            let (saved_0, (saved_1, (saved_2, (saved_3, (saved_4, ()))))) = state;
             let context = ScaledPowerContext::<T, D> {
                 x: call.restore(saved_0, __p::Origin::Input(0)),
                 mask: call.restore(saved_1, __p::Origin::Constant),

@@ -3,8 +3,9 @@
 
 mod shapes;
 
+use quote::ToTokens as _;
 use shapes::example;
-use syn::{Ident, Type};
+use syn::{Expr, Ident, Type};
 
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::model::{Concrete, Definition, Forward, Gradcheck, Input, Sample};
@@ -99,6 +100,7 @@ impl Reader<'_> {
         } else if self.is_parameter(name) {
             let given = self.parameters.iter().any(|(earlier, _)| earlier == name);
             self.is_given_once(name, given);
+            self.is_of_its_kind(name, value);
             self.parameters
                 .push((name.clone(), Concrete::Given(value.clone())));
         } else {
@@ -121,6 +123,22 @@ impl Reader<'_> {
         if given {
             let message = format!("`{name}` is given twice; write it once");
             self.diagnostics.error(name, message);
+        }
+    }
+
+    /// A type parameter of the block is given as a type.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], D = { Ix1 }))]
+    /// //                                       ^^^^^^^ `D` is a type, and this is none
+    /// ```
+    fn is_of_its_kind(&mut self, name: &Ident, value: &Expr) {
+        let mut types = self.definition.generics.type_params();
+        let is_type = syn::parse2::<Type>(value.to_token_stream()).is_ok();
+        if !is_type && types.any(|param| param.ident == *name) {
+            let message = format!("`{name}` is a type, and this is none");
+            let help = format!("write it plain: `{name} = Type`");
+            self.diagnostics.error_with_help(value, &message, &help);
         }
     }
 
