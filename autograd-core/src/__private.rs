@@ -3,7 +3,7 @@
 
 pub use ndarray;
 
-pub use crate::array::Shape as OutputMeta;
+pub use crate::array::PackedShape;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
@@ -210,8 +210,8 @@ pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
 }
 
 /// What a node remembers of an output.
-pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> OutputMeta {
-    tensor.to_shape()
+pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
+    PackedShape::from(tensor.raw.buffer.shape())
 }
 
 /// Makes a constant an output of a node.

@@ -8,8 +8,10 @@
 //! There is no `unsafe` here: ndarray's checked constructors cost a few nanoseconds.
 
 mod in_place;
+mod packed;
 mod shape;
 
+pub use packed::PackedShape;
 pub use shape::Shape;
 
 use std::sync::Arc;

@@ -176,8 +176,8 @@ impl Node {
             });
         }
         for (grad, shape) in grads.iter().zip(outputs) {
-            if let Some(grad) = grad.as_ref().filter(|grad| grad.to_shape() != *shape) {
-                let (expected, found) = (shape.clone(), grad.to_shape());
+            if let Some(grad) = grad.as_ref().filter(|grad| *shape != grad.to_shape()) {
+                let (expected, found) = (shape.unpack(), grad.to_shape());
                 return Err(Error::SeedShape { expected, found });
             }
         }

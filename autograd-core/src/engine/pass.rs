@@ -317,13 +317,13 @@ impl Drop for Pass<'_> {
 #[inline]
 fn check(node: &Node, input: usize, edge: &Edge, grad: &AnyGradient) -> Result<(), Error> {
     let expected = &edge.node.0.outputs()[edge.output_nr as usize];
-    if grad.shape() == expected {
+    if *expected == *grad.shape() {
         return Ok(());
     }
     Err(Error::GradientShape {
         function: node.name(),
         input: node.0.input_name(input),
-        expected: expected.clone(),
+        expected: expected.unpack(),
         found: grad.shape().clone(),
         applied_at: node.applied_at(),
     })

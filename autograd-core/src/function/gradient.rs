@@ -4,7 +4,7 @@ use std::fmt;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::array::{Buffer, Shape};
+use crate::array::{Buffer, PackedShape};
 use crate::element::Element;
 use crate::tape::Gradient;
 use crate::tensor::Tensor;
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 /// The gradient of one output, in whichever form a backward function asks for it.
 pub struct GradOutput<T, D> {
     value: Value<T, D>,
-    shape: Shape,
+    shape: PackedShape,
     /// What stands for an undefined gradient where a function does not tell the two apart.
     zeros: Option<Tensor<T, D>>,
 }
@@ -25,7 +25,7 @@ enum Value<T, D> {
 }
 
 impl<T: Element, D: Dimension> GradOutput<T, D> {
-    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &Shape) -> Self {
+    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &PackedShape) -> Self {
         let value = match gradient {
             None => Value::Undefined,
             Some(Gradient::Owned(buffer)) => Value::Array(buffer),
@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
     /// else holds it, else a copy.
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
         self.owned_optional(last)
-            .unwrap_or_else(|| Buffer::filled(self.shape.clone(), T::zero()).into_array())
+            .unwrap_or_else(|| Buffer::filled(self.shape.unpack(), T::zero()).into_array())
     }
 
     /// As [`owned`](Self::owned), `None` if nothing came.
@@ -104,9 +104,9 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
 
 fn zeros<'a, T: Element, D: Dimension>(
     zeros: &'a mut Option<Tensor<T, D>>,
-    shape: &Shape,
+    shape: &PackedShape,
 ) -> &'a Tensor<T, D> {
-    zeros.get_or_insert_with(|| Tensor::constant(Buffer::filled(shape.clone(), T::zero())))
+    zeros.get_or_insert_with(|| Tensor::constant(Buffer::filled(shape.unpack(), T::zero())))
 }
 
 impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {

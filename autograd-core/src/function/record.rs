@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::{Array, Dimension};
 
-use crate::array::{Buffer, Shape};
+use crate::array::{Buffer, PackedShape};
 use crate::element::Element;
 use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
@@ -124,7 +124,7 @@ pub fn record<S, E, const OUT: usize>(
     rule: &'static Rule<S>,
     edges: E,
     state: S,
-    outputs: [Shape; OUT],
+    outputs: [PackedShape; OUT],
 ) -> Node
 where
     S: Clone + Send + Sync + 'static,
@@ -145,7 +145,7 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     header: Header,
     rule: &'static Rule<S>,
     edges: E,
-    outputs: [Shape; OUT],
+    outputs: [PackedShape; OUT],
     /// `None` once it was freed.
     state: Mutex<Option<S>>,
 }
@@ -176,7 +176,7 @@ where
         self.edges.edges_mut()
     }
 
-    fn outputs(&self) -> &[Shape] {
+    fn outputs(&self) -> &[PackedShape] {
         &self.outputs
     }
 
@@ -225,7 +225,7 @@ mod tests {
         // costs a link. The bar is 250 bytes.
         let node = size_of::<FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], 1>>() + 16;
         let buffer = size_of::<Buffer<f32>>() + 16;
-        assert_eq!((node, buffer), (128, 80));
+        assert_eq!((node, buffer), (120, 80));
     }
 
     #[test]

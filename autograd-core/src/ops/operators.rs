@@ -9,7 +9,7 @@ use std::ops;
 use ndarray::{DimMax, Dimension};
 
 use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, ScalarSub, Sub};
-use crate::{Element, Tensor};
+use crate::{Element, Shape, Tensor};
 
 /// The dimension that two operands broadcast to.
 type Common<D, E> = <D as DimMax<E>>::Output;
@@ -53,7 +53,10 @@ fn stretch<T: Element, D: Dimension, E: Dimension>(
 
 /// The shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
 /// of them has length 1.
-fn common_shape(x: &[usize], y: &[usize]) -> Option<Vec<usize>> {
+fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
+    if x == y {
+        return Some(Shape::from(x));
+    }
     let (long, short) = if x.len() < y.len() { (y, x) } else { (x, y) };
     let mut shape = long.to_vec();
     let aligned = shape[long.len() - short.len()..].iter_mut().zip(short);
@@ -65,7 +68,7 @@ fn common_shape(x: &[usize], y: &[usize]) -> Option<Vec<usize>> {
             _ => return None,
         }
     }
-    Some(shape)
+    Some(Shape::from(&shape[..]))
 }
 
 /// An operator between tensors in its four forms.

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::array::Shape;
+use crate::array::PackedShape;
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
@@ -33,7 +33,7 @@ fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
     let node = Node(Arc::new(AccumulateGradients {
         header: Header::after(&edges, Location::caller()),
         edges,
-        output: [total.shape().clone()],
+        output: [total.shape().into()],
     }));
     total.with_edge(Edge { node, output_nr: 0 })
 }
@@ -41,7 +41,7 @@ fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
 struct AccumulateGradients {
     header: Header,
     edges: [Option<Edge>; 2],
-    output: [Shape; 1],
+    output: [PackedShape; 1],
 }
 
 impl TapeNode for AccumulateGradients {
@@ -65,7 +65,7 @@ impl TapeNode for AccumulateGradients {
         &mut self.edges
     }
 
-    fn outputs(&self) -> &[Shape] {
+    fn outputs(&self) -> &[PackedShape] {
         &self.output
     }
 

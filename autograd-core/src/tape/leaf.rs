@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::array::Shape;
+use crate::array::{PackedShape, Shape};
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{
@@ -13,15 +13,15 @@ use crate::tape::{
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
 pub(crate) struct Leaf<T> {
     header: Header,
-    output: [Shape; 1],
+    output: [PackedShape; 1],
     grad: Mutex<Option<Gradient<T>>>,
 }
 
 impl<T: Element> Leaf<T> {
-    pub(crate) fn new(shape: Shape, made_at: &'static Location<'static>) -> Self {
+    pub(crate) fn new(shape: &Shape, made_at: &'static Location<'static>) -> Self {
         Self {
             header: Header::leaf(made_at),
-            output: [shape],
+            output: [shape.into()],
             grad: Mutex::new(None),
         }
     }
@@ -63,7 +63,7 @@ impl<T: Element> TapeNode for Leaf<T> {
         &mut []
     }
 
-    fn outputs(&self) -> &[Shape] {
+    fn outputs(&self) -> &[PackedShape] {
         &self.output
     }
 

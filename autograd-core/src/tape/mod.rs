@@ -33,7 +33,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::array::Shape;
+use crate::array::PackedShape;
 use crate::error::Error;
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
@@ -157,7 +157,7 @@ pub(crate) trait TapeNode: Send + Sync {
     fn edges_mut(&mut self) -> &mut [Option<Edge>];
 
     /// The shapes of the differentiable outputs.
-    fn outputs(&self) -> &[Shape];
+    fn outputs(&self) -> &[PackedShape];
 
     /// Computes the gradients of the inputs from those of the outputs.
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;

@@ -7,7 +7,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::array::Shape;
+use crate::array::PackedShape;
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
@@ -23,7 +23,7 @@ pub(crate) fn once_differentiable(
         header: Header::after(&edges, applied_at),
         function,
         edges,
-        output: [derivative.shape().clone()],
+        output: [derivative.shape().into()],
     }));
     derivative.with_edge(Edge { node, output_nr: 0 })
 }
@@ -32,7 +32,7 @@ struct OnceDifferentiable {
     header: Header,
     function: &'static str,
     edges: Box<[Option<Edge>]>,
-    output: [Shape; 1],
+    output: [PackedShape; 1],
 }
 
 impl TapeNode for OnceDifferentiable {
@@ -56,7 +56,7 @@ impl TapeNode for OnceDifferentiable {
         &mut self.edges
     }
 
-    fn outputs(&self) -> &[Shape] {
+    fn outputs(&self) -> &[PackedShape] {
         &self.output
     }
 

@@ -34,7 +34,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[track_caller]
     pub fn set_requires_grad(mut self, required: bool) -> Self {
         if required && self.raw.edge.is_none() {
-            let leaf = Leaf::<T>::new(self.raw.buffer.shape().clone(), Location::caller());
+            let leaf = Leaf::<T>::new(self.raw.buffer.shape(), Location::caller());
             self.raw = self.raw.with_edge(Some(Edge {
                 node: Node(Arc::new(leaf)),
                 output_nr: 0,

@@ -1,0 +1,103 @@
+//! A shape in three words, for what is kept a million times.
+
+use super::Shape;
+
+/// The most axes that are kept without an allocation, if none is longer than a `u32` can say.
+const INLINE: usize = 5;
+
+/// The shape of an output, as its node keeps it. With it a node of one input that keeps one tensor fits
+/// into 128 bytes with the allocator's own share, the largest size that glibc gives and takes back in
+/// a few instructions.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct PackedShape(Repr);
+
+#[derive(Clone, Debug)]
+enum Repr {
+    Inline { rank: u8, lengths: [u32; INLINE] },
+    Heap(Box<Shape>),
+}
+
+impl PackedShape {
+    /// The shape, to read.
+    pub(crate) fn unpack(&self) -> Shape {
+        match &self.0 {
+            Repr::Heap(shape) => (**shape).clone(),
+            Repr::Inline { rank, lengths } => {
+                let mut unpacked = [0; INLINE];
+                for (unpacked, &length) in unpacked.iter_mut().zip(lengths) {
+                    *unpacked = length as usize;
+                }
+                Shape::from(&unpacked[..usize::from(*rank)])
+            }
+        }
+    }
+}
+
+impl From<&Shape> for PackedShape {
+    #[inline]
+    fn from(shape: &Shape) -> Self {
+        let mut lengths = [0; INLINE];
+        let fits = shape.len() <= INLINE
+            && lengths
+                .iter_mut()
+                .zip(shape.iter())
+                .all(|(packed, &length)| {
+                    u32::try_from(length).map(|length| *packed = length).is_ok()
+                });
+        if !fits {
+            return Self(Repr::Heap(Box::new(shape.clone())));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most `INLINE`")]
+        let rank = shape.len() as u8;
+        Self(Repr::Inline { rank, lengths })
+    }
+}
+
+impl PartialEq<Shape> for PackedShape {
+    #[inline]
+    fn eq(&self, other: &Shape) -> bool {
+        match &self.0 {
+            Repr::Heap(shape) => **shape == *other,
+            Repr::Inline { rank, lengths } => {
+                usize::from(*rank) == other.len()
+                    && lengths
+                        .iter()
+                        .zip(other.iter())
+                        .all(|(&a, &b)| a as usize == b)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_come_back() {
+        let long = u32::MAX as usize + 1;
+        let shapes: [&[usize]; 7] = [
+            &[],
+            &[7],
+            &[0, 3],
+            &[1, 2, 3, 4, 5],
+            &[1, 2, 3, 4, 5, 6],
+            &[long],
+            &[2, long - 1],
+        ];
+        for lengths in shapes {
+            let shape = Shape::from(lengths);
+            let packed = PackedShape::from(&shape);
+            assert_eq!(packed.unpack(), shape);
+            assert!(packed == shape);
+            assert!(packed != Shape::from(&[9, 9][..]));
+        }
+        assert!(PackedShape::from(&Shape::from(&[2][..])) != Shape::from(&[2, 2][..]));
+    }
+
+    #[test]
+    fn takes_three_words() {
+        assert_eq!(size_of::<PackedShape>(), 24);
+    }
+}
