@@ -93,7 +93,8 @@ mod tests {
             assert!(packed == shape);
             assert!(packed != Shape::from(&[9, 9][..]));
         }
-        assert!(PackedShape::from(&Shape::from(&[2][..])) != Shape::from(&[2, 2][..]));
+        let vector = PackedShape::from(&Shape::from(&[2][..]));
+        assert!(vector != Shape::from(&[2, 2][..]));
     }
 
     #[test]
