@@ -6,6 +6,7 @@ use crate::erased::AnyTensor;
 use crate::error::{Check, Derivative, Error, Mismatch};
 use crate::forward_mode::along;
 use crate::grad_mode::{enable_grad, no_grad};
+use crate::tape::{AnyGradient, Edge};
 
 /// A function of tensors whose types are forgotten.
 pub(super) type Erased<'a> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'a;
@@ -26,7 +27,7 @@ pub(super) fn check(
     derivative: Derivative,
 ) -> Result<(), Error> {
     let recorded = Recorded::run(function, inputs, checked)?;
-    let analytical = recorded.analytical(checked)?;
+    let analytical = recorded.analytical()?;
     let mut moved: Vec<AnyTensor> = inputs.iter().map(AnyTensor::copy).collect();
     for input in (0..inputs.len()).filter(|&input| checked[input]) {
         for entry in 0..inputs[input].len() {
@@ -217,46 +218,40 @@ impl Recorded {
     }
 
     /// For each output, entry of it and input: the gradient. Zeros where there is none.
-    pub(super) fn analytical(&self, checked: &[bool]) -> Result<Vec<Vec<Vec<Vec<f64>>>>, Error> {
+    pub(super) fn analytical(&self) -> Result<Vec<Vec<Vec<Vec<f64>>>>, Error> {
         self.outputs
             .iter()
             .map(|output| {
                 (0..output.len())
-                    .map(|entry| self.row(output, entry, checked))
+                    .map(|entry| self.row(output, entry))
                     .collect()
             })
             .collect()
     }
 
-    fn row(
+    fn row(&self, output: &AnyTensor, entry: usize) -> Result<Vec<Vec<f64>>, Error> {
+        let root = output
+            .edge()
+            .map(|edge| (edge, output.one_hot(entry).into_grad()));
+        self.gradients(root.into_iter().collect())
+    }
+
+    /// What arrives at each input, entry by entry in row-major order, when each root starts with its
+    /// gradient. Zeros where nothing does.
+    pub(super) fn gradients(
         &self,
-        output: &AnyTensor,
-        entry: usize,
-        checked: &[bool],
+        roots: Vec<(&Edge, AnyGradient)>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let targets: Vec<_> = self.inputs.iter().filter_map(AnyTensor::edge).collect();
-        let mut found = match output.edge() {
-            None => Vec::new(),
-            Some(edge) => gradients(
-                vec![(edge, output.one_hot(entry).into_grad())],
-                &targets,
-                false,
-                true,
-            )?,
-        }
-        .into_iter();
-        let rows = self.inputs.iter().zip(checked).map(|(input, &checked)| {
-            let grad = if checked {
-                found.next().flatten()
-            } else {
-                None
-            };
+        let mut found = gradients(roots, &targets, false, true)?.into_iter();
+        let arrived = self.inputs.iter().map(|input| {
+            let grad = input.edge().and_then(|_| found.next().flatten());
             grad.map_or_else(
                 || vec![0.0; input.len()],
                 |grad| AnyTensor::from_grad(grad).values(),
             )
         });
-        Ok(rows.collect())
+        Ok(arrived.collect())
     }
 
     /// Compares the derivatives of all outputs by one entry of one input.

@@ -6,7 +6,6 @@
 
 use super::Tolerances;
 use super::jacobian::{Erased, Recorded, indices};
-use crate::engine::gradients;
 use crate::erased::AnyTensor;
 use crate::error::{Check, Derivative, Error, Mismatch};
 
@@ -32,14 +31,14 @@ pub(super) fn check(
         tolerances,
     };
     let seeds = this.seeds(AnyTensor::arbitrary);
-    let reference = this.pass(&this.recorded, &seeds)?;
+    let reference = pass(&this.recorded, &seeds)?;
     this.repetition(function, inputs, &seeds, &reference)?;
     this.linearity(&seeds, &reference)?;
     this.layouts_of_gradients(&seeds, &reference)?;
     this.undefined_gradients(&seeds)?;
     let scattered: Vec<AnyTensor> = inputs.iter().map(AnyTensor::scattered).collect();
     let scattered = Recorded::run(function, &scattered, checked)?;
-    let found = this.pass(&scattered, &seeds)?;
+    let found = pass(&scattered, &seeds)?;
     this.compare(Check::ScatteredInputs, &found, &reference, tolerances)
 }
 
@@ -59,7 +58,7 @@ impl Thorough<'_> {
         };
         let again = Recorded::run(function, inputs, self.checked)?;
         for recorded in [&self.recorded, &again] {
-            let found = self.pass(recorded, seeds)?;
+            let found = pass(recorded, seeds)?;
             self.compare(Check::Repetition, &found, reference, exactly)?;
         }
         Ok(())
@@ -68,7 +67,7 @@ impl Thorough<'_> {
     fn linearity(&self, seeds: &[Option<AnyTensor>], reference: &Gradients) -> Result<(), Error> {
         let inputs = &self.recorded.inputs;
         let mut sum: Gradients = inputs.iter().map(|input| vec![0.0; input.len()]).collect();
-        let rows = self.recorded.analytical(self.checked)?;
+        let rows = self.recorded.analytical()?;
         for (seed, rows) in seeds.iter().zip(rows) {
             let Some(seed) = seed else { continue };
             for (factor, row) in seed.values().into_iter().zip(rows) {
@@ -89,15 +88,15 @@ impl Thorough<'_> {
             .iter()
             .map(|seed| seed.as_ref().map(AnyTensor::scattered))
             .collect();
-        let found = self.pass(&self.recorded, &scattered)?;
+        let found = pass(&self.recorded, &scattered)?;
         self.compare(Check::ScatteredGradient, &found, reference, self.tolerances)?;
         let broadcast = self.seeds(|output| output.broadcast(0.75));
         let in_full: Vec<Option<AnyTensor>> = broadcast
             .iter()
             .map(|seed| seed.as_ref().map(AnyTensor::copy))
             .collect();
-        let found = self.pass(&self.recorded, &broadcast)?;
-        let expected = self.pass(&self.recorded, &in_full)?;
+        let found = pass(&self.recorded, &broadcast)?;
+        let expected = pass(&self.recorded, &in_full)?;
         self.compare(Check::BroadcastGradient, &found, &expected, self.tolerances)
     }
 
@@ -119,8 +118,8 @@ impl Thorough<'_> {
                 .zip(&alone)
                 .map(|(zeros, seed)| seed.clone().or(zeros))
                 .collect();
-            let found = self.pass(&self.recorded, &alone)?;
-            let expected = self.pass(&self.recorded, &with_zeros)?;
+            let found = pass(&self.recorded, &alone)?;
+            let expected = pass(&self.recorded, &with_zeros)?;
             let differing = differing(&found, &expected, self.tolerances);
             self.report(Check::UndefinedGradients, output, differing)?;
         }
@@ -133,30 +132,6 @@ impl Thorough<'_> {
         outputs
             .map(|output| output.edge().map(|_| seed(output)))
             .collect()
-    }
-
-    fn pass(&self, recorded: &Recorded, seeds: &[Option<AnyTensor>]) -> Result<Gradients, Error> {
-        let edges = recorded.outputs.iter().map(AnyTensor::edge);
-        let roots = edges
-            .zip(seeds)
-            .filter_map(|(edge, seed)| Some((edge?, seed.clone()?.into_grad())))
-            .collect();
-        let targets: Vec<_> = recorded.inputs.iter().filter_map(AnyTensor::edge).collect();
-        let mut found = gradients(roots, &targets, false, true)?.into_iter();
-        let inputs = recorded.inputs.iter().zip(self.checked);
-        Ok(inputs
-            .map(|(input, &checked)| {
-                let grad = if checked {
-                    found.next().flatten()
-                } else {
-                    None
-                };
-                grad.map_or_else(
-                    || vec![0.0; input.len()],
-                    |grad| AnyTensor::from_grad(grad).values(),
-                )
-            })
-            .collect())
     }
 
     fn compare(
@@ -193,6 +168,15 @@ impl Thorough<'_> {
             tolerance,
         })))
     }
+}
+
+/// What arrives when each output starts with its seed.
+fn pass(recorded: &Recorded, seeds: &[Option<AnyTensor>]) -> Result<Gradients, Error> {
+    let edges = recorded.outputs.iter().map(AnyTensor::edge);
+    let roots = edges
+        .zip(seeds)
+        .filter_map(|(edge, seed)| Some((edge?, seed.clone()?.into_grad())));
+    recorded.gradients(roots.collect())
 }
 
 /// The first place where the two differ: input, entry, both values and what was allowed.

@@ -38,6 +38,12 @@ macro_rules! either {
             AnyGradient::F64($of) => $body,
         }
     };
+    ($grad:expr, to tensor $of:ident => $body:expr) => {
+        match $grad {
+            AnyGradient::F32($of) => AnyGradient::F32(Gradient::Tensor($body)),
+            AnyGradient::F64($of) => AnyGradient::F64(Gradient::Tensor($body)),
+        }
+    };
 }
 
 impl AnyGradient {
@@ -83,36 +89,20 @@ impl AnyGradient {
 
     /// A second handle on the same gradient; its buffer is shared from now on.
     pub(crate) fn share(&mut self) -> Self {
-        match self {
-            Self::F32(grad) => Self::F32(Gradient::Tensor(grad.share())),
-            Self::F64(grad) => Self::F64(Gradient::Tensor(grad.share())),
-        }
+        either!(self, to tensor grad => grad.share())
     }
 
     /// The same gradient, whose own derivative in a run of forward mode is not known.
     pub(crate) fn without_tangent(self, level: u64, error: &Arc<Error>) -> Self {
-        match self {
-            Self::F32(grad) => Self::F32(Gradient::Tensor(
-                grad.into_tensor()
-                    .with_tangent(level, Tangent::Failed(Arc::clone(error))),
-            )),
-            Self::F64(grad) => Self::F64(Gradient::Tensor(
-                grad.into_tensor()
-                    .with_tangent(level, Tangent::Failed(Arc::clone(error))),
-            )),
-        }
+        let failed = Arc::clone(error);
+        either!(self, to tensor grad => {
+            grad.into_tensor().with_tangent(level, Tangent::Failed(failed))
+        })
     }
 
     /// The same gradient, attached to `edge`.
     pub(crate) fn with_edge(self, edge: Edge) -> Self {
-        match self {
-            Self::F32(grad) => {
-                Self::F32(Gradient::Tensor(grad.into_tensor().with_edge(Some(edge))))
-            }
-            Self::F64(grad) => {
-                Self::F64(Gradient::Tensor(grad.into_tensor().with_edge(Some(edge))))
-            }
-        }
+        either!(self, to tensor grad => grad.into_tensor().with_edge(Some(edge)))
     }
 }
 
