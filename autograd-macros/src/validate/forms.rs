@@ -69,12 +69,7 @@ pub(super) fn tensor(
         context.diagnostics.error_with_help(ty, &message, &help);
         return None;
     };
-    let expected = Expected {
-        content: &expected.content,
-        subject: format!("`{name}`"),
-        place: place.to_owned(),
-    };
-    agreement::agree(&expected, &found, target, context);
+    is_as_declared(name, expected, place, (&found, target), context);
     Some((found.form, optional))
 }
 
@@ -113,13 +108,24 @@ pub(super) fn list(
         context.diagnostics.error_with_help(ty, &message, &help);
         return None;
     };
+    is_as_declared(name, expected, place, (&found, target), context);
+    Some((found.form, inner.is_some()))
+}
+
+/// Rank and element type of what is asked for are those that `name` has at `place`.
+fn is_as_declared(
+    name: &Ident,
+    declared: &TensorType,
+    place: &str,
+    (found, ty): (&TensorType, &Type),
+    context: &mut Context<'_>,
+) {
     let expected = Expected {
-        content: &expected.content,
+        content: &declared.content,
         subject: format!("`{name}`"),
         place: place.to_owned(),
     };
-    agreement::agree(&expected, &found, target, context);
-    Some((found.form, inner.is_some()))
+    agreement::agree(&expected, found, ty, context);
 }
 
 /// What is optional in forward is optional in backward, except in its own backward function, which
@@ -263,11 +269,6 @@ fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<(
 /// ```
 fn arrays_agree(name: &Ident, given: &Type, asked: &Type, context: &mut Context<'_>) {
     if let (Some(given), Some(found)) = (types::array(given), types::array(asked)) {
-        let expected = Expected {
-            content: &given.content,
-            subject: format!("`{name}`"),
-            place: "in forward".to_owned(),
-        };
-        agreement::agree(&expected, &found, asked, context);
+        is_as_declared(name, &given, "in forward", (&found, asked), context);
     }
 }
