@@ -174,13 +174,8 @@ pub fn save_array_if<T: Element, D: Dimension>(
     needed.then(|| Saved::from_array(array))
 }
 
-/// A value that can be kept for backward.
-#[diagnostic::on_unimplemented(
-    message = "a backward function asks for a value of type `{Self}`, which cannot be kept for it",
-    label = "cannot be kept",
-    note = "what is kept must be `Clone + Send + Sync + 'static`: derive `Clone`, pass an owned value, or do \
-            not ask for it in backward"
-)]
+/// A value that can be kept for backward: `Clone + Send + Sync + 'static`. What is missing of these the
+/// compiler says itself, at the value's type.
 pub trait Keep: Sized {
     /// The value as a node keeps it.
     type Kept: Clone + Send + Sync + 'static;
