@@ -212,7 +212,7 @@ pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
 /// Makes a constant an output of a node.
 pub fn attach<T: Element, D: Dimension>(
     tensor: Tensor<T, D>,
-    node: &Node,
+    node: Node,
     output_nr: usize,
 ) -> Tensor<T, D> {
     Tensor::from_raw(tensor.raw.with_edge(Some(output_edge(node, output_nr))))
@@ -221,16 +221,16 @@ pub fn attach<T: Element, D: Dimension>(
 /// Makes a tensor that forward wrote to an output of a node.
 pub fn attach_in_place<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,
-    node: &Node,
+    node: Node,
     output_nr: usize,
 ) {
     tensor.raw.edge = Some(output_edge(node, output_nr));
 }
 
-fn output_edge(node: &Node, output_nr: usize) -> Edge {
+#[inline]
+fn output_edge(node: Node, output_nr: usize) -> Edge {
     // INVARIANT: a tuple of outputs has no 2^32 elements.
     let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
-    let node = node.clone();
     Edge { node, output_nr }
 }
 

@@ -72,6 +72,13 @@ impl PartialEq<Shape> for PackedShape {
     #[inline]
     fn eq(&self, other: &Shape) -> bool {
         match &self.0 {
+            Repr::Inline {
+                rank,
+                lengths: [a, b, c, ..],
+            } if other.short().is_some() => {
+                let lengths = [a, b, c].map(|&length| length as usize);
+                other.short() == Some((*rank, lengths))
+            }
             Repr::Heap(shape) => **shape == *other,
             Repr::Inline { rank, lengths } => {
                 usize::from(*rank) == other.len()

@@ -88,7 +88,10 @@ impl Deref for Shape {
 impl PartialEq for Shape {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self[..] == other[..]
+        match (self.short(), other.short()) {
+            (Some(this), Some(other)) => this == other,
+            _ => self[..] == other[..],
+        }
     }
 }
 

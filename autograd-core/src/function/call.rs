@@ -10,7 +10,7 @@ use crate::function::Signature;
 use crate::function::edges::range;
 use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
 use crate::function::record::{Saved, SavedList};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, once_differentiable};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
@@ -114,8 +114,9 @@ impl<'a> Call<'a> {
     }
 
     /// The gradient of the differentiable output of this number.
-    pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<T, D> {
-        let shape = &self.inner.node.0.outputs()[output];
+    pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<'a, T, D> {
+        let node: &'a Node = self.inner.node;
+        let shape = &node.0.outputs()[output];
         let gradient = self.inner.grads[output].take();
         let came = gradient.is_some();
         let gradient = gradient.and_then(AnyGradient::recover);

@@ -10,9 +10,9 @@ use crate::tape::Gradient;
 use crate::tensor::Tensor;
 
 /// The gradient of one output, in whichever form a backward function asks for it.
-pub struct GradOutput<T, D> {
+pub struct GradOutput<'a, T, D> {
     value: Value<T, D>,
-    shape: PackedShape,
+    shape: &'a PackedShape,
     /// What stands for an undefined gradient where a function does not tell the two apart.
     zeros: Option<Tensor<T, D>>,
 }
@@ -24,8 +24,8 @@ enum Value<T, D> {
     Tensor(Tensor<T, D>),
 }
 
-impl<T: Element, D: Dimension> GradOutput<T, D> {
-    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &PackedShape) -> Self {
+impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
+    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &'a PackedShape) -> Self {
         let value = match gradient {
             None => Value::Undefined,
             Some(Gradient::Owned(buffer)) => Value::Array(buffer),
@@ -33,7 +33,7 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
         };
         Self {
             value,
-            shape: shape.clone(),
+            shape,
             zeros: None,
         }
     }
@@ -41,7 +41,7 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
     /// The gradient to look at.
     pub fn view(&mut self) -> ArrayView<'_, T, D> {
         match &self.value {
-            Value::Undefined => zeros(&mut self.zeros, &self.shape).view(),
+            Value::Undefined => zeros(&mut self.zeros, self.shape).view(),
             Value::Array(buffer) => buffer.view(),
             Value::Tensor(tensor) => tensor.view(),
         }
@@ -61,7 +61,7 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
         self.share();
         match &self.value {
             Value::Tensor(tensor) => tensor,
-            _ => zeros(&mut self.zeros, &self.shape),
+            _ => zeros(&mut self.zeros, self.shape),
         }
     }
 
@@ -109,7 +109,7 @@ fn zeros<'a, T: Element, D: Dimension>(
     zeros.get_or_insert_with(|| Tensor::constant(Buffer::filled(shape.unpack(), T::zero())))
 }
 
-impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {
+impl<T: Element, D: Dimension> fmt::Debug for GradOutput<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GradOutput")
             .field(&self.view_optional())
