@@ -45,11 +45,13 @@ impl<T, D> TensorType for Tensor<T, D> {
 }
 
 /// Where the gradient of an input goes; `None` if none is needed or nothing is recorded.
+#[inline]
 pub fn edge<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Option<Edge> {
     tensor.recorded_edge()
 }
 
 /// As [`edge`], of an optional input.
+#[inline]
 pub fn edge_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<Edge> {
     tensor.and_then(Tensor::recorded_edge)
 }
@@ -89,21 +91,25 @@ pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
 }
 
 /// Which inputs need a gradient.
+#[inline]
 pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
     std::array::from_fn(|input| edges[input].is_some())
 }
 
 /// Whether any input needs a gradient.
+#[inline]
 pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
     needs.contains(&true)
 }
 
 /// An input as a view.
+#[inline]
 pub fn view<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> ArrayView<'_, T, D> {
     tensor.view()
 }
 
 /// An optional input as a view.
+#[inline]
 pub fn view_optional<T: Element, D: Dimension>(
     tensor: Option<&Tensor<T, D>>,
 ) -> Option<ArrayView<'_, T, D>> {
@@ -134,6 +140,7 @@ pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
 }
 
 /// An input as an array: its memory if nobody else holds it.
+#[inline]
 pub fn take<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Array<T, D> {
     tensor.into_array()
 }
@@ -146,11 +153,13 @@ pub fn take_optional<T: Element, D: Dimension>(
 }
 
 /// Saves a tensor that a backward function asks for.
+#[inline]
 pub fn save_if<T: Element, D: Dimension>(needed: bool, tensor: &Tensor<T, D>) -> Option<Saved<T>> {
     needed.then(|| Saved::new(tensor))
 }
 
 /// Saves an optional tensor that a backward function asks for.
+#[inline]
 pub fn save_optional_if<T: Element, D: Dimension>(
     needed: bool,
     tensor: Option<&Tensor<T, D>>,
@@ -167,6 +176,7 @@ pub fn save_list_if<T: Element, D: Dimension>(
 }
 
 /// Saves an intermediate that a backward function asks for.
+#[inline]
 pub fn save_array_if<T: Element, D: Dimension>(
     needed: bool,
     array: Array<T, D>,
@@ -200,16 +210,19 @@ impl<V: Clone + Send + Sync + 'static> Keep for V {
 }
 
 /// Keeps a value if a backward function that asks for it can still be called.
+#[inline]
 pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
     needed.then(kept)
 }
 
 /// What a node remembers of an output.
+#[inline]
 pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
     PackedShape::from(tensor.raw.buffer.shape())
 }
 
 /// Makes a constant an output of a node.
+#[inline]
 pub fn attach<T: Element, D: Dimension>(
     tensor: Tensor<T, D>,
     node: Node,
@@ -219,6 +232,7 @@ pub fn attach<T: Element, D: Dimension>(
 }
 
 /// Makes a tensor that forward wrote to an output of a node.
+#[inline]
 pub fn attach_in_place<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,
     node: Node,
@@ -235,6 +249,7 @@ fn output_edge(node: Node, output_nr: usize) -> Edge {
 }
 
 /// What the pruning kept, as a view.
+#[inline]
 pub fn saved_view<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> ArrayView<'_, T, D> {
     saved_tensor(saved).view()
 }
@@ -247,6 +262,7 @@ pub fn saved_view_optional<T: Element, D: Dimension>(
 }
 
 /// What the pruning kept, as a tensor.
+#[inline]
 pub fn saved_tensor<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> &Tensor<T, D> {
     // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and
     // what it asks for was kept then.
@@ -279,6 +295,7 @@ pub fn saved_owned_optional<T: Element, D: Dimension>(
 }
 
 /// A value that the pruning kept.
+#[inline]
 pub fn kept<V>(kept: &Option<Kept<V>>) -> &V {
     // INVARIANT: as in `saved_tensor`.
     kept.as_ref().expect("kept for this backward function")

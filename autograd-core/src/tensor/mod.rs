@@ -66,6 +66,7 @@ pub type TensorD<T> = Tensor<T, IxDyn>;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Wraps a raw tensor, whose buffer must have the rank of `D`.
+    #[inline]
     pub(crate) fn from_raw(raw: RawTensor<T>) -> Self {
         debug_assert!(D::NDIM.is_none_or(|rank| rank == raw.buffer.shape().len()));
         Self {
@@ -75,11 +76,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// A constant.
+    #[inline]
     pub(crate) fn constant(buffer: Buffer<T>) -> Self {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
     /// The lengths of the axes.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.raw.buffer.shape()
     }
@@ -108,6 +111,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.view()[[0, 1]], 2.0);
     /// ```
+    #[inline]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         self.raw.buffer.view()
     }
@@ -125,6 +129,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).into_array(), array![1.0, 2.0]);
     /// ```
+    #[inline]
     pub fn into_array(self) -> Array<T, D> {
         self.raw.buffer.into_array()
     }
@@ -214,6 +219,7 @@ impl<T, D> Clone for Tensor<T, D> {
 }
 
 impl<T: Element, D: Dimension> From<Array<T, D>> for Tensor<T, D> {
+    #[inline]
     fn from(array: Array<T, D>) -> Self {
         Self::constant(Buffer::compact(array))
     }
