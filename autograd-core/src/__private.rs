@@ -9,10 +9,11 @@ pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature,
-    Rule, Saved, SavedList, SavedSignature, Signature, record,
+    Rule, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
+pub use crate::saved::{Saved, SavedList};
 pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
     Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,

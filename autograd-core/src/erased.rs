@@ -13,11 +13,28 @@ use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Tangent, Tensor, TensorD};
 
 /// A tensor of either element type and any rank.
+///
+/// ```
+/// use autograd_core::ndarray::array;
+/// use autograd_core::{AnyTensor, Tensor};
+///
+/// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
+/// assert_eq!(any.shape(), [1, 2]);
+/// assert!(any.to_tensor::<f64>().is_none());
+/// assert_eq!(any.to_tensor::<f32>().unwrap().to_array(), array![[1.0, 2.0]].into_dyn());
+/// ```
 #[derive(Clone, Debug)]
-#[doc(hidden)]
 pub enum AnyTensor {
+    /// Of `f32`.
     F32(TensorD<f32>),
+    /// Of `f64`.
     F64(TensorD<f64>),
+}
+
+impl<T: Element, D: Dimension> From<Tensor<T, D>> for AnyTensor {
+    fn from(tensor: Tensor<T, D>) -> Self {
+        Self::new(tensor)
+    }
 }
 
 macro_rules! either {
@@ -58,7 +75,14 @@ impl AnyTensor {
         either!(self, tensor => tensor.raw.edge.as_ref())
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
+    /// The tensor, `None` if its elements are of another type.
+    pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
+        let grad = self.clone().into_grad().recover::<T>()?;
+        Some(Tensor::from_raw(grad.into_tensor()))
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
     }
 

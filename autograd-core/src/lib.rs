@@ -46,8 +46,10 @@ mod forward_mode;
 mod function;
 mod grad_mode;
 mod gradcheck;
+mod hooks;
 pub mod kernels;
 pub mod ops;
+mod saved;
 mod tape;
 mod tensor;
 
@@ -56,13 +58,15 @@ pub use ndarray;
 
 pub use array::Shape;
 pub use element::Element;
-pub use engine::{BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
-pub use erased::{InputTensors, OutputTensors};
+pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
+pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, Mismatch};
 pub use forward_mode::jvp;
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub use gradcheck::Gradcheck;
+pub use hooks::HookHandle;
+pub use saved::{Unpacked, saved_tensors_hooks};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
 

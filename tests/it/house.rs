@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// For each module of `autograd-core`, the others whose names may stand in it.
-const CORE: [(&str, &[&str]); 14] = [
+const CORE: [(&str, &[&str]); 16] = [
     ("element", &[]),
     ("error", &["array"]),
     ("array", &["element"]),
@@ -12,14 +12,40 @@ const CORE: [(&str, &[&str]); 14] = [
     ("grad_mode", &[]),
     (
         "tensor",
-        &["array", "element", "error", "grad_mode", "tape"],
+        &["array", "element", "error", "grad_mode", "hooks", "tape"],
     ),
-    ("tape", &["array", "element", "error", "tensor"]),
+    ("tape", &["array", "element", "error", "hooks", "tensor"]),
+    ("hooks", &["array", "element", "error", "tape", "tensor"]),
     (
         "engine",
-        &["array", "element", "error", "grad_mode", "tape", "tensor"],
+        &[
+            "array",
+            "element",
+            "error",
+            "grad_mode",
+            "hooks",
+            "tape",
+            "tensor",
+        ],
     ),
-    ("function", &["array", "element", "error", "tape", "tensor"]),
+    (
+        "saved",
+        &[
+            "array",
+            "element",
+            "erased",
+            "error",
+            "grad_mode",
+            "tape",
+            "tensor",
+        ],
+    ),
+    (
+        "function",
+        &[
+            "array", "element", "error", "hooks", "saved", "tape", "tensor",
+        ],
+    ),
     (
         "__private",
         &[
@@ -29,6 +55,7 @@ const CORE: [(&str, &[&str]); 14] = [
             "function",
             "grad_mode",
             "gradcheck",
+            "saved",
             "tape",
             "tensor",
         ],

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use ndarray::{Array, Dimension};
 
 use super::pass::Pass;
+use super::roots::Roots;
 use super::targets::GradInputs;
-use super::unit_seed;
-use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::with_grad_mode;
-use crate::tape::{AnyGradient, Edge, Gradient};
+use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
@@ -58,8 +57,7 @@ pub fn grad<T: Element, D: Dimension, I: GradInputs>(
 /// ```
 #[must_use = "nothing is computed before `run`"]
 pub struct Grad<'a, T, D> {
-    output: &'a Tensor<T, D>,
-    seed: Option<Array<T, D>>,
+    roots: Roots<'a, T, D>,
     create_graph: bool,
     retain_graph: bool,
     allow_unused: bool,
@@ -71,8 +69,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
-            output,
-            seed: None,
+            roots: Roots::of(output),
             create_graph: false,
             retain_graph: false,
             allow_unused: false,
@@ -80,11 +77,31 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Starts with the gradient `seed` of the output, which may then have any shape.
+    /// Starts with this gradient of the output that was named last, which may then have any shape.
     pub fn seed(self, seed: Array<T, D>) -> Self {
-        Self {
-            seed: Some(seed),
-            ..self
+        let roots = self.roots.seed(seed);
+        Self { roots, ..self }
+    }
+
+    /// Adds the gradients of another output. One that is named twice counts twice.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
+    /// let (dx,) = Grad::of(&y).and(&z).seed(array![1.0, 10.0]).run((&x,))?;
+    /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
+        Grad {
+            roots: self.roots.and(output),
+            create_graph: self.create_graph,
+            retain_graph: self.retain_graph,
+            allow_unused: self.allow_unused,
+            called_at: self.called_at,
         }
     }
 
@@ -144,24 +161,17 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     }
 
     fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<AnyGradient>>, Error> {
-        let seed = match self.seed {
-            None => unit_seed(self.output)?,
-            Some(seed) if seed.shape() == self.output.shape() => {
-                Gradient::Owned(Buffer::from_array(seed))
-            }
-            Some(seed) => {
-                let found = seed.shape().into();
-                return Err(Error::SeedShape {
-                    expected: self.output.to_shape(),
-                    found,
-                });
-            }
-        };
-        let root = self.output.raw.edge.as_ref().ok_or(Error::NoGraph)?;
+        let roots = self.roots.finish()?;
         let targets = inputs.edges()?;
-        let roots = vec![(root, AnyGradient::erase(seed))];
-        let found = gradients(roots, &targets, self.create_graph, self.retain_graph)?;
-        Ok(match self.output.raw.level() {
+        let level = roots.iter().map(|root| root.level).fold(0, u64::max);
+        let roots = roots.into_iter().map(|root| (root.edge, root.seed));
+        let found = gradients(
+            roots.collect(),
+            &targets,
+            self.create_graph,
+            self.retain_graph,
+        )?;
+        Ok(match level {
             0 => found,
             level => without_tangents(found, level, self.called_at),
         })
@@ -193,7 +203,7 @@ pub(crate) fn gradients(
     retain_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
     with_grad_mode(create_graph, || {
-        let mut pass = Pass::new(create_graph);
+        let mut pass = Pass::new(create_graph, false);
         pass.prune(roots.iter().map(|(root, _)| *root), targets);
         for (root, seed) in roots {
             pass.deliver(root, seed);
@@ -209,7 +219,7 @@ pub(crate) fn gradients(
 impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grad")
-            .field("output", self.output)
+            .field("output", self.roots.last)
             .field("create_graph", &self.create_graph)
             .field("retain_graph", &self.retain_graph)
             .field("allow_unused", &self.allow_unused)
@@ -229,6 +239,7 @@ fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<AnyGradi
             }
         }
     })?;
+    pass.call_leaf_hooks(false)?;
     for (found, target) in found.iter_mut().zip(targets) {
         if target.node.0.as_leaf().is_some() {
             *found = pass.of_leaf(&target.node);

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::anomaly;
 use crate::error::Error;
+use crate::hooks::{Hooking, Retained};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Node, accumulate};
 
 static PASSES: AtomicU32 = AtomicU32::new(1);
@@ -25,6 +26,8 @@ const NO_SLOT: u32 = u32::MAX;
 pub(super) struct Pass<'g> {
     number: u32,
     create_graph: bool,
+    /// Whether a node is freed as soon as it has run.
+    free_early: bool,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
@@ -37,6 +40,8 @@ pub(super) struct Pass<'g> {
     free_slots: Vec<u32>,
     /// Sequence number and place in `visits` of each node that waits, largest number first.
     ready: BinaryHeap<(u64, u32)>,
+    /// Gradients for `retain_grad`, with where they are to be written.
+    retained: Vec<(Retained, AnyGradient)>,
     scratch: Scratch,
 }
 
@@ -84,10 +89,11 @@ struct Scratch {
 }
 
 impl<'g> Pass<'g> {
-    pub(super) fn new(create_graph: bool) -> Self {
+    pub(super) fn new(create_graph: bool, free_early: bool) -> Self {
         Self {
             number: PASSES.fetch_add(1, Ordering::Relaxed).max(1),
             create_graph,
+            free_early,
             watching: anomaly::is_watching(),
             pruned: false,
             visits: Vec::new(),
@@ -95,6 +101,7 @@ impl<'g> Pass<'g> {
             slots: Vec::new(),
             free_slots: Vec::new(),
             ready: BinaryHeap::new(),
+            retained: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -166,13 +173,20 @@ impl<'g> Pass<'g> {
             let Visit {
                 node, slot, target, ..
             } = self.visits[place as usize];
-            if target {
+            let hooking = if target {
+                self.call_tensor_hooks(node, slot)?;
                 capture(node, self.slots[slot as usize].grads());
-            }
+                Hooking::OfNode
+            } else {
+                Hooking::All
+            };
             self.scratch.results.clear();
             if self.choose(node) {
-                self.call(node, slot)?;
+                self.call(node, slot, hooking)?;
                 self.visits[place as usize].ran = true;
+                if self.free_early {
+                    node.0.free();
+                }
             }
             self.unmark(node);
             self.visits[place as usize].slot = NO_SLOT;
@@ -207,7 +221,7 @@ impl<'g> Pass<'g> {
     }
 
     #[inline]
-    fn call(&mut self, node: &'g Node, slot: u32) -> Result<(), Error> {
+    fn call(&mut self, node: &'g Node, slot: u32, hooking: Hooking) -> Result<(), Error> {
         let Scratch { needs, results } = &mut self.scratch;
         results.resize_with(needs.len(), || None);
         node.0.backward(BackwardCall {
@@ -216,7 +230,43 @@ impl<'g> Pass<'g> {
             needs,
             create_graph: self.create_graph,
             results,
+            hooking,
+            retained: &mut self.retained,
         })
+    }
+
+    /// Calls the hooks of the tensors that `node` made, whose gradients are asked for.
+    #[cold]
+    fn call_tensor_hooks(&mut self, node: &Node, slot: u32) -> Result<(), Error> {
+        let Some(hooks) = node.0.hooks() else {
+            return Ok(());
+        };
+        let grads = self.slots[slot as usize].grads();
+        hooks.call_tensor_hooks(node, grads, self.create_graph)?;
+        hooks.note_retained(grads, &mut self.retained);
+        Ok(())
+    }
+
+    /// Calls the hooks of leaves that come before their gradients are accumulated, or handed back: then
+    /// the leaves' nodes do not run, and their prehooks are not called. Whether hooks follow accumulation.
+    pub(super) fn call_leaf_hooks(&mut self, accumulates: bool) -> Result<bool, Error> {
+        let mut followed = false;
+        for visit in self.visits.iter().filter(|visit| visit.slot != NO_SLOT) {
+            if let Some(hooks) = visit.node.0.hooks() {
+                let grads = self.slots[visit.slot as usize].grads();
+                hooks.call_tensor_hooks(visit.node, grads, self.create_graph)?;
+                if accumulates {
+                    hooks.call_prehooks(visit.node, grads, self.create_graph)?;
+                }
+                followed |= hooks.follow_accumulation();
+            }
+        }
+        Ok(followed)
+    }
+
+    /// What `retain_grad` asks for.
+    pub(super) fn retained(&mut self) -> Vec<(Retained, AnyGradient)> {
+        std::mem::take(&mut self.retained)
     }
 
     /// Calls `take` with each leaf that a gradient has arrived for.

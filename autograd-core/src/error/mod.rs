@@ -84,6 +84,8 @@ pub enum Error {
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
+    /// `Backward::inputs` was given no tensors.
+    NoInputs,
     /// A gradient was asked for with respect to a tensor that does not require it.
     InputWithoutGrad {
         /// The input's position in the call, from 0.
@@ -107,6 +109,37 @@ pub enum Error {
     ElementType {
         /// The function's name.
         function: &'static str,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
+    /// A hook gave a gradient of another shape.
+    HookShape {
+        /// The name of the node's function.
+        function: &'static str,
+        /// The shape of the gradient that it was to replace.
+        expected: Shape,
+        /// The gradient's shape.
+        found: Shape,
+        /// The line of `apply`, for a leaf the line that made it one.
+        applied_at: &'static Location<'static>,
+    },
+    /// A hook of a node gave another number of gradients.
+    HookCount {
+        /// The name of the node's function.
+        function: &'static str,
+        /// The gradients that were to be replaced.
+        expected: usize,
+        /// The gradients given.
+        found: usize,
+        /// The line of `apply`, for a leaf the line that made it one.
+        applied_at: &'static Location<'static>,
+    },
+    /// A saved tensor that was packed could not be had back.
+    Unpack {
+        /// The function's name.
+        function: &'static str,
+        /// Why.
+        reason: String,
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
@@ -202,6 +235,9 @@ impl fmt::Display for Error {
                 "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \
                  {entry:?} (applied at {applied_at})"
             ),
+            Self::NoInputs => f.write_str(
+                "backward for no inputs at all: without `inputs` it accumulates in every leaf",
+            ),
             Self::InputWithoutGrad { position } => write!(
                 f,
                 "input {position} of `grad` does not require grad: call `set_requires_grad(true)` \
@@ -228,6 +264,33 @@ impl fmt::Display for Error {
                 f,
                 "a gradient of `{function}` has another element type than was asked for (applied \
                  at {applied_at})"
+            ),
+            Self::HookShape {
+                function,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "a hook of `{function}` gave a gradient of shape {found} in place of one of shape {expected} \
+                 (applied at {applied_at})"
+            ),
+            Self::HookCount {
+                function,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "a hook of `{function}` gave {found} gradients in place of {expected} (applied at {applied_at})"
+            ),
+            Self::Unpack {
+                function,
+                reason,
+                applied_at,
+            } => write!(
+                f,
+                "a saved tensor of `{function}` could not be unpacked: {reason} (applied at {applied_at})"
             ),
             Self::NoForwardRule {
                 function,

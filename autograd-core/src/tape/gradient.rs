@@ -100,6 +100,14 @@ impl AnyGradient {
         })
     }
 
+    /// The same gradient as a constant.
+    pub(crate) fn without_history(self) -> Self {
+        match self.edge() {
+            None => self,
+            Some(_) => either!(self, to tensor grad => grad.into_tensor().with_edge(None)),
+        }
+    }
+
     /// The same gradient, attached to `edge`.
     pub(crate) fn with_edge(self, edge: Edge) -> Self {
         either!(self, to tensor grad => grad.into_tensor().with_edge(Some(edge)))
