@@ -215,10 +215,10 @@ fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> Tens
     Tensor::from_raw(primal.raw.with_tangent(level, Tangent::Known(tangent.raw)))
 }
 
-/// What a function of tensors takes: a tuple of up to eight tensors by reference, of any element types
-/// and ranks.
+/// What a function of tensors takes: a tensor by reference, or a tuple of up to eight, of any element
+/// types and ranks.
 pub trait InputTensors {
-    /// The same tuple for any lifetime: what the function is called with.
+    /// The same tensors for any lifetime: what the function is called with.
     type Refs<'a>;
 
     #[doc(hidden)]
@@ -244,6 +244,18 @@ impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
 
     fn from_erased(tensors: &[AnyTensor]) -> Self {
         tensors[0].typed()
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> InputTensors for &Tensor<T, D> {
+    type Refs<'a> = &'a Tensor<T, D>;
+
+    fn to_erased(&self) -> Vec<AnyTensor> {
+        vec![AnyTensor::new((*self).clone())]
+    }
+
+    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
+        call(&tensors[0].typed())
     }
 }
 

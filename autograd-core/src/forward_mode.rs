@@ -23,9 +23,13 @@ use crate::tensor::new_level;
 /// use autograd_core::ndarray::array;
 ///
 /// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
-/// let (y, along) = jvp(|(x,)| x * x, (&x,), (&direction,))?;
+/// let (y, along) = jvp(|x| x * x, &x, &direction)?;
 /// assert_eq!(y.to_array(), array![1.0, 4.0]);
 /// assert_eq!(along.to_array(), array![2.0, 2.0]);
+/// // Several inputs, and several outputs, are tuples.
+/// let constant = Tensor::from(array![0.0, 0.0]);
+/// let (_, (along, _)) = jvp(|(x, w)| (x * w, w.exp()), (&x, &x), (&direction, &constant))?;
+/// assert_eq!(along.to_array(), array![1.0, 1.0]);
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[track_caller]
