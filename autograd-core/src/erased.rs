@@ -86,6 +86,11 @@ impl AnyTensor {
         either!(self, tensor => tensor.shape())
     }
 
+    /// Its level in forward mode.
+    pub(crate) fn level(&self) -> u64 {
+        either!(self, tensor => tensor.raw.level())
+    }
+
     pub(crate) fn len(&self) -> usize {
         either!(self, tensor => tensor.len())
     }

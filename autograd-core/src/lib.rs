@@ -38,6 +38,7 @@ extern crate self as autograd_core;
 #[doc(hidden)]
 pub mod __private;
 mod array;
+mod checkpoint;
 mod element;
 mod engine;
 mod erased;
@@ -57,6 +58,7 @@ pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;
 
 pub use array::Shape;
+pub use checkpoint::checkpoint;
 pub use element::Element;
 pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};

@@ -9,27 +9,47 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-use ndarray::{Array, Dimension};
+use ndarray::{Array, Dimension, IxDyn};
 
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
 use crate::erased::AnyTensor;
-use crate::error::Error;
 use crate::grad_mode::no_grad;
-use crate::tape::Node;
 use crate::tensor::{RawTensor, Tensor, TensorD};
 
 /// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
-#[derive(Clone)]
 pub enum Saved<T> {
     #[doc(hidden)]
-    Plain(Arc<Buffer<T>>),
+    Plain(Buffer<T>),
     #[doc(hidden)]
     Packed(Arc<Packed>),
 }
 
 /// The saved tensors of a list.
 pub type SavedList<T> = Box<[Saved<T>]>;
+
+/// A saved tensor of either element type.
+pub(crate) enum AnySaved {
+    F32(Saved<f32>),
+    F64(Saved<f64>),
+}
+
+impl AnySaved {
+    pub(crate) fn new(tensor: &AnyTensor) -> Self {
+        match tensor {
+            AnyTensor::F32(tensor) => Self::F32(Saved::new(tensor)),
+            AnyTensor::F64(tensor) => Self::F64(Saved::new(tensor)),
+        }
+    }
+
+    /// The tensor as a constant.
+    pub(crate) fn restore(&self) -> Result<AnyTensor, String> {
+        Ok(match self {
+            Self::F32(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
+            Self::F64(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
+        })
+    }
+}
 
 /// What `pack` made of a tensor.
 #[doc(hidden)]
@@ -39,20 +59,20 @@ pub struct Packed {
 }
 
 /// Makes a tensor of what was packed, or says why that cannot be done.
-type Unpack = Box<dyn Fn() -> Result<AnyTensor, String> + Send + Sync>;
+pub(crate) type Unpack = Box<dyn Fn() -> Result<AnyTensor, String> + Send + Sync>;
 
 impl<T: Element> Saved<T> {
     #[inline]
     pub(crate) fn new<D: Dimension>(tensor: &Tensor<T, D>) -> Self {
-        Self::keep(Arc::clone(&tensor.raw.buffer))
+        Self::keep(tensor.raw.buffer.clone())
     }
 
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
-        Self::keep(Buffer::from_array(array).share())
+        Self::keep(Buffer::compact(array))
     }
 
     #[inline]
-    fn keep(buffer: Arc<Buffer<T>>) -> Self {
+    fn keep(buffer: Buffer<T>) -> Self {
         if PACKING.get() {
             Self::packed(buffer)
         } else {
@@ -61,7 +81,7 @@ impl<T: Element> Saved<T> {
     }
 
     #[cold]
-    fn packed(buffer: Arc<Buffer<T>>) -> Self {
+    fn packed(buffer: Buffer<T>) -> Self {
         // INVARIANT: `PACKING` is set only while there are hooks.
         let hooks = HOOKS.with_borrow(|hooks| Arc::clone(hooks.last().expect("hooks of a body")));
         let shape = buffer.shape().clone();
@@ -70,33 +90,26 @@ impl<T: Element> Saved<T> {
         Self::Packed(Arc::new(Packed { shape, unpack }))
     }
 
-    /// The memory of the saved tensor, for a backward function of `node`; whether it was packed.
+    /// The saved tensor's memory, and whether it was packed; the error says why it cannot be had.
     #[inline]
-    pub(crate) fn restore(self, node: &Node) -> Result<(Arc<Buffer<T>>, bool), Error> {
+    pub(crate) fn restore(self) -> Result<(Buffer<T>, bool), String> {
         match self {
             Self::Plain(buffer) => Ok((buffer, false)),
-            Self::Packed(packed) => Ok((packed.restore(node)?, true)),
+            Self::Packed(packed) => Ok((packed.restore()?, true)),
         }
     }
 }
 
 impl Packed {
     #[cold]
-    fn restore<T: Element>(&self, node: &Node) -> Result<Arc<Buffer<T>>, Error> {
-        let failed = |reason| Error::Unpack {
-            function: node.name(),
-            reason,
-            applied_at: node.applied_at(),
-        };
-        let tensor = aside(&self.unpack).map_err(failed)?;
+    fn restore<T: Element>(&self) -> Result<Buffer<T>, String> {
+        let tensor = aside(&self.unpack)?;
         if tensor.shape() != &self.shape[..] {
             let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
-            return Err(failed(format!(
-                "`unpack` gave shape {found} for {expected}"
-            )));
+            return Err(format!("`unpack` gave shape {found} for {expected}"));
         }
         let grad = tensor.into_grad().recover::<T>();
-        let tensor = grad.ok_or_else(|| failed("`unpack` gave another element type".to_owned()))?;
+        let tensor = grad.ok_or("`unpack` gave another element type")?;
         Ok(tensor.into_tensor().buffer)
     }
 }
@@ -247,6 +260,16 @@ where
     fn pack(self: Arc<Self>, tensor: AnyTensor) -> self::Unpack {
         let packed = (self.pack)(tensor);
         Box::new(move || (self.unpack)(&packed))
+    }
+}
+
+impl<T> Clone for Saved<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Plain(buffer) => Self::Plain(buffer.clone()),
+            Self::Packed(packed) => Self::Packed(Arc::clone(packed)),
+        }
     }
 }
 

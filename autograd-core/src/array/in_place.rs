@@ -6,15 +6,33 @@ use super::{Buffer, Elements};
 use crate::element::Element;
 
 impl<T: Element> Buffer<T> {
+    /// Whether nobody else sees the elements.
+    #[inline]
+    pub(crate) fn is_own(&self) -> bool {
+        self.0.is_only() && !matches!(self.0.elements, Elements::Part(_))
+    }
+
+    /// The elements in row-major order, if they lie so in memory that nobody else sees.
+    #[inline]
+    pub(super) fn own_slice_mut(&mut self) -> Option<&mut [T]> {
+        let body = self.0.get_mut()?;
+        match &mut body.elements {
+            Elements::Inline(elements) => Some(&mut elements[..body.shape.size()]),
+            Elements::Owned(elements) if body.layout.is_none() => Some(elements),
+            Elements::Owned(_) | Elements::Part(_) => None,
+        }
+    }
+
     /// The array, to write to; `None` if others see its elements.
     pub(crate) fn own_view_mut<D: Dimension>(&mut self) -> Option<ArrayViewMut<'_, T, D>> {
-        let dimension: D = self.shape.dimension()?;
-        let elements = match &mut self.elements {
-            Elements::Inline(elements) => &mut elements[..self.shape.size()],
+        let body = self.0.get_mut()?;
+        let dimension: D = body.shape.dimension()?;
+        let elements = match &mut body.elements {
+            Elements::Inline(elements) => &mut elements[..body.shape.size()],
             Elements::Owned(elements) => elements,
             Elements::Part(_) => return None,
         };
-        match &self.layout {
+        match &body.layout {
             None => ArrayViewMut::from_shape(dimension, elements),
             Some(layout) => {
                 let strided = dimension.strides(layout.dimension());
@@ -52,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_part_of_another_buffer_cannot() {
-        let base = Buffer::from_array(array![1.0, 2.0, 3.0]).share();
+        let base = Buffer::from_array(array![1.0, 2.0, 3.0]);
         let mut part = Buffer::part(&base, |view| view.slice(s![1..]).into_dyn());
         assert!(part.own_view_mut::<Ix1>().is_none());
     }

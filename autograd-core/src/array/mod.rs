@@ -5,8 +5,12 @@
 //! buffers along is compiled once for each element type. Authors of functions see ndarray's own
 //! typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make from it without copying.
 //!
-//! There is no `unsafe` here: ndarray's checked constructors cost a few nanoseconds.
+//! `counted` is the handle, `blocks` where the memory behind it comes from.
 
+#![allow(unsafe_code, reason = "each block has its argument")]
+
+mod blocks;
+mod counted;
 mod in_place;
 mod packed;
 mod shape;
@@ -14,33 +18,36 @@ mod shape;
 pub use packed::PackedShape;
 pub use shape::Shape;
 
-use std::sync::Arc;
-
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, IxDyn, ShapeBuilder};
 
 use crate::element::Element;
+use counted::Counted;
 
-/// The most elements that a shared buffer keeps in its own allocation. A chain of scalar functions
-/// then costs one allocation a value instead of two.
+/// The most elements that a buffer keeps in its counted part. A chain of scalar functions then costs
+/// one allocation a value instead of two.
 const INLINE: usize = 2;
 
-/// An array of any rank: elements, shape and strides.
-#[derive(Clone, Debug)]
-pub struct Buffer<T> {
+/// An array of any rank: elements, shape and strides. A clone is a second handle on the same.
+#[derive(Debug)]
+pub struct Buffer<T>(Counted<Body<T>>);
+
+#[derive(Debug)]
+struct Body<T> {
     elements: Elements<T>,
     shape: Shape,
-    /// `None`: row-major from the first element on, as nearly every array is.
+    /// `None`: row-major from the first element on, as nearly every array is. Then the elements are as
+    /// many as the shape says.
     layout: Option<Box<Layout>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Elements<T> {
     /// The first `shape.size()` of these.
     Inline([T; INLINE]),
     Owned(Vec<T>),
     /// The elements of another buffer, seen with another shape or other strides. The base is never
     /// itself a `Part`, so a view of a view does not keep a chain alive.
-    Part(Arc<Buffer<T>>),
+    Part(Buffer<T>),
 }
 
 /// Any other than the row-major order.
@@ -51,46 +58,78 @@ struct Layout {
     strides: Vec<isize>,
 }
 
+impl<T> Clone for Buffer<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
 impl<T: Element> Buffer<T> {
-    /// Takes over the array's memory where its elements lie there side by side, in any order of axes.
-    /// Of an array with gaps, such as a slice of a larger one, what it shows is copied.
-    pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
-        let shape = Shape::from(array.shape());
-        if !array.is_standard_layout() && array.as_slice_memory_order().is_none() {
-            return Self::from_array(array.as_standard_layout().into_owned());
-        }
-        let layout = (!array.is_standard_layout()).then(|| {
-            let strides = array.strides().to_vec();
-            Box::new(Layout { lowest: 0, strides })
-        });
-        let (mut elements, offset) = array.into_raw_vec_and_offset();
-        if elements.len() != shape.size() {
-            let strides = layout.as_ref().map_or(&[][..], |layout| &layout.strides);
-            let start = lowest_address(offset.unwrap_or(0), &shape, strides);
-            elements = elements[start..start + shape.size()].to_vec();
-        }
-        let elements = Elements::Owned(elements);
-        Self {
+    #[inline]
+    fn new(elements: Elements<T>, shape: Shape, layout: Option<Box<Layout>>) -> Self {
+        Self(Counted::new(Body {
             elements,
             shape,
             layout,
+        }))
+    }
+
+    /// Takes over the array's memory where its elements lie there side by side, in any order of axes.
+    /// Of an array with gaps, such as a slice of a larger one, what it shows is copied.
+    #[inline]
+    pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
+        if !array.is_standard_layout() {
+            return Self::from_other_layout(array);
         }
+        let shape = Shape::from(array.shape());
+        let (mut elements, offset) = array.into_raw_vec_and_offset();
+        if elements.len() != shape.size() {
+            let start = offset.unwrap_or(0);
+            elements = elements[start..start + shape.size()].to_vec();
+        }
+        Self::new(Elements::Owned(elements), shape, None)
+    }
+
+    fn from_other_layout<D: Dimension>(array: Array<T, D>) -> Self {
+        if array.as_slice_memory_order().is_none() {
+            return Self::from_array(array.as_standard_layout().into_owned());
+        }
+        let (shape, strides) = (Shape::from(array.shape()), array.strides().to_vec());
+        let (mut elements, offset) = array.into_raw_vec_and_offset();
+        if elements.len() != shape.size() {
+            let start = lowest_address(offset.unwrap_or(0), &shape, &strides);
+            elements = elements[start..start + shape.size()].to_vec();
+        }
+        let layout = Box::new(Layout { lowest: 0, strides });
+        Self::new(Elements::Owned(elements), shape, Some(layout))
+    }
+
+    /// As [`from_array`](Self::from_array), for what is kept: a value of a few elements moves into the
+    /// counted part.
+    #[inline]
+    pub(crate) fn compact<D: Dimension>(array: Array<T, D>) -> Self {
+        if array.len() <= INLINE
+            && let Some(elements) = array.as_slice()
+        {
+            return Self::new(inline(elements), Shape::from(array.shape()), None);
+        }
+        Self::from_array(array)
     }
 
     /// Every element is `value`.
     pub(crate) fn filled(shape: Shape, value: T) -> Self {
-        let elements = Elements::Owned(vec![value; shape.size()]);
-        Self {
-            elements,
-            shape,
-            layout: None,
-        }
+        let elements = match shape.size() {
+            0..=INLINE => Elements::Inline([value; INLINE]),
+            size => Elements::Owned(vec![value; size]),
+        };
+        Self::new(elements, shape, None)
     }
 
     /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
     /// `base` as ndarray shows it and answers with a view into the same memory.
     pub(crate) fn part(
-        base: &Arc<Self>,
+        base: &Self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
     ) -> Self {
         let whole = base.view::<IxDyn>();
@@ -101,109 +140,87 @@ impl<T: Element> Buffer<T> {
         let first = (view.as_ptr().addr().saturating_sub(start)) / size_of::<T>();
         let first = if shape.size() == 0 { 0 } else { first };
         let lowest = lowest_address(first, &shape, &strides);
-        let elements = match &base.elements {
-            Elements::Part(owner) => Elements::Part(Arc::clone(owner)),
-            _ => Elements::Part(Arc::clone(base)),
+        let elements = match &base.0.elements {
+            Elements::Part(owner) => Elements::Part(owner.clone()),
+            _ => Elements::Part(base.clone()),
         };
-        Self {
-            elements,
-            shape,
-            layout: Some(Box::new(Layout { lowest, strides })),
-        }
+        let layout = Box::new(Layout { lowest, strides });
+        Self::new(elements, shape, Some(layout))
     }
 
-    /// Makes the buffer shareable: a value of a few elements moves into the shared allocation.
-    pub(crate) fn share(mut self) -> Arc<Self> {
-        if self.layout.is_none()
-            && let Elements::Owned(elements) = &self.elements
-            && elements.len() <= INLINE
-        {
-            let mut inline = [T::zero(); INLINE];
-            inline[..elements.len()].copy_from_slice(elements);
-            self.elements = Elements::Inline(inline);
-        }
-        Arc::new(self)
-    }
-
+    #[inline]
     pub(crate) fn shape(&self) -> &Shape {
-        &self.shape
+        &self.0.shape
     }
 
     /// All the memory that the buffer looks into.
+    #[inline]
     fn memory(&self) -> &[T] {
-        match &self.elements {
-            Elements::Inline(elements) => &elements[..self.shape.size()],
+        match &self.0.elements {
+            Elements::Inline(elements) => &elements[..self.0.shape.size()],
             Elements::Owned(elements) => elements,
             Elements::Part(base) => base.memory(),
         }
     }
 
     /// The elements in row-major order, if they lie so in memory.
+    #[inline]
     pub(crate) fn as_slice(&self) -> Option<&[T]> {
-        self.layout.is_none().then(|| self.memory())
-    }
-
-    /// The elements in row-major order, if they lie so in memory that nobody else sees.
-    fn as_own_slice_mut(&mut self) -> Option<&mut [T]> {
-        match &mut self.elements {
-            Elements::Inline(elements) => Some(&mut elements[..self.shape.size()]),
-            Elements::Owned(elements) if self.layout.is_none() => Some(elements),
-            Elements::Owned(_) | Elements::Part(_) => None,
-        }
+        self.0.layout.is_none().then(|| self.memory())
     }
 
     /// The array as ndarray shows it.
     ///
     /// # Panics
     /// If `D` has another rank than the buffer: a typed tensor's never has.
+    #[inline]
     pub(crate) fn view<D: Dimension>(&self) -> ArrayView<'_, T, D> {
         // INVARIANT: `Tensor<T, D>` is only made from buffers of the rank of `D`.
         let dimension: D = self
+            .shape()
+            .dimension()
+            .expect("the rank of the type is the buffer's");
+        let memory = self.memory();
+        let Some(layout) = &self.0.layout else {
+            debug_assert_eq!(memory.len(), self.shape().size());
+            // SAFETY: without a layout the memory has one element for each of the shape's, in row-major
+            // order; it lives, and nobody writes to it, as long as `self` is borrowed.
+            return unsafe { ArrayView::from_shape_ptr(dimension, memory.as_ptr()) };
+        };
+        let strided = dimension.strides(layout.dimension());
+        // INVARIANT: shape and strides came from an array or a view of exactly this memory.
+        ArrayView::from_shape(strided, &memory[layout.lowest..])
+            .expect("the layout fits the memory")
+    }
+
+    /// The array: with the buffer's memory if there is no other handle, else a copy.
+    #[inline]
+    pub(crate) fn into_array<D: Dimension>(self) -> Array<T, D> {
+        let body = match self.0.into_inner() {
+            Ok(body) => body,
+            Err(shared) => return Self(shared).view().to_owned(),
+        };
+        let Elements::Owned(elements) = body.elements else {
+            return Self(Counted::new(body)).view().to_owned();
+        };
+        // INVARIANT: as in `view`.
+        let dimension: D = body
             .shape
             .dimension()
             .expect("the rank of the type is the buffer's");
-        match &self.layout {
-            None => ArrayView::from_shape(dimension, self.memory()),
-            Some(layout) => ArrayView::from_shape(
-                dimension.strides(layout.dimension()),
-                &self.memory()[layout.lowest..],
-            ),
-        }
-        // INVARIANT: shape and strides came from an array or a view of exactly this memory.
-        .expect("the layout fits the memory")
+        let Some(layout) = &body.layout else {
+            debug_assert_eq!(elements.len(), body.shape.size());
+            // SAFETY: as in `view`: as many elements as the shape has.
+            return unsafe { Array::from_shape_vec_unchecked(dimension, elements) };
+        };
+        let strided = dimension.strides(layout.dimension());
+        Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
     }
 
-    /// The array with its memory; elements that others can see are copied.
-    pub(crate) fn into_array<D: Dimension>(self) -> Array<T, D> {
-        if let Elements::Owned(elements) = self.elements {
-            // INVARIANT: as in `view`.
-            let dimension: D = self
-                .shape
-                .dimension()
-                .expect("the rank of the type is the buffer's");
-            return match &self.layout {
-                None => Array::from_shape_vec(dimension, elements),
-                Some(layout) => {
-                    Array::from_shape_vec(dimension.strides(layout.dimension()), elements)
-                }
-            }
-            .expect("the layout fits the memory");
-        }
-        self.view().to_owned()
-    }
-
-    /// The array of a shared buffer: its memory if nobody else holds it, else a copy.
-    pub(crate) fn unshare<D: Dimension>(shared: Arc<Self>) -> Array<T, D> {
-        match Arc::try_unwrap(shared) {
-            Ok(buffer) => buffer.into_array(),
-            Err(shared) => shared.view().to_owned(),
-        }
-    }
-
-    /// Adds `other`, of the same shape, element by element. The buffer must be the caller's own.
+    /// Adds `other`, of the same shape, element by element: in place where nobody else sees the memory.
     pub(crate) fn add_assign(&mut self, other: &Self) {
-        debug_assert_eq!(self.shape, other.shape);
-        if let Some(elements) = self.as_own_slice_mut()
+        debug_assert_eq!(self.shape(), other.shape());
+        if let Some(elements) = self.own_slice_mut()
             && let Some(addends) = other.as_slice()
         {
             for (element, &addend) in elements.iter_mut().zip(addends) {
@@ -211,11 +228,25 @@ impl<T: Element> Buffer<T> {
             }
             return;
         }
-        let this = std::mem::replace(self, Self::filled(Shape::from(&[0][..]), T::zero()));
-        let mut sum = this.into_array::<IxDyn>();
+        if let (Some(elements), Some(addends)) = (self.as_slice(), other.as_slice()) {
+            let sums = elements.iter().zip(addends).map(|(&x, &y)| x + y).collect();
+            *self = Self::new(Elements::Owned(sums), self.shape().clone(), None);
+            return;
+        }
+        let mut sum = std::mem::replace(self, other.clone()).into_array::<IxDyn>();
         sum += &other.view::<IxDyn>();
         *self = Self::from_array(sum);
     }
+}
+
+/// A few elements, for the counted part.
+#[inline]
+fn inline<T: Element>(elements: &[T]) -> Elements<T> {
+    Elements::Inline(match *elements {
+        [first, second] => [first, second],
+        [first] => [first, T::zero()],
+        _ => [T::zero(); INLINE],
+    })
 }
 
 impl Layout {
@@ -253,10 +284,10 @@ mod tests {
         let buffer = Buffer::from_array(array.clone());
         assert_eq!(buffer.view::<D>(), array);
         assert_eq!(buffer.clone().into_array::<D>(), array);
-        let shared = buffer.share();
-        assert_eq!(shared.view::<D>(), array);
-        assert_eq!(Buffer::unshare::<D>(Arc::clone(&shared)), array);
-        assert_eq!(Buffer::unshare::<D>(shared), array);
+        let compact = Buffer::compact(array.clone());
+        assert_eq!(compact.view::<D>(), array);
+        assert_eq!(compact.clone().into_array::<D>(), array);
+        assert_eq!(compact.into_array::<D>(), array);
     }
 
     fn counting(rows: usize, columns: usize) -> Array2<f64> {
@@ -286,16 +317,15 @@ mod tests {
 
     #[test]
     fn a_part_sees_its_base() {
-        let base = Buffer::from_array(counting(3, 4)).share();
+        let base = Buffer::from_array(counting(3, 4));
         let part = Buffer::part(&base, |view| view.slice(s![1.., ..;-2]).into_dyn());
         assert_eq!(part.view::<Ix2>(), counting(3, 4).slice(s![1.., ..;-2]));
-        let part = part.share();
         let of_part = Buffer::part(&part, |view| view.t());
         assert_eq!(
             of_part.view::<Ix2>(),
             counting(3, 4).slice(s![1.., ..;-2]).t()
         );
-        assert!(matches!(&of_part.elements, Elements::Part(owner) if Arc::ptr_eq(owner, &base)));
+        assert!(matches!(&of_part.0.elements, Elements::Part(owner) if owner.0.is(&base.0)));
         assert_eq!(
             of_part.clone().into_array::<Ix2>(),
             counting(3, 4).slice(s![1.., ..;-2]).t()
@@ -306,18 +336,18 @@ mod tests {
 
     #[test]
     fn small_values_are_shared_without_a_second_allocation() {
-        let shared = Buffer::from_array(array![5.0, 6.0]).share();
-        assert!(matches!(shared.elements, Elements::Inline(_)));
+        let shared = Buffer::compact(array![5.0, 6.0]);
+        assert!(matches!(shared.0.elements, Elements::Inline(_)));
         assert_eq!(shared.view::<Ix1>(), array![5.0, 6.0]);
         let flipped = Buffer::part(&shared, |view| view.slice(s![..;-1]).into_dyn());
         assert_eq!(flipped.view::<Ix1>(), array![6.0, 5.0]);
-        let empty = Buffer::from_array(Array1::<f32>::zeros(0)).share();
+        let empty = Buffer::compact(Array1::<f32>::zeros(0));
         assert_eq!(empty.view::<Ix1>().len(), 0);
     }
 
     #[test]
     fn a_broadcast_part_repeats_one_element() {
-        let base = Buffer::from_array(Array0::from_elem((), 2.5)).share();
+        let base = Buffer::compact(Array0::from_elem((), 2.5));
         let part = Buffer::part(&base, |view| view.broadcast(IxDyn(&[2, 3])).unwrap());
         assert_eq!(part.view::<Ix2>(), Array2::from_elem((2, 3), 2.5));
         assert_eq!(part.into_array::<Ix2>().len(), 6);
@@ -343,8 +373,9 @@ mod tests {
 
     #[test]
     fn shared_buffers_are_small() {
-        // The reference counts add two words; see the size of a node in `function::node`.
-        assert_eq!(size_of::<Buffer<f32>>(), 64);
+        // What a scalar takes, with its count; see the size of a node in `function::record`.
+        assert_eq!(Counted::<Body<f32>>::SIZE, 72);
+        assert_eq!(size_of::<Buffer<f32>>(), 8);
         assert_eq!(
             Buffer::filled(Shape::from(&[1, 2, 3][..]), 0.0_f32)
                 .view::<Ix3>()

@@ -37,6 +37,20 @@ impl PackedShape {
 impl From<&Shape> for PackedShape {
     #[inline]
     fn from(shape: &Shape) -> Self {
+        if let Some((rank, [a, b, c])) = shape.short()
+            && let (Ok(a), Ok(b), Ok(c)) = (a.try_into(), b.try_into(), c.try_into())
+        {
+            let lengths = [a, b, c, 0, 0];
+            return Self(Repr::Inline { rank, lengths });
+        }
+        Self::long(shape)
+    }
+}
+
+impl PackedShape {
+    /// Of a shape with more axes, or longer ones, than most have.
+    #[cold]
+    fn long(shape: &Shape) -> Self {
         let mut lengths = [0; INLINE];
         let fits = shape.len() <= INLINE
             && lengths

@@ -35,6 +35,15 @@ impl Shape {
         self.iter().product()
     }
 
+    /// The number of axes, and their lengths with zeros behind them, of a shape that needs no allocation.
+    #[inline]
+    pub(super) fn short(&self) -> Option<(u8, [usize; INLINE])> {
+        match self.0 {
+            Repr::Inline { rank, lengths } => Some((rank, lengths)),
+            Repr::Heap(_) => None,
+        }
+    }
+
     /// The same lengths as the dimension that ndarray uses, `None` if `D` has another rank.
     #[inline]
     pub(crate) fn dimension<D: Dimension>(&self) -> Option<D> {
@@ -52,13 +61,14 @@ impl Shape {
 impl From<&[usize]> for Shape {
     #[inline]
     fn from(shape: &[usize]) -> Self {
-        if shape.len() > INLINE {
-            return Self(Repr::Heap(shape.into()));
-        }
-        let mut lengths = [0; INLINE];
-        lengths[..shape.len()].copy_from_slice(shape);
-        #[expect(clippy::cast_possible_truncation, reason = "at most `INLINE`")]
-        let rank = shape.len() as u8;
+        // Spelled out: a copy of unknown length goes through memory, and waits there for itself.
+        let (rank, lengths) = match *shape {
+            [] => (0, [0, 0, 0]),
+            [a] => (1, [a, 0, 0]),
+            [a, b] => (2, [a, b, 0]),
+            [a, b, c] => (3, [a, b, c]),
+            _ => return Self(Repr::Heap(shape.into())),
+        };
         Self(Repr::Inline { rank, lengths })
     }
 }

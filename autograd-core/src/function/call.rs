@@ -115,7 +115,11 @@ impl<'a> Call<'a> {
         origin: Origin,
         place: usize,
     ) -> Result<Tensor<T, D>, Error> {
-        let (buffer, unpacked) = saved.restore(self.inner.node)?;
+        let (buffer, unpacked) = saved.restore().map_err(|reason| Error::Unpack {
+            function: self.inner.node.name(),
+            reason,
+            applied_at: self.inner.node.applied_at(),
+        })?;
         self.unpacked |= unpacked;
         let edge = self.edge(origin, place);
         Ok(Tensor::from_raw(RawTensor::new(buffer, edge)))

@@ -167,7 +167,7 @@ impl ForwardCall {
     /// A tangent that was computed on arrays: it has no history, which must not be lost in silence, in
     /// a backward pass or in an outer run of forward mode.
     fn once<T: Element>(&self, buffer: Buffer<T>) -> RawTensor<T> {
-        let mut tangent = RawTensor::new(buffer.share(), None);
+        let mut tangent = RawTensor::new(buffer, None);
         if self.edges.iter().any(Option::is_some) {
             let edges = self.edges.clone().into();
             let erased = AnyGradient::erase(Gradient::Tensor(tangent.clone()));

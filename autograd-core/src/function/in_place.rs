@@ -4,7 +4,6 @@
 //! a saved tensor cannot go stale. A buffer that only this tensor holds is written to directly.
 
 use std::fmt;
-use std::sync::Arc;
 
 use ndarray::{Array, ArrayViewMut, Dimension};
 
@@ -84,7 +83,7 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
     /// Lets the tensor have what was written. Its history is not touched.
     pub fn finish(self) {
         if let Some(copy) = self.copy {
-            self.tensor.raw.buffer = Buffer::from_array(copy).share();
+            self.tensor.raw.buffer = Buffer::compact(copy);
         }
     }
 }
@@ -92,7 +91,7 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
 fn own_view_mut<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,
 ) -> Option<ArrayViewMut<'_, T, D>> {
-    Arc::get_mut(&mut tensor.raw.buffer)?.own_view_mut()
+    tensor.raw.buffer.own_view_mut()
 }
 
 impl<T: Element, D: Dimension> fmt::Debug for InPlace<'_, T, D> {

@@ -141,16 +141,13 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
             self.shape()
         );
         // Of the leaf the value alone: the node comes from the pass, or it would own itself.
-        let value = Arc::clone(&self.raw.buffer);
+        let value = self.raw.buffer.clone();
         let hook: Arc<AccumulateHook> = Arc::new(move |node: &Node| {
             let edge = Edge {
                 node: node.clone(),
                 output_nr: 0,
             };
-            hook(&Self::from_raw(RawTensor::new(
-                Arc::clone(&value),
-                Some(edge),
-            )));
+            hook(&Self::from_raw(RawTensor::new(value.clone(), Some(edge))));
         });
         register(&edge.node, |hooks, alive| {
             hooks.post_accumulate.push(Hook::new(alive, &hook));

@@ -135,7 +135,7 @@ impl<T: Element> Gradient<T> {
 
     pub(crate) fn into_tensor(self) -> RawTensor<T> {
         match self {
-            Self::Owned(buffer) => RawTensor::new(buffer.share(), None),
+            Self::Owned(buffer) => RawTensor::new(buffer, None),
             Self::Tensor(tensor) => tensor,
         }
     }
@@ -143,8 +143,7 @@ impl<T: Element> Gradient<T> {
     /// The gradient as a tensor that shares its buffer with what stays here.
     pub(crate) fn share(&mut self) -> RawTensor<T> {
         if let Self::Owned(buffer) = self {
-            let taken = std::mem::replace(buffer, Buffer::filled(Shape::from(&[0][..]), T::zero()));
-            *self = Self::Tensor(RawTensor::new(taken.share(), None));
+            *self = Self::Tensor(RawTensor::new(buffer.clone(), None));
         }
         match self {
             Self::Tensor(tensor) => tensor.clone(),
@@ -152,24 +151,22 @@ impl<T: Element> Gradient<T> {
         }
     }
 
-    /// The gradient's buffer, copied if others hold it.
+    /// The gradient's buffer, without what it came from.
+    #[inline]
     pub(crate) fn into_buffer(self) -> Buffer<T> {
         match self {
             Self::Owned(buffer) => buffer,
-            Self::Tensor(tensor) => match Arc::try_unwrap(tensor.buffer) {
-                Ok(buffer) => buffer,
-                Err(shared) => Buffer::from_array(shared.view::<IxDyn>().to_owned()),
-            },
+            Self::Tensor(tensor) => tensor.buffer,
         }
     }
 
     /// The sum of two gradients of the same input, in the buffer of either where that is its own.
     pub(crate) fn plus(self, other: Self) -> Self {
-        let (mut sum, addend) = match (self, other) {
-            (Self::Tensor(shared), Self::Owned(own)) => (own, Self::Tensor(shared)),
-            (this, other) => (this.into_buffer(), other),
-        };
-        sum.add_assign(addend.buffer());
+        let (mut sum, mut addend) = (self.into_buffer(), other.into_buffer());
+        if !sum.is_own() && addend.is_own() {
+            std::mem::swap(&mut sum, &mut addend);
+        }
+        sum.add_assign(&addend);
         Self::Owned(sum)
     }
 }

@@ -69,7 +69,7 @@ impl<T: Element> RawTensor<T> {
     /// The same tensor with a tangent on top. `level` is larger than what it has.
     pub(crate) fn with_tangent(self, level: u64, tangent: Tangent<T>) -> Self {
         debug_assert!(level > self.level());
-        let (buffer, edge) = (Arc::clone(&self.buffer), self.edge.clone());
+        let (buffer, edge) = (self.buffer.clone(), self.edge.clone());
         let dual = Some(Arc::new(Dual {
             level,
             primal: self,

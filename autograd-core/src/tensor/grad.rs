@@ -65,7 +65,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ```
     #[must_use]
     pub fn detach(&self) -> Self {
-        Self::from_raw(RawTensor::new(Arc::clone(&self.raw.buffer), None))
+        Self::from_raw(RawTensor::new(self.raw.buffer.clone(), None))
     }
 
     /// A copy of the gradient that backward passes have accumulated here; `None` before the first, and

@@ -74,7 +74,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// A constant.
     pub(crate) fn constant(buffer: Buffer<T>) -> Self {
-        Self::from_raw(RawTensor::new(buffer.share(), None))
+        Self::from_raw(RawTensor::new(buffer, None))
     }
 
     /// The lengths of the axes.
@@ -124,7 +124,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).into_array(), array![1.0, 2.0]);
     /// ```
     pub fn into_array(self) -> Array<T, D> {
-        Buffer::unshare(self.raw.buffer)
+        self.raw.buffer.into_array()
     }
 
     /// The one element of a tensor.
@@ -200,7 +200,7 @@ impl<T, D> Clone for Tensor<T, D> {
 
 impl<T: Element, D: Dimension> From<Array<T, D>> for Tensor<T, D> {
     fn from(array: Array<T, D>) -> Self {
-        Self::constant(Buffer::from_array(array))
+        Self::constant(Buffer::compact(array))
     }
 }
 

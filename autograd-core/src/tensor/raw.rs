@@ -11,7 +11,7 @@ use crate::tape::Edge;
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct RawTensor<T> {
-    pub(crate) buffer: Arc<Buffer<T>>,
+    pub(crate) buffer: Buffer<T>,
     /// The node that made it; a leaf's own node; `None` for a constant.
     pub(crate) edge: Option<Edge>,
     /// What forward mode knows of it.
@@ -19,7 +19,7 @@ pub struct RawTensor<T> {
 }
 
 impl<T: Element> RawTensor<T> {
-    pub(crate) fn new(buffer: Arc<Buffer<T>>, edge: Option<Edge>) -> Self {
+    pub(crate) fn new(buffer: Buffer<T>, edge: Option<Edge>) -> Self {
         Self {
             buffer,
             edge,
@@ -37,7 +37,7 @@ impl<T: Element> RawTensor<T> {
 impl<T> Clone for RawTensor<T> {
     fn clone(&self) -> Self {
         Self {
-            buffer: Arc::clone(&self.buffer),
+            buffer: self.buffer.clone(),
             edge: self.edge.clone(),
             dual: self.dual.clone(),
         }

@@ -1,0 +1,195 @@
+//! A counted pointer for what buffers share.
+//!
+//! `Arc` also counts weak handles: to see whether a handle is the only one takes it a compare-exchange,
+//! to let go of the last one two atomic subtractions. Here there are no weak handles: the first is one
+//! load, and so is the second. Memory is taken from, and given back to, the thread's own blocks.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::process::abort;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use super::blocks;
+
+/// One of the handles on a value, which goes when the last of them does.
+pub(super) struct Counted<V> {
+    block: NonNull<Block<V>>,
+    owns: PhantomData<Block<V>>,
+}
+
+struct Block<V> {
+    count: AtomicUsize,
+    value: V,
+}
+
+// SAFETY: handles on several threads give each `&V`, and the last one drops `V` wherever it is: as for
+// `Arc`, both must be allowed.
+unsafe impl<V: Send + Sync> Send for Counted<V> {}
+// SAFETY: as above; a `&Counted<V>` can be cloned into a handle.
+unsafe impl<V: Send + Sync> Sync for Counted<V> {}
+
+impl<V> Counted<V> {
+    /// What the value takes with its count.
+    #[cfg(test)]
+    pub(super) const SIZE: usize = size_of::<Block<V>>();
+
+    /// The first handle.
+    #[inline]
+    pub(super) fn new(value: V) -> Self {
+        let block = blocks::take::<Block<V>>();
+        let count = AtomicUsize::new(1);
+        // SAFETY: `take` gives memory for a `Block<V>` that nobody else has.
+        unsafe {
+            block.write(Block { count, value });
+        }
+        Self {
+            block,
+            owns: PhantomData,
+        }
+    }
+
+    /// Whether there is no other handle. Then there will be none until this one is cloned.
+    #[inline]
+    pub(super) fn is_only(&self) -> bool {
+        // Acquire: what others did with the value, before they let go of it, is over.
+        self.block().count.load(Ordering::Acquire) == 1
+    }
+
+    /// Whether both are handles on the same value.
+    #[cfg(test)]
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.block == other.block
+    }
+
+    /// The value, to write to; `None` if there are other handles.
+    #[inline]
+    pub(super) fn get_mut(&mut self) -> Option<&mut V> {
+        if !self.is_only() {
+            return None;
+        }
+        // SAFETY: this is the only handle, and it is borrowed exclusively for as long as the result.
+        Some(unsafe { &mut self.block.as_mut().value })
+    }
+
+    /// The value itself, or the handle if there are others.
+    #[inline]
+    pub(super) fn into_inner(self) -> Result<V, Self> {
+        if !self.is_only() {
+            return Err(self);
+        }
+        let block = self.block;
+        std::mem::forget(self);
+        // SAFETY: the only handle was forgotten, so the block is this function's own: the value is moved out
+        // once and the memory, which came from `take`, is given back once.
+        unsafe {
+            let Block { count: _, value } = block.read();
+            blocks::give_back(block);
+            Ok(value)
+        }
+    }
+
+    #[inline]
+    fn block(&self) -> &Block<V> {
+        // SAFETY: the block lives as long as there are handles; only `get_mut` lends it exclusively, which
+        // borrows the only handle.
+        unsafe { self.block.as_ref() }
+    }
+
+    /// Lets go of the value, of which there is no handle any more.
+    fn release(block: NonNull<Block<V>>) {
+        // SAFETY: as in `into_inner`.
+        unsafe {
+            block.drop_in_place();
+            blocks::give_back(block);
+        }
+    }
+}
+
+impl<V> Clone for Counted<V> {
+    #[inline]
+    fn clone(&self) -> Self {
+        // Relaxed, as in `Arc`: whoever has a handle may make another.
+        let others = self.block().count.fetch_add(1, Ordering::Relaxed);
+        if others > isize::MAX as usize {
+            // Handles that were forgotten, more than memory could hold: the count would wrap.
+            abort();
+        }
+        Self {
+            block: self.block,
+            owns: PhantomData,
+        }
+    }
+}
+
+impl<V> Drop for Counted<V> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_only() {
+            Self::release(self.block);
+        } else if self.block().count.fetch_sub(1, Ordering::Release) == 1 {
+            // The others went in the meantime, and are done with the value.
+            fence(Ordering::Acquire);
+            Self::release(self.block);
+        }
+    }
+}
+
+impl<V> Deref for Counted<V> {
+    type Target = V;
+
+    #[inline]
+    fn deref(&self) -> &V {
+        &self.block().value
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Counted<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_last_handle_drops_the_value() {
+        let watched = Arc::new(());
+        let first = Counted::new(Arc::clone(&watched));
+        let second = first.clone();
+        assert!(!first.is_only());
+        drop(first);
+        assert_eq!(Arc::strong_count(&watched), 2);
+        assert!(second.is_only());
+        drop(second);
+        assert_eq!(Arc::strong_count(&watched), 1);
+    }
+
+    #[test]
+    fn only_the_only_handle_gives_the_value_away() {
+        let mut first = Counted::new(vec![1]);
+        let second = first.clone();
+        assert!(first.get_mut().is_none());
+        let first = first.into_inner().unwrap_err();
+        assert!(first.is(&second));
+        drop(first);
+        assert_eq!(second.into_inner().ok(), Some(vec![1]));
+    }
+
+    #[test]
+    fn threads_may_drop_the_last_two_handles_at_once() {
+        let watched = Arc::new(());
+        for _ in 0..200 {
+            let here = Counted::new(Arc::clone(&watched));
+            let there = here.clone();
+            let other = std::thread::spawn(move || drop(there));
+            drop(here);
+            other.join().unwrap();
+            assert_eq!(Arc::strong_count(&watched), 1);
+        }
+    }
+}
