@@ -74,10 +74,13 @@ where
     outputs
 }
 
+/// Calls the function and drops what it gives.
+type Again = dyn Fn(&[AnyTensor]) + Send + Sync;
+
 /// One call of a checkpointed function.
 struct Checkpoint {
     inputs: Vec<Input>,
-    again: Box<dyn Fn(&[AnyTensor]) + Send + Sync>,
+    again: Box<Again>,
     /// Of the tensors that were not kept, in the order in which they came.
     shapes: Mutex<Vec<Shape>>,
     /// Set when the first call has returned: then `shapes` has all.

@@ -200,8 +200,10 @@ fn run(
     with_grad_mode(create_graph, || {
         let mut pass = Pass::new(create_graph, free_early && !keep);
         if let Some(inputs) = inputs {
-            inputs.iter().for_each(|input| input.retain(false));
             let targets: Vec<&Edge> = inputs.iter().collect();
+            for input in inputs {
+                input.retain(false);
+            }
             pass.prune(roots.iter().map(|root| root.edge), &targets);
         }
         for root in roots {
@@ -284,8 +286,11 @@ struct Undo {
 }
 
 fn former(node: &Node) -> (Node, Option<AnyGradient>) {
-    let leaf = node.0.as_leaf();
-    (node.clone(), leaf.and_then(|leaf| leaf.accumulated()))
+    let grad = match node.0.as_leaf() {
+        Some(leaf) => leaf.accumulated(),
+        None => None,
+    };
+    (node.clone(), grad)
 }
 
 impl Drop for Undo {

@@ -23,6 +23,7 @@ static PASSES: AtomicU32 = AtomicU32::new(1);
 
 const NO_SLOT: u32 = u32::MAX;
 
+#[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {
     number: u32,
     create_graph: bool,

@@ -79,15 +79,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// The accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
     pub fn grad_tensor(&self) -> Option<Self> {
-        let grad = match self.leaf() {
-            Some(leaf) => leaf.grad().as_mut()?.share(),
-            None => {
-                let place = self.retained()?;
-                let grad = lock(&place).as_mut()?.share();
-                grad.recover()?.into_tensor()
-            }
-        };
-        Some(Self::from_raw(grad))
+        if let Some(leaf) = self.leaf() {
+            return leaf
+                .grad()
+                .as_mut()
+                .map(|grad| Self::from_raw(grad.share()));
+        }
+        let place = self.retained()?;
+        let grad = lock(&place).as_mut()?.share();
+        Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
     /// Forgets the accumulated gradient.
