@@ -77,18 +77,6 @@ fn unused_inputs_are_errors_or_zeros_or_none() {
 }
 
 #[test]
-fn b027_derivatives_of_a_fifth_power() {
-    let x = leaf([2.0]);
-    let mut derivative = &x * Square::apply(&Square::apply(&x));
-    for expected in [80.0, 160.0, 240.0, 240.0, 120.0] {
-        (derivative,) = Grad::of(&derivative).create_graph(true).run((&x,)).unwrap();
-        assert_eq!(derivative.to_array(), array![expected]);
-    }
-    // 120 is a constant: nothing leads back to `x`.
-    assert_eq!(grad(&derivative, (&x,)).unwrap_err(), Error::NoGraph);
-}
-
-#[test]
 fn b044_a_product_of_the_hessian_with_a_vector() {
     let (x, y) = (leaf([1.0]), leaf([1.0]));
     let z = &x * &x + &x * &y + &y * &y;

@@ -1,0 +1,6 @@
+//! Behaviours of an engine, each test named after its row in `tests/README.md`.
+
+mod functions;
+mod in_place;
+mod saved;
+mod views;
