@@ -77,16 +77,6 @@ fn unused_inputs_are_errors_or_zeros_or_none() {
 }
 
 #[test]
-fn b044_a_product_of_the_hessian_with_a_vector() {
-    let (x, y) = (leaf([1.0]), leaf([1.0]));
-    let z = &x * &x + &x * &y + &y * &y;
-    let (dx, dy) = Grad::of(&z).create_graph(true).run((&x, &y)).unwrap();
-    assert_eq!((dx.to_array(), dy.to_array()), (array![3.0], array![3.0]));
-    let (hx, hy) = grad(&(&dx * 2.0 + &dy), (&x, &y)).unwrap();
-    assert_eq!((hx.to_array(), hy.to_array()), (array![5.0], array![4.0]));
-}
-
-#[test]
 fn create_graph_in_backward_leaves_gradients_with_a_history() {
     let x = leaf([3.0]);
     let options = BackwardOptions {
