@@ -8,11 +8,10 @@ use ndarray::{Array, Dimension};
 
 use super::pass::Pass;
 use super::targets::GradInputs;
-use super::unit_seed;
+use super::{in_mode, unit_seed};
 use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
-use crate::grad_mode::with_grad_mode;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::Tensor;
 
@@ -192,7 +191,7 @@ pub(crate) fn gradients(
     create_graph: bool,
     retain_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    with_grad_mode(create_graph, || {
+    in_mode(create_graph, || {
         let mut pass = Pass::new(create_graph);
         pass.prune(roots.iter().map(|(root, _)| *root), targets);
         for (root, seed) in roots {

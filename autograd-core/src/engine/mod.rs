@@ -6,6 +6,7 @@
 //! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
 
 mod anomaly;
+mod depth;
 mod inputs;
 mod pass;
 mod targets;
@@ -100,6 +101,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
+/// Runs a pass, which is recorded only under `create_graph`, where there is room for it.
+fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
+    depth::with_room(|| with_grad_mode(create_graph, pass))
+}
+
 /// The gradient of a tensor of one element with respect to itself.
 fn unit_seed<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Result<Gradient<T>, Error> {
     if root.len() != 1 {
@@ -127,7 +133,7 @@ fn run_backward<T: Element, D: Dimension>(
         retain_graph,
         create_graph,
     } = options;
-    with_grad_mode(create_graph, || {
+    in_mode(create_graph, || {
         let mut pass = Pass::new(create_graph);
         pass.deliver(edge, AnyGradient::erase(seed));
         pass.run(|_, _| {})?;
@@ -199,7 +205,7 @@ impl Node {
             create_graph,
             results: &mut results,
         };
-        with_grad_mode(create_graph, || self.0.backward(call))?;
+        in_mode(create_graph, || self.0.backward(call))?;
         results
             .into_iter()
             .map(|grad| grad.map(|grad| self.typed(grad)).transpose())
