@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::Error;
-use pullback::ndarray::{Array0, Array1, ArrayView0, ArrayView1, array};
+use pullback::ndarray::{Array0, Array1, ArrayView1, array};
 use pullback::prelude::*;
 
 use crate::functions::{Linear, Square, SquareOnce, leaf};
@@ -201,49 +201,6 @@ fn m85_a_pass_that_fails_changes_nothing_and_can_be_run_again() {
         x.grad(),
         Some(array![1.0 + 2.0 * 6.0 * 6.0, 1.0 + 2.0 * 16.0 * 8.0])
     );
-}
-
-/// y = x on numbers: the shortest function there is.
-struct Same;
-
-#[custom_function]
-impl Same {
-    #[forward]
-    fn forward(x: ArrayView0<f32>) -> Array0<f32> {
-        x.to_owned()
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: Array0<f32>, output: ArrayView0<f32>) -> Array0<f32> {
-        assert!(output[()] > 0.0);
-        grad_output
-    }
-}
-
-#[test]
-fn b078_a_chain_of_a_million_does_not_overflow_a_thread_of_2_mib() {
-    let chain = || {
-        let leaf = Tensor::from(Array0::from_elem((), 2.0)).set_requires_grad(true);
-        let mut y = Same::apply(&leaf);
-        for _ in 1..1_000_000 {
-            y = Same::apply(&y);
-        }
-        y.backward().unwrap();
-        assert_eq!(leaf.grad(), Some(Array0::from_elem((), 1.0)));
-        drop(y);
-        // One that is dropped without a backward pass, and one whose operands are both chains.
-        let mut y = &leaf + &leaf;
-        for _ in 1..300_000 {
-            y = &y + &y;
-        }
-        drop(y);
-    };
-    std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(chain)
-        .unwrap()
-        .join()
-        .unwrap();
 }
 
 #[test]

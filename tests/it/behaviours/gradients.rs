@@ -208,6 +208,8 @@ fn b058_what_was_taken_of_a_gradient_does_not_change_as_it_accumulates() {
     }
 }
 
+type Loss = fn(&Tensor2<f64>) -> Tensor0<f64>;
+
 #[test]
 fn b059_the_layout_of_a_leaf_does_not_show_in_its_gradient() {
     let values = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
@@ -220,7 +222,6 @@ fn b059_the_layout_of_a_leaf_does_not_show_in_its_gradient() {
         columns.set_requires_grad(true),
     );
     // Elementwise, one number repeated, and through a product of matrices.
-    type Loss = fn(&Tensor2<f64>) -> Tensor0<f64>;
     let losses: [Loss; 3] = [
         |x| (Square::apply(x) * x).sum(),
         |x| x.sum(),
@@ -302,7 +303,7 @@ fn b060_what_a_backward_function_returns_is_not_written_to() {
 }
 
 /// x in double precision.
-#[custom_function(grad(x) = grad_output.mapv(|g| g as f32))]
+#[custom_function(grad(x) = grad_output.mapv(f32::from_f64))]
 fn widened(x: ArrayView1<f32>) -> Array1<f64> {
     x.mapv(f64::from)
 }

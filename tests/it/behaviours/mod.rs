@@ -1,7 +1,9 @@
 //! Behaviours of an engine, each test named after its row in `tests/README.md`.
 
+mod engine;
 mod functions;
 mod gradients;
 mod in_place;
+mod reentrant;
 mod saved;
 mod views;
