@@ -87,7 +87,7 @@ fn a_tensor_without_history_is_refused() {
 }
 
 #[test]
-fn m48_the_graph_is_freed_unless_it_is_retained() {
+fn b054_m48_the_graph_is_freed_unless_it_is_retained() {
     let x = leaf([3.0]);
     let line = line!() + 1;
     let y = SquareOnce::apply(&x).sum();
@@ -118,7 +118,7 @@ fn m48_the_graph_is_freed_unless_it_is_retained() {
 
 /// M49: in PyTorch a graph that saved nothing can be walked twice, unnoticed.
 #[test]
-fn m49_a_second_pass_is_an_error_even_where_nothing_was_saved() {
+fn b054_m49_a_second_pass_is_an_error_even_where_nothing_was_saved() {
     let x = leaf([1.0]);
     let y = &x + 1.0;
     y.backward_with(array![1.0]).unwrap();
@@ -133,7 +133,7 @@ fn m49_a_second_pass_is_an_error_even_where_nothing_was_saved() {
 }
 
 #[test]
-fn no_grad_and_enable_grad_say_what_is_recorded() {
+fn b103_no_grad_and_enable_grad_say_what_is_recorded() {
     let x = leaf([2.0]);
     let (inside, again) = no_grad(|| (&x * 2.0, enable_grad(|| &x * 2.0)));
     assert!(!inside.requires_grad() && inside.is_leaf() && inside.grad_fn().is_none());
@@ -204,7 +204,7 @@ fn m85_a_pass_that_fails_changes_nothing_and_can_be_run_again() {
 }
 
 #[test]
-fn the_seed_and_given_gradients_are_never_written_into() {
+fn b060_the_seed_and_given_gradients_are_never_written_into() {
     let (x, w) = (leaf([1.0, 2.0]), leaf([1.0, 1.0]));
     // Both inputs of `+` get the same gradient; `InPlace` writes into what it gets.
     let y = InPlace::apply(&x) + InPlace::apply(&w) + &x;

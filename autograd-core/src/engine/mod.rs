@@ -43,7 +43,9 @@ use pass::Pass;
 pub struct BackwardOptions {
     /// Keep what was saved, so that a later pass can go through the same nodes.
     pub retain_graph: bool,
-    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too.
+    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too:
+    /// a leaf holds its gradient, and that the graph which leads to the leaf, so nothing of it is let go
+    /// before [`Tensor::zero_grad`]. [`grad`] hands gradients out instead, and makes no such cycle.
     pub create_graph: bool,
 }
 
