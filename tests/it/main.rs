@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod backward;
+mod behaviours;
 mod checkpoint;
 mod digits;
 mod forward_mode;

@@ -4,12 +4,12 @@ use std::fmt;
 
 use ndarray::{Array, Dimension};
 
+use super::in_mode;
 use super::pass::Pass;
 use super::roots::{Root, Roots};
 use super::targets::GradInputs;
 use crate::element::Element;
 use crate::error::Error;
-use crate::grad_mode::with_grad_mode;
 use crate::hooks::{Retained, lock};
 use crate::tape::{AnyGradient, Edge, Node, accumulate};
 use crate::tensor::Tensor;
@@ -31,7 +31,10 @@ use crate::tensor::Tensor;
 pub struct BackwardOptions {
     /// Keep what was saved, so that a later pass can go through the same nodes.
     pub retain_graph: bool,
-    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too.
+    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too:
+    /// a leaf holds its gradient, and that the graph which leads to the leaf, so nothing of it is let go
+    /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) hands gradients out instead, and makes no such
+    /// cycle.
     pub create_graph: bool,
     /// Free what a node has saved as soon as it has run, not when the pass has succeeded: the memory is
     /// there for what follows, but a pass that fails leaves the nodes that ran freed. Without effect where
@@ -197,7 +200,7 @@ fn run(
         });
     }
     let keep = retain_graph || create_graph;
-    with_grad_mode(create_graph, || {
+    in_mode(create_graph, || {
         let mut pass = Pass::new(create_graph, free_early && !keep);
         if let Some(inputs) = inputs {
             let targets: Vec<&Edge> = inputs.iter().collect();

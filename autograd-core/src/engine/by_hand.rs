@@ -1,8 +1,9 @@
 //! Running one node's backward by hand.
 
+use super::in_mode;
 use crate::element::Element;
 use crate::error::Error;
-use crate::grad_mode::{is_grad_enabled, with_grad_mode};
+use crate::grad_mode::is_grad_enabled;
 use crate::hooks::Hooking;
 use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
@@ -65,7 +66,7 @@ impl Node {
             hooking: Hooking::None,
             retained: &mut Vec::new(),
         };
-        with_grad_mode(create_graph, || self.0.backward(call))?;
+        in_mode(create_graph, || self.0.backward(call))?;
         results
             .into_iter()
             .map(|grad| grad.map(|grad| self.typed(grad)).transpose())

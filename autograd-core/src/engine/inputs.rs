@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
+use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
 use super::targets::GradInputs;
 use crate::element::Element;
 use crate::error::Error;
-use crate::grad_mode::with_grad_mode;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
 
@@ -202,7 +202,7 @@ pub(crate) fn gradients(
     create_graph: bool,
     retain_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    with_grad_mode(create_graph, || {
+    in_mode(create_graph, || {
         let mut pass = Pass::new(create_graph, false);
         pass.prune(roots.iter().map(|(root, _)| *root), targets);
         for (root, seed) in roots {

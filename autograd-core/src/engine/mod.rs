@@ -8,6 +8,7 @@
 mod anomaly;
 mod backward;
 mod by_hand;
+mod depth;
 mod inputs;
 mod pass;
 mod roots;
@@ -18,3 +19,10 @@ pub use backward::{Backward, BackwardOptions};
 pub(crate) use inputs::gradients;
 pub use inputs::{Grad, grad};
 pub use targets::GradInputs;
+
+use crate::grad_mode::with_grad_mode;
+
+/// Runs a pass, which is recorded only under `create_graph`, where there is room for it.
+fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
+    depth::with_room(|| with_grad_mode(create_graph, pass))
+}
