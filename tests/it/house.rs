@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// For each module of `autograd-core`, the others whose names may stand in it.
-const CORE: [(&str, &[&str]); 14] = [
+const CORE: [(&str, &[&str]); 15] = [
     ("element", &[]),
     ("error", &["array"]),
     ("array", &["element"]),
@@ -36,6 +36,20 @@ const CORE: [(&str, &[&str]); 14] = [
     ("ops", &["kernels"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     ("forward_mode", &["erased", "error", "tensor"]),
+    (
+        "functional",
+        &[
+            "array",
+            "element",
+            "engine",
+            "erased",
+            "error",
+            "forward_mode",
+            "grad_mode",
+            "tape",
+            "tensor",
+        ],
+    ),
     (
         "gradcheck",
         &[

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -14,7 +13,7 @@ use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::with_grad_mode;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::Tensor;
+use crate::tensor::{Failure, Tensor};
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
 /// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward
@@ -163,25 +162,33 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         let found = gradients(roots, &targets, self.create_graph, self.retain_graph)?;
         Ok(match self.output.raw.level() {
             0 => found,
-            level => without_tangents(found, level, self.called_at),
+            level => {
+                let failure = self.output.raw.failure(level);
+                let failure = lost_tangent(self.create_graph, self.called_at).and(failure);
+                without_tangents(found, level, &failure)
+            }
         })
     }
 }
 
-/// Gradients of a tensor in forward mode. Nodes save no tangents, so what the gradients' own derivatives
-/// are is not known: a run of forward mode that they reach fails.
-fn without_tangents(
+/// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not
+/// known in forward mode.
+pub(crate) fn lost_tangent(create_graph: bool, called_at: &'static Location<'static>) -> Failure {
+    Failure {
+        is_recorded: create_graph,
+        ..Failure::missing_rule("grad", called_at)
+    }
+}
+
+/// Gradients of a tensor in forward mode: a run of it that they reach fails.
+pub(crate) fn without_tangents(
     found: Vec<Option<AnyGradient>>,
     level: u64,
-    called_at: &'static Location<'static>,
+    failure: &Failure,
 ) -> Vec<Option<AnyGradient>> {
-    let error = Arc::new(Error::NoForwardRule {
-        function: "grad",
-        applied_at: called_at,
-    });
     let found = found.into_iter();
     found
-        .map(|grad| Some(grad?.without_tangent(level, &error)))
+        .map(|grad| Some(grad?.without_tangent(level, failure)))
         .collect()
 }
 

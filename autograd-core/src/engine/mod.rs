@@ -11,8 +11,8 @@ mod pass;
 mod targets;
 
 pub use anomaly::detect_anomaly;
-pub(crate) use inputs::gradients;
 pub use inputs::{Grad, grad};
+pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
 pub use targets::GradInputs;
 
 use ndarray::{Array, Dimension};
