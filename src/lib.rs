@@ -40,6 +40,7 @@
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
 //! - [`Tensor::backward`], [`grad()`]: gradients into leaves, or handed back; of any order.
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
+//! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 
@@ -52,7 +53,8 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, grad, is_grad_enabled, jvp, kernels, ndarray, no_grad, ops, saved_tensors_hooks,
+    enable_grad, functional, grad, is_grad_enabled, jvp, kernels, ndarray, no_grad, ops,
+    saved_tensors_hooks,
 };
 pub use autograd_macros::custom_function;
 

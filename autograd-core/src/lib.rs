@@ -31,7 +31,8 @@
 //! The modules, from the ground up: `error`, `element`, `array` and [`kernels`] know no tensor;
 //! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
 //! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
-//! with it; `gradcheck` compares any of them with finite differences.
+//! with it; [`functional`] has the derivatives of whole functions; `gradcheck` compares any of them with
+//! finite differences.
 
 extern crate self as autograd_core;
 
@@ -45,6 +46,7 @@ mod erased;
 mod error;
 mod forward_mode;
 mod function;
+pub mod functional;
 mod grad_mode;
 mod gradcheck;
 mod hooks;

@@ -65,6 +65,21 @@ const CORE: &[(&str, &[&str])] = &[
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     ("forward_mode", &["erased", "error", "tensor"]),
     (
+        "functional",
+        &[
+            "array",
+            "element",
+            "engine",
+            "erased",
+            "error",
+            "forward_mode",
+            "grad_mode",
+            "hooks",
+            "tape",
+            "tensor",
+        ],
+    ),
+    (
         "gradcheck",
         &[
             "element",

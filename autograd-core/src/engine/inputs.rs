@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -13,7 +12,7 @@ use super::targets::GradInputs;
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
-use crate::tensor::Tensor;
+use crate::tensor::{Failure, Tensor};
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
 /// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward
@@ -164,6 +163,10 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         let roots = self.roots.finish()?;
         let targets = inputs.edges()?;
         let level = roots.iter().map(|root| root.level).fold(0, u64::max);
+        let mut failure = lost_tangent(self.create_graph, self.called_at);
+        for root in roots.iter().filter(|root| root.level == level) {
+            failure = failure.and(root.failure.clone());
+        }
         let roots = roots.into_iter().map(|root| (root.edge, root.seed));
         let found = gradients(
             roots.collect(),
@@ -173,25 +176,29 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         )?;
         Ok(match level {
             0 => found,
-            level => without_tangents(found, level, self.called_at),
+            level => without_tangents(found, level, &failure),
         })
     }
 }
 
-/// Gradients of a tensor in forward mode. Nodes save no tangents, so what the gradients' own derivatives
-/// are is not known: a run of forward mode that they reach fails.
-fn without_tangents(
+/// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not
+/// known in forward mode.
+pub(crate) fn lost_tangent(create_graph: bool, called_at: &'static Location<'static>) -> Failure {
+    Failure {
+        is_recorded: create_graph,
+        ..Failure::missing_rule("grad", called_at)
+    }
+}
+
+/// Gradients of a tensor in forward mode: a run of it that they reach fails.
+pub(crate) fn without_tangents(
     found: Vec<Option<AnyGradient>>,
     level: u64,
-    called_at: &'static Location<'static>,
+    failure: &Failure,
 ) -> Vec<Option<AnyGradient>> {
-    let error = Arc::new(Error::NoForwardRule {
-        function: "grad",
-        applied_at: called_at,
-    });
     let found = found.into_iter();
     found
-        .map(|grad| Some(grad?.without_tangent(level, &error)))
+        .map(|grad| Some(grad?.without_tangent(level, failure)))
         .collect()
 }
 

@@ -16,8 +16,8 @@ mod targets;
 
 pub use anomaly::detect_anomaly;
 pub use backward::{Backward, BackwardOptions};
-pub(crate) use inputs::gradients;
 pub use inputs::{Grad, grad};
+pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
 pub use targets::GradInputs;
 
 use crate::grad_mode::with_grad_mode;

@@ -6,7 +6,7 @@ use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::Tensor;
+use crate::tensor::{Failure, Tensor};
 
 /// A tensor that a pass starts from, with its gradient.
 pub(super) struct Root<'a> {
@@ -14,6 +14,8 @@ pub(super) struct Root<'a> {
     pub(super) seed: AnyGradient,
     /// Its level in forward mode.
     pub(super) level: u64,
+    /// Why it has no tangent there.
+    pub(super) failure: Option<Failure>,
 }
 
 impl<'a> Root<'a> {
@@ -36,6 +38,7 @@ impl<'a> Root<'a> {
             edge: output.raw.edge.as_ref().ok_or(Error::NoGraph)?,
             seed: AnyGradient::erase(Gradient::Owned(seed)),
             level: output.raw.level(),
+            failure: output.raw.failure(output.raw.level()),
         })
     }
 }

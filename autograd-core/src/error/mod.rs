@@ -164,6 +164,23 @@ pub enum Error {
         /// The line of `apply`, or of `jvp`.
         applied_at: &'static Location<'static>,
     },
+    /// A derivative along a direction was asked for that neither mode knows: a function has no `#[jvp]`
+    /// rule, and backward cannot stand in.
+    NeitherMode {
+        /// What forward mode lacks.
+        forward: Box<Error>,
+        /// What a backward pass through the gradients lacks.
+        backward: Box<Error>,
+    },
+    /// In strict mode, an output does not depend on an input.
+    Independent {
+        /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
+        derivative: Derivative,
+        /// The output's position, from 0; `None` if it is all of them.
+        output: Option<usize>,
+        /// The input's position, from 0; `None` if it is all of them.
+        input: Option<usize>,
+    },
     /// A gradient is not what finite differences say.
     Gradcheck(Box<Mismatch>),
 }
@@ -310,6 +327,29 @@ impl fmt::Display for Error {
                 "`{function}` has a tangent of shape {found} for `{of}` of shape {expected} (applied \
                  at {applied_at})"
             ),
+            Self::NeitherMode { forward, backward } => {
+                write!(f, "{forward}; backward passes cannot stand in: {backward}")
+            }
+            Self::Independent {
+                derivative,
+                output,
+                input,
+            } => {
+                match (derivative, output) {
+                    (Derivative::Second, Some(output)) => {
+                        write!(f, "the gradient of input {output}")
+                    }
+                    (Derivative::Second, None) => f.write_str("no gradient"),
+                    (_, Some(output)) => write!(f, "output {output}"),
+                    (_, None) => f.write_str("no output"),
+                }?;
+                match (output, input) {
+                    (_, None) => f.write_str(" depends on no input"),
+                    (Some(_), Some(input)) => write!(f, " does not depend on input {input}"),
+                    (None, Some(input)) => write!(f, " depends on input {input}"),
+                }?;
+                f.write_str(", which `strict` does not allow")
+            }
             Self::Gradcheck(mismatch) => mismatch.fmt(f),
         }
     }

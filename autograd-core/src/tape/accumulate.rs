@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, Hooks, hooked};
+use crate::hooks::{HookSlot, hooked};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
@@ -84,20 +84,16 @@ impl TapeNode for AccumulateGradients {
     }
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
-        match self.hooks.get() {
+        match self.hooks() {
             None => spread(call),
-            Some(hooks) => hooked(&hooks, call, spread, || self.hooks.get()),
+            Some(hooks) => hooked(&hooks, call, spread, || self.hooks()),
         }
     }
 
     fn free(&self) {}
 
-    fn hooks(&self) -> Option<Arc<Hooks>> {
-        self.hooks.get()
-    }
-
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        self.hooks.change(change);
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
     }
 }
 

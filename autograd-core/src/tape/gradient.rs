@@ -1,15 +1,13 @@
 //! A gradient on its way.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use ndarray::{ArrayView, Dimension, IxDyn};
 
 use crate::array::{Buffer, Shape};
 use crate::element::Element;
-use crate::error::Error;
 use crate::tape::Edge;
-use crate::tensor::{RawTensor, Tangent};
+use crate::tensor::{Failure, RawTensor, Tangent};
 
 /// A gradient of either element type, as the engine passes it on.
 #[derive(Clone, Debug)]
@@ -93,10 +91,9 @@ impl AnyGradient {
     }
 
     /// The same gradient, whose own derivative in a run of forward mode is not known.
-    pub(crate) fn without_tangent(self, level: u64, error: &Arc<Error>) -> Self {
-        let failed = Arc::clone(error);
+    pub(crate) fn without_tangent(self, level: u64, failure: &Failure) -> Self {
         either!(self, to tensor grad => {
-            grad.into_tensor().with_tangent(level, Tangent::Failed(failed))
+            grad.into_tensor().with_tangent(level, Tangent::Failed(failure.clone()))
         })
     }
 

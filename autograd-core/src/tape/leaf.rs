@@ -1,12 +1,12 @@
 //! The node of a leaf: where gradients end up.
 
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::{PackedShape, Shape};
 use crate::element::Element;
 use crate::error::Error;
-use crate::hooks::{HookSlot, Hooks};
+use crate::hooks::HookSlot;
 use crate::tape::{
     AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Header, TapeNode, accumulate,
 };
@@ -90,12 +90,8 @@ impl<T: Element> TapeNode for Leaf<T> {
 
     fn free(&self) {}
 
-    fn hooks(&self) -> Option<Arc<Hooks>> {
-        self.hooks.get()
-    }
-
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        self.hooks.change(change);
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
     }
 
     fn as_leaf(&self) -> Option<&dyn AnyLeaf> {

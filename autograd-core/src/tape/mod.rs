@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{Hooking, Hooks, Retained};
+use crate::hooks::{HookSlot, Hooking, Hooks, Retained};
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -166,11 +166,22 @@ pub(crate) trait TapeNode: Send + Sync {
     /// Frees what was saved.
     fn free(&self);
 
+    /// Where its hooks are, in a node that has no better place for them.
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        None
+    }
+
     /// Its hooks, if it has any. See Note [Hooks and locks] in `hooks`.
-    fn hooks(&self) -> Option<Arc<Hooks>>;
+    fn hooks(&self) -> Option<Arc<Hooks>> {
+        self.hook_slot()?.get()
+    }
 
     /// Adds hooks or takes some away.
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks));
+    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+        if let Some(slot) = self.hook_slot() {
+            slot.change(change);
+        }
+    }
 
     /// The leaf that this node accumulates for, to be downcast to `Leaf<T>`.
     fn as_leaf(&self) -> Option<&dyn AnyLeaf> {

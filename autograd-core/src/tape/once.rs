@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, Hooks};
+use crate::hooks::HookSlot;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
@@ -73,12 +73,8 @@ impl TapeNode for OnceDifferentiable {
 
     fn free(&self) {}
 
-    fn hooks(&self) -> Option<Arc<Hooks>> {
-        self.hooks.get()
-    }
-
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        self.hooks.change(change);
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
     }
 }
 
