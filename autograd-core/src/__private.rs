@@ -46,11 +46,13 @@ impl<T, D> TensorType for Tensor<T, D> {
 }
 
 /// Where the gradient of an input goes; `None` if none is needed or nothing is recorded.
+#[inline]
 pub fn edge<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> Option<Edge> {
     tensor.recorded_edge()
 }
 
 /// As [`edge`], of an optional input.
+#[inline]
 pub fn edge_optional<T: Element, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<Edge> {
     tensor.and_then(Tensor::recorded_edge)
 }
@@ -90,21 +92,25 @@ pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
 }
 
 /// Which inputs need a gradient.
+#[inline]
 pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
     std::array::from_fn(|input| edges[input].is_some())
 }
 
 /// Whether any input needs a gradient.
+#[inline]
 pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
     needs.contains(&true)
 }
 
 /// An input as a view.
+#[inline]
 pub fn view<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> ArrayView<'_, T, D> {
     tensor.view()
 }
 
 /// An optional input as a view.
+#[inline]
 pub fn view_optional<T: Element, D: Dimension>(
     tensor: Option<&Tensor<T, D>>,
 ) -> Option<ArrayView<'_, T, D>> {
@@ -135,6 +141,7 @@ pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
 }
 
 /// An input as an array: its memory if nobody else holds it.
+#[inline]
 pub fn take<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Array<T, D> {
     tensor.into_array()
 }
@@ -147,11 +154,13 @@ pub fn take_optional<T: Element, D: Dimension>(
 }
 
 /// Saves a tensor that a backward function asks for.
+#[inline]
 pub fn save_if<T: Element, D: Dimension>(needed: bool, tensor: &Tensor<T, D>) -> Option<Saved<T>> {
     needed.then(|| Saved::new(tensor))
 }
 
 /// Saves an optional tensor that a backward function asks for.
+#[inline]
 pub fn save_optional_if<T: Element, D: Dimension>(
     needed: bool,
     tensor: Option<&Tensor<T, D>>,
@@ -168,6 +177,7 @@ pub fn save_list_if<T: Element, D: Dimension>(
 }
 
 /// Saves an intermediate that a backward function asks for.
+#[inline]
 pub fn save_array_if<T: Element, D: Dimension>(
     needed: bool,
     array: Array<T, D>,
@@ -201,41 +211,46 @@ impl<V: Clone + Send + Sync + 'static> Keep for V {
 }
 
 /// Keeps a value if a backward function that asks for it can still be called.
+#[inline]
 pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
     needed.then(kept)
 }
 
 /// What a node remembers of an output.
+#[inline]
 pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
     PackedShape::from(tensor.raw.buffer.shape())
 }
 
 /// Makes a constant an output of a node.
+#[inline]
 pub fn attach<T: Element, D: Dimension>(
     tensor: Tensor<T, D>,
-    node: &Node,
+    node: Node,
     output_nr: usize,
 ) -> Tensor<T, D> {
     Tensor::from_raw(tensor.raw.with_edge(Some(output_edge(node, output_nr))))
 }
 
 /// Makes a tensor that forward wrote to an output of a node.
+#[inline]
 pub fn attach_in_place<T: Element, D: Dimension>(
     tensor: &mut Tensor<T, D>,
-    node: &Node,
+    node: Node,
     output_nr: usize,
 ) {
     tensor.raw.edge = Some(output_edge(node, output_nr));
 }
 
-fn output_edge(node: &Node, output_nr: usize) -> Edge {
+#[inline]
+fn output_edge(node: Node, output_nr: usize) -> Edge {
     // INVARIANT: a tuple of outputs has no 2^32 elements.
     let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
-    let node = node.clone();
     Edge { node, output_nr }
 }
 
 /// What the pruning kept, as a view.
+#[inline]
 pub fn saved_view<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> ArrayView<'_, T, D> {
     saved_tensor(saved).view()
 }
@@ -248,6 +263,7 @@ pub fn saved_view_optional<T: Element, D: Dimension>(
 }
 
 /// What the pruning kept, as a tensor.
+#[inline]
 pub fn saved_tensor<T: Element, D: Dimension>(saved: &Option<Tensor<T, D>>) -> &Tensor<T, D> {
     // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and
     // what it asks for was kept then.
@@ -280,6 +296,7 @@ pub fn saved_owned_optional<T: Element, D: Dimension>(
 }
 
 /// A value that the pruning kept.
+#[inline]
 pub fn kept<V>(kept: &Option<Kept<V>>) -> &V {
     // INVARIANT: as in `saved_tensor`.
     kept.as_ref().expect("kept for this backward function")

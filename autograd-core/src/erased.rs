@@ -51,7 +51,7 @@ macro_rules! either {
 
 impl AnyTensor {
     pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
-        Self::from_grad(AnyGradient::erase(Gradient::Tensor(tensor.raw)))
+        Self::from_grad(AnyGradient::erase(Gradient::from_tensor(tensor.raw)))
     }
 
     pub(crate) fn from_grad(grad: AnyGradient) -> Self {
@@ -63,8 +63,8 @@ impl AnyTensor {
 
     pub(crate) fn into_grad(self) -> AnyGradient {
         match self {
-            Self::F32(tensor) => AnyGradient::F32(Gradient::Tensor(tensor.raw)),
-            Self::F64(tensor) => AnyGradient::F64(Gradient::Tensor(tensor.raw)),
+            Self::F32(tensor) => AnyGradient::F32(Gradient::from_tensor(tensor.raw)),
+            Self::F64(tensor) => AnyGradient::F64(Gradient::from_tensor(tensor.raw)),
         }
     }
 

@@ -12,9 +12,11 @@
 mod blocks;
 mod counted;
 mod in_place;
+mod marked;
 mod packed;
 mod shape;
 
+pub(crate) use marked::marked;
 pub use packed::PackedShape;
 pub use shape::Shape;
 

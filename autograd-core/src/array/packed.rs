@@ -37,7 +37,7 @@ impl PackedShape {
 impl From<&Shape> for PackedShape {
     #[inline]
     fn from(shape: &Shape) -> Self {
-        if let Some((rank, [a, b, c])) = shape.short()
+        if let Some((rank, &[a, b, c])) = shape.short()
             && let (Ok(a), Ok(b), Ok(c)) = (a.try_into(), b.try_into(), c.try_into())
         {
             let lengths = [a, b, c, 0, 0];
@@ -71,15 +71,12 @@ impl PackedShape {
 impl PartialEq<Shape> for PackedShape {
     #[inline]
     fn eq(&self, other: &Shape) -> bool {
-        match &self.0 {
-            Repr::Heap(shape) => **shape == *other,
-            Repr::Inline { rank, lengths } => {
-                usize::from(*rank) == other.len()
-                    && lengths
-                        .iter()
-                        .zip(other.iter())
-                        .all(|(&a, &b)| a as usize == b)
+        match (&self.0, other.short()) {
+            (Repr::Inline { rank, lengths }, Some((other, [x, y, z]))) => {
+                let same = |length: u32, other: &usize| length as usize == *other;
+                *rank == other && same(lengths[0], x) && same(lengths[1], y) && same(lengths[2], z)
             }
+            _ => self.unpack() == *other,
         }
     }
 }

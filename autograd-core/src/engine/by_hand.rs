@@ -50,7 +50,7 @@ impl Node {
         let mut grads: Vec<Option<AnyGradient>> = grads
             .iter()
             .map(|grad| {
-                Some(AnyGradient::erase(Gradient::Tensor(
+                Some(AnyGradient::erase(Gradient::from_tensor(
                     grad.as_ref()?.raw.clone(),
                 )))
             })

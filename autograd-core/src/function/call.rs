@@ -10,7 +10,7 @@ use crate::function::Signature;
 use crate::function::edges::range;
 use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
 use crate::saved::{Saved, SavedList};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, once_differentiable};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
@@ -81,6 +81,7 @@ impl<'a> Call<'a> {
     }
 
     /// A saved tensor, with its history under `create_graph`.
+    #[inline]
     pub fn restore<T: Element, D: Dimension>(
         &mut self,
         saved: Option<Saved<T>>,
@@ -126,6 +127,7 @@ impl<'a> Call<'a> {
     }
 
     /// The edge that belongs to a saved tensor; `place` counts within a list.
+    #[inline]
     fn edge(&self, origin: Origin, place: usize) -> Option<Edge> {
         match origin {
             _ if !self.inner.create_graph => None,
@@ -142,8 +144,10 @@ impl<'a> Call<'a> {
     }
 
     /// The gradient of the differentiable output of this number.
-    pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<T, D> {
-        let shape = &self.inner.node.0.outputs()[output];
+    #[inline]
+    pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<'a, T, D> {
+        let node: &'a Node = self.inner.node;
+        let shape = &node.0.outputs()[output];
         let gradient = self.inner.grads[output].take();
         let came = gradient.is_some();
         let gradient = gradient.and_then(AnyGradient::recover);
@@ -158,15 +162,16 @@ impl<'a> Call<'a> {
     }
 
     /// Takes in the gradient of the differentiable input of this number.
+    #[inline]
     pub fn give<T: Element, D: Dimension>(
         &mut self,
         input: usize,
         gradient: impl IntoGradient<T, D>,
     ) {
         let edge = range(self.ends, input).start;
-        self.inner.results[edge] = gradient
-            .into_gradient()
-            .map(|gradient| self.attached(gradient));
+        if let Some(gradient) = gradient.into_gradient() {
+            self.inner.results[edge] = Some(self.attached(gradient));
+        }
     }
 
     /// Takes in the gradients of a list: as many as it has tensors, of which some may not be wanted.
@@ -204,9 +209,15 @@ impl<'a> Call<'a> {
     fn attached<T: Element>(&self, gradient: Gradient<T>) -> AnyGradient {
         let on_arrays = matches!(gradient, Gradient::Owned(_));
         let gradient = AnyGradient::erase(gradient);
-        if !(on_arrays && self.inner.create_graph) {
-            return gradient;
+        if on_arrays && self.inner.create_graph {
+            self.once(gradient)
+        } else {
+            gradient
         }
+    }
+
+    #[cold]
+    fn once(&self, gradient: AnyGradient) -> AnyGradient {
         let node = self.inner.node;
         let edges = node.0.edges().iter().chain(&self.histories);
         let edges = edges.cloned().collect();

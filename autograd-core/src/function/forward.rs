@@ -168,7 +168,7 @@ impl ForwardCall {
         let mut tangent = RawTensor::new(buffer, None);
         if self.edges.iter().any(Option::is_some) {
             let edges = self.edges.clone().into();
-            let erased = AnyGradient::erase(Gradient::Tensor(tangent.clone()));
+            let erased = AnyGradient::erase(Gradient::from_tensor(tangent.clone()));
             let attached = once_differentiable(self.function, self.applied_at, edges, erased);
             // INVARIANT: the element type was forgotten just above.
             tangent = attached

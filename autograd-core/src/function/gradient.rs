@@ -10,9 +10,9 @@ use crate::tape::Gradient;
 use crate::tensor::Tensor;
 
 /// The gradient of one output, in whichever form a backward function asks for it.
-pub struct GradOutput<T, D> {
+pub struct GradOutput<'a, T, D> {
     value: Value<T, D>,
-    shape: PackedShape,
+    shape: &'a PackedShape,
     /// What stands for an undefined gradient where a function does not tell the two apart.
     zeros: Option<Tensor<T, D>>,
 }
@@ -20,48 +20,52 @@ pub struct GradOutput<T, D> {
 enum Value<T, D> {
     /// Nothing came.
     Undefined,
-    Array(Buffer<T>),
+    Buffer(Buffer<T>),
     Tensor(Tensor<T, D>),
 }
 
-impl<T: Element, D: Dimension> GradOutput<T, D> {
-    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &PackedShape) -> Self {
+impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
+    #[inline]
+    pub(crate) fn new(gradient: Option<Gradient<T>>, shape: &'a PackedShape) -> Self {
         let value = match gradient {
             None => Value::Undefined,
-            Some(Gradient::Owned(buffer)) => Value::Array(buffer),
-            Some(Gradient::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(tensor)),
+            Some(Gradient::Owned(buffer) | Gradient::Constant(buffer)) => Value::Buffer(buffer),
+            Some(Gradient::Tensor(tensor)) => Value::Tensor(Tensor::from_raw(*tensor)),
         };
         Self {
             value,
-            shape: shape.clone(),
+            shape,
             zeros: None,
         }
     }
 
     /// The gradient to look at.
+    #[inline]
     pub fn view(&mut self) -> ArrayView<'_, T, D> {
         match &self.value {
-            Value::Undefined => zeros(&mut self.zeros, &self.shape).view(),
-            Value::Array(buffer) => buffer.view(),
+            Value::Undefined => zeros(&mut self.zeros, self.shape).view(),
+            Value::Buffer(buffer) => buffer.view(),
             Value::Tensor(tensor) => tensor.view(),
         }
     }
 
     /// The gradient to look at, `None` if nothing came.
+    #[inline]
     pub fn view_optional(&self) -> Option<ArrayView<'_, T, D>> {
         match &self.value {
             Value::Undefined => None,
-            Value::Array(buffer) => Some(buffer.view()),
+            Value::Buffer(buffer) => Some(buffer.view()),
             Value::Tensor(tensor) => Some(tensor.view()),
         }
     }
 
     /// The gradient as a tensor, with its history under `create_graph`.
+    #[inline]
     pub fn tensor(&mut self) -> &Tensor<T, D> {
         self.share();
         match &self.value {
             Value::Tensor(tensor) => tensor,
-            _ => zeros(&mut self.zeros, &self.shape),
+            _ => zeros(&mut self.zeros, self.shape),
         }
     }
 
@@ -76,27 +80,30 @@ impl<T: Element, D: Dimension> GradOutput<T, D> {
 
     /// The gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
     /// else holds it, else a copy.
+    #[inline]
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
         self.owned_optional(last)
             .unwrap_or_else(|| Buffer::filled(self.shape.unpack(), T::zero()).into_array())
     }
 
     /// As [`owned`](Self::owned), `None` if nothing came.
+    #[inline]
     pub fn owned_optional(&mut self, last: bool) -> Option<Array<T, D>> {
         if !last {
             return self.view_optional().map(|view| view.to_owned());
         }
         match std::mem::replace(&mut self.value, Value::Undefined) {
             Value::Undefined => None,
-            Value::Array(buffer) => Some(buffer.into_array()),
+            Value::Buffer(buffer) => Some(buffer.into_array()),
             Value::Tensor(tensor) => Some(tensor.into_array()),
         }
     }
 
     /// Makes the gradient a tensor.
+    #[inline]
     fn share(&mut self) {
         self.value = match std::mem::replace(&mut self.value, Value::Undefined) {
-            Value::Array(buffer) => Value::Tensor(Tensor::constant(buffer)),
+            Value::Buffer(buffer) => Value::Tensor(Tensor::constant(buffer)),
             other => other,
         };
     }
@@ -109,7 +116,7 @@ fn zeros<'a, T: Element, D: Dimension>(
     zeros.get_or_insert_with(|| Tensor::constant(Buffer::filled(shape.unpack(), T::zero())))
 }
 
-impl<T: Element, D: Dimension> fmt::Debug for GradOutput<T, D> {
+impl<T: Element, D: Dimension> fmt::Debug for GradOutput<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GradOutput")
             .field(&self.view_optional())
@@ -158,18 +165,21 @@ impl<T, D, G: IntoGradients<T, D>> IntoGradients<T, D> for Option<G> {
 }
 
 impl<T: Element, D: Dimension> IntoGradient<T, D> for Array<T, D> {
+    #[inline]
     fn into_gradient(self) -> Option<Gradient<T>> {
         Some(Gradient::Owned(Buffer::from_array(self)))
     }
 }
 
 impl<T: Element, D: Dimension> IntoGradient<T, D> for Tensor<T, D> {
+    #[inline]
     fn into_gradient(self) -> Option<Gradient<T>> {
-        Some(Gradient::Tensor(self.raw))
+        Some(Gradient::from_tensor(self.raw))
     }
 }
 
 impl<T, D, G: IntoGradient<T, D>> IntoGradient<T, D> for Option<G> {
+    #[inline]
     fn into_gradient(self) -> Option<Gradient<T>> {
         self.and_then(IntoGradient::into_gradient)
     }

@@ -101,7 +101,7 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
                 .expect("the gradient's element type is its tensor's");
             let grad = Self::from_raw(grad.into_tensor());
             let grad = hook(&grad).unwrap_or(grad);
-            AnyGradient::erase(Gradient::Tensor(grad.raw))
+            AnyGradient::erase(Gradient::from_tensor(grad.raw))
         });
         register(&edge.node, |hooks, alive| {
             hooks.tensor.push((output_nr, Hook::new(alive, &hook)));
@@ -289,6 +289,6 @@ fn typed<T: Element>(
 fn erased<T: Element>(grads: Vec<Option<TensorD<T>>>) -> Vec<Option<AnyGradient>> {
     let erased = grads.into_iter();
     erased
-        .map(|grad| Some(AnyGradient::erase(Gradient::Tensor(grad?.raw))))
+        .map(|grad| Some(AnyGradient::erase(Gradient::from_tensor(grad?.raw))))
         .collect()
 }

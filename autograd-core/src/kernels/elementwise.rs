@@ -50,8 +50,12 @@ pub fn zip<T: Copy, U: Copy, V, D: Dimension>(
 
 /// An array of the shape of `like`.
 fn row_major<T, U, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<U>) -> Array<U, D> {
-    // INVARIANT: one element for each of `like`'s.
-    Array::from_shape_vec(like.raw_dim(), elements).expect("one element for each")
+    assert_eq!(elements.len(), like.len(), "one element for each");
+    // SAFETY: as many elements as the shape has, as was just seen.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        Array::from_shape_vec_unchecked(like.raw_dim(), elements)
+    }
 }
 
 #[cfg(test)]

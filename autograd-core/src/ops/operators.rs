@@ -17,7 +17,25 @@ type Common<D, E> = <D as DimMax<E>>::Output;
 /// Both operands at their common shape.
 type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
 
+/// Both operands as they are.
+type SamePair<'a, T, D, E> = (&'a Tensor<T, Common<D, E>>, &'a Tensor<T, Common<D, E>>);
+
+/// Operands of one shape as they are, but for the dimension type.
+#[inline]
+fn alike<'a, T, D, E>(x: &'a Tensor<T, D>, y: &'a Tensor<T, E>) -> Option<SamePair<'a, T, D, E>>
+where
+    T: Element,
+    D: Dimension + DimMax<E>,
+    E: Dimension,
+{
+    if !x.has_shape_of(y) {
+        return None;
+    }
+    Some((x.as_dimensionality()?, y.as_dimensionality()?))
+}
+
 /// Repeats both operands to their common shape.
+#[inline(never)]
 #[track_caller]
 fn broadcast<T, D, E>(x: &Tensor<T, D>, y: &Tensor<T, E>, operator: &str) -> Pair<T, D, E>
 where
@@ -84,6 +102,9 @@ macro_rules! between_tensors {
 
             #[track_caller]
             fn $method(self, other: &Tensor<T, E>) -> Self::Output {
+                if let Some((x, y)) = alike(self, other) {
+                    return $Function::apply(x, y);
+                }
                 let (x, y) = broadcast(self, other, stringify!($method));
                 $Function::apply(&x, &y)
             }

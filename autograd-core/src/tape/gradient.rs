@@ -17,15 +17,18 @@ pub enum AnyGradient {
     F64(Gradient<f64>),
 }
 
-/// A gradient: a buffer of its own while it can be, a tensor once it is shared or recorded.
+/// A gradient: a buffer while it can be, a tensor once it has a history.
 ///
-/// The first form needs no reference count, so a gradient that is passed along a chain of functions
-/// costs no allocation beyond the buffer that each function makes.
+/// Two words with the element type: a pass moves a gradient through many hands.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub enum Gradient<T> {
+    /// Computed on arrays: it may depend on anything.
     Owned(Buffer<T>),
-    Tensor(RawTensor<T>),
+    /// A tensor without a history.
+    Constant(Buffer<T>),
+    /// A tensor with one.
+    Tensor(Box<RawTensor<T>>),
 }
 
 /// Runs the same expression for either element type.
@@ -38,14 +41,15 @@ macro_rules! either {
     };
     ($grad:expr, to tensor $of:ident => $body:expr) => {
         match $grad {
-            AnyGradient::F32($of) => AnyGradient::F32(Gradient::Tensor($body)),
-            AnyGradient::F64($of) => AnyGradient::F64(Gradient::Tensor($body)),
+            AnyGradient::F32($of) => AnyGradient::F32(Gradient::from_tensor($body)),
+            AnyGradient::F64($of) => AnyGradient::F64(Gradient::from_tensor($body)),
         }
     };
 }
 
 impl AnyGradient {
     /// Forgets the element type.
+    #[inline]
     pub(crate) fn erase<T: Element>(grad: Gradient<T>) -> Self {
         let grad = &mut Some(grad) as &mut dyn Any;
         // The compiler knows `T` and keeps one branch.
@@ -63,10 +67,12 @@ impl AnyGradient {
     }
 
     /// Remembers the element type, `None` if it was another.
+    #[inline]
     pub(crate) fn recover<T: Element>(self) -> Option<Gradient<T>> {
         either!(self, grad => (&mut Some(grad) as &mut dyn Any).downcast_mut::<Option<Gradient<T>>>()?.take())
     }
 
+    #[inline]
     pub(crate) fn shape(&self) -> &Shape {
         either!(self, grad => grad.buffer().shape())
     }
@@ -81,6 +87,7 @@ impl AnyGradient {
     }
 
     /// The node that recorded it, if any did.
+    #[inline]
     pub(crate) fn edge(&self) -> Option<&Edge> {
         either!(self, grad => grad.edge())
     }
@@ -112,16 +119,27 @@ impl AnyGradient {
 }
 
 impl<T: Element> Gradient<T> {
+    #[inline]
+    pub(crate) fn from_tensor(tensor: RawTensor<T>) -> Self {
+        if tensor.is_plain() {
+            Self::Constant(tensor.buffer)
+        } else {
+            Self::Tensor(Box::new(tensor))
+        }
+    }
+
+    #[inline]
     pub(crate) fn buffer(&self) -> &Buffer<T> {
         match self {
-            Self::Owned(buffer) => buffer,
+            Self::Owned(buffer) | Self::Constant(buffer) => buffer,
             Self::Tensor(tensor) => &tensor.buffer,
         }
     }
 
+    #[inline]
     pub(crate) fn edge(&self) -> Option<&Edge> {
         match self {
-            Self::Owned(_) => None,
+            Self::Owned(_) | Self::Constant(_) => None,
             Self::Tensor(tensor) => tensor.edge.as_ref(),
         }
     }
@@ -130,34 +148,30 @@ impl<T: Element> Gradient<T> {
         self.buffer().view()
     }
 
+    #[inline]
     pub(crate) fn into_tensor(self) -> RawTensor<T> {
         match self {
-            Self::Owned(buffer) => RawTensor::new(buffer, None),
-            Self::Tensor(tensor) => tensor,
+            Self::Owned(buffer) | Self::Constant(buffer) => RawTensor::new(buffer, None),
+            Self::Tensor(tensor) => *tensor,
         }
     }
 
     /// The gradient as a tensor that shares its buffer with what stays here.
     pub(crate) fn share(&mut self) -> RawTensor<T> {
-        if let Self::Owned(buffer) = self {
-            *self = Self::Tensor(RawTensor::new(buffer.clone(), None));
-        }
-        match self {
-            Self::Tensor(tensor) => tensor.clone(),
-            Self::Owned(_) => unreachable!("made a tensor above"),
-        }
+        self.clone().into_tensor()
     }
 
     /// The gradient's buffer, without what it came from.
     #[inline]
     pub(crate) fn into_buffer(self) -> Buffer<T> {
         match self {
-            Self::Owned(buffer) => buffer,
+            Self::Owned(buffer) | Self::Constant(buffer) => buffer,
             Self::Tensor(tensor) => tensor.buffer,
         }
     }
 
     /// The sum of two gradients of the same input, in the buffer of either where that is its own.
+    #[inline]
     pub(crate) fn plus(self, other: Self) -> Self {
         let (mut sum, mut addend) = (self.into_buffer(), other.into_buffer());
         if !sum.is_own() && addend.is_own() {

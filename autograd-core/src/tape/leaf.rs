@@ -47,7 +47,7 @@ impl<T: Element> AnyLeaf for Leaf<T> {
     fn accumulated(&self) -> Option<AnyGradient> {
         let mut slot = self.grad();
         let grad = slot.as_mut()?.share();
-        Some(AnyGradient::erase(Gradient::Tensor(grad)))
+        Some(AnyGradient::erase(Gradient::from_tensor(grad)))
     }
 
     fn restore(&self, former: Option<AnyGradient>) {

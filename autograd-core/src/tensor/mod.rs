@@ -16,33 +16,35 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
-use crate::array::{Buffer, Shape};
+use crate::array::{Buffer, Shape, marked};
 use crate::element::Element;
 
-/// An array that knows how it was computed.
-///
-/// `T` is `f32` or `f64`, `D` an ndarray dimension: the rank is part of the type, as it is of
-/// [`ndarray::Array`]; [`TensorD`] has it at run time. Cloning is cheap and shares value, history and
-/// accumulated gradient. Tensors can be sent to and shared between threads.
-///
-/// A tensor made from an array is a constant. [`set_requires_grad`](Self::set_requires_grad) makes it
-/// a *leaf*, for which [`backward`](Self::backward) accumulates a gradient.
-///
-/// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
-/// let w = Tensor::from(array![[0.5, 0.5]]).set_requires_grad(true);
-/// let loss = (&x * &w + 1.0).sum();
-/// loss.backward()?;
-/// assert_eq!(w.grad(), Some(array![[4.0, 6.0]]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
-pub struct Tensor<T, D = IxDyn> {
-    pub(crate) raw: RawTensor<T>,
-    /// The buffer has the rank of `D`; nothing of type `D` is stored.
-    rank: PhantomData<D>,
+marked! {
+    /// An array that knows how it was computed.
+    ///
+    /// `T` is `f32` or `f64`, `D` an ndarray dimension: the rank is part of the type, as it is of
+    /// [`ndarray::Array`]; [`TensorD`] has it at run time. Cloning is cheap and shares value, history and
+    /// accumulated gradient. Tensors can be sent to and shared between threads.
+    ///
+    /// A tensor made from an array is a constant. [`set_requires_grad`](Self::set_requires_grad) makes it
+    /// a *leaf*, for which [`backward`](Self::backward) accumulates a gradient.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// let w = Tensor::from(array![[0.5, 0.5]]).set_requires_grad(true);
+    /// let loss = (&x * &w + 1.0).sum();
+    /// loss.backward()?;
+    /// assert_eq!(w.grad(), Some(array![[4.0, 6.0]]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub struct Tensor<T, D = IxDyn> {
+        pub(crate) raw: RawTensor<T>,
+        /// The buffer has the rank of `D`; nothing of type `D` is stored.
+        rank,
+    }
 }
 
 /// A tensor of rank 0: a number.
@@ -64,6 +66,7 @@ pub type TensorD<T> = Tensor<T, IxDyn>;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Wraps a raw tensor, whose buffer must have the rank of `D`.
+    #[inline]
     pub(crate) fn from_raw(raw: RawTensor<T>) -> Self {
         debug_assert!(D::NDIM.is_none_or(|rank| rank == raw.buffer.shape().len()));
         Self {
@@ -73,11 +76,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// A constant.
+    #[inline]
     pub(crate) fn constant(buffer: Buffer<T>) -> Self {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
     /// The lengths of the axes.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.raw.buffer.shape()
     }
@@ -106,6 +111,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.view()[[0, 1]], 2.0);
     /// ```
+    #[inline]
     pub fn view(&self) -> ArrayView<'_, T, D> {
         self.raw.buffer.view()
     }
@@ -123,6 +129,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).into_array(), array![1.0, 2.0]);
     /// ```
+    #[inline]
     pub fn into_array(self) -> Array<T, D> {
         self.raw.buffer.into_array()
     }
@@ -175,12 +182,25 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         fits.then(|| Tensor::from_raw(self.raw))
     }
 
+    /// The same tensor to look at with another dimension type, `None` if its rank is not that of `E`.
+    #[inline]
+    pub(crate) fn as_dimensionality<E: Dimension>(&self) -> Option<&Tensor<T, E>> {
+        let fits = E::NDIM.is_none_or(|rank| rank == self.ndim());
+        fits.then(|| Tensor::from_field(&self.raw))
+    }
+
     /// The value seen with another shape or other strides, as a constant that shares the memory.
     pub(crate) fn part<E: Dimension>(
         &self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
     ) -> Tensor<T, E> {
         Tensor::constant(Buffer::part(&self.raw.buffer, look))
+    }
+
+    /// Whether both have one shape.
+    #[inline]
+    pub(crate) fn has_shape_of<E>(&self, other: &Tensor<T, E>) -> bool {
+        self.raw.buffer.shape() == other.raw.buffer.shape()
     }
 
     /// The shape, to keep.
@@ -199,6 +219,7 @@ impl<T, D> Clone for Tensor<T, D> {
 }
 
 impl<T: Element, D: Dimension> From<Array<T, D>> for Tensor<T, D> {
+    #[inline]
     fn from(array: Array<T, D>) -> Self {
         Self::constant(Buffer::compact(array))
     }

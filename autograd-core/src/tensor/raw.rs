@@ -27,10 +27,20 @@ impl<T: Element> RawTensor<T> {
         }
     }
 
+    /// Whether it is a value alone, without a history or a tangent.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.edge.is_none() && self.dual.is_none()
+    }
+
     /// The same tensor with another history, in forward mode that of the tensors beneath too.
-    pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
-        let dual = self.dual.map(|dual| dual.with_edge(edge.as_ref()));
-        Self { edge, dual, ..self }
+    #[inline]
+    pub(crate) fn with_edge(mut self, edge: Option<Edge>) -> Self {
+        if let Some(dual) = &self.dual {
+            self.dual = Some(dual.with_edge(edge.as_ref()));
+        }
+        self.edge = edge;
+        self
     }
 }
 

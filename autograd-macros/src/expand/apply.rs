@@ -130,17 +130,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         let name = &output.name;
         quote!(#name)
     });
-    let recorded = finish(forward, |output| {
-        let name = &output.name;
-        let Some(index) = output.gradient().map(number) else {
-            return quote!(#name);
-        };
-        quote!(#p::attach(#name, &#node, #index))
-    });
-    let attached = forward.in_place().filter_map(|(output, input)| {
-        let (name, index) = (&input.name, output.gradient().map(number)?);
-        Some(quote!(#p::attach_in_place(#name, &#node, #index);))
-    });
+    let recorded = recorded(forward, p);
     let metas = forward
         .differentiable_outputs()
         .into_iter()
@@ -168,9 +158,38 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             return #plain;
         }
         let #node = #record;
-        #(#attached)*
         #recorded
     }
+}
+
+/// The outputs with the node behind them. The last gets the node itself: each other handle on it is
+/// counted, which costs more than the rest of this.
+fn recorded(forward: &Forward, p: &TokenStream) -> TokenStream {
+    let node = local("node");
+    let written = forward.in_place().map(|(output, _)| output);
+    let gradients = written.chain(forward.outputs());
+    let last = gradients.filter_map(Returned::gradient).last();
+    let handle = |index: usize| {
+        if Some(index) == last {
+            quote!(#node)
+        } else {
+            quote!(::core::clone::Clone::clone(&#node))
+        }
+    };
+    let attached = forward.in_place().filter_map(|(output, input)| {
+        let index = output.gradient()?;
+        let (name, node, index) = (&input.name, handle(index), number(index));
+        Some(quote!(#p::attach_in_place(#name, #node, #index);))
+    });
+    let returned = finish(forward, |output| {
+        let name = &output.name;
+        let Some(index) = output.gradient() else {
+            return quote!(#name);
+        };
+        let (node, index) = (handle(index), number(index));
+        quote!(#p::attach(#name, #node, #index))
+    });
+    quote!(#(#attached)* #returned)
 }
 
 /// The edges of the differentiable inputs, and which of these need a gradient. Where none is a list,

@@ -95,7 +95,7 @@ const _: () = {
                 (kept_x, (__p::save_if(needs[0], x), ())),
                 [__p::meta(x)],
             );
-            __p::attach_in_place(x, &node, 0);
+            __p::attach_in_place(x, node, 0);
             ::core::result::Result::Ok(())
         }
         #[doc(hidden)]

@@ -84,7 +84,7 @@ const _: () = {
                 (__p::save_list_if(needs[0] || needs[1], parts), ()),
                 [__p::meta(&output)],
             );
-            __p::attach(output, &node, 0)
+            __p::attach(output, node, 0)
         }
         #[doc(hidden)]
         fn __pullback_backward(

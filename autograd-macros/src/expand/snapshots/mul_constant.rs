@@ -69,7 +69,7 @@ const _: () = {
                 (kept_constant, ()),
                 [__p::meta(&output)],
             );
-            __p::attach(output, &node, 0)
+            __p::attach(output, node, 0)
         }
         #[doc(hidden)]
         fn __pullback_backward(

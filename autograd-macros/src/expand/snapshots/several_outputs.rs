@@ -175,7 +175,7 @@ const _: () = {
                 ),
                 [__p::meta(&y)],
             );
-            ::core::result::Result::Ok((__p::attach(y, &node, 0), scale, rank))
+            ::core::result::Result::Ok((__p::attach(y, node, 0), scale, rank))
         }
         #[doc(hidden)]
         fn __pullback_backward(

@@ -194,7 +194,7 @@ const _: () = {
                 ),
                 [__p::meta(&y)],
             );
-            ::core::result::Result::Ok((__p::attach(y, &node, 0), count))
+            ::core::result::Result::Ok((__p::attach(y, node, 0), count))
         }
         #[doc(hidden)]
         fn __pullback_backward(

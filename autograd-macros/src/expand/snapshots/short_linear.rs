@@ -151,7 +151,7 @@ const _: () = {
                 (__p::save_if(needs[1], input), (__p::save_if(needs[0], weight), ())),
                 [__p::meta(&output)],
             );
-            __p::attach(output, &node, 0)
+            __p::attach(output, node, 0)
         }
         #[doc(hidden)]
         fn __pullback_backward(
