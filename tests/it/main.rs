@@ -9,6 +9,7 @@ mod functions;
 mod generated;
 mod gradcheck;
 mod grads;
+mod graphs;
 mod house;
 mod in_place;
 mod inputs;
