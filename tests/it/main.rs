@@ -21,3 +21,4 @@ mod rules;
 mod short;
 mod thorough;
 mod threads;
+mod transaction;

@@ -7,9 +7,8 @@ use pullback::prelude::*;
 use pullback::{Error, jvp};
 
 use super::program::{Kind, Program, arbitrary};
-use super::run::Cuts;
+use super::run::{Cuts, Dyn};
 
-type Dyn = TensorD<f64>;
 type Arrays = Vec<ArrayD<f64>>;
 
 impl Program {

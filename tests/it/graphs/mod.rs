@@ -15,8 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use program::{Kind, Program, programs};
-use run::{Cuts, Run};
+pub use program::{Kind, Program, arbitrary};
+pub use run::{Cuts, Dyn};
+
+use program::programs;
+use run::Run;
 
 /// How many programs are tried.
 const CASES: u32 = 2000;
@@ -45,13 +48,21 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Tries `check` on programs of these kinds of steps.
 fn run(of: impl Fn(Kind) -> bool, check: impl Fn(&Program) -> Result<(), String>) {
     let cases = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok());
+    try_programs(cases.unwrap_or(CASES), of, check);
+}
+
+/// Tries `check` on programs of these kinds of steps.
+pub fn try_programs(
+    cases: u32,
+    of: impl Fn(Kind) -> bool,
+    check: impl Fn(&Program) -> Result<(), String>,
+) {
     let config = Config {
-        cases: cases.unwrap_or(CASES),
+        cases,
         failure_persistence: None,
         ..Config::default()
     };

@@ -53,6 +53,7 @@ const TAME: f64 = 1.5;
 pub struct Run<'c> {
     pub values: Vec<Value>,
     pub cuts: &'c mut Cuts,
+    through: fn(Dyn) -> Dyn,
     /// What was done, a line for each step.
     pub listing: String,
 }
@@ -89,7 +90,18 @@ impl Program {
     /// The loss at these leaves: the sum of some of the program's values, each element with a weight of
     /// its own.
     pub fn loss(&self, leaves: &[Dyn], cuts: &mut Cuts) -> Tensor0<f64> {
+        self.loss_through(|value| value, leaves, cuts)
+    }
+
+    /// The same with every value on the way sent through a function.
+    pub fn loss_through(
+        &self,
+        through: fn(Dyn) -> Dyn,
+        leaves: &[Dyn],
+        cuts: &mut Cuts,
+    ) -> Tensor0<f64> {
         let mut run = Run::new(leaves, cuts);
+        run.through = through;
         for step in &self.steps {
             run.step(*step);
         }
@@ -118,6 +130,7 @@ impl<'c> Run<'c> {
         Self {
             values: values.collect(),
             cuts,
+            through: |value| value,
             listing: String::new(),
         }
     }
@@ -137,10 +150,10 @@ impl<'c> Run<'c> {
             self.note(" inside no_grad");
         }
         for (place, tensor, bound) in results.written {
-            self.values[place] = tamed(tensor, bound);
+            self.values[place] = tamed((self.through)(tensor), bound);
         }
         for (tensor, bound) in results.new {
-            self.values.push(tamed(tensor, bound));
+            self.values.push(tamed((self.through)(tensor), bound));
         }
         let new: Vec<String> = (before..self.values.len())
             .map(|place| format!("v{place}: {:?}", self.values[place].tensor.shape()))
