@@ -213,6 +213,7 @@ fn files_are_short_enough_to_read() {
         "examples",
         "benches",
         "tests/it",
+        "tests/memory",
     ] {
         for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(package)) {
             let lines = fs::read_to_string(&file)
