@@ -75,6 +75,26 @@ fn b078_long_chains_are_walked_on_a_thread_of_2_mib() {
     });
 }
 
+#[test]
+fn b078_derivatives_of_long_chains_are_walked_and_dropped_too() {
+    on_a_thread_of_2_mib(|| {
+        let leaf = Tensor::from(arr0(1.0)).set_requires_grad(true);
+        // Steps of y' = y², whose solution is x / (1 − t·x), to t = 0.3.
+        let y = chain(&leaf, 30_000, |last| &last[0] + last[0].powi(2) * 1e-5);
+        let (first,) = Grad::of(&y).create_graph(true).run((&leaf,)).unwrap();
+        drop(y);
+        let (second,) = grad(&first, (&leaf,)).unwrap();
+        let [first, second] = [first.item(), second.item()];
+        assert!((first - 1.0 / 0.49).abs() < 0.03, "{first}");
+        assert!((second - 0.6 / 0.343).abs() < 0.03, "{second}");
+        // Written on arrays, the derivative ends in nodes that fail, one behind the other.
+        let y = chain(&leaf, 30_000, |last| Same::apply(&last[0]));
+        let (first,) = Grad::of(&y).create_graph(true).run((&leaf,)).unwrap();
+        drop(y);
+        assert!(grad(&first, (&leaf,)).is_err());
+    });
+}
+
 thread_local! {
     static EVENTS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static NUMBERS: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
