@@ -53,7 +53,7 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, is_grad_enabled, jvp, kernels, ndarray, no_grad, ops,
+    enable_grad, functional, grad, is_grad_enabled, jvp, kernels, memory, ndarray, no_grad, ops,
     saved_tensors_hooks,
 };
 pub use autograd_macros::custom_function;

@@ -59,7 +59,7 @@ mod tensor;
 pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;
 
-pub use array::Shape;
+pub use array::{Shape, memory};
 pub use checkpoint::checkpoint;
 pub use element::Element;
 pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};

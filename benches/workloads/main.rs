@@ -15,6 +15,7 @@ mod harness;
 mod w1;
 mod w2;
 mod w5;
+mod w6;
 
 use harness::Filter;
 
@@ -31,4 +32,5 @@ fn main() {
     w1::run(&filter);
     w2::run(&filter);
     w5::run(&filter);
+    w6::run(&filter);
 }

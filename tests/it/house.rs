@@ -8,7 +8,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("element", &[]),
     ("error", &["array"]),
     ("array", &["element"]),
-    ("kernels", &["element"]),
+    ("kernels", &["array", "element"]),
     ("grad_mode", &[]),
     (
         "tensor",

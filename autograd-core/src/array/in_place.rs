@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewMut, Dimension, ShapeBuilder};
 
-use super::{Buffer, Elements};
+use super::{Buffer, Elements, Memory};
 use crate::element::Element;
 
 impl<T: Element> Buffer<T> {
@@ -18,7 +18,7 @@ impl<T: Element> Buffer<T> {
         let body = self.0.get_mut()?;
         match &mut body.elements {
             Elements::Inline(elements) => Some(&mut elements[..body.shape.size()]),
-            Elements::Owned(elements) if body.layout.is_none() => Some(elements),
+            Elements::Owned(Memory(elements)) if body.layout.is_none() => Some(elements),
             Elements::Owned(_) | Elements::Part(_) => None,
         }
     }
@@ -29,7 +29,7 @@ impl<T: Element> Buffer<T> {
         let dimension: D = body.shape.dimension()?;
         let elements = match &mut body.elements {
             Elements::Inline(elements) => &mut elements[..body.shape.size()],
-            Elements::Owned(elements) => elements,
+            Elements::Owned(Memory(elements)) => elements,
             Elements::Part(_) => return None,
         };
         match &body.layout {

@@ -12,7 +12,9 @@
 mod blocks;
 mod counted;
 mod in_place;
+mod layout;
 mod marked;
+pub mod memory;
 mod packed;
 mod shape;
 
@@ -20,10 +22,11 @@ pub(crate) use marked::marked;
 pub use packed::PackedShape;
 pub use shape::Shape;
 
-use ndarray::{Array, ArrayView, ArrayViewD, Dimension, IxDyn, ShapeBuilder};
+use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
 use crate::element::Element;
 use counted::Counted;
+use layout::Layout;
 
 /// The most elements that a buffer keeps in its counted part. A chain of scalar functions then costs
 /// one allocation a value instead of two.
@@ -46,18 +49,21 @@ struct Body<T> {
 enum Elements<T> {
     /// The first `shape.size()` of these.
     Inline([T; INLINE]),
-    Owned(Vec<T>),
+    Owned(Memory<T>),
     /// The elements of another buffer, seen with another shape or other strides. The base is never
     /// itself a `Part`, so a view of a view does not keep a chain alive.
     Part(Buffer<T>),
 }
 
-/// Any other than the row-major order.
-#[derive(Clone, Debug)]
-struct Layout {
-    /// Index of the element at the lowest address; 0 where the memory is the buffer's own.
-    lowest: usize,
-    strides: Vec<isize>,
+/// Elements whose memory goes back to where it is kept.
+#[derive(Debug)]
+struct Memory<T>(Vec<T>);
+
+impl<T> Drop for Memory<T> {
+    #[inline]
+    fn drop(&mut self) {
+        memory::give_back(std::mem::take(&mut self.0));
+    }
 }
 
 impl<T> Clone for Buffer<T> {
@@ -90,21 +96,14 @@ impl<T: Element> Buffer<T> {
             let start = offset.unwrap_or(0);
             elements = elements[start..start + shape.size()].to_vec();
         }
-        Self::new(Elements::Owned(elements), shape, None)
+        Self::row_major(elements, shape)
     }
 
-    fn from_other_layout<D: Dimension>(array: Array<T, D>) -> Self {
-        if array.as_slice_memory_order().is_none() {
-            return Self::from_array(array.as_standard_layout().into_owned());
-        }
-        let (shape, strides) = (Shape::from(array.shape()), array.strides().to_vec());
-        let (mut elements, offset) = array.into_raw_vec_and_offset();
-        if elements.len() != shape.size() {
-            let start = lowest_address(offset.unwrap_or(0), &shape, &strides);
-            elements = elements[start..start + shape.size()].to_vec();
-        }
-        let layout = Box::new(Layout { lowest: 0, strides });
-        Self::new(Elements::Owned(elements), shape, Some(layout))
+    /// Of as many elements as the shape has.
+    #[inline]
+    fn row_major(elements: Vec<T>, shape: Shape) -> Self {
+        debug_assert_eq!(elements.len(), shape.size());
+        Self::new(Elements::Owned(Memory(elements)), shape, None)
     }
 
     /// As [`from_array`](Self::from_array), for what is kept: a value of a few elements moves into the
@@ -121,33 +120,13 @@ impl<T: Element> Buffer<T> {
 
     /// Every element is `value`.
     pub(crate) fn filled(shape: Shape, value: T) -> Self {
-        let elements = match shape.size() {
-            0..=INLINE => Elements::Inline([value; INLINE]),
-            size => Elements::Owned(vec![value; size]),
-        };
-        Self::new(elements, shape, None)
-    }
-
-    /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
-    /// `base` as ndarray shows it and answers with a view into the same memory.
-    pub(crate) fn part(
-        base: &Self,
-        look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
-    ) -> Self {
-        let whole = base.view::<IxDyn>();
-        let view = look(&whole);
-        let shape = Shape::from(view.shape());
-        let strides = view.strides().to_vec();
-        let start = base.memory().as_ptr().addr();
-        let first = (view.as_ptr().addr().saturating_sub(start)) / size_of::<T>();
-        let first = if shape.size() == 0 { 0 } else { first };
-        let lowest = lowest_address(first, &shape, &strides);
-        let elements = match &base.0.elements {
-            Elements::Part(owner) => Elements::Part(owner.clone()),
-            _ => Elements::Part(base.clone()),
-        };
-        let layout = Box::new(Layout { lowest, strides });
-        Self::new(elements, shape, Some(layout))
+        let size = shape.size();
+        if size <= INLINE {
+            return Self::new(Elements::Inline([value; INLINE]), shape, None);
+        }
+        let mut elements = memory::take(size);
+        elements.resize(size, value);
+        Self::row_major(elements, shape)
     }
 
     #[inline]
@@ -160,7 +139,7 @@ impl<T: Element> Buffer<T> {
     fn memory(&self) -> &[T] {
         match &self.0.elements {
             Elements::Inline(elements) => &elements[..self.0.shape.size()],
-            Elements::Owned(elements) => elements,
+            Elements::Owned(Memory(elements)) => elements,
             Elements::Part(base) => base.memory(),
         }
     }
@@ -177,11 +156,7 @@ impl<T: Element> Buffer<T> {
     /// If `D` has another rank than the buffer: a typed tensor's never has.
     #[inline]
     pub(crate) fn view<D: Dimension>(&self) -> ArrayView<'_, T, D> {
-        // INVARIANT: `Tensor<T, D>` is only made from buffers of the rank of `D`.
-        let dimension: D = self
-            .shape()
-            .dimension()
-            .expect("the rank of the type is the buffer's");
+        let dimension: D = dimension(self.shape());
         let memory = self.memory();
         let Some(layout) = &self.0.layout else {
             debug_assert_eq!(memory.len(), self.shape().size());
@@ -200,23 +175,27 @@ impl<T: Element> Buffer<T> {
     pub(crate) fn into_array<D: Dimension>(self) -> Array<T, D> {
         let body = match self.0.into_inner() {
             Ok(body) => body,
-            Err(shared) => return Self(shared).view().to_owned(),
+            Err(shared) => return Self(shared).copied(),
         };
-        let Elements::Owned(elements) = body.elements else {
-            return Self(Counted::new(body)).view().to_owned();
+        let Elements::Owned(mut elements) = body.elements else {
+            return Self(Counted::new(body)).copied();
         };
-        // INVARIANT: as in `view`.
-        let dimension: D = body
-            .shape
-            .dimension()
-            .expect("the rank of the type is the buffer's");
+        let elements = std::mem::take(&mut elements.0);
         let Some(layout) = &body.layout else {
-            debug_assert_eq!(elements.len(), body.shape.size());
-            // SAFETY: as in `view`: as many elements as the shape has.
-            return unsafe { Array::from_shape_vec_unchecked(dimension, elements) };
+            return row_major(elements, &body.shape);
         };
-        let strided = dimension.strides(layout.dimension());
+        let strided = dimension::<D>(&body.shape).strides(layout.dimension());
         Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
+    }
+
+    /// A copy of the array.
+    pub(crate) fn copied<D: Dimension>(&self) -> Array<T, D> {
+        let Some(elements) = self.as_slice() else {
+            return self.view().to_owned();
+        };
+        let mut copy = memory::take(elements.len());
+        copy.extend_from_slice(elements);
+        row_major(copy, self.shape())
     }
 
     /// Adds `other`, of the same shape, element by element: in place where nobody else sees the memory.
@@ -231,14 +210,30 @@ impl<T: Element> Buffer<T> {
             return;
         }
         if let (Some(elements), Some(addends)) = (self.as_slice(), other.as_slice()) {
-            let sums = elements.iter().zip(addends).map(|(&x, &y)| x + y).collect();
-            *self = Self::new(Elements::Owned(sums), self.shape().clone(), None);
+            let mut sums = memory::take(elements.len());
+            sums.extend(elements.iter().zip(addends).map(|(&x, &y)| x + y));
+            *self = Self::row_major(sums, self.shape().clone());
             return;
         }
         let mut sum = std::mem::replace(self, other.clone()).into_array::<IxDyn>();
         sum += &other.view::<IxDyn>();
         *self = Self::from_array(sum);
     }
+}
+
+/// INVARIANT: `Tensor<T, D>` is only made from buffers of the rank of `D`.
+#[inline]
+fn dimension<D: Dimension>(shape: &Shape) -> D {
+    let dimension = shape.dimension();
+    dimension.expect("the rank of the type is the buffer's")
+}
+
+/// The array of all elements in row-major order.
+#[inline]
+fn row_major<T: Element, D: Dimension>(elements: Vec<T>, shape: &Shape) -> Array<T, D> {
+    assert_eq!(elements.len(), shape.size(), "one element for each");
+    // SAFETY: as many elements as the shape has, as was just seen.
+    unsafe { Array::from_shape_vec_unchecked(dimension::<D>(shape), elements) }
 }
 
 /// A few elements, for the counted part.
@@ -249,32 +244,6 @@ fn inline<T: Element>(elements: &[T]) -> Elements<T> {
         [first] => [first, T::zero()],
         _ => [T::zero(); INLINE],
     })
-}
-
-impl Layout {
-    /// ndarray writes negative strides as the two's complement.
-    #[expect(clippy::cast_sign_loss, reason = "ndarray's own encoding")]
-    fn dimension<D: Dimension>(&self) -> D {
-        let mut dimension = D::zeros(self.strides.len());
-        for (axis, &stride) in self.strides.iter().enumerate() {
-            dimension[axis] = stride as usize;
-        }
-        dimension
-    }
-}
-
-/// Where the element at the lowest address is, given where the first one is.
-fn lowest_address(first: usize, shape: &[usize], strides: &[isize]) -> usize {
-    if shape.contains(&0) {
-        return 0;
-    }
-    let below: usize = shape
-        .iter()
-        .zip(strides)
-        .filter(|(_, stride)| **stride < 0)
-        .map(|(length, stride)| (length - 1) * stride.unsigned_abs())
-        .sum();
-    first - below
 }
 
 #[cfg(test)]
@@ -318,25 +287,6 @@ mod tests {
     }
 
     #[test]
-    fn a_part_sees_its_base() {
-        let base = Buffer::from_array(counting(3, 4));
-        let part = Buffer::part(&base, |view| view.slice(s![1.., ..;-2]).into_dyn());
-        assert_eq!(part.view::<Ix2>(), counting(3, 4).slice(s![1.., ..;-2]));
-        let of_part = Buffer::part(&part, |view| view.t());
-        assert_eq!(
-            of_part.view::<Ix2>(),
-            counting(3, 4).slice(s![1.., ..;-2]).t()
-        );
-        assert!(matches!(&of_part.0.elements, Elements::Part(owner) if owner.0.is(&base.0)));
-        assert_eq!(
-            of_part.clone().into_array::<Ix2>(),
-            counting(3, 4).slice(s![1.., ..;-2]).t()
-        );
-        let empty = Buffer::part(&base, |view| view.slice(s![3.., ..]).into_dyn());
-        assert_eq!(empty.view::<Ix2>().shape(), [0, 4]);
-    }
-
-    #[test]
     fn small_values_are_shared_without_a_second_allocation() {
         let shared = Buffer::compact(array![5.0, 6.0]);
         assert!(matches!(shared.0.elements, Elements::Inline(_)));
@@ -345,14 +295,6 @@ mod tests {
         assert_eq!(flipped.view::<Ix1>(), array![6.0, 5.0]);
         let empty = Buffer::compact(Array1::<f32>::zeros(0));
         assert_eq!(empty.view::<Ix1>().len(), 0);
-    }
-
-    #[test]
-    fn a_broadcast_part_repeats_one_element() {
-        let base = Buffer::compact(Array0::from_elem((), 2.5));
-        let part = Buffer::part(&base, |view| view.broadcast(IxDyn(&[2, 3])).unwrap());
-        assert_eq!(part.view::<Ix2>(), Array2::from_elem((2, 3), 2.5));
-        assert_eq!(part.into_array::<Ix2>().len(), 6);
     }
 
     #[test]

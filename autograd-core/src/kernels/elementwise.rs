@@ -2,6 +2,8 @@
 
 use ndarray::{Array, ArrayView, Dimension, Zip};
 
+use crate::array::memory;
+
 /// The array of `f` of each element.
 ///
 /// ```
@@ -12,8 +14,11 @@ use ndarray::{Array, ArrayView, Dimension, Zip};
 /// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
 /// ```
 pub fn map<T: Copy, U, D: Dimension>(x: &ArrayView<'_, T, D>, f: impl Fn(T) -> U) -> Array<U, D> {
-    match x.as_slice() {
-        Some(elements) => row_major(x, elements.iter().map(|&x| f(x)).collect()),
+    if let Some(elements) = x.as_slice() {
+        return collect(x, elements.iter().map(|&x| f(x)));
+    }
+    match repeated(x) {
+        Some(element) => collect(x, (0..x.len()).map(|_| f(element))),
         None => x.map(|&x| f(x)),
     }
 }
@@ -43,13 +48,32 @@ pub fn zip<T: Copy, U: Copy, V, D: Dimension>(
         y.shape()
     );
     match (x.as_slice(), y.as_slice()) {
-        (Some(a), Some(b)) => row_major(x, a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()),
-        _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+        (Some(a), Some(b)) => collect(x, a.iter().zip(b).map(|(&a, &b)| f(a, b))),
+        (slice_x, slice_y) => match (slice_x, repeated(x), slice_y, repeated(y)) {
+            (Some(a), _, _, Some(y)) => collect(x, a.iter().map(|&a| f(a, y))),
+            (_, Some(x), Some(b), _) => collect(y, b.iter().map(|&b| f(x, b))),
+            (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
+            _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+        },
     }
 }
 
-/// An array of the shape of `like`.
-fn row_major<T, U, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<U>) -> Array<U, D> {
+/// The element that a view shows everywhere, as what was broadcast from one does; `None` if it may show
+/// several, or none.
+fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
+    let mut axes = x.shape().iter().zip(x.strides());
+    let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);
+    x.first().copied().filter(|_| is_repeated)
+}
+
+/// An array of the shape of `like`, of as many elements.
+#[inline]
+fn collect<T, U, D: Dimension>(
+    like: &ArrayView<'_, T, D>,
+    each: impl ExactSizeIterator<Item = U>,
+) -> Array<U, D> {
+    let mut elements = memory::take(each.len());
+    elements.extend(each);
     assert_eq!(elements.len(), like.len(), "one element for each");
     // SAFETY: as many elements as the shape has, as was just seen.
     #[expect(unsafe_code, reason = "see above")]
@@ -61,7 +85,7 @@ fn row_major<T, U, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<U>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, array, s};
+    use ndarray::{Array0, Array2, array, s};
 
     #[test]
     fn views_of_every_layout_give_the_same() {
@@ -76,6 +100,16 @@ mod tests {
         for view in views {
             assert_eq!(map(&view, |x| x * 2.0), view.mapv(|x| x * 2.0));
             assert_eq!(zip(&view, &view, |x, y| x + y), &view + &view);
+            let three = Array0::from_elem((), 3.0);
+            let threes = three.broadcast(view.raw_dim()).unwrap();
+            assert_eq!(map(&threes, |x| x * 2.0), threes.mapv(|x| x * 2.0));
+            assert_eq!(zip(&view, &threes, |x, y| x - y), &view - &threes);
+            assert_eq!(zip(&threes, &view, |x, y| x - y), &threes - &view);
+            assert_eq!(zip(&threes, &threes, |x, y| x * y), &threes * &threes);
+            if let Some(row) = view.rows().into_iter().next() {
+                let rows = row.broadcast(view.raw_dim()).unwrap();
+                assert_eq!(zip(&view, &rows, |x, y| x - y), &view - &rows);
+            }
         }
         assert_eq!(
             zip(&x.view(), &x.slice(s![..;-1, ..]), |x, y| x - y),

@@ -15,7 +15,14 @@ impl<T: Element, D: Dimension> Powi<T, D> {
     /// xⁿ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, n: i32) -> Array<T, D> {
-        kernels::map(&x, |x| x.powi(n))
+        // Products where the compiler knows the power, a loop for each element where it does not.
+        match n {
+            1 => x.to_owned(),
+            2 => kernels::map(&x, |x| x.powi(2)),
+            3 => kernels::map(&x, |x| x.powi(3)),
+            4 => kernels::map(&x, |x| x.powi(4)),
+            _ => kernels::map(&x, |x| x.powi(n)),
+        }
     }
 
     // n xⁿ⁻¹, and 0 for n = 0, at x = 0 too

@@ -118,7 +118,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// A copy of the value.
     pub fn to_array(&self) -> Array<T, D> {
-        self.view().to_owned()
+        self.raw.buffer.copied()
     }
 
     /// The value: its memory if no other tensor and no node holds it, else a copy.

@@ -1,0 +1,115 @@
+//! Layouts other than row-major: of arrays whose axes lie in another order, and of views into a buffer.
+
+use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
+
+use super::{Buffer, Elements, Memory, Shape};
+use crate::element::Element;
+
+/// Any other than the row-major order.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// Index of the element at the lowest address; 0 where the memory is the buffer's own.
+    pub(super) lowest: usize,
+    strides: Vec<isize>,
+}
+
+impl<T: Element> Buffer<T> {
+    pub(super) fn from_other_layout<D: Dimension>(array: Array<T, D>) -> Self {
+        if array.as_slice_memory_order().is_none() {
+            return Self::from_array(array.as_standard_layout().into_owned());
+        }
+        let (shape, strides) = (Shape::from(array.shape()), array.strides().to_vec());
+        let (mut elements, offset) = array.into_raw_vec_and_offset();
+        if elements.len() != shape.size() {
+            let start = lowest_address(offset.unwrap_or(0), &shape, &strides);
+            elements = elements[start..start + shape.size()].to_vec();
+        }
+        let layout = Box::new(Layout { lowest: 0, strides });
+        Self::new(Elements::Owned(Memory(elements)), shape, Some(layout))
+    }
+
+    /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
+    /// `base` as ndarray shows it and answers with a view into the same memory.
+    pub(crate) fn part(
+        base: &Self,
+        look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
+    ) -> Self {
+        let whole = base.view::<IxDyn>();
+        let view = look(&whole);
+        let shape = Shape::from(view.shape());
+        let strides = view.strides().to_vec();
+        let start = base.memory().as_ptr().addr();
+        let first = (view.as_ptr().addr().saturating_sub(start)) / size_of::<T>();
+        let first = if shape.size() == 0 { 0 } else { first };
+        let lowest = lowest_address(first, &shape, &strides);
+        let elements = match &base.0.elements {
+            Elements::Part(owner) => Elements::Part(owner.clone()),
+            _ => Elements::Part(base.clone()),
+        };
+        let layout = Box::new(Layout { lowest, strides });
+        Self::new(elements, shape, Some(layout))
+    }
+}
+
+impl Layout {
+    /// ndarray writes negative strides as the two's complement.
+    #[expect(clippy::cast_sign_loss, reason = "ndarray's own encoding")]
+    pub(super) fn dimension<D: Dimension>(&self) -> D {
+        let mut dimension = D::zeros(self.strides.len());
+        for (axis, &stride) in self.strides.iter().enumerate() {
+            dimension[axis] = stride as usize;
+        }
+        dimension
+    }
+}
+
+/// Where the element at the lowest address is, given where the first one is.
+fn lowest_address(first: usize, shape: &[usize], strides: &[isize]) -> usize {
+    if shape.contains(&0) {
+        return 0;
+    }
+    let below: usize = shape
+        .iter()
+        .zip(strides)
+        .filter(|(_, stride)| **stride < 0)
+        .map(|(length, stride)| (length - 1) * stride.unsigned_abs())
+        .sum();
+    first - below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array0, Array2, Ix2, s};
+
+    fn counting(rows: usize, columns: usize) -> Array2<f64> {
+        Array2::from_shape_fn((rows, columns), |(i, j)| (10 * i + j) as f64)
+    }
+
+    #[test]
+    fn a_part_sees_its_base() {
+        let base = Buffer::from_array(counting(3, 4));
+        let part = Buffer::part(&base, |view| view.slice(s![1.., ..;-2]).into_dyn());
+        assert_eq!(part.view::<Ix2>(), counting(3, 4).slice(s![1.., ..;-2]));
+        let of_part = Buffer::part(&part, |view| view.t());
+        assert_eq!(
+            of_part.view::<Ix2>(),
+            counting(3, 4).slice(s![1.., ..;-2]).t()
+        );
+        assert!(matches!(&of_part.0.elements, Elements::Part(owner) if owner.0.is(&base.0)));
+        assert_eq!(
+            of_part.clone().into_array::<Ix2>(),
+            counting(3, 4).slice(s![1.., ..;-2]).t()
+        );
+        let empty = Buffer::part(&base, |view| view.slice(s![3.., ..]).into_dyn());
+        assert_eq!(empty.view::<Ix2>().shape(), [0, 4]);
+    }
+
+    #[test]
+    fn a_broadcast_part_repeats_one_element() {
+        let base = Buffer::compact(Array0::from_elem((), 2.5));
+        let part = Buffer::part(&base, |view| view.broadcast(IxDyn(&[2, 3])).unwrap());
+        assert_eq!(part.view::<Ix2>(), Array2::from_elem((2, 3), 2.5));
+        assert_eq!(part.into_array::<Ix2>().len(), 6);
+    }
+}
