@@ -354,7 +354,16 @@ pub(crate) struct HookSlot {
     hooks: Mutex<Option<Arc<Hooks>>>,
 }
 
+/// Whether there has ever been a hook in a slot: most programs register none.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
 impl HookSlot {
+    /// Whether any of the slots may have hooks.
+    #[inline]
+    pub(crate) fn any_in_use() -> bool {
+        IN_USE.load(Ordering::Acquire)
+    }
+
     #[inline]
     pub(crate) fn get(&self) -> Option<Arc<Hooks>> {
         // Hooks that are registered while a pass runs on another thread are seen by that pass or not.
@@ -365,6 +374,7 @@ impl HookSlot {
     }
 
     pub(crate) fn change(&self, change: &mut dyn FnMut(&mut Hooks)) {
+        IN_USE.store(true, Ordering::Release);
         self.any.store(true, Ordering::Release);
         let mut slot = self.lock();
         let mut hooks = slot.as_deref().cloned().unwrap_or_default();

@@ -133,7 +133,13 @@ impl Header {
         }
     }
 
-    /// For a leaf, which every other node comes after.
+    /// Whether the node is a leaf's: every other comes after it.
+    #[inline]
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.sequence_nr == 0
+    }
+
+    /// For a leaf.
     pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
         Self {
             sequence_nr: 0,
