@@ -40,6 +40,7 @@
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
 //! - [`Tensor::backward`], [`grad()`]: gradients into leaves, or handed back; of any order.
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
+//! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 
@@ -48,11 +49,12 @@ extern crate self as pullback;
 #[doc(hidden)]
 pub use autograd_core::__private;
 pub use autograd_core::{
-    BackwardOptions, Check, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
-    InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
-    SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
-    Tensor6, TensorD, detect_anomaly, enable_grad, grad, is_grad_enabled, jvp, kernels, ndarray,
-    no_grad, ops,
+    AnyTensor, Backward, BackwardOptions, Check, Derivative, Element, Error, Function, Grad,
+    GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
+    OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
+    Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
+    enable_grad, functional, grad, is_grad_enabled, jvp, kernels, memory, ndarray, no_grad, ops,
+    saved_tensors_hooks,
 };
 pub use autograd_macros::custom_function;
 
@@ -61,8 +63,8 @@ pub use autograd_macros::custom_function;
 pub mod prelude {
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
-        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, custom_function, detect_anomaly, enable_grad,
-        grad, no_grad,
+        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
+        enable_grad, grad, no_grad,
     };
 }
 

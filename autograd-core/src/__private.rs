@@ -9,10 +9,11 @@ pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature,
-    Rule, Saved, SavedList, SavedSignature, Signature, record,
+    Rule, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
+pub use crate::saved::{Saved, SavedList};
 pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
     Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
@@ -232,7 +233,9 @@ pub fn attach<T: Element, D: Dimension>(
     node: Node,
     output_nr: usize,
 ) -> Tensor<T, D> {
-    Tensor::from_raw(tensor.raw.with_edge(Some(output_edge(node, output_nr))))
+    debug_assert!(tensor.raw.is_plain());
+    let edge = output_edge(node, output_nr);
+    Tensor::from_raw(RawTensor::new(tensor.raw.buffer, Some(edge)))
 }
 
 /// Makes a tensor that forward wrote to an output of a node.

@@ -2,22 +2,36 @@
 //!
 //! What takes a function of tensors (a gradient check, forward mode) is written once on these.
 
-use std::sync::Arc;
-
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
 use crate::element::Element;
-use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::{Tangent, Tensor, TensorD};
+use crate::tensor::{Failure, RawTensor, Tangent, Tensor, TensorD};
 
 /// A tensor of either element type and any rank.
+///
+/// ```
+/// use autograd_core::ndarray::array;
+/// use autograd_core::{AnyTensor, Tensor};
+///
+/// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
+/// assert_eq!(any.shape(), [1, 2]);
+/// assert!(any.to_tensor::<f64>().is_none());
+/// assert_eq!(any.to_tensor::<f32>().unwrap().to_array(), array![[1.0, 2.0]].into_dyn());
+/// ```
 #[derive(Clone, Debug)]
-#[doc(hidden)]
 pub enum AnyTensor {
+    /// Of `f32`.
     F32(TensorD<f32>),
+    /// Of `f64`.
     F64(TensorD<f64>),
+}
+
+impl<T: Element, D: Dimension> From<Tensor<T, D>> for AnyTensor {
+    fn from(tensor: Tensor<T, D>) -> Self {
+        Self::new(tensor)
+    }
 }
 
 macro_rules! either {
@@ -58,12 +72,41 @@ impl AnyTensor {
         either!(self, tensor => tensor.raw.edge.as_ref())
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
+    /// The tensor, `None` if its elements are of another type.
+    pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
+        let grad = self.clone().into_grad().recover::<T>()?;
+        Some(Tensor::from_raw(grad.into_tensor()))
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
     }
 
     pub(crate) fn len(&self) -> usize {
         either!(self, tensor => tensor.len())
+    }
+
+    /// The same tensor with another history.
+    pub(crate) fn with_edge(self, edge: Option<Edge>) -> Self {
+        either!(self, map tensor => Tensor::from_raw(tensor.raw.with_edge(edge)))
+    }
+
+    /// The largest level that the tensor has a tangent of; 0 without any.
+    pub(crate) fn level(&self) -> u64 {
+        either!(self, tensor => tensor.raw.level())
+    }
+
+    /// Why there is no tangent at `level`, if a function on the way could not give one.
+    pub(crate) fn failure(&self, level: u64) -> Option<Failure> {
+        either!(self, tensor => tensor.raw.failure(level))
+    }
+
+    /// The value and its history, without tangents.
+    pub(crate) fn without_tangents(&self) -> Self {
+        either!(self, map tensor => {
+            Tensor::from_raw(RawTensor::new(tensor.raw.buffer.clone(), tensor.raw.edge.clone()))
+        })
     }
 
     /// The value as a leaf of its own.
@@ -112,13 +155,13 @@ impl AnyTensor {
     }
 
     /// What is beneath `level`, and the tangent there, if there is one.
-    pub(crate) fn split(self, level: u64) -> (Self, Result<Option<Self>, Arc<Error>>) {
+    pub(crate) fn split(self, level: u64) -> (Self, Result<Option<Self>, Failure>) {
         either!(self, tensor => {
             let (primal, tangent) = tensor.raw.split(level);
             let tangent = match tangent {
                 None => Ok(None),
                 Some(Tangent::Known(tangent)) => Ok(Some(Self::new(TensorD::from_raw(tangent)))),
-                Some(Tangent::Failed(error)) => Err(error),
+                Some(Tangent::Failed(failure)) => Err(failure),
             };
             (Self::new(TensorD::from_raw(primal)), tangent)
         })
@@ -165,7 +208,7 @@ impl AnyTensor {
         either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
     }
 
-    fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
+    pub(crate) fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
         // INVARIANT: `with` and `from_erased` get tensors of the types that `to_erased` and `into_erased`
         // were given, in their order.
         let grad = self
@@ -191,11 +234,13 @@ fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> Tens
     Tensor::from_raw(primal.raw.with_tangent(level, Tangent::Known(tangent.raw)))
 }
 
-/// What a function of tensors takes: a tuple of up to eight tensors by reference, of any element types
-/// and ranks.
+/// What a function of tensors takes: a tensor by reference, or a tuple of up to eight, of any element
+/// types and ranks.
 pub trait InputTensors {
-    /// The same tuple for any lifetime: what the function is called with.
+    /// The same tensors for any lifetime: what the function is called with.
     type Refs<'a>;
+    /// Tensors of the same types, not by reference: the gradients, for example.
+    type Owned: OutputTensors;
 
     #[doc(hidden)]
     fn to_erased(&self) -> Vec<AnyTensor>;
@@ -204,7 +249,7 @@ pub trait InputTensors {
     fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R;
 }
 
-/// What a function of tensors returns: a tensor, or a tuple of up to six.
+/// What a function of tensors returns: a tensor, or a tuple of up to eight.
 pub trait OutputTensors {
     #[doc(hidden)]
     fn into_erased(self) -> Vec<AnyTensor>;
@@ -223,10 +268,24 @@ impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
     }
 }
 
+impl<T: Element, D: Dimension + 'static> InputTensors for &Tensor<T, D> {
+    type Refs<'a> = &'a Tensor<T, D>;
+    type Owned = Tensor<T, D>;
+
+    fn to_erased(&self) -> Vec<AnyTensor> {
+        vec![AnyTensor::new((*self).clone())]
+    }
+
+    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
+        call(&tensors[0].typed())
+    }
+}
+
 macro_rules! inputs {
     ($($T:ident $D:ident $place:tt),+) => {
         impl<$($T: Element, $D: Dimension + 'static),+> InputTensors for ($(&Tensor<$T, $D>,)+) {
             type Refs<'a> = ($(&'a Tensor<$T, $D>,)+);
+            type Owned = ($(Tensor<$T, $D>,)+);
 
             fn to_erased(&self) -> Vec<AnyTensor> {
                 vec![$(AnyTensor::new(self.$place.clone())),+]
@@ -267,3 +326,5 @@ outputs!(T0 D0 0, T1 D1 1, T2 D2 2);
 outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
 outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
 outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
+outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);

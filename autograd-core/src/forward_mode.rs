@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::Error;
-use crate::tensor::new_level;
+use crate::tensor::{Failure, new_level};
 
 /// The outputs of `function` at `primals`, and their derivatives in the direction of `tangents`: the
 /// product of the Jacobian with a vector, in one run and without a graph.
@@ -23,9 +23,13 @@ use crate::tensor::new_level;
 /// use autograd_core::ndarray::array;
 ///
 /// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
-/// let (y, along) = jvp(|(x,)| x * x, (&x,), (&direction,))?;
+/// let (y, along) = jvp(|x| x * x, &x, &direction)?;
 /// assert_eq!(y.to_array(), array![1.0, 4.0]);
 /// assert_eq!(along.to_array(), array![2.0, 2.0]);
+/// // Several inputs, and several outputs, are tuples.
+/// let constant = Tensor::from(array![0.0, 0.0]);
+/// let (_, (along, _)) = jvp(|(x, w)| (x * w, w.exp()), (&x, &x), (&direction, &constant))?;
+/// assert_eq!(along.to_array(), array![1.0, 1.0]);
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[track_caller]
@@ -48,28 +52,57 @@ pub(crate) fn along(
     primals: Vec<AnyTensor>,
     tangents: Vec<AnyTensor>,
 ) -> Result<(Vec<AnyTensor>, Vec<AnyTensor>), Error> {
-    let level = new_level();
-    let mut duals = Vec::with_capacity(primals.len());
-    for (position, (primal, tangent)) in primals.into_iter().zip(tangents).enumerate() {
-        if primal.shape() != tangent.shape() {
-            return Err(Error::TangentShape {
-                function: "jvp",
-                of: format!("input {position}"),
-                expected: primal.shape().into(),
-                found: tangent.shape().into(),
-                applied_at: Location::caller(),
-            });
-        }
-        duals.push(primal.with_tangent(level, tangent));
-    }
-    let outputs = function(&duals)?;
+    check_tangents("jvp", &primals, &tangents, Location::caller())?;
+    let outputs = outputs_along(function, primals, tangents.into_iter().map(Some))?;
     let mut values = Vec::with_capacity(outputs.len());
     let mut derivatives = Vec::with_capacity(outputs.len());
-    for output in outputs {
-        let (value, tangent) = output.split(level);
+    for (value, tangent) in outputs {
         let zeros = value.zeros();
         values.push(value);
-        derivatives.push(tangent.map_err(Arc::unwrap_or_clone)?.unwrap_or(zeros));
+        let tangent = tangent.map_err(|failure| Arc::unwrap_or_clone(failure.error))?;
+        derivatives.push(tangent.unwrap_or(zeros));
     }
     Ok((values, derivatives))
+}
+
+/// Refuses directions that have not the shapes of the inputs.
+pub(crate) fn check_tangents(
+    function: &'static str,
+    primals: &[AnyTensor],
+    tangents: &[AnyTensor],
+    called_at: &'static Location<'static>,
+) -> Result<(), Error> {
+    let mut pairs = primals.iter().zip(tangents).enumerate();
+    let unequal = pairs.find(|(_, (primal, tangent))| primal.shape() != tangent.shape());
+    unequal.map_or(Ok(()), |(position, (primal, tangent))| {
+        Err(Error::TangentShape {
+            function,
+            of: format!("input {position}"),
+            expected: primal.shape().into(),
+            found: tangent.shape().into(),
+            applied_at: called_at,
+        })
+    })
+}
+
+/// An output of a function, and its tangent if it depends on a primal that has one.
+pub(crate) type Along = (AnyTensor, Result<Option<AnyTensor>, Failure>);
+
+/// The outputs of `function` at `primals` of which some have a tangent, of their shape.
+pub(crate) fn outputs_along(
+    function: impl FnOnce(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error>,
+    primals: Vec<AnyTensor>,
+    tangents: impl Iterator<Item = Option<AnyTensor>>,
+) -> Result<Vec<Along>, Error> {
+    let level = new_level();
+    let duals: Vec<AnyTensor> = primals
+        .into_iter()
+        .zip(tangents)
+        .map(|(primal, tangent)| match tangent {
+            None => primal,
+            Some(tangent) => primal.with_tangent(level, tangent),
+        })
+        .collect();
+    let outputs = function(&duals)?.into_iter();
+    Ok(outputs.map(|output| output.split(level)).collect())
 }

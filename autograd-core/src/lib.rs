@@ -31,23 +31,28 @@
 //! The modules, from the ground up: `error`, `element`, `array` and [`kernels`] know no tensor;
 //! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
 //! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
-//! with it; `gradcheck` compares any of them with finite differences.
+//! with it; [`functional`] has the derivatives of whole functions; `gradcheck` compares any of them with
+//! finite differences.
 
 extern crate self as autograd_core;
 
 #[doc(hidden)]
 pub mod __private;
 mod array;
+mod checkpoint;
 mod element;
 mod engine;
 mod erased;
 mod error;
 mod forward_mode;
 mod function;
+pub mod functional;
 mod grad_mode;
 mod gradcheck;
+mod hooks;
 pub mod kernels;
 pub mod ops;
+mod saved;
 mod tape;
 mod tensor;
 
@@ -55,14 +60,17 @@ pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;
 
 pub use array::{Shape, memory};
+pub use checkpoint::checkpoint;
 pub use element::Element;
-pub use engine::{BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
-pub use erased::{InputTensors, OutputTensors};
+pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
+pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, Mismatch};
 pub use forward_mode::jvp;
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub use gradcheck::Gradcheck;
+pub use hooks::HookHandle;
+pub use saved::{Unpacked, saved_tensors_hooks};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
 

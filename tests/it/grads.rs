@@ -54,7 +54,7 @@ fn seeds_for_outputs_of_any_shape() {
 }
 
 #[test]
-fn unused_inputs_are_errors_or_zeros_or_none() {
+fn b049_unused_inputs_are_errors_or_zeros_or_none() {
     let (x, unused) = (leaf([1.0]), leaf([2.0, 3.0]));
     let loss = || (&x * &x).sum();
     let error = grad(&loss(), (&x, &unused)).unwrap_err();
@@ -77,28 +77,6 @@ fn unused_inputs_are_errors_or_zeros_or_none() {
 }
 
 #[test]
-fn b027_derivatives_of_a_fifth_power() {
-    let x = leaf([2.0]);
-    let mut derivative = &x * Square::apply(&Square::apply(&x));
-    for expected in [80.0, 160.0, 240.0, 240.0, 120.0] {
-        (derivative,) = Grad::of(&derivative).create_graph(true).run((&x,)).unwrap();
-        assert_eq!(derivative.to_array(), array![expected]);
-    }
-    // 120 is a constant: nothing leads back to `x`.
-    assert_eq!(grad(&derivative, (&x,)).unwrap_err(), Error::NoGraph);
-}
-
-#[test]
-fn b044_a_product_of_the_hessian_with_a_vector() {
-    let (x, y) = (leaf([1.0]), leaf([1.0]));
-    let z = &x * &x + &x * &y + &y * &y;
-    let (dx, dy) = Grad::of(&z).create_graph(true).run((&x, &y)).unwrap();
-    assert_eq!((dx.to_array(), dy.to_array()), (array![3.0], array![3.0]));
-    let (hx, hy) = grad(&(&dx * 2.0 + &dy), (&x, &y)).unwrap();
-    assert_eq!((hx.to_array(), hy.to_array()), (array![5.0], array![4.0]));
-}
-
-#[test]
 fn create_graph_in_backward_leaves_gradients_with_a_history() {
     let x = leaf([3.0]);
     let options = BackwardOptions {
@@ -114,7 +92,7 @@ fn create_graph_in_backward_leaves_gradients_with_a_history() {
 
 /// M79, M80, M84: PyTorch loses the term in silence where the incoming gradient is a constant.
 #[test]
-fn m84_a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
+fn b026_m84_a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
     let x = leaf([2.0]);
     // (x²)³: with a constant seed PyTorch says 96; right is 480.
     let cube = |x: &Tensor1<f64>| x * x * x;
@@ -186,7 +164,7 @@ impl Counted {
 
 /// M82: PyTorch computes all branches.
 #[test]
-fn m12_m82_only_what_leads_to_an_input_is_computed() {
+fn b050_m12_m82_only_what_leads_to_an_input_is_computed() {
     let (x, y) = (leaf([2.0]), leaf([3.0]));
     let z = Counted::apply(&x, &y);
     let unused = Counted::apply(&y, &y);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// For each module of `autograd-core`, the others whose names may stand in it.
-const CORE: [(&str, &[&str]); 14] = [
+const CORE: &[(&str, &[&str])] = &[
     ("element", &[]),
     ("error", &["array"]),
     ("array", &["element"]),
@@ -12,14 +12,41 @@ const CORE: [(&str, &[&str]); 14] = [
     ("grad_mode", &[]),
     (
         "tensor",
-        &["array", "element", "error", "grad_mode", "tape"],
+        &["array", "element", "error", "grad_mode", "hooks", "tape"],
     ),
-    ("tape", &["array", "element", "error", "tensor"]),
+    ("tape", &["array", "element", "error", "hooks", "tensor"]),
+    ("hooks", &["array", "element", "error", "tape", "tensor"]),
     (
         "engine",
-        &["array", "element", "error", "grad_mode", "tape", "tensor"],
+        &[
+            "array",
+            "element",
+            "error",
+            "grad_mode",
+            "hooks",
+            "tape",
+            "tensor",
+        ],
     ),
-    ("function", &["array", "element", "error", "tape", "tensor"]),
+    (
+        "saved",
+        &[
+            "array",
+            "element",
+            "erased",
+            "error",
+            "grad_mode",
+            "tape",
+            "tensor",
+        ],
+    ),
+    ("checkpoint", &["array", "erased", "grad_mode", "saved"]),
+    (
+        "function",
+        &[
+            "array", "element", "error", "hooks", "saved", "tape", "tensor",
+        ],
+    ),
     (
         "__private",
         &[
@@ -29,6 +56,7 @@ const CORE: [(&str, &[&str]); 14] = [
             "function",
             "grad_mode",
             "gradcheck",
+            "saved",
             "tape",
             "tensor",
         ],
@@ -36,6 +64,21 @@ const CORE: [(&str, &[&str]); 14] = [
     ("ops", &["kernels"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     ("forward_mode", &["erased", "error", "tensor"]),
+    (
+        "functional",
+        &[
+            "array",
+            "element",
+            "engine",
+            "erased",
+            "error",
+            "forward_mode",
+            "grad_mode",
+            "hooks",
+            "tape",
+            "tensor",
+        ],
+    ),
     (
         "gradcheck",
         &[
@@ -100,7 +143,7 @@ fn code(file: &Path) -> String {
 fn modules_of_the_core_import_only_what_lies_below_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("autograd-core/src");
     let modules: Vec<&str> = CORE.iter().map(|(module, _)| *module).collect();
-    for (module, may) in CORE {
+    for &(module, may) in CORE {
         for file in sources(&root.join(module)) {
             let code = code(&file);
             for other in modules
@@ -170,6 +213,7 @@ fn files_are_short_enough_to_read() {
         "examples",
         "benches",
         "tests/it",
+        "tests/memory",
     ] {
         for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(package)) {
             let lines = fs::read_to_string(&file)
@@ -181,34 +225,82 @@ fn files_are_short_enough_to_read() {
     }
 }
 
-/// The table of mistakes in `tests/README.md` names files of `tests/ui/` and tests.
-#[test]
-fn the_table_of_mistakes_names_tests_that_exist() {
+/// The lines of a table in `tests/README.md` whose rows begin with `letter`, cut into cells.
+fn table(letter: char) -> Vec<[String; 3]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("tests/README.md")).expect("a readable file");
+    let is_row = |line: &&str| {
+        let number = line
+            .strip_prefix("| ")
+            .and_then(|line| line.strip_prefix(letter));
+        number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let rows = readme.lines().filter(is_row);
+    rows.map(|row| {
+        let mut cells = row
+            .trim_matches(['|', ' '])
+            .splitn(3, " | ")
+            .map(str::to_owned);
+        std::array::from_fn(|_| cells.next().expect("three cells"))
+    })
+    .collect()
+}
+
+/// The code of all tests in this binary.
+fn tests() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = sources(&root.join("tests/it"));
-    let tests: String = files.iter().map(|file| code(file)).collect();
-    let rows: Vec<&str> = readme
-        .lines()
-        .filter(|line| line.starts_with("| M"))
-        .collect();
+    files.iter().map(|file| code(file)).collect()
+}
+
+/// The names in a cell that say where something is tested: files of `tests/ui/` and functions, which
+/// must exist.
+fn tests_named<'a>(cell: &'a str, tests: &str) -> Vec<&'a str> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_name = |name: &&str| {
+        let mut letters = name.chars();
+        name.contains('_') && letters.all(|c| c.is_ascii_alphanumeric() || "_/".contains(c))
+    };
+    let names: Vec<&str> = cell.split('`').skip(1).step_by(2).filter(is_name).collect();
+    for name in &names {
+        let file = root.join("tests/ui").join(name).with_extension("rs");
+        let exists = file.is_file() || tests.contains(&format!("fn {name}("));
+        assert!(exists, "{cell}: no test is named `{name}`");
+    }
+    names
+}
+
+#[test]
+fn the_table_of_mistakes_names_tests_that_exist() {
+    let (rows, tests) = (table('M'), tests());
     assert_eq!(rows.len(), 99);
-    for row in rows {
-        let test = row.rsplit(" | ").next().unwrap_or_default();
-        for name in test.split('`').skip(1).step_by(2) {
-            let is_file = root
-                .join("tests/ui")
-                .join(name)
-                .with_extension("rs")
-                .is_file();
-            let is_name = name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_/".contains(c));
-            let exists = is_file || tests.contains(&format!("fn {name}("));
-            assert!(
-                exists || !is_name || !name.contains('_'),
-                "{row}: no test is named `{name}`"
-            );
-        }
+    for [_, _, test] in &rows {
+        tests_named(test, &tests);
+    }
+}
+
+/// The rows of the list of behaviours.
+const BEHAVIOURS: &[u32] = &[
+    1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 25, 26, 27, 29, 30, 31,
+    33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 49, 50, 52, 54, 55, 56, 57, 58, 59, 60, 61, 78,
+    79, 80, 83, 84, 86, 87, 88, 89, 90, 91, 94, 95, 98, 103, 104,
+];
+
+#[test]
+fn the_table_of_behaviours_has_every_row_and_names_tests_that_exist() {
+    let (rows, tests) = (table('B'), tests());
+    let numbers = rows
+        .iter()
+        .map(|[row, _, _]| row[1..].parse().expect("a number"));
+    assert_eq!(numbers.collect::<Vec<u32>>(), BEHAVIOURS);
+    for ([row, kind, test], number) in rows.iter().zip(BEHAVIOURS) {
+        let names = tests_named(test, &tests);
+        // What is done has a test that bears the row's number.
+        let own = format!("b{number:03}_");
+        let shown = names.iter().any(|name| name.contains(&own));
+        assert!(
+            shown || !["=", "≠"].contains(&&kind[..]),
+            "{row} is not shown by a test of its own"
+        );
     }
 }

@@ -140,7 +140,7 @@ fn m60_m61_a_leaf_that_requires_grad_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn b31_b34_b43_what_a_node_has_saved_is_never_overwritten() {
+fn b031_b034_b043_what_a_node_has_saved_is_never_overwritten() {
     let (x, y, one) = (
         leaf([2.0, 3.0]),
         leaf([5.0, 7.0]),
@@ -177,7 +177,7 @@ fn b31_b34_b43_what_a_node_has_saved_is_never_overwritten() {
 }
 
 #[test]
-fn b36_b40_m66_views_and_copies_do_not_see_the_write() {
+fn b036_m66_views_and_copies_do_not_see_the_write() {
     let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     let base = &x * 1.0;
     let (mut view, copy) = (base.t(), base.clone());
@@ -217,7 +217,7 @@ impl Same {
 }
 
 #[test]
-fn b39_m67_m69_an_output_that_shares_memory_can_be_written_to() {
+fn b039_m67_m69_an_output_that_shares_memory_can_be_written_to() {
     let x = leaf([2.0, 3.0]);
     let (mut y, z) = Same::apply(&x);
     Cube::apply(&mut y);

@@ -3,12 +3,16 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod backward;
+mod behaviours;
+mod checkpoint;
 mod digits;
 mod forward_mode;
 mod functions;
 mod generated;
 mod gradcheck;
 mod grads;
+mod graphs;
+mod hooks;
 mod house;
 mod in_place;
 mod inputs;
@@ -16,7 +20,10 @@ mod lists;
 mod mistakes;
 mod pruning;
 mod renamed;
+mod roots;
 mod rules;
+mod saved;
 mod short;
 mod thorough;
 mod threads;
+mod transaction;

@@ -221,7 +221,7 @@ fn m78_a_pass_inside_backward_needs_enable_grad() {
 }
 
 #[test]
-fn m81_inside_no_grad_nothing_is_saved() {
+fn b013_m81_inside_no_grad_nothing_is_saved() {
     let x = Tensor::from(Array2::<f64>::ones((3, 3))).set_requires_grad(true);
     let y = no_grad(|| Square::apply(&x));
     assert!(!is_shared(x) && y.grad_fn().is_none());

@@ -48,7 +48,7 @@ thread_local! {
 }
 
 #[test]
-fn rules2_3_10_outputs_intermediates_and_undefined_gradients() {
+fn b005_rules2_3_10_outputs_intermediates_and_undefined_gradients() {
     let x = leaf([1.0, 5.0, 2.0]);
     let (largest, place, total) = Extremes::apply(&x);
     assert_eq!((largest.item(), place, total.item()), (5.0, 1, 8.0));
@@ -255,7 +255,7 @@ impl Renamed {
 }
 
 #[test]
-fn rule14_names() {
+fn b014_rule14_names() {
     let y = Renamed::apply(&leaf([1.0]));
     assert_eq!(
         (Renamed::NAME, y.grad_fn().unwrap().name()),
@@ -286,7 +286,7 @@ impl WrongLength {
 }
 
 #[test]
-fn m14_m15_m16_gradients_are_never_summed_or_broadcast_to_fit() {
+fn b009_m14_m15_m16_gradients_are_never_summed_or_broadcast_to_fit() {
     let (x, bias) = (leaf([1.0, 2.0]), leaf([1.0, 2.0, 3.0]));
     for length in [1, 2, 6] {
         let y = WrongLength::apply(&x, &bias, length);

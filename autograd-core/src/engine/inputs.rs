@@ -2,19 +2,17 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
+use super::in_mode;
 use super::pass::Pass;
+use super::roots::Roots;
 use super::targets::GradInputs;
-use super::unit_seed;
-use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
-use crate::grad_mode::with_grad_mode;
-use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::Tensor;
+use crate::tape::{AnyGradient, Edge};
+use crate::tensor::{Failure, Tensor};
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
 /// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward
@@ -58,8 +56,7 @@ pub fn grad<T: Element, D: Dimension, I: GradInputs>(
 /// ```
 #[must_use = "nothing is computed before `run`"]
 pub struct Grad<'a, T, D> {
-    output: &'a Tensor<T, D>,
-    seed: Option<Array<T, D>>,
+    roots: Roots<'a, T, D>,
     create_graph: bool,
     retain_graph: bool,
     allow_unused: bool,
@@ -71,8 +68,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
-            output,
-            seed: None,
+            roots: Roots::of(output),
             create_graph: false,
             retain_graph: false,
             allow_unused: false,
@@ -80,11 +76,31 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Starts with the gradient `seed` of the output, which may then have any shape.
+    /// Starts with this gradient of the output that was named last, which may then have any shape.
     pub fn seed(self, seed: Array<T, D>) -> Self {
-        Self {
-            seed: Some(seed),
-            ..self
+        let roots = self.roots.seed(seed);
+        Self { roots, ..self }
+    }
+
+    /// Adds the gradients of another output. One that is named twice counts twice.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
+    /// let (dx,) = Grad::of(&y).and(&z).seed(array![1.0, 10.0]).run((&x,))?;
+    /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
+        Grad {
+            roots: self.roots.and(output),
+            create_graph: self.create_graph,
+            retain_graph: self.retain_graph,
+            allow_unused: self.allow_unused,
+            called_at: self.called_at,
         }
     }
 
@@ -144,44 +160,45 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     }
 
     fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<AnyGradient>>, Error> {
-        let seed = match self.seed {
-            None => unit_seed(self.output)?,
-            Some(seed) if seed.shape() == self.output.shape() => {
-                Gradient::Owned(Buffer::from_array(seed))
-            }
-            Some(seed) => {
-                let found = seed.shape().into();
-                return Err(Error::SeedShape {
-                    expected: self.output.to_shape(),
-                    found,
-                });
-            }
-        };
-        let root = self.output.raw.edge.as_ref().ok_or(Error::NoGraph)?;
+        let roots = self.roots.finish()?;
         let targets = inputs.edges()?;
-        let roots = vec![(root, AnyGradient::erase(seed))];
-        let found = gradients(roots, &targets, self.create_graph, self.retain_graph)?;
-        Ok(match self.output.raw.level() {
+        let level = roots.iter().map(|root| root.level).fold(0, u64::max);
+        let mut failure = lost_tangent(self.create_graph, self.called_at);
+        for root in roots.iter().filter(|root| root.level == level) {
+            failure = failure.and(root.failure.clone());
+        }
+        let roots = roots.into_iter().map(|root| (root.edge, root.seed));
+        let found = gradients(
+            roots.collect(),
+            &targets,
+            self.create_graph,
+            self.retain_graph,
+        )?;
+        Ok(match level {
             0 => found,
-            level => without_tangents(found, level, self.called_at),
+            level => without_tangents(found, level, &failure),
         })
     }
 }
 
-/// Gradients of a tensor in forward mode. Nodes save no tangents, so what the gradients' own derivatives
-/// are is not known: a run of forward mode that they reach fails.
-fn without_tangents(
+/// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not
+/// known in forward mode.
+pub(crate) fn lost_tangent(create_graph: bool, called_at: &'static Location<'static>) -> Failure {
+    Failure {
+        is_recorded: create_graph,
+        ..Failure::missing_rule("grad", called_at)
+    }
+}
+
+/// Gradients of a tensor in forward mode: a run of it that they reach fails.
+pub(crate) fn without_tangents(
     found: Vec<Option<AnyGradient>>,
     level: u64,
-    called_at: &'static Location<'static>,
+    failure: &Failure,
 ) -> Vec<Option<AnyGradient>> {
-    let error = Arc::new(Error::NoForwardRule {
-        function: "grad",
-        applied_at: called_at,
-    });
     let found = found.into_iter();
     found
-        .map(|grad| Some(grad?.without_tangent(level, &error)))
+        .map(|grad| Some(grad?.without_tangent(level, failure)))
         .collect()
 }
 
@@ -192,8 +209,8 @@ pub(crate) fn gradients(
     create_graph: bool,
     retain_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
-    with_grad_mode(create_graph, || {
-        let mut pass = Pass::new(create_graph);
+    in_mode(create_graph, || {
+        let mut pass = Pass::new(create_graph, false);
         pass.prune(roots.iter().map(|(root, _)| *root), targets);
         for (root, seed) in roots {
             pass.deliver(root, seed);
@@ -209,7 +226,7 @@ pub(crate) fn gradients(
 impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grad")
-            .field("output", self.output)
+            .field("output", self.roots.last)
             .field("create_graph", &self.create_graph)
             .field("retain_graph", &self.retain_graph)
             .field("allow_unused", &self.allow_unused)
@@ -229,6 +246,7 @@ fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<AnyGradi
             }
         }
     })?;
+    pass.call_leaf_hooks(false)?;
     for (found, target) in found.iter_mut().zip(targets) {
         if target.node.0.as_leaf().is_some() {
             *found = pass.of_leaf(&target.node);

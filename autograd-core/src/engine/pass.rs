@@ -7,24 +7,32 @@
 //! outer pass that a backward function was called from) is looked up in a map instead, so any number
 //! of passes can walk the same nodes at once. A pass removes its marks when it ends, however it ends.
 //!
+//! A node that a single edge leads to needs no mark: the pass comes to it once.
+//!
 //! # Note [Failure]
 //! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::anomaly;
+use crate::array::PackedShape;
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Edge, Node, accumulate};
+use crate::hooks::{HookSlot, Hooking, Retained};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, accumulate};
 
 static PASSES: AtomicU32 = AtomicU32::new(1);
 
 const NO_SLOT: u32 = u32::MAX;
 
+#[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {
     number: u32,
     create_graph: bool,
+    /// Whether a node is freed as soon as it has run.
+    free_early: bool,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
@@ -35,14 +43,19 @@ pub(super) struct Pass<'g> {
     /// Gradients of nodes that wait for their turn; places are reused.
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
+    /// Places in `visits` of the leaves that gradients have arrived for.
+    leaves: Vec<u32>,
     /// Sequence number and place in `visits` of each node that waits, largest number first.
     ready: BinaryHeap<(u64, u32)>,
+    /// Gradients for `retain_grad`, with where they are to be written.
+    retained: Vec<(Retained, AnyGradient)>,
     scratch: Scratch,
 }
 
 /// The notes on one node.
 struct Visit<'g> {
     node: &'g Node,
+    header: &'g Header,
     slot: u32,
     /// In a pruned pass: a gradient is wanted for this node, or for one behind it.
     needed: bool,
@@ -84,17 +97,20 @@ struct Scratch {
 }
 
 impl<'g> Pass<'g> {
-    pub(super) fn new(create_graph: bool) -> Self {
+    pub(super) fn new(create_graph: bool, free_early: bool) -> Self {
         Self {
             number: PASSES.fetch_add(1, Ordering::Relaxed).max(1),
             create_graph,
+            free_early,
             watching: anomaly::is_watching(),
             pruned: false,
             visits: Vec::new(),
             elsewhere: HashMap::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
+            leaves: Vec::new(),
             ready: BinaryHeap::new(),
+            retained: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -105,13 +121,14 @@ impl<'g> Pass<'g> {
         let mut found: Vec<&'g Node> = roots.map(|edge| &edge.node).collect();
         let mut order = Vec::new();
         while let Some(node) = found.pop() {
-            if self.find(node).is_none() {
-                order.push((node.sequence_nr(), self.visit(node)));
+            let header = node.0.header();
+            if self.find(node, header).is_none() {
+                order.push((header.sequence_nr, self.visit(node, header)));
                 found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
             }
         }
         for target in targets {
-            if let Some(place) = self.find(&target.node) {
+            if let Some(place) = self.find(&target.node, target.node.0.header()) {
                 self.visits[place as usize].needed = true;
                 self.visits[place as usize].target = true;
             }
@@ -132,16 +149,19 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// Hands in a gradient for `edge`.
+    /// Hands in a gradient for `edge`, to start with.
     pub(super) fn deliver(&mut self, edge: &'g Edge, grad: AnyGradient) {
-        let node = &edge.node;
-        let place = match self.find(node) {
-            Some(place) => place,
-            None => self.visit(node),
-        };
+        let (header, outputs) = (edge.node.0.header(), edge.node.0.outputs());
+        let place = self.place(&edge.node, header);
+        self.put(place, edge, outputs.len(), grad);
+    }
+
+    /// Puts a gradient of one of the outputs of a node where it waits for the node's turn.
+    #[inline]
+    fn put(&mut self, place: u32, edge: &Edge, outputs: usize, grad: AnyGradient) {
         let visit = &mut self.visits[place as usize];
         if visit.slot == NO_SLOT {
-            let slot = Slot::for_outputs(node.0.outputs().len());
+            let slot = Slot::for_outputs(outputs);
             if let Some(reused) = self.free_slots.pop() {
                 self.slots[reused as usize] = slot;
                 visit.slot = reused;
@@ -149,12 +169,17 @@ impl<'g> Pass<'g> {
                 visit.slot = index(self.slots.len());
                 self.slots.push(slot);
             }
-            if node.0.as_leaf().is_none() {
-                self.ready.push((node.sequence_nr(), place));
+            if visit.header.is_leaf() {
+                self.leaves.push(place);
+            } else {
+                self.ready.push((visit.header.sequence_nr, place));
             }
         }
-        let grads = self.slots[visit.slot as usize].grads();
-        accumulate(&mut grads[edge.output_nr as usize], grad);
+        let sum = &mut self.slots[visit.slot as usize].grads()[edge.output_nr as usize];
+        match sum {
+            None => *sum = Some(grad),
+            Some(_) => accumulate(sum, grad),
+        }
     }
 
     /// Runs every node that waits. `capture` gets the gradients of targets that are not leaves.
@@ -164,40 +189,67 @@ impl<'g> Pass<'g> {
     ) -> Result<(), Error> {
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
-                node, slot, target, ..
+                node,
+                header,
+                slot,
+                target,
+                ..
             } = self.visits[place as usize];
-            if target {
+            let hooking = if target {
+                self.call_tensor_hooks(node, slot)?;
                 capture(node, self.slots[slot as usize].grads());
-            }
+                Hooking::OfNode
+            } else {
+                Hooking::All
+            };
+            let edges = node.0.edges();
             self.scratch.results.clear();
-            if self.choose(node) {
-                self.call(node, slot)?;
+            if self.choose(edges) {
+                self.call(node, slot, hooking)?;
                 self.visits[place as usize].ran = true;
-            }
-            self.unmark(node);
-            self.visits[place as usize].slot = NO_SLOT;
-            self.free_slots.push(slot);
-            for input in 0..self.scratch.results.len() {
-                if let (Some(grad), Some(edge)) =
-                    (self.scratch.results[input].take(), &node.0.edges()[input])
-                {
-                    check(node, input, edge, &grad)?;
-                    if self.watching {
-                        anomaly::check(node, input, &grad)?;
-                    }
-                    self.deliver(edge, grad);
+                if self.free_early {
+                    node.0.free();
                 }
             }
+            self.unmark(header);
+            self.visits[place as usize].slot = NO_SLOT;
+            self.free_slots.push(slot);
+            self.pass_on(node, edges)?;
         }
         Ok(())
     }
 
-    /// Notes which inputs of `node` this pass wants gradients of; whether there are any.
+    /// Delivers what a node gave along its edges.
     #[inline]
-    fn choose(&mut self, node: &'g Node) -> bool {
+    fn pass_on(&mut self, node: &Node, edges: &'g [Option<Edge>]) -> Result<(), Error> {
+        for input in 0..self.scratch.results.len() {
+            let (Some(grad), Some(edge)) = (self.scratch.results[input].take(), &edges[input])
+            else {
+                continue;
+            };
+            let outputs = edge.node.0.outputs();
+            check(node, input, &outputs[edge.output_nr as usize], &grad)?;
+            if self.watching {
+                anomaly::check(node, input, &grad)?;
+            }
+            let header = edge.node.0.header();
+            let is_sole = !self.pruned && Arc::strong_count(&edge.node.0) == 1;
+            let place = if is_sole {
+                self.note(&edge.node, header)
+            } else {
+                self.place(&edge.node, header)
+            };
+            self.put(place, edge, outputs.len(), grad);
+        }
+        Ok(())
+    }
+
+    /// Notes which inputs of a node this pass wants gradients of; whether there are any.
+    #[inline]
+    fn choose(&mut self, edges: &[Option<Edge>]) -> bool {
         let mut needs = std::mem::take(&mut self.scratch.needs);
         needs.clear();
-        needs.extend(node.0.edges().iter().map(|edge| {
+        needs.extend(edges.iter().map(|edge| {
             edge.as_ref()
                 .is_some_and(|edge| !self.pruned || self.needs(&edge.node))
         }));
@@ -207,7 +259,7 @@ impl<'g> Pass<'g> {
     }
 
     #[inline]
-    fn call(&mut self, node: &'g Node, slot: u32) -> Result<(), Error> {
+    fn call(&mut self, node: &'g Node, slot: u32, hooking: Hooking) -> Result<(), Error> {
         let Scratch { needs, results } = &mut self.scratch;
         results.resize_with(needs.len(), || None);
         node.0.backward(BackwardCall {
@@ -216,23 +268,62 @@ impl<'g> Pass<'g> {
             needs,
             create_graph: self.create_graph,
             results,
+            hooking,
+            retained: &mut self.retained,
         })
+    }
+
+    /// Calls the hooks of the tensors that `node` made, whose gradients are asked for.
+    #[cold]
+    fn call_tensor_hooks(&mut self, node: &Node, slot: u32) -> Result<(), Error> {
+        let Some(hooks) = node.0.hooks() else {
+            return Ok(());
+        };
+        let grads = self.slots[slot as usize].grads();
+        hooks.call_tensor_hooks(node, grads, self.create_graph)?;
+        hooks.note_retained(grads, &mut self.retained);
+        Ok(())
+    }
+
+    /// Calls the hooks of leaves that come before their gradients are accumulated, or handed back: then
+    /// the leaves' nodes do not run, and their prehooks are not called. Whether hooks follow accumulation.
+    pub(super) fn call_leaf_hooks(&mut self, accumulates: bool) -> Result<bool, Error> {
+        let mut followed = false;
+        if !HookSlot::any_in_use() {
+            return Ok(followed);
+        }
+        for &place in &self.leaves {
+            let Visit { node, slot, .. } = self.visits[place as usize];
+            if let Some(hooks) = node.0.hooks() {
+                let grads = self.slots[slot as usize].grads();
+                hooks.call_tensor_hooks(node, grads, self.create_graph)?;
+                if accumulates {
+                    hooks.call_prehooks(node, grads, self.create_graph)?;
+                }
+                followed |= hooks.follow_accumulation();
+            }
+        }
+        Ok(followed)
+    }
+
+    /// What `retain_grad` asks for.
+    pub(super) fn retained(&mut self) -> Vec<(Retained, AnyGradient)> {
+        std::mem::take(&mut self.retained)
     }
 
     /// Calls `take` with each leaf that a gradient has arrived for.
     pub(super) fn leaves(&mut self, mut take: impl FnMut(&'g Node, AnyGradient)) {
-        for visit in &mut self.visits {
-            if visit.slot != NO_SLOT
-                && let Some(grad) = self.slots[visit.slot as usize].grads()[0].take()
-            {
-                take(visit.node, grad);
+        for &place in &self.leaves {
+            let Visit { node, slot, .. } = self.visits[place as usize];
+            if let Some(grad) = self.slots[slot as usize].grads()[0].take() {
+                take(node, grad);
             }
         }
     }
 
     /// The gradient that has arrived for a leaf.
     pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<AnyGradient> {
-        let slot = self.visits[self.find(leaf)? as usize].slot;
+        let slot = self.visits[self.find(leaf, leaf.0.header())? as usize].slot;
         if slot == NO_SLOT {
             return None;
         }
@@ -248,25 +339,33 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// Leaves `node` to other passes: all that lead to it have run.
+    /// Leaves a node to other passes: all that lead to it have run.
     #[inline]
-    fn unmark(&self, node: &Node) {
-        let mark = &node.0.header().mark;
-        if mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
-            mark.store(0, Ordering::Relaxed);
+    fn unmark(&self, header: &Header) {
+        if header.mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
+            header.mark.store(0, Ordering::Relaxed);
         }
     }
 
     fn needs(&self, node: &Node) -> bool {
-        self.find(node)
+        self.find(node, node.0.header())
             .is_some_and(|place| self.visits[place as usize].needed)
+    }
+
+    /// The place of the notes on `node`, new ones if it was not met before.
+    #[inline]
+    fn place(&mut self, node: &'g Node, header: &'g Header) -> u32 {
+        match self.find(node, header) {
+            Some(place) => place,
+            None => self.visit(node, header),
+        }
     }
 
     /// The place of the notes on `node`, if it has been met.
     #[inline]
-    fn find(&self, node: &Node) -> Option<u32> {
+    fn find(&self, node: &Node, header: &Header) -> Option<u32> {
         // Only this pass's own marks mean anything to it, and it set them on this thread.
-        let mark = node.0.header().mark.load(Ordering::Relaxed);
+        let mark = header.mark.load(Ordering::Relaxed);
         if mark >> 32 == u64::from(self.number) {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -281,26 +380,32 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// Starts notes on a node that was not met before.
+    /// Starts notes on a node that was not met before, and marks it.
     #[inline]
-    fn visit(&mut self, node: &'g Node) -> u32 {
+    fn visit(&mut self, node: &'g Node, header: &'g Header) -> u32 {
+        let place = self.note(node, header);
+        let mark = u64::from(self.number) << 32 | u64::from(place);
+        let unmarked = header
+            .mark
+            .compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed);
+        if unmarked.is_err() {
+            self.elsewhere.insert(address(node), place);
+        }
+        place
+    }
+
+    /// Starts notes on a node.
+    #[inline]
+    fn note(&mut self, node: &'g Node, header: &'g Header) -> u32 {
         let place = index(self.visits.len());
         self.visits.push(Visit {
             node,
+            header,
             slot: NO_SLOT,
             needed: false,
             target: false,
             ran: false,
         });
-        let mark = u64::from(self.number) << 32 | u64::from(place);
-        let unmarked =
-            node.0
-                .header()
-                .mark
-                .compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed);
-        if unmarked.is_err() {
-            self.elsewhere.insert(address(node), place);
-        }
         place
     }
 }
@@ -308,15 +413,19 @@ impl<'g> Pass<'g> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         for visit in self.visits.iter().filter(|visit| !visit.ran) {
-            self.unmark(visit.node);
+            self.unmark(visit.header);
         }
     }
 }
 
 /// A gradient has its input's lengths, to the letter: nothing is broadcast or summed to fit.
 #[inline]
-fn check(node: &Node, input: usize, edge: &Edge, grad: &AnyGradient) -> Result<(), Error> {
-    let expected = &edge.node.0.outputs()[edge.output_nr as usize];
+fn check(
+    node: &Node,
+    input: usize,
+    expected: &PackedShape,
+    grad: &AnyGradient,
+) -> Result<(), Error> {
     if *expected == *grad.shape() {
         return Ok(());
     }
@@ -330,7 +439,7 @@ fn check(node: &Node, input: usize, edge: &Edge, grad: &AnyGradient) -> Result<(
 }
 
 fn address(node: &Node) -> usize {
-    std::sync::Arc::as_ptr(&node.0).addr()
+    Arc::as_ptr(&node.0).addr()
 }
 
 fn index(place: usize) -> u32 {

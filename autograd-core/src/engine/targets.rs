@@ -2,7 +2,6 @@
 
 use ndarray::Dimension;
 
-use super::input_edge;
 use crate::array::Buffer;
 use crate::element::Element;
 use crate::error::Error;
@@ -102,6 +101,12 @@ sequences!(
     (N) &[&Tensor<T, D>; N],
     (N) &[Tensor<T, D>; N]
 );
+
+/// The edge of a tensor that gradients are asked for.
+fn input_edge<T, D>(input: &Tensor<T, D>, position: usize) -> Result<&Edge, Error> {
+    let edge = input.raw.edge.as_ref();
+    edge.ok_or(Error::InputWithoutGrad { position })
+}
 
 macro_rules! tuples {
     ($($T:ident $D:ident $place:tt),+) => {

@@ -84,6 +84,8 @@ pub enum Error {
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
+    /// `Backward::inputs` was given no tensors.
+    NoInputs,
     /// A gradient was asked for with respect to a tensor that does not require it.
     InputWithoutGrad {
         /// The input's position in the call, from 0.
@@ -110,6 +112,37 @@ pub enum Error {
         /// The line of `apply`.
         applied_at: &'static Location<'static>,
     },
+    /// A hook gave a gradient of another shape.
+    HookShape {
+        /// The name of the node's function.
+        function: &'static str,
+        /// The shape of the gradient that it was to replace.
+        expected: Shape,
+        /// The gradient's shape.
+        found: Shape,
+        /// The line of `apply`, for a leaf the line that made it one.
+        applied_at: &'static Location<'static>,
+    },
+    /// A hook of a node gave another number of gradients.
+    HookCount {
+        /// The name of the node's function.
+        function: &'static str,
+        /// The gradients that were to be replaced.
+        expected: usize,
+        /// The gradients given.
+        found: usize,
+        /// The line of `apply`, for a leaf the line that made it one.
+        applied_at: &'static Location<'static>,
+    },
+    /// A saved tensor that was packed could not be had back.
+    Unpack {
+        /// The function's name.
+        function: &'static str,
+        /// Why.
+        reason: String,
+        /// The line of `apply`.
+        applied_at: &'static Location<'static>,
+    },
     /// Forward mode met a function without a `#[jvp]` rule.
     NoForwardRule {
         /// The function's name.
@@ -130,6 +163,23 @@ pub enum Error {
         found: Shape,
         /// The line of `apply`, or of `jvp`.
         applied_at: &'static Location<'static>,
+    },
+    /// A derivative along a direction was asked for that neither mode knows: a function has no `#[jvp]`
+    /// rule, and backward cannot stand in.
+    NeitherMode {
+        /// What forward mode lacks.
+        forward: Box<Error>,
+        /// What a backward pass through the gradients lacks.
+        backward: Box<Error>,
+    },
+    /// In strict mode, an output does not depend on an input.
+    Independent {
+        /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
+        derivative: Derivative,
+        /// The output's position, from 0; `None` if it is all of them.
+        output: Option<usize>,
+        /// The input's position, from 0; `None` if it is all of them.
+        input: Option<usize>,
     },
     /// A gradient is not what finite differences say.
     Gradcheck(Box<Mismatch>),
@@ -202,6 +252,9 @@ impl fmt::Display for Error {
                 "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \
                  {entry:?} (applied at {applied_at})"
             ),
+            Self::NoInputs => f.write_str(
+                "backward for no inputs at all: without `inputs` it accumulates in every leaf",
+            ),
             Self::InputWithoutGrad { position } => write!(
                 f,
                 "input {position} of `grad` does not require grad: call `set_requires_grad(true)` \
@@ -229,6 +282,33 @@ impl fmt::Display for Error {
                 "a gradient of `{function}` has another element type than was asked for (applied \
                  at {applied_at})"
             ),
+            Self::HookShape {
+                function,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "a hook of `{function}` gave a gradient of shape {found} in place of one of shape {expected} \
+                 (applied at {applied_at})"
+            ),
+            Self::HookCount {
+                function,
+                expected,
+                found,
+                applied_at,
+            } => write!(
+                f,
+                "a hook of `{function}` gave {found} gradients in place of {expected} (applied at {applied_at})"
+            ),
+            Self::Unpack {
+                function,
+                reason,
+                applied_at,
+            } => write!(
+                f,
+                "a saved tensor of `{function}` could not be unpacked: {reason} (applied at {applied_at})"
+            ),
             Self::NoForwardRule {
                 function,
                 applied_at,
@@ -247,6 +327,29 @@ impl fmt::Display for Error {
                 "`{function}` has a tangent of shape {found} for `{of}` of shape {expected} (applied \
                  at {applied_at})"
             ),
+            Self::NeitherMode { forward, backward } => {
+                write!(f, "{forward}; backward passes cannot stand in: {backward}")
+            }
+            Self::Independent {
+                derivative,
+                output,
+                input,
+            } => {
+                match (derivative, output) {
+                    (Derivative::Second, Some(output)) => {
+                        write!(f, "the gradient of input {output}")
+                    }
+                    (Derivative::Second, None) => f.write_str("no gradient"),
+                    (_, Some(output)) => write!(f, "output {output}"),
+                    (_, None) => f.write_str("no output"),
+                }?;
+                match (output, input) {
+                    (_, None) => f.write_str(" depends on no input"),
+                    (Some(_), Some(input)) => write!(f, " does not depend on input {input}"),
+                    (None, Some(input)) => write!(f, " depends on input {input}"),
+                }?;
+                f.write_str(", which `strict` does not allow")
+            }
             Self::Gradcheck(mismatch) => mismatch.fmt(f),
         }
     }

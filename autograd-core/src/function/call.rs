@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::function::Signature;
 use crate::function::edges::range;
 use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
-use crate::function::record::{Saved, SavedList};
+use crate::saved::{Saved, SavedList};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
 
@@ -23,6 +23,8 @@ pub struct Call<'a> {
     ends: &'a [usize],
     /// What is wrong with a gradient that came in or was given; boxed, as every call carries it.
     failure: Option<Box<Error>>,
+    /// Whether a saved tensor had been packed.
+    unpacked: bool,
 }
 
 /// Where a saved tensor comes from: which edge is attached to it when its history matters.
@@ -57,13 +59,18 @@ impl<'a> Call<'a> {
             signature,
             ends,
             failure: None,
+            unpacked: false,
         }
     }
 
-    /// What the call comes to after the author's functions have run.
+    /// What the call comes to after the author's functions have run; whether a saved tensor was unpacked
+    /// for them.
     #[inline]
-    pub(crate) fn finish(self) -> Result<(), Error> {
-        self.failure.map_or(Ok(()), |error| Err(*error))
+    pub(crate) fn finish(self) -> Result<bool, Error> {
+        match self.failure {
+            None => Ok(self.unpacked),
+            Some(error) => Err(*error),
+        }
     }
 
     /// Whether this pass wants the gradient of the differentiable input of this number, of a list that
@@ -76,26 +83,47 @@ impl<'a> Call<'a> {
     /// A saved tensor, with its history under `create_graph`.
     #[inline]
     pub fn restore<T: Element, D: Dimension>(
-        &self,
+        &mut self,
         saved: Option<Saved<T>>,
         origin: Origin,
-    ) -> Option<Tensor<T, D>> {
-        let edge = self.edge(origin, 0);
-        Some(Tensor::from_raw(RawTensor::new(saved?.into_buffer(), edge)))
+    ) -> Result<Option<Tensor<T, D>>, Error> {
+        match saved {
+            None => Ok(None),
+            Some(saved) => self.restore_one(saved, origin, 0).map(Some),
+        }
     }
 
     /// The saved tensors of a list, with their histories under `create_graph`.
     pub fn restore_list<T: Element, D: Dimension>(
-        &self,
+        &mut self,
         saved: Option<SavedList<T>>,
         origin: Origin,
-    ) -> Option<Vec<Tensor<T, D>>> {
-        let saved = saved?.into_iter().enumerate();
-        let restored = saved.map(|(place, saved)| {
-            let edge = self.edge(origin, place);
-            Tensor::from_raw(RawTensor::new(saved.into_buffer(), edge))
-        });
-        Some(restored.collect())
+    ) -> Result<Option<Vec<Tensor<T, D>>>, Error> {
+        let Some(saved) = saved else {
+            return Ok(None);
+        };
+        let saved = saved.into_iter().enumerate();
+        saved
+            .map(|(place, saved)| self.restore_one(saved, origin, place))
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    #[inline]
+    fn restore_one<T: Element, D: Dimension>(
+        &mut self,
+        saved: Saved<T>,
+        origin: Origin,
+        place: usize,
+    ) -> Result<Tensor<T, D>, Error> {
+        let (buffer, unpacked) = saved.restore().map_err(|reason| Error::Unpack {
+            function: self.inner.node.name(),
+            reason,
+            applied_at: self.inner.node.applied_at(),
+        })?;
+        self.unpacked |= unpacked;
+        let edge = self.edge(origin, place);
+        Ok(Tensor::from_raw(RawTensor::new(buffer, edge)))
     }
 
     /// The edge that belongs to a saved tensor; `place` counts within a list.

@@ -1,7 +1,6 @@
 //! One application of a function in forward mode, as generated code sees it.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -9,7 +8,7 @@ use crate::array::{Buffer, Shape};
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient, once_differentiable};
-use crate::tensor::{RawTensor, Tangent, Tensor};
+use crate::tensor::{Failure, RawTensor, Tangent, Tensor};
 
 /// One application of a function to inputs of which some have a tangent: takes them apart, and puts
 /// the tangents of the outputs on. See Note \[Levels\] in `tensor::dual`.
@@ -23,7 +22,7 @@ pub struct ForwardCall {
     /// Where inputs and tangents come from, for a tangent computed on arrays.
     edges: Vec<Option<Edge>>,
     /// Why an input has no tangent.
-    failure: Option<Arc<Error>>,
+    failure: Option<Failure>,
 }
 
 /// An input beneath a level, and its tangent there.
@@ -61,8 +60,8 @@ impl ForwardCall {
                 self.note(&tangent);
                 Some(tangent)
             }
-            Some(Tangent::Failed(error)) => {
-                self.failure = Some(error);
+            Some(Tangent::Failed(failure)) => {
+                self.failure = Some(failure.and(self.failure.take()));
                 None
             }
         };
@@ -124,15 +123,10 @@ impl ForwardCall {
     /// An output for which there is no tangent, because an input's is missing or the function has no
     /// rule.
     pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {
-        let missing = || {
-            let (function, applied_at) = (self.function, self.applied_at);
-            Arc::new(Error::NoForwardRule {
-                function,
-                applied_at,
-            })
-        };
-        let error = self.failure.clone().unwrap_or_else(missing);
-        Tensor::from_raw(output.raw.with_tangent(self.level, Tangent::Failed(error)))
+        let missing = || Failure::missing_rule(self.function, self.applied_at);
+        let failure = self.failure.clone().unwrap_or_else(missing).applied();
+        let tangent = Tangent::Failed(failure);
+        Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
     }
 
     /// An output with its tangent.
@@ -149,7 +143,11 @@ impl ForwardCall {
         let tangent = if expected == *found {
             Tangent::Known(tangent)
         } else {
-            Tangent::Failed(Arc::new(self.wrong_shape(name, expected, found.clone())))
+            Tangent::Failed(Failure::lost(self.wrong_shape(
+                name,
+                expected,
+                found.clone(),
+            )))
         };
         Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
     }
@@ -180,11 +178,11 @@ impl ForwardCall {
         }
         if self.beneath > 0 {
             let (function, applied_at) = (self.function, self.applied_at);
-            let error = Arc::new(Error::OnceDifferentiable {
+            let failure = Failure::lost(Error::OnceDifferentiable {
                 function,
                 applied_at,
             });
-            tangent = tangent.with_tangent(self.beneath, Tangent::Failed(error));
+            tangent = tangent.with_tangent(self.beneath, Tangent::Failed(failure));
         }
         tangent
     }

@@ -17,7 +17,7 @@ pub use edges::{EdgeList, EdgeLists};
 pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient, IntoGradients};
 pub use in_place::InPlace;
-pub use record::{IntoOutput, Kept, Rule, Saved, SavedList, record};
+pub use record::{IntoOutput, Kept, Rule, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ndarray::{Array, Dimension};
 
-use crate::array::{Buffer, PackedShape};
+use crate::array::PackedShape;
 use crate::element::Element;
 use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, Signature};
+use crate::hooks::{Hooking, Hooks, hooked, hooked_late};
 use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 use crate::tensor::Tensor;
 
@@ -23,33 +24,6 @@ pub struct Rule<S: 'static> {
     /// Calls the author's backward functions that a pass needs.
     pub backward: fn(S, &mut Call<'_>) -> Result<(), Error>,
 }
-
-/// A saved tensor: its memory alone. See Note [No cycles] in `tape`.
-#[derive(Debug)]
-pub struct Saved<T>(Buffer<T>);
-
-impl<T: Element> Saved<T> {
-    pub(crate) fn new<D: Dimension>(tensor: &Tensor<T, D>) -> Self {
-        Self(tensor.raw.buffer.clone())
-    }
-
-    pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
-        Self(Buffer::compact(array))
-    }
-
-    pub(crate) fn into_buffer(self) -> Buffer<T> {
-        self.0
-    }
-}
-
-impl<T> Clone for Saved<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-/// The saved tensors of a list.
-pub type SavedList<T> = Box<[Saved<T>]>;
 
 /// A kept value. A copy is made for each backward pass, so a value that owns memory is shared.
 pub enum Kept<V> {
@@ -135,7 +109,7 @@ where
         rule,
         edges,
         outputs,
-        state: Mutex::new(Some(state)),
+        state: Mutex::new(State::Live(state)),
     }))
 }
 
@@ -146,8 +120,42 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     rule: &'static Rule<S>,
     edges: E,
     outputs: [PackedShape; OUT],
+    state: Mutex<State<S>>,
+}
+
+/// What a node has for its backward functions.
+enum State<S> {
+    Live(S),
+    Freed,
+    /// Boxed: a node without hooks is no larger for those that have some.
+    Hooked(Box<HookedState<S>>),
+}
+
+struct HookedState<S> {
     /// `None` once it was freed.
-    state: Mutex<Option<S>>,
+    saved: Option<S>,
+    hooks: Arc<Hooks>,
+}
+
+impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
+    fn state(&self) -> MutexGuard<'_, State<S>> {
+        // Nothing panics while the lock is held but a failed allocation; the state is then whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the author's backward functions.
+    #[inline]
+    fn run(&self, saved: Option<S>, mut call: BackwardCall<'_>) -> Result<bool, Error> {
+        let Some(saved) = saved else {
+            return Err(Error::Freed {
+                function: self.rule.signature.name,
+                applied_at: self.header.applied_at,
+            });
+        };
+        let mut call = Call::new(call.reborrow(), self.rule.signature, self.edges.ends());
+        (self.rule.backward)(saved, &mut call)?;
+        call.finish()
+    }
 }
 
 impl<S, E, const OUT: usize> TapeNode for FunctionNode<S, E, OUT>
@@ -180,32 +188,60 @@ where
         &self.outputs
     }
 
-    fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
+    fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // The author's code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
-        let state = self
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let Some(state) = state else {
-            return Err(Error::Freed {
-                function: self.name(),
-                applied_at: self.header.applied_at,
-            });
+        let (saved, hooks) = match &*self.state() {
+            State::Live(saved) => (Some(saved.clone()), None),
+            State::Freed => (None, None),
+            State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
-        let mut call = Call::new(call, self.rule.signature, self.edges.ends());
-        (self.rule.backward)(state, &mut call)?;
-        call.finish()
+        let Some(hooks) = hooks else {
+            // While saved tensors were unpacked, code of the user's may have registered hooks.
+            if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
+                return hooked_late(self.hooks(), call);
+            }
+            return Ok(());
+        };
+        let run = |call: BackwardCall<'_>| self.run(saved, call).map(|_| ());
+        hooked(&hooks, call, run, || self.hooks())
     }
 
     fn free(&self) {
-        let state = self
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let mut state = self.state();
+        let freed = match &*state {
+            State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
+                let (saved, hooks) = (None, Arc::new(hooks));
+                State::Hooked(Box::new(HookedState { saved, hooks }))
+            }),
+            _ => State::Freed,
+        };
+        let former = std::mem::replace(&mut *state, freed);
         drop(state);
+        // Only now: values and hooks run code of the user's as they go.
+        drop(former);
+    }
+
+    fn hooks(&self) -> Option<Arc<Hooks>> {
+        match &*self.state() {
+            State::Hooked(state) => Some(Arc::clone(&state.hooks)),
+            _ => None,
+        }
+    }
+
+    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+        let mut state = self.state();
+        let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
+            State::Live(saved) => (Some(saved), None),
+            State::Freed => (None, None),
+            State::Hooked(state) => (state.saved, Some(state.hooks)),
+        };
+        let mut hooks = former.as_deref().cloned().unwrap_or_default();
+        change(&mut hooks);
+        let hooks = Arc::new(hooks);
+        *state = State::Hooked(Box::new(HookedState { saved, hooks }));
+        drop(state);
+        drop(former);
     }
 }
 
@@ -218,6 +254,7 @@ impl<S: 'static, E: EdgeList, const OUT: usize> Drop for FunctionNode<S, E, OUT>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saved::Saved;
 
     #[test]
     fn a_node_of_one_input_that_keeps_one_tensor_is_small() {

@@ -143,7 +143,7 @@ impl Gradcheck {
         }
     }
 
-    /// Checks `function`, of a tuple of tensors by reference, at `inputs`, a tuple of up to eight.
+    /// Checks `function`, of a tensor by reference or a tuple of up to eight, at `inputs`.
     ///
     /// # Errors
     /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
+use crate::hooks::{HookSlot, hooked};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
@@ -34,6 +35,7 @@ fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
         header: Header::after(&edges, Location::caller()),
         edges,
         output: [total.shape().into()],
+        hooks: HookSlot::default(),
     }));
     total.with_edge(Edge { node, output_nr: 0 })
 }
@@ -42,6 +44,18 @@ struct AccumulateGradients {
     header: Header,
     edges: [Option<Edge>; 2],
     output: [PackedShape; 1],
+    hooks: HookSlot,
+}
+
+/// Both get what came.
+#[expect(clippy::unnecessary_wraps, reason = "as the backward of any node")]
+fn spread(call: BackwardCall<'_>) -> Result<(), Error> {
+    if let Some(grad) = &mut call.grads[0] {
+        for (result, needed) in call.results.iter_mut().zip(call.needs) {
+            *result = needed.then(|| grad.share());
+        }
+    }
+    Ok(())
 }
 
 impl TapeNode for AccumulateGradients {
@@ -70,15 +84,17 @@ impl TapeNode for AccumulateGradients {
     }
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
-        if let Some(grad) = &mut call.grads[0] {
-            for (result, needed) in call.results.iter_mut().zip(call.needs) {
-                *result = needed.then(|| grad.share());
-            }
+        match self.hooks() {
+            None => spread(call),
+            Some(hooks) => hooked(&hooks, call, spread, || self.hooks()),
         }
-        Ok(())
     }
 
     fn free(&self) {}
+
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
+    }
 }
 
 impl Drop for AccumulateGradients {

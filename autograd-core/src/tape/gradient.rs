@@ -1,14 +1,11 @@
 //! A gradient on its way.
 
-use std::sync::Arc;
-
 use ndarray::{ArrayView, Dimension, IxDyn};
 
 use crate::array::{Buffer, Shape};
 use crate::element::{Element, Family};
-use crate::error::Error;
 use crate::tape::Edge;
-use crate::tensor::{RawTensor, Tangent};
+use crate::tensor::{Failure, RawTensor, Tangent};
 
 /// A gradient of either element type, as the engine passes it on: two words, which go through many hands.
 #[derive(Clone, Debug)]
@@ -143,11 +140,18 @@ impl AnyGradient {
     }
 
     /// The same gradient, whose own derivative in a run of forward mode is not known.
-    pub(crate) fn without_tangent(self, level: u64, error: &Arc<Error>) -> Self {
-        let failed = Arc::clone(error);
+    pub(crate) fn without_tangent(self, level: u64, failure: &Failure) -> Self {
         either!(self, to tensor grad => {
-            grad.into_tensor().with_tangent(level, Tangent::Failed(failed))
+            grad.into_tensor().with_tangent(level, Tangent::Failed(failure.clone()))
         })
+    }
+
+    /// The same gradient as a constant.
+    pub(crate) fn without_history(self) -> Self {
+        match self.edge() {
+            None => self,
+            Some(_) => either!(self, to tensor grad => grad.into_tensor().with_edge(None)),
+        }
     }
 
     /// The same gradient, attached to `edge`.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::array::{PackedShape, Shape};
 use crate::element::Element;
 use crate::error::Error;
+use crate::hooks::HookSlot;
 use crate::tape::{
     AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Header, TapeNode, accumulate,
 };
@@ -15,6 +16,7 @@ pub(crate) struct Leaf<T> {
     header: Header,
     output: [PackedShape; 1],
     grad: Mutex<Option<Gradient<T>>>,
+    hooks: HookSlot,
 }
 
 impl<T: Element> Leaf<T> {
@@ -23,6 +25,7 @@ impl<T: Element> Leaf<T> {
             header: Header::leaf(made_at),
             output: [shape.into()],
             grad: Mutex::new(None),
+            hooks: HookSlot::default(),
         }
     }
 
@@ -39,6 +42,17 @@ impl<T: Element> AnyLeaf for Leaf<T> {
         let mut sum = slot.take().map(AnyGradient::erase);
         accumulate(&mut sum, grad);
         *slot = sum.and_then(AnyGradient::recover);
+    }
+
+    fn accumulated(&self) -> Option<AnyGradient> {
+        let mut slot = self.grad();
+        let grad = slot.as_mut()?.share();
+        Some(AnyGradient::erase(Gradient::from_tensor(grad)))
+    }
+
+    fn restore(&self, former: Option<AnyGradient>) {
+        let replaced = std::mem::replace(&mut *self.grad(), former.and_then(AnyGradient::recover));
+        drop(replaced);
     }
 }
 
@@ -75,6 +89,10 @@ impl<T: Element> TapeNode for Leaf<T> {
     }
 
     fn free(&self) {}
+
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
+    }
 
     fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
         Some(self)

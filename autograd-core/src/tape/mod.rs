@@ -35,6 +35,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::array::PackedShape;
 use crate::error::Error;
+use crate::hooks::{HookSlot, Hooking, Hooks, Retained};
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -132,7 +133,13 @@ impl Header {
         }
     }
 
-    /// For a leaf, which every other node comes after.
+    /// Whether the node is a leaf's: every other comes after it.
+    #[inline]
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.sequence_nr == 0
+    }
+
+    /// For a leaf.
     pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
         Self {
             sequence_nr: 0,
@@ -165,6 +172,23 @@ pub(crate) trait TapeNode: Send + Sync {
     /// Frees what was saved.
     fn free(&self);
 
+    /// Where its hooks are, in a node that has no better place for them.
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        None
+    }
+
+    /// Its hooks, if it has any. See Note [Hooks and locks] in `hooks`.
+    fn hooks(&self) -> Option<Arc<Hooks>> {
+        self.hook_slot()?.get()
+    }
+
+    /// Adds hooks or takes some away.
+    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+        if let Some(slot) = self.hook_slot() {
+            slot.change(change);
+        }
+    }
+
     /// The leaf that this node accumulates for, to be downcast to `Leaf<T>`.
     fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
         None
@@ -175,6 +199,12 @@ pub(crate) trait TapeNode: Send + Sync {
 pub(crate) trait AnyLeaf: Any {
     /// Adds `grad` to what was accumulated.
     fn accumulate(&self, grad: AnyGradient);
+
+    /// A handle on what was accumulated.
+    fn accumulated(&self) -> Option<AnyGradient>;
+
+    /// Puts back what was accumulated before.
+    fn restore(&self, former: Option<AnyGradient>);
 }
 
 /// What the engine hands to a node, and what it gets back.
@@ -188,4 +218,20 @@ pub(crate) struct BackwardCall<'a> {
     pub(crate) create_graph: bool,
     /// For each edge, to be filled in by the node.
     pub(crate) results: &'a mut [Option<AnyGradient>],
+    /// Which of the node's hooks are to be called.
+    pub(crate) hooking: Hooking,
+    /// Gradients that `retain_grad` asks for, for the pass to keep when it has succeeded.
+    pub(crate) retained: &'a mut Vec<(Retained, AnyGradient)>,
+}
+
+impl BackwardCall<'_> {
+    /// The same call, to be handed on.
+    pub(crate) fn reborrow(&mut self) -> BackwardCall<'_> {
+        BackwardCall {
+            grads: self.grads,
+            results: self.results,
+            retained: self.retained,
+            ..*self
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
+use crate::hooks::HookSlot;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
 
 /// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
@@ -24,6 +25,7 @@ pub(crate) fn once_differentiable(
         function,
         edges,
         output: [derivative.shape().into()],
+        hooks: HookSlot::default(),
     }));
     derivative.with_edge(Edge { node, output_nr: 0 })
 }
@@ -33,6 +35,8 @@ struct OnceDifferentiable {
     function: &'static str,
     edges: Box<[Option<Edge>]>,
     output: [PackedShape; 1],
+    /// Those of the derivative as a tensor: the node itself never runs.
+    hooks: HookSlot,
 }
 
 impl TapeNode for OnceDifferentiable {
@@ -68,6 +72,10 @@ impl TapeNode for OnceDifferentiable {
     }
 
     fn free(&self) {}
+
+    fn hook_slot(&self) -> Option<&HookSlot> {
+        Some(&self.hooks)
+    }
 }
 
 impl Drop for OnceDifferentiable {

@@ -8,12 +8,14 @@
 //! the tangent that its rule computes from them, tangents of smaller levels included: so derivatives of
 //! derivatives never mix.
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::RawTensor;
 use crate::element::Element;
 use crate::error::Error;
+use crate::grad_mode::is_grad_enabled;
 use crate::tape::Edge;
 
 static LEVELS: AtomicU64 = AtomicU64::new(1);
@@ -38,7 +40,55 @@ pub struct Dual<T> {
 pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
     /// A function on the way could not give one; told when the run ends.
-    Failed(Arc<Error>),
+    Failed(Failure),
+}
+
+/// Why there is no tangent.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) error: Arc<Error>,
+    /// Whether the derivative is lost to forward mode alone: where the same computation is recorded,
+    /// backward passes know it.
+    pub(crate) is_recorded: bool,
+}
+
+impl Failure {
+    /// For a derivative that backward passes do not know either.
+    pub(crate) fn lost(error: Error) -> Self {
+        let (error, is_recorded) = (Arc::new(error), false);
+        Self { error, is_recorded }
+    }
+
+    /// For a function that has no rule.
+    pub(crate) fn missing_rule(
+        function: &'static str,
+        applied_at: &'static Location<'static>,
+    ) -> Self {
+        let error = Error::NoForwardRule {
+            function,
+            applied_at,
+        };
+        Self {
+            error: Arc::new(error),
+            is_recorded: true,
+        }
+    }
+
+    /// What is wrong with what a function, applied now, makes of it.
+    pub(crate) fn applied(self) -> Self {
+        Self {
+            is_recorded: self.is_recorded && is_grad_enabled(),
+            ..self
+        }
+    }
+
+    /// What is wrong with something that depends on both.
+    pub(crate) fn and(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if !other.is_recorded => other,
+            _ => self,
+        }
+    }
 }
 
 impl<T: Element> Dual<T> {
@@ -63,6 +113,14 @@ impl<T: Element> RawTensor<T> {
         match &self.dual {
             Some(dual) if dual.level == level => (dual.primal.clone(), Some(dual.tangent.clone())),
             _ => (self.clone(), None),
+        }
+    }
+
+    /// Why there is no tangent at `level`, if a function on the way could not give one.
+    pub(crate) fn failure(&self, level: u64) -> Option<Failure> {
+        match &self.dual.as_ref()?.tangent {
+            Tangent::Failed(failure) if self.level() == level => Some(failure.clone()),
+            _ => None,
         }
     }
 

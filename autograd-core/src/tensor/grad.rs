@@ -10,6 +10,7 @@ use super::{RawTensor, Tensor};
 use crate::array::Buffer;
 use crate::element::Element;
 use crate::grad_mode::is_grad_enabled;
+use crate::hooks::{Retained, lock};
 use crate::tape::{Edge, Gradient, Leaf, Node};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -67,21 +68,26 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(self.raw.buffer.clone(), None))
     }
 
-    /// A copy of the gradient that backward passes have accumulated here; `None` before the first
-    /// and for tensors that are not leaves.
+    /// A copy of the gradient that backward passes have accumulated here; `None` before the first, and
+    /// for computed tensors without [`retain_grad`](Self::retain_grad).
     pub fn grad(&self) -> Option<Array<T, D>> {
-        self.leaf()?
-            .grad()
-            .as_ref()
-            .map(|grad| grad.view().to_owned())
+        match self.leaf() {
+            Some(leaf) => leaf.grad().as_ref().map(|grad| grad.view().to_owned()),
+            None => self.grad_tensor().map(Self::into_array),
+        }
     }
 
     /// The accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
     pub fn grad_tensor(&self) -> Option<Self> {
-        self.leaf()?
-            .grad()
-            .as_mut()
-            .map(|grad| Self::from_raw(grad.share()))
+        if let Some(leaf) = self.leaf() {
+            return leaf
+                .grad()
+                .as_mut()
+                .map(|grad| Self::from_raw(grad.share()));
+        }
+        let place = self.retained()?;
+        let grad = lock(&place).as_mut()?.share();
+        Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
     /// Forgets the accumulated gradient.
@@ -89,7 +95,16 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         if let Some(leaf) = self.leaf() {
             let former = leaf.grad().take();
             drop(former);
+        } else if let Some(place) = self.retained() {
+            let former = lock(&place).take();
+            drop(former);
         }
+    }
+
+    /// Where the gradient of a computed tensor is, if it is retained.
+    fn retained(&self) -> Option<Retained> {
+        let edge = self.raw.edge.as_ref()?;
+        edge.node.0.hooks()?.retained(edge.output_nr).cloned()
     }
 
     /// Sets the accumulated gradient, as if it were the only one so far.

@@ -8,7 +8,7 @@ mod grad;
 mod raw;
 
 pub use dual::Dual;
-pub(crate) use dual::{Tangent, new_level};
+pub(crate) use dual::{Failure, Tangent, new_level};
 pub use raw::RawTensor;
 
 use std::fmt;

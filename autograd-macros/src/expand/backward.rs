@@ -130,7 +130,7 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
         } else {
             "restore"
         });
-        quote!(#name: #call.#restore(#kept, #origin))
+        quote!(#name: #call.#restore(#kept, #origin)?)
     });
     (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
 }

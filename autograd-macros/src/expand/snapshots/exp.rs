@@ -73,7 +73,7 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, ()) = state;
             let context = ExpContext::<T, D> {
-                output: call.restore(saved_0, __p::Origin::Output(0)),
+                output: call.restore(saved_0, __p::Origin::Output(0))?,
             };
             let mut grad_output = call.grad::<T, D>(0);
             if call.needs(0) {

@@ -108,8 +108,8 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, (saved_1, ())) = state;
             let context = UpdateContext {
-                x: call.restore(saved_0, __p::Origin::Input(0)),
-                output_x: call.restore(saved_1, __p::Origin::Output(0)),
+                x: call.restore(saved_0, __p::Origin::Input(0))?,
+                output_x: call.restore(saved_1, __p::Origin::Output(0))?,
             };
             let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
             if call.needs(0) {

@@ -111,8 +111,8 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, (saved_1, ())) = state;
             let context = LinearFunctionContext {
-                input: call.restore(saved_0, __p::Origin::Input(0)),
-                weight: call.restore(saved_1, __p::Origin::Input(1)),
+                input: call.restore(saved_0, __p::Origin::Input(0))?,
+                weight: call.restore(saved_1, __p::Origin::Input(1))?,
             };
             let mut grad_output = call.grad::<f32, __p::ndarray::Ix2>(0);
             if call.needs(0) {

@@ -93,7 +93,7 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, ()) = state;
             let context = WeightedContext {
-                parts: call.restore_list(saved_0, __p::Origin::Input(0)),
+                parts: call.restore_list(saved_0, __p::Origin::Input(0))?,
             };
             let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
             if call.needs(0) || call.needs(1) {

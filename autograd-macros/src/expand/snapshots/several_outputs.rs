@@ -217,13 +217,13 @@ const _: () = {
                 gain: call.needs(1),
             };
             let context = LayerNormContext {
-                x: call.restore(saved_0, __p::Origin::Input(0)),
-                mask: call.restore(saved_1, __p::Origin::Constant),
+                x: call.restore(saved_0, __p::Origin::Input(0))?,
+                mask: call.restore(saved_1, __p::Origin::Constant)?,
                 axes: saved_2,
                 mode: saved_3,
-                scale: call.restore(saved_4, __p::Origin::Constant),
+                scale: call.restore(saved_4, __p::Origin::Constant)?,
                 rank: saved_5,
-                mean: call.restore(saved_6, __p::Origin::Constant),
+                mean: call.restore(saved_6, __p::Origin::Constant)?,
                 count: saved_7,
             };
             let mut grad_y = call.grad::<f64, __p::ndarray::Ix2>(0);

@@ -217,8 +217,8 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, (saved_1, (saved_2, (saved_3, (saved_4, ()))))) = state;
             let context = ScaledPowerContext::<T, D> {
-                x: call.restore(saved_0, __p::Origin::Input(0)),
-                mask: call.restore(saved_1, __p::Origin::Constant),
+                x: call.restore(saved_0, __p::Origin::Input(0))?,
+                mask: call.restore(saved_1, __p::Origin::Constant)?,
                 n: saved_2,
                 axes: saved_3,
                 count: saved_4,

@@ -1,0 +1,311 @@
+//! Backward passes into leaves.
+
+use std::fmt;
+
+use ndarray::{Array, Dimension};
+
+use super::in_mode;
+use super::pass::Pass;
+use super::roots::{Root, Roots};
+use super::targets::GradInputs;
+use crate::element::Element;
+use crate::error::Error;
+use crate::hooks::{Retained, lock};
+use crate::tape::{AnyGradient, Edge, Node, accumulate};
+use crate::tensor::Tensor;
+
+/// How a backward pass is run: a plain struct, to be written with `..Default::default()`.
+///
+/// ```
+/// use autograd_core::{BackwardOptions, Tensor};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![3.0]).set_requires_grad(true);
+/// let y = (&x * &x).sum();
+/// y.backward_opts(BackwardOptions { retain_graph: true, ..Default::default() })?;
+/// y.backward()?;
+/// assert_eq!(x.grad(), Some(array![12.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackwardOptions {
+    /// Keep what was saved, so that a later pass can go through the same nodes.
+    pub retain_graph: bool,
+    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too:
+    /// a leaf holds its gradient, and that the graph which leads to the leaf, so nothing of it is let go
+    /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) hands gradients out instead, and makes no such
+    /// cycle.
+    pub create_graph: bool,
+    /// Free what a node has saved as soon as it has run, not when the pass has succeeded: the memory is
+    /// there for what follows, but a pass that fails leaves the nodes that ran freed. Without effect where
+    /// the graph is kept.
+    pub free_early: bool,
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Computes the gradient of this tensor, of one element, with respect to every leaf that it
+    /// depends on, and adds it to the leaf's [`grad`](Self::grad).
+    ///
+    /// # Errors
+    /// If the tensor has not exactly one element or no history, the graph was freed by an earlier
+    /// pass, or a backward function gives a gradient of the wrong shape. The graph and all accumulated
+    /// gradients are then as they were; if a backward function panics, too.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// (&x * &x).sum().backward()?;
+    /// assert_eq!(x.grad(), Some(array![2.0, 4.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn backward(&self) -> Result<(), Error> {
+        self.backward_opts(BackwardOptions::default())
+    }
+
+    /// [`backward`](Self::backward) with options.
+    ///
+    /// # Errors
+    /// As [`backward`](Self::backward).
+    pub fn backward_opts(&self, options: BackwardOptions) -> Result<(), Error> {
+        run(vec![Root::new(self, None)?], None, options)
+    }
+
+    /// [`backward`](Self::backward) of a tensor of any shape, starting with the gradient `grad`.
+    ///
+    /// # Errors
+    /// As [`backward`](Self::backward), and if `grad` has another shape than the tensor.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// (&x * &x).backward_with(array![1.0, 10.0])?;
+    /// assert_eq!(x.grad(), Some(array![2.0, 40.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
+        let root = Root::new(self, Some(grad))?;
+        run(vec![root], None, BackwardOptions::default())
+    }
+}
+
+/// [`Tensor::backward`] from several tensors, or for chosen inputs alone.
+///
+/// ```
+/// use autograd_core::{Backward, Tensor};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let w = Tensor::from(array![3.0, 4.0]).set_requires_grad(true);
+/// let (sum, product) = (&x + &w, &x * &w);
+/// Backward::of(&sum)
+///     .seed(array![1.0, 1.0])
+///     .and(&product)
+///     .seed(array![10.0, 10.0])
+///     .inputs((&x,))
+///     .run()?;
+/// assert_eq!(x.grad(), Some(array![31.0, 41.0]));
+/// assert_eq!(w.grad(), None);
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[must_use = "nothing is computed before `run`"]
+pub struct Backward<'a, T, D> {
+    roots: Roots<'a, T, D>,
+    inputs: Option<Result<Vec<Edge>, Error>>,
+    options: BackwardOptions,
+}
+
+impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
+    /// A pass that starts from `output`.
+    pub fn of(output: &'a Tensor<T, D>) -> Self {
+        Self {
+            roots: Roots::of(output),
+            inputs: None,
+            options: BackwardOptions::default(),
+        }
+    }
+
+    /// Starts with this gradient of the output that was named last, which may then have any shape.
+    pub fn seed(self, seed: Array<T, D>) -> Self {
+        let roots = self.roots.seed(seed);
+        Self { roots, ..self }
+    }
+
+    /// Starts from another output too. One that is named twice counts twice.
+    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
+        Backward {
+            roots: self.roots.and(output),
+            inputs: self.inputs,
+            options: self.options,
+        }
+    }
+
+    /// Accumulates the gradients of these tensors alone, and calls only backward functions that lead to
+    /// them. They need not be leaves: [`grad`](Tensor::grad) of a computed tensor has it then too.
+    pub fn inputs<I: GradInputs>(self, inputs: I) -> Self {
+        let edges = inputs.edges();
+        let edges = edges.map(|edges| edges.into_iter().cloned().collect());
+        Self {
+            inputs: Some(edges),
+            ..self
+        }
+    }
+
+    /// How the pass is run.
+    pub fn options(self, options: BackwardOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Runs the pass.
+    ///
+    /// # Errors
+    /// As [`Tensor::backward`]; and if there are inputs, but none at all, or one that does not require grad.
+    pub fn run(self) -> Result<(), Error> {
+        let roots = self.roots.finish()?;
+        let inputs = self.inputs.transpose()?;
+        if inputs.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::NoInputs);
+        }
+        run(roots, inputs.as_deref(), self.options)
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for Backward<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backward")
+            .field("output", self.roots.last)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+fn run(
+    roots: Vec<Root<'_>>,
+    inputs: Option<&[Edge]>,
+    options: BackwardOptions,
+) -> Result<(), Error> {
+    let BackwardOptions {
+        retain_graph,
+        create_graph,
+        free_early,
+    } = options;
+    if let Some(root) = roots.iter().find(|root| root.level > 0) {
+        // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
+        return Err(Error::NoForwardRule {
+            function: "backward",
+            applied_at: root.edge.node.applied_at(),
+        });
+    }
+    let keep = retain_graph || create_graph;
+    in_mode(create_graph, || {
+        let mut pass = Pass::new(create_graph, free_early && !keep);
+        if let Some(inputs) = inputs {
+            let targets: Vec<&Edge> = inputs.iter().collect();
+            for input in inputs {
+                input.retain(false);
+            }
+            pass.prune(roots.iter().map(|root| root.edge), &targets);
+        }
+        for root in roots {
+            pass.deliver(root.edge, root.seed);
+        }
+        let mut asked = Vec::new();
+        pass.run(|node, grads| note_asked(node, grads, inputs.unwrap_or_default(), &mut asked))?;
+        let followed = pass.call_leaf_hooks(true)?;
+        asked.append(&mut pass.retained());
+        if followed {
+            accumulate_and_follow(&mut pass, asked);
+        } else {
+            pass.leaves(accumulate_leaf);
+            asked.into_iter().for_each(accumulate_retained);
+        }
+        if !keep {
+            pass.free();
+        }
+        Ok(())
+    })
+}
+
+/// Notes the gradients of computed tensors that this pass was asked for.
+fn note_asked(
+    node: &Node,
+    grads: &mut [Option<AnyGradient>],
+    inputs: &[Edge],
+    asked: &mut Vec<(Retained, AnyGradient)>,
+) {
+    let Some(hooks) = node.0.hooks() else {
+        return;
+    };
+    for input in inputs.iter().filter(|input| input.node.is(node)) {
+        let grad = &mut grads[input.output_nr as usize];
+        if let Some(place) = hooks.asked(input.output_nr)
+            && let Some(grad) = grad
+        {
+            asked.push((place.clone(), grad.share()));
+        }
+    }
+}
+
+fn accumulate_leaf(node: &Node, grad: AnyGradient) {
+    if let Some(leaf) = node.0.as_leaf() {
+        leaf.accumulate(grad);
+    }
+}
+
+fn accumulate_retained((place, grad): (Retained, AnyGradient)) {
+    accumulate(&mut lock(&place), grad);
+}
+
+/// Writes the gradients and calls the hooks that follow. If one panics, all gradients are as they were.
+#[cold]
+fn accumulate_and_follow(pass: &mut Pass<'_>, retained: Vec<(Retained, AnyGradient)>) {
+    let mut arrived = Vec::new();
+    pass.leaves(|node, grad| arrived.push((node, grad)));
+    let mut undo = Undo {
+        leaves: arrived.iter().map(|(node, _)| former(node)).collect(),
+        retained: retained
+            .iter()
+            .map(|(place, _)| (place.clone(), lock(place).clone()))
+            .collect(),
+    };
+    retained.into_iter().for_each(accumulate_retained);
+    for (node, mut grad) in arrived {
+        accumulate_leaf(node, grad.share());
+        if let Some(hooks) = node.0.hooks() {
+            hooks.after_accumulation(node, grad);
+        }
+    }
+    undo.leaves.clear();
+    undo.retained.clear();
+}
+
+/// Puts gradients back when it is dropped.
+struct Undo {
+    leaves: Vec<(Node, Option<AnyGradient>)>,
+    retained: Vec<(Retained, Option<AnyGradient>)>,
+}
+
+fn former(node: &Node) -> (Node, Option<AnyGradient>) {
+    let grad = match node.0.as_leaf() {
+        Some(leaf) => leaf.accumulated(),
+        None => None,
+    };
+    (node.clone(), grad)
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        for (node, former) in self.leaves.drain(..) {
+            if let Some(leaf) = node.0.as_leaf() {
+                leaf.restore(former);
+            }
+        }
+        for (place, former) in self.retained.drain(..) {
+            let replaced = std::mem::replace(&mut *lock(&place), former);
+            drop(replaced);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Passes inside of passes, as deep as anybody likes.
+//!
+//! # Note [Depth]
+//! A backward function may start a pass, whose backward functions may start passes. Each level takes
+//! stack: some kilobytes of the engine's, and whatever the author's code has there. A pass that starts
+//! further than `ROOM` below the first on its thread therefore runs on a thread of its own, with a
+//! stack of its own, while this one waits for it: deep recursion takes memory, and never overflows a
+//! thread's stack. What counts is the stack that is in use, not the number of levels, so the size of
+//! the author's frames is in it.
+
+use std::cell::Cell;
+use std::panic::resume_unwind;
+use std::thread;
+
+use super::anomaly;
+
+/// A quarter of the smallest stack that threads have by default.
+const ROOM: usize = 512 << 10;
+
+thread_local! {
+    /// Where the stack was when the first of this thread's passes began; 0 outside of any.
+    static TOP: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs `body`, a pass, where there is room for it.
+pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    let marker = 0_u8;
+    let here = (&raw const marker).addr();
+    let top = TOP.get();
+    if top == 0 {
+        TOP.set(here);
+        let _outside = Outside;
+        body()
+    } else if top.abs_diff(here) < ROOM {
+        body()
+    } else {
+        on_a_thread_of_its_own(body)
+    }
+}
+
+/// Says that no pass runs on this thread any more, in a panic too.
+struct Outside;
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        TOP.set(0);
+    }
+}
+
+fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    let watching = anomaly::is_watching();
+    thread::scope(|scope| {
+        let run = || {
+            if watching {
+                anomaly::detect_anomaly(body)
+            } else {
+                body()
+            }
+        };
+        let result = scope.spawn(run).join();
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Levels beneath this one, and the threads that they ran on.
+    fn nest(levels: usize, threads: &mut Vec<thread::ThreadId>) {
+        let used = [1_u8; 10 << 10];
+        let here = thread::current().id();
+        if threads.last() != Some(&here) {
+            threads.push(here);
+        }
+        if levels > 0 {
+            with_room(|| nest(levels - 1, threads));
+        }
+        assert!(std::hint::black_box(used).iter().all(|byte| *byte == 1));
+    }
+
+    #[test]
+    fn deep_recursion_goes_on_on_other_threads() {
+        let mut threads = Vec::new();
+        nest(10, &mut threads);
+        assert_eq!(threads, [thread::current().id()]);
+        nest(1000, &mut threads);
+        assert!(threads.len() > 10, "{} threads", threads.len());
+        assert_eq!(TOP.get(), 0);
+    }
+
+    #[test]
+    fn panics_and_modes_cross_threads() {
+        fn fall(levels: usize) {
+            let used = [1_u8; 10 << 10];
+            assert!(
+                levels > 0,
+                "at the bottom, watched: {}",
+                anomaly::is_watching()
+            );
+            with_room(|| fall(levels - 1));
+            assert!(std::hint::black_box(used).iter().all(|byte| *byte == 1));
+        }
+        let fallen = catch_unwind(AssertUnwindSafe(|| anomaly::detect_anomaly(|| fall(300))));
+        let text = *fallen.unwrap_err().downcast::<String>().unwrap();
+        assert_eq!(text, "at the bottom, watched: true");
+        assert_eq!(TOP.get(), 0);
+    }
+}

@@ -1,0 +1,227 @@
+//! Derivatives of functions rather than of tensors: products with the Jacobian and the Hessian from
+//! either side, and both of them whole.
+//!
+//! | | | how it is computed |
+//! |---|---|---|
+//! | [`vjp`] | vᵀJ | one backward pass |
+//! | [`jvp`] | Jv | one run of forward mode; backward twice for functions without a `#[jvp]` rule |
+//! | [`jacobian`] | J | a backward pass for each entry of the outputs |
+//! | [`hvp`] | Hv | backward three times |
+//! | [`vhp`] | vᵀH | backward twice: the same numbers as `hvp`, for less, where backward is right |
+//! | [`hessian`] | H | a backward pass for each entry of the gradients |
+//!
+//! These functions take a closure and the tensors to call it with: one by reference, or a tuple of up to
+//! eight, of any element types and ranks. The closure gets them in the same form, and returns a tensor
+//! or a tuple. [`Functional`] has the options: results that can be differentiated again, strictness about
+//! what does not depend on what, forward mode.
+//!
+//! The closure works on tensors set apart for it. What else the tensors handed in are used for, by the
+//! closure too, is not differentiated, and no gradient is accumulated in any tensor. What comes back is
+//! constant without [`Functional::create_graph`]; so these functions can stand in one another, but what
+//! is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has
+//! gradients whose own derivative forward mode does not know (nodes save no tangents); that is an
+//! error there, so there is no Hessian by forward mode over backward passes.
+
+mod blocks;
+mod builder;
+mod recorded;
+mod request;
+mod stack;
+
+pub use blocks::{Jacobian, JacobianRow};
+pub use builder::Functional;
+
+use crate::element::Element;
+use crate::erased::{InputTensors, OutputTensors};
+use crate::error::Error;
+use crate::tensor::Tensor0;
+
+/// The outputs of `function` at `inputs`, and the product of `seeds`, a tensor for each output, with its
+/// Jacobian: the gradients of the inputs when those of the outputs are `seeds`. Zeros for an input that
+/// no output depends on.
+///
+/// # Errors
+/// If a seed has not the shape of its output, and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::functional::vjp;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+/// let seed = Tensor::from(array![1.0, 10.0]);
+/// let (y, (dx, dw)) = vjp(|(x, w)| x * w, (&x, &w), &seed)?;
+/// assert_eq!(y.to_array(), array![3.0, 8.0]);
+/// assert_eq!((dx.to_array(), dw.to_array()), (array![3.0, 40.0], array![1.0, 20.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn vjp<I, S, F>(function: F, inputs: I, seeds: S) -> Result<(S::Owned, I::Owned), Error>
+where
+    I: InputTensors,
+    S: InputTensors,
+    F: for<'a> FnOnce(I::Refs<'a>) -> S::Owned,
+{
+    Functional::new().vjp(function, inputs, seeds)
+}
+
+/// The outputs of `function` at `inputs`, and the product of its Jacobian with `tangents`, a tensor for
+/// each input: the derivatives of the outputs in that direction.
+///
+/// By forward mode, as [`jvp`](crate::jvp) in the crate's root; if a function on the way has no
+/// `#[jvp]` rule, `function` is called once more, and backward passes through backward passes give the
+/// same. Which of the two it was shows in nothing but the cost, unless `function` computes inside
+/// [`no_grad`](crate::no_grad): backward passes take that for constant, forward mode does not.
+///
+/// # Errors
+/// [`Error::NeitherMode`], if a function on the way has no rule and one, perhaps the same, has a backward
+/// function written on arrays; [`Error::NoForwardRule`], if `function` runs a backward pass that is not
+/// recorded; if a tangent has not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::functional::jvp;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
+/// let (y, along) = jvp(|x| x * x, &x, &direction)?;
+/// assert_eq!((y.to_array(), along.to_array()), (array![1.0, 4.0], array![2.0, 2.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn jvp<I, O, F>(function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
+where
+    I: InputTensors,
+    O: OutputTensors,
+    F: for<'a> Fn(I::Refs<'a>) -> O,
+{
+    Functional::new().jvp(function, inputs, tangents)
+}
+
+/// The Jacobian of `function` at `inputs`: the derivative of each entry of the outputs by each entry of
+/// the inputs.
+///
+/// The block of an output and an input has the axes of the output, then those of the input, and the
+/// input's element type; its rank is known to the compiler up to six. One output and one input give one
+/// tensor, several of either a tuple, several of both a tuple for each output.
+///
+/// # Errors
+/// As [`Tensor::backward`](crate::Tensor::backward).
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, Tensor2};
+/// use autograd_core::functional::jacobian;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+/// let square: Tensor2<f64> = jacobian(|x| x * x, &x)?;
+/// assert_eq!(square.to_array(), array![[2.0, 0.0], [0.0, 4.0]]);
+/// let (product, sum) = jacobian(|(x, w)| (x * w, x.sum()), (&x, &w))?;
+/// let (_, by_w): (Tensor2<f64>, Tensor2<f64>) = product;
+/// assert_eq!(by_w.to_array(), array![[1.0, 0.0], [0.0, 2.0]]);
+/// let (by_x, _): (Tensor1<f64>, Tensor1<f64>) = sum;
+/// assert_eq!(by_x.to_array(), array![1.0, 1.0]);
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn jacobian<I, O, F>(function: F, inputs: I) -> Result<O::Blocks, Error>
+where
+    I: InputTensors,
+    O: Jacobian<I>,
+    F: for<'a> Fn(I::Refs<'a>) -> O,
+{
+    Functional::new().jacobian(function, inputs)
+}
+
+/// The Hessian of `function`, whose output is a number, at `inputs`: the derivative of each entry of each
+/// gradient by each entry of each input.
+///
+/// The block of two inputs has the axes of the first, then those of the second, and the second's element
+/// type. One input gives one tensor, several a tuple for each of them.
+///
+/// # Errors
+/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays, and as
+/// [`Tensor::backward`](crate::Tensor::backward).
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::functional::hessian;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+/// let ((xx, xw), (wx, ww)) = hessian(|(x, w)| (x * x * w).sum(), (&x, &w))?;
+/// assert_eq!(xx.to_array(), array![[6.0, 0.0], [0.0, 8.0]]);
+/// assert_eq!(xw.to_array(), array![[2.0, 0.0], [0.0, 4.0]]);
+/// assert_eq!((wx.to_array(), ww.to_array()), (xw.to_array(), array![[0.0, 0.0], [0.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn hessian<I, T, F>(function: F, inputs: I) -> Result<<I::Owned as Jacobian<I>>::Blocks, Error>
+where
+    I: InputTensors<Owned: Jacobian<I>>,
+    T: Element,
+    F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
+{
+    Functional::new().hessian(function, inputs)
+}
+
+/// The value of `function`, which is a number, at `inputs`, and the product of its Hessian with
+/// `vectors`, a tensor for each input.
+///
+/// By backward passes through backward passes; [`Functional::forward_mode`] goes backward through forward
+/// mode, for less. Forward mode over a backward pass is not possible here.
+///
+/// # Errors
+/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays; if a vector has
+/// not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::functional::hvp;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
+/// let (value, product) = hvp(|x| x.powi(3).sum(), &x, &v)?;
+/// assert_eq!(value.item(), 9.0);
+/// assert_eq!(product.to_array(), array![6.0, 120.0]);
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn hvp<I, T, F>(function: F, inputs: I, vectors: I) -> Result<(Tensor0<T>, I::Owned), Error>
+where
+    I: InputTensors,
+    T: Element,
+    F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
+{
+    Functional::new().hvp(function, inputs, vectors)
+}
+
+/// The value of `function`, which is a number, at `inputs`, and the product of `vectors`, a tensor for
+/// each input, with its Hessian.
+///
+/// A Hessian is symmetric, so it is [`hvp`]'s, with one backward pass less.
+///
+/// # Errors
+/// As [`hvp`].
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::functional::vhp;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+/// let v = Tensor::from(array![1.0, 0.0]);
+/// let (value, (along_x, along_w)) = vhp(|(x, w)| (x * w).sum(), (&x, &w), (&v, &v))?;
+/// assert_eq!(value.item(), 11.0);
+/// assert_eq!((along_x.to_array(), along_w.to_array()), (array![1.0, 0.0], array![1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+#[track_caller]
+pub fn vhp<I, T, F>(function: F, inputs: I, vectors: I) -> Result<(Tensor0<T>, I::Owned), Error>
+where
+    I: InputTensors,
+    T: Element,
+    F: for<'a> FnOnce(I::Refs<'a>) -> Tensor0<T>,
+{
+    Functional::new().vhp(function, inputs, vectors)
+}

@@ -1,0 +1,291 @@
+//! What a node keeps of tensors for its backward, and the hooks through which it may go elsewhere.
+//!
+//! # Note [Packing]
+//! Inside [`saved_tensors_hooks`] a tensor that a node would keep goes through `pack` when the function is
+//! applied, and the node keeps what comes back; `unpack` makes a tensor of it again when the node runs.
+//! Shape and element type must be the former ones. Both run without recording, and outside any such hooks.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+use ndarray::{Array, Dimension, IxDyn};
+
+use crate::array::{Buffer, Shape};
+use crate::element::Element;
+use crate::erased::AnyTensor;
+use crate::grad_mode::no_grad;
+use crate::tensor::{RawTensor, Tensor, TensorD};
+
+/// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
+pub enum Saved<T> {
+    #[doc(hidden)]
+    Plain(Buffer<T>),
+    #[doc(hidden)]
+    Packed(Arc<Packed>),
+}
+
+/// The saved tensors of a list.
+pub type SavedList<T> = Box<[Saved<T>]>;
+
+/// A saved tensor of either element type.
+pub(crate) enum AnySaved {
+    F32(Saved<f32>),
+    F64(Saved<f64>),
+}
+
+impl AnySaved {
+    pub(crate) fn new(tensor: &AnyTensor) -> Self {
+        match tensor {
+            AnyTensor::F32(tensor) => Self::F32(Saved::new(tensor)),
+            AnyTensor::F64(tensor) => Self::F64(Saved::new(tensor)),
+        }
+    }
+
+    /// The tensor as a constant.
+    pub(crate) fn restore(&self) -> Result<AnyTensor, String> {
+        Ok(match self {
+            Self::F32(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
+            Self::F64(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
+        })
+    }
+}
+
+/// What `pack` made of a tensor.
+#[doc(hidden)]
+pub struct Packed {
+    shape: Shape,
+    unpack: Unpack,
+}
+
+/// Makes a tensor of what was packed, or says why that cannot be done.
+pub(crate) type Unpack = Box<dyn Fn() -> Result<AnyTensor, String> + Send + Sync>;
+
+impl<T: Element> Saved<T> {
+    #[inline]
+    pub(crate) fn new<D: Dimension>(tensor: &Tensor<T, D>) -> Self {
+        Self::keep(tensor.raw.buffer.clone())
+    }
+
+    pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
+        Self::keep(Buffer::compact(array))
+    }
+
+    #[inline]
+    fn keep(buffer: Buffer<T>) -> Self {
+        if PACKING.get() {
+            Self::packed(buffer)
+        } else {
+            Self::Plain(buffer)
+        }
+    }
+
+    #[cold]
+    fn packed(buffer: Buffer<T>) -> Self {
+        // INVARIANT: `PACKING` is set only while there are hooks.
+        let hooks = HOOKS.with_borrow(|hooks| Arc::clone(hooks.last().expect("hooks of a body")));
+        let shape = buffer.shape().clone();
+        let tensor = TensorD::from_raw(RawTensor::new(buffer, None));
+        let unpack = aside(|| hooks.pack(AnyTensor::new(tensor)));
+        Self::Packed(Arc::new(Packed { shape, unpack }))
+    }
+
+    /// The saved tensor's memory, and whether it was packed; the error says why it cannot be had.
+    #[inline]
+    pub(crate) fn restore(self) -> Result<(Buffer<T>, bool), String> {
+        match self {
+            Self::Plain(buffer) => Ok((buffer, false)),
+            Self::Packed(packed) => Ok((packed.restore()?, true)),
+        }
+    }
+}
+
+impl Packed {
+    #[cold]
+    fn restore<T: Element>(&self) -> Result<Buffer<T>, String> {
+        let tensor = aside(&self.unpack)?;
+        if tensor.shape() != &self.shape[..] {
+            let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
+            return Err(format!("`unpack` gave shape {found} for {expected}"));
+        }
+        let grad = tensor.into_grad().recover::<T>();
+        let tensor = grad.ok_or("`unpack` gave another element type")?;
+        Ok(tensor.into_tensor().buffer)
+    }
+}
+
+/// What tensors go through on their way into a node.
+pub(crate) trait SavedHooks: Send + Sync {
+    /// Packs `tensor`; what comes back unpacks it.
+    fn pack(self: Arc<Self>, tensor: AnyTensor) -> Unpack;
+}
+
+thread_local! {
+    /// Whether the tensors that are saved now are packed.
+    static PACKING: Cell<bool> = const { Cell::new(false) };
+    /// The innermost last.
+    static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `body`; the tensors that functions applied in it keep for their backward go through `hooks`.
+pub(crate) fn with_saved_hooks<R>(hooks: Arc<dyn SavedHooks>, body: impl FnOnce() -> R) -> R {
+    /// Takes the hooks away again, in a panic too.
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            let gone = HOOKS.with_borrow_mut(Vec::pop);
+            drop(gone);
+        }
+    }
+    HOOKS.with_borrow_mut(|stack| stack.push(hooks));
+    let _guard = Guard;
+    packing(true, body)
+}
+
+/// Runs code of the hooks.
+fn aside<R>(body: impl FnOnce() -> R) -> R {
+    packing(false, || no_grad(body))
+}
+
+fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
+    struct Former(bool);
+    impl Drop for Former {
+        fn drop(&mut self) {
+            PACKING.set(self.0);
+        }
+    }
+    let _former = Former(PACKING.replace(packing));
+    body()
+}
+
+/// Runs `body`; what the functions applied in it keep of tensors goes through `pack`, and comes back
+/// through `unpack` when a backward pass needs it: on disk in between, say, or compressed.
+///
+/// `pack` gets each tensor that is kept, as a constant; `unpack` gets what `pack` gave, each time that
+/// the node runs, and answers with a tensor of the same shape and element type, or with a `Result`. Of
+/// nested calls the innermost applies. What no backward function asks for is not kept, hence not packed.
+///
+/// A backward pass fails, and changes nothing, if `unpack` fails or panics.
+///
+/// Saved tensors in temporary files, which are removed with the nodes that kept them:
+///
+/// ```
+/// use autograd_core::ndarray::{ArrayD, array};
+/// use autograd_core::{AnyTensor, Tensor, TensorD, saved_tensors_hooks};
+/// use std::path::PathBuf;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use std::{env, fs, io, process};
+///
+/// struct TemporaryFile { path: PathBuf, shape: Vec<usize> }
+///
+/// impl TemporaryFile {
+///     fn write(tensor: &AnyTensor) -> io::Result<Self> {
+///         static FILES: AtomicUsize = AtomicUsize::new(0);
+///         let name = format!("saved-{}-{}", process::id(), FILES.fetch_add(1, Ordering::Relaxed));
+///         let path = env::temp_dir().join(name);
+///         let bytes: Vec<u8> = tensor.to_tensor::<f64>().unwrap().view().iter().flat_map(|x| x.to_le_bytes()).collect();
+///         fs::write(&path, bytes)?;
+///         Ok(Self { path, shape: tensor.shape().to_vec() })
+///     }
+///
+///     fn read(&self) -> io::Result<AnyTensor> {
+///         let bytes = fs::read(&self.path)?;
+///         let elements = bytes.chunks_exact(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()));
+///         let array = ArrayD::from_shape_vec(self.shape.clone(), elements.collect()).map_err(io::Error::other)?;
+///         Ok(Tensor::from(array).into())
+///     }
+/// }
+///
+/// impl Drop for TemporaryFile {
+///     fn drop(&mut self) {
+///         let _ = fs::remove_file(&self.path);
+///     }
+/// }
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = saved_tensors_hooks(
+///     |tensor| TemporaryFile::write(&tensor).map_err(|error| error.to_string()),
+///     |file| file.as_ref().map_err(Clone::clone)?.read().map_err(|error| error.to_string()),
+///     || x.exp(),
+/// );
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(y.to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+pub fn saved_tensors_hooks<P, U, R>(
+    pack: impl Fn(AnyTensor) -> P + Send + Sync + 'static,
+    unpack: impl Fn(&P) -> U + Send + Sync + 'static,
+    body: impl FnOnce() -> R,
+) -> R
+where
+    P: Send + Sync + 'static,
+    U: Unpacked,
+{
+    let hooks = Closures {
+        pack,
+        unpack: move |packed: &P| unpack(packed).unpacked(),
+    };
+    with_saved_hooks(Arc::new(hooks), body)
+}
+
+/// What `unpack` of [`saved_tensors_hooks`] may give: a tensor, or a `Result` of one.
+pub trait Unpacked {
+    #[doc(hidden)]
+    fn unpacked(self) -> Result<AnyTensor, String>;
+}
+
+impl Unpacked for AnyTensor {
+    fn unpacked(self) -> Result<AnyTensor, String> {
+        Ok(self)
+    }
+}
+
+impl<E: fmt::Display> Unpacked for Result<AnyTensor, E> {
+    fn unpacked(self) -> Result<AnyTensor, String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+struct Closures<Pack, Unpack> {
+    pack: Pack,
+    unpack: Unpack,
+}
+
+impl<P, Pack, Unpack> SavedHooks for Closures<Pack, Unpack>
+where
+    P: Send + Sync + 'static,
+    Pack: Fn(AnyTensor) -> P + Send + Sync + 'static,
+    Unpack: Fn(&P) -> Result<AnyTensor, String> + Send + Sync + 'static,
+{
+    fn pack(self: Arc<Self>, tensor: AnyTensor) -> self::Unpack {
+        let packed = (self.pack)(tensor);
+        Box::new(move || (self.unpack)(&packed))
+    }
+}
+
+impl<T> Clone for Saved<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Plain(buffer) => Self::Plain(buffer.clone()),
+            Self::Packed(packed) => Self::Packed(Arc::clone(packed)),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Saved<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Saved",
+            Self::Packed(_) => "Saved(packed)",
+        })
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packed")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,217 @@
+//! Computing again what was not kept.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pullback::ndarray::{Array, Array1, ArrayView1, array};
+use pullback::prelude::*;
+use pullback::{AnyTensor, Error, jvp, saved_tensors_hooks};
+
+/// y = sin x, counting how often it is computed.
+struct Sine;
+
+#[custom_function]
+impl Sine {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, count: Arc<AtomicUsize>) -> Array1<f64> {
+        count.fetch_add(1, Ordering::Relaxed);
+        x.mapv(f64::sin)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x.mapv(f64::cos)
+    }
+}
+
+fn leaf() -> Tensor1<f64> {
+    Tensor::from(array![0.3, -0.7, 1.2]).set_requires_grad(true)
+}
+
+/// How many tensors `body` keeps.
+fn kept<R>(body: impl FnOnce() -> R) -> (R, usize) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let pack = move |tensor: AnyTensor| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        tensor
+    };
+    let result = saved_tensors_hooks(pack, AnyTensor::clone, body);
+    (result, count.load(Ordering::Relaxed))
+}
+
+#[test]
+fn b102_gradients_are_those_without_a_checkpoint() {
+    let (x, w) = (leaf(), leaf());
+    let function = |x: &Tensor1<f64>, w: &Tensor1<f64>| (x * w).tanh() * x.exp() + w;
+    function(&x, &w).sum().backward().unwrap();
+    let plain = (x.grad(), w.grad());
+    x.zero_grad();
+    w.zero_grad();
+    // As inputs, and captured.
+    checkpoint(move |(x, w)| function(x, w), (&x, &w))
+        .sum()
+        .backward()
+        .unwrap();
+    assert_eq!((x.grad(), w.grad()), plain);
+    x.zero_grad();
+    w.zero_grad();
+    let captured = w.clone();
+    checkpoint(move |x| function(x, &captured), &x)
+        .sum()
+        .backward()
+        .unwrap();
+    assert_eq!((x.grad(), w.grad()), plain);
+    Gradcheck::new()
+        .second_order()
+        .run(
+            move |(x, w)| checkpoint(move |(x, w)| function(x, w), (x, w)),
+            (&x, &w),
+        )
+        .unwrap();
+}
+
+#[test]
+fn b102_only_the_inputs_are_kept_and_the_function_runs_once_more() {
+    let x = leaf();
+    let count = Arc::new(AtomicUsize::new(0));
+    let calls = Arc::clone(&count);
+    let function = move |x: &Tensor1<f64>| {
+        Sine::apply(&Sine::apply(x, Arc::clone(&calls)), Arc::clone(&calls)).exp()
+    };
+    let (y, kept) = kept(|| checkpoint(function, &x));
+    assert_eq!((kept, count.load(Ordering::Relaxed)), (1, 2));
+    let keep = BackwardOptions {
+        retain_graph: true,
+        ..Default::default()
+    };
+    y.sum().backward_opts(keep).unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 4);
+    // Nothing of the second call stays: a pass through the same graph calls it again.
+    y.sum().backward().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 6);
+    let expected = x
+        .to_array()
+        .mapv(|x: f64| 2.0 * x.cos() * x.sin().cos() * x.sin().sin().exp());
+    let error = (x.grad().unwrap() - expected).mapv(f64::abs).sum();
+    assert!(error < 1e-12, "{error}");
+}
+
+#[test]
+fn b102_checkpoints_nest() {
+    let x = leaf();
+    let inner = |x: &Tensor1<f64>| checkpoint(|x| x.tanh().exp(), x);
+    let middle = move |x: &Tensor1<f64>| checkpoint(move |x| inner(&inner(x)) * x, x);
+    let (y, kept) = kept(|| checkpoint(move |x| middle(&inner(x)).tanh(), &x));
+    assert_eq!(kept, 1);
+    y.sum().backward().unwrap();
+    let nested = x.grad();
+    x.zero_grad();
+    let inner = |x: &Tensor1<f64>| x.tanh().exp();
+    let first = inner(&x);
+    (inner(&inner(&first)) * &first)
+        .tanh()
+        .sum()
+        .backward()
+        .unwrap();
+    assert_eq!(x.grad(), nested);
+    Gradcheck::new()
+        .second_order()
+        .run(move |(x,)| checkpoint(move |x| middle(x).tanh(), x), (&x,))
+        .unwrap();
+}
+
+#[test]
+fn b102_a_function_that_does_something_else_the_second_time_is_an_error() {
+    let x = leaf();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let call = Arc::clone(&calls);
+    let more = move |x: &Tensor1<f64>| {
+        let y = x.exp();
+        if call.fetch_add(1, Ordering::Relaxed) == 0 {
+            y
+        } else {
+            y.exp()
+        }
+    };
+    let y = checkpoint(more, &x);
+    let message = y.sum().backward().unwrap_err().to_string();
+    assert!(
+        message.starts_with(
+            "a saved tensor of `Exp` could not be unpacked: the checkpointed function kept 2 tensors when it was \
+             called again, 1 before: it must do the same each time"
+        ),
+        "{message}"
+    );
+    let call = Arc::new(AtomicUsize::new(0));
+    let shorter = move |x: &Tensor1<f64>| {
+        let length = 1 + call.fetch_add(1, Ordering::Relaxed);
+        (Tensor::from(Array::ones((length, 3))) * x).exp().sum()
+    };
+    let message = checkpoint(shorter, &x).backward().unwrap_err().to_string();
+    assert!(
+        message.contains("kept a tensor of shape [2, 3] when it was called again, [1, 3] before"),
+        "{message}"
+    );
+    assert_eq!(x.grad(), None);
+}
+
+#[test]
+fn b102_a_panic_in_the_second_call_changes_nothing() {
+    let x = leaf();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let call = Arc::clone(&calls);
+    let y = checkpoint(
+        move |x: &Tensor1<f64>| {
+            assert_ne!(call.fetch_add(1, Ordering::Relaxed), 1, "on purpose");
+            x.exp().tanh()
+        },
+        &x,
+    );
+    assert!(catch_unwind(AssertUnwindSafe(|| y.sum().backward())).is_err());
+    assert_eq!(x.grad(), None);
+    y.sum().backward().unwrap();
+    assert!(x.grad().is_some());
+    assert!(matches!(
+        y.sum().backward().unwrap_err(),
+        Error::Freed { .. }
+    ));
+}
+
+#[test]
+fn outside_recording_and_in_forward_mode_the_function_is_just_called() {
+    let x = leaf();
+    let y = no_grad(|| checkpoint(|x| x.exp(), &x));
+    assert!(!y.requires_grad());
+    assert!(!checkpoint(|x| x.exp(), &x.detach()).requires_grad());
+    let direction = Tensor::from(array![1.0, 0.0, 0.0]);
+    let (value, along) = jvp(|x| checkpoint(|x| x.exp(), x), &x, &direction).unwrap();
+    assert_eq!(along.to_array(), value.to_array() * array![1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_checkpoint_may_run_on_another_thread_and_on_several_at_once() {
+    let x = leaf();
+    let y = checkpoint(|x| x.exp().tanh().exp(), &x);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    Grad::of(&y.sum()).retain_graph(true).run((&x,)).unwrap();
+                    y.sum()
+                        .backward_opts(BackwardOptions {
+                            retain_graph: true,
+                            ..Default::default()
+                        })
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let sum = x.grad().unwrap();
+    x.zero_grad();
+    y.sum().backward().unwrap();
+    let error = (sum - x.grad().unwrap() * 100.0).mapv(f64::abs).sum();
+    assert!(error < 1e-9, "{error}");
+}

@@ -1,0 +1,291 @@
+//! A pass that fails changes nothing, wherever it fails: in random graphs with a switch behind every value.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use pullback::Error;
+use pullback::ndarray::{ArrayD, arr0};
+use pullback::prelude::*;
+
+use crate::graphs::{Cuts, Dyn, Kind, Program, arbitrary, try_programs};
+
+/// The identity, of which each use has a number. Its backward fails, or waits, when it is told to.
+struct Switch;
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Shape,
+    Panic,
+}
+
+/// A pass stops at the switch of this number: it says so, and goes on when it is told to.
+struct Stop {
+    number: usize,
+    here: Sender<()>,
+    go_on: Receiver<()>,
+}
+
+thread_local! {
+    static FAULT: Cell<Option<(usize, Fault)>> = const { Cell::new(None) };
+    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// The switches that passes have come through.
+    static REACHED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static SWITCHES: Cell<usize> = const { Cell::new(0) };
+}
+
+#[custom_function]
+impl Switch {
+    #[forward]
+    fn forward(x: &TensorD<f64>, number: usize) -> TensorD<f64> {
+        let _ = number;
+        x.clone()
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &TensorD<f64>, number: usize) -> TensorD<f64> {
+        REACHED.with_borrow_mut(|reached| {
+            if !reached.contains(&number) {
+                reached.push(number);
+            }
+        });
+        let stop = STOP.with_borrow_mut(|stop| stop.take_if(|stop| stop.number == number));
+        if let Some(stop) = stop {
+            // Whoever waits for this, or is waited for, may have failed.
+            let _ = stop.here.send(());
+            let _ = stop.go_on.recv();
+        }
+        match FAULT.get() {
+            Some((at, Fault::Shape)) if at == number => {
+                let mut shape = grad_output.shape().to_vec();
+                shape.push(2);
+                Tensor::from(ArrayD::zeros(shape))
+            }
+            Some((at, Fault::Panic)) if at == number => resume_unwind(Box::new("a fault")),
+            _ => grad_output.clone(),
+        }
+    }
+}
+
+/// How gradients are asked for.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Backward,
+    BackwardCreatingGraph,
+    Grad,
+    GradCreatingGraph,
+    /// The gradient of the gradient: the pass that fails goes through what the first one recorded.
+    GradOfGrad,
+}
+
+/// A program's graph, with gradients accumulated in some of its leaves.
+struct Graph {
+    leaves: Vec<Dyn>,
+    loss: Tensor0<f64>,
+}
+
+impl Graph {
+    fn of(program: &Program, way: Way) -> Self {
+        SWITCHES.set(0);
+        let through = |value: Dyn| {
+            let number = SWITCHES.get();
+            SWITCHES.set(number + 1);
+            Switch::apply(&value, number)
+        };
+        let leaves = program.leaves();
+        for leaf in leaves.iter().filter(|leaf| leaf.requires_grad()).step_by(2) {
+            leaf.set_grad(arbitrary(leaf.shape(), 0.5));
+        }
+        let mut loss = program.loss_through(through, &leaves, &mut Cuts::default());
+        if let Way::GradOfGrad = way
+            && loss.requires_grad()
+        {
+            let required: Vec<&Dyn> = leaves.iter().filter(|leaf| leaf.requires_grad()).collect();
+            let gradients = Grad::of(&loss)
+                .create_graph(true)
+                .allow_unused(true)
+                .run(&required[..]);
+            loss = gradients
+                .expect("no fault")
+                .iter()
+                .fold(Tensor::from(arr0(0.0)), |sum, gradient| {
+                    sum + (gradient * gradient).sum()
+                });
+        }
+        Self { leaves, loss }
+    }
+
+    fn accumulated(&self) -> Vec<Option<ArrayD<f64>>> {
+        self.leaves.iter().map(Tensor::grad).collect()
+    }
+
+    /// The gradients that a pass gives, and what is accumulated then.
+    fn pass(&self, way: Way, retain_graph: bool) -> Result<Gradients, Error> {
+        let create_graph = matches!(way, Way::BackwardCreatingGraph | Way::GradCreatingGraph);
+        if let Way::Backward | Way::BackwardCreatingGraph = way {
+            self.loss.backward_opts(BackwardOptions {
+                retain_graph,
+                create_graph,
+                ..Default::default()
+            })?;
+            return Ok((Vec::new(), self.accumulated()));
+        }
+        let required: Vec<&Dyn> = self
+            .leaves
+            .iter()
+            .filter(|leaf| leaf.requires_grad())
+            .collect();
+        let pass = Grad::of(&self.loss)
+            .create_graph(create_graph)
+            .retain_graph(retain_graph)
+            .allow_unused(true);
+        let found = pass.run_unused(&required[..])?;
+        Ok((
+            found
+                .iter()
+                .map(|gradient| Some(gradient.as_ref()?.to_array()))
+                .collect(),
+            self.accumulated(),
+        ))
+    }
+
+    /// Runs a pass that has to fail at a switch, and to leave everything as it was.
+    fn fail(&self, way: Way, number: usize, fault: Fault) -> Result<(), String> {
+        let before = self.accumulated();
+        FAULT.set(Some((number, fault)));
+        let result = catch_unwind(AssertUnwindSafe(|| self.pass(way, false)));
+        FAULT.set(None);
+        match (fault, result) {
+            (Fault::Panic, Err(panic)) if panic.downcast_ref() == Some(&"a fault") => {}
+            (
+                Fault::Shape,
+                Ok(Err(Error::GradientShape {
+                    function: "Switch", ..
+                })),
+            ) => {}
+            (_, result) => {
+                return Err(format!("{way:?}, {fault:?} at switch {number}: {result:?}"));
+            }
+        }
+        if self.accumulated() == before {
+            Ok(())
+        } else {
+            Err(format!(
+                "{way:?}, {fault:?} at switch {number}: {:?} was {before:?}",
+                self.accumulated()
+            ))
+        }
+    }
+
+    /// What was accumulated with a history is let go: it leads to the leaf that holds it.
+    fn forget(&self) {
+        self.leaves.iter().for_each(Tensor::zero_grad);
+    }
+}
+
+type Gradients = (Vec<Option<ArrayD<f64>>>, Vec<Option<ArrayD<f64>>>);
+
+/// A pass without a fault through a graph of its own: what it gives, and the switches on its way.
+fn clean(program: &Program, way: Way) -> Option<(Gradients, Vec<usize>)> {
+    let graph = Graph::of(program, way);
+    graph.loss.requires_grad().then(|| {
+        REACHED.take();
+        let gradients = graph.pass(way, false).expect("no fault");
+        graph.forget();
+        (gradients, REACHED.take())
+    })
+}
+
+fn same(what: &str, found: Gradients, expected: &Gradients) -> Result<(), String> {
+    if found == *expected {
+        return Ok(());
+    }
+    Err(format!("{what}: {found:?} in place of {expected:?}"))
+}
+
+/// Every fault at every switch, one after the other in one graph, and then none.
+fn every_fault(program: &Program, way: Way) -> Result<(), String> {
+    let Some((expected, reached)) = clean(program, way) else {
+        return Ok(());
+    };
+    let graph = Graph::of(program, way);
+    for number in reached {
+        graph.fail(way, number, Fault::Shape)?;
+        graph.fail(way, number, Fault::Panic)?;
+    }
+    let found = graph
+        .pass(way, false)
+        .map_err(|error| format!("{way:?} without a fault: {error}"))?;
+    graph.forget();
+    same("without a fault", found, &expected)
+}
+
+#[test]
+fn a_pass_that_fails_anywhere_changes_nothing() {
+    try_programs(
+        150,
+        |_| true,
+        |program| {
+            use Way::*;
+            [Backward, BackwardCreatingGraph, Grad, GradCreatingGraph]
+                .into_iter()
+                .try_for_each(|way| every_fault(program, way))
+        },
+    );
+}
+
+#[test]
+fn a_pass_through_gradients_that_fails_anywhere_changes_nothing() {
+    try_programs(150, Kind::is_differentiable_again, |program| {
+        every_fault(program, Way::GradOfGrad)
+    });
+}
+
+#[test]
+fn a_pass_that_fails_leaves_another_thread_that_is_in_the_same_nodes_alone() {
+    try_programs(
+        60,
+        |_| true,
+        |program| {
+            let Some((expected, reached)) = clean(program, Way::Grad) else {
+                return Ok(());
+            };
+            let graph = Graph::of(program, Way::Grad);
+            for &number in &reached {
+                let (here, is_there) = channel();
+                let (tell, go_on) = channel();
+                let other = thread::scope(|scope| {
+                    let other = scope.spawn(|| {
+                        STOP.set(Some(Stop {
+                            number,
+                            here,
+                            go_on,
+                        }));
+                        graph
+                            .pass(Way::Grad, true)
+                            .map_err(|error| error.to_string())
+                    });
+                    is_there
+                        .recv()
+                        .map_err(|_| format!("the other pass never came to switch {number}"))?;
+                    for &at in &reached {
+                        graph.fail(Way::Grad, at, Fault::Shape)?;
+                        graph.fail(Way::Grad, at, Fault::Panic)?;
+                    }
+                    let found = graph
+                        .pass(Way::Grad, true)
+                        .map_err(|error| error.to_string())?;
+                    same("beside another pass", found, &expected)?;
+                    drop(tell);
+                    other.join().expect("no panic")
+                })?;
+                same("the other pass", other, &expected)?;
+            }
+            let found = graph
+                .pass(Way::Grad, false)
+                .map_err(|error| error.to_string())?;
+            same("without a fault", found, &expected)
+        },
+    );
+}
