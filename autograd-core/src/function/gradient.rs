@@ -99,6 +99,28 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
+    /// The gradient as a tensor of the function's own: without another handle for the last that asks.
+    #[inline]
+    pub fn owned_tensor(&mut self, last: bool) -> Tensor<T, D> {
+        match self.owned_tensor_optional(last) {
+            Some(tensor) => tensor,
+            None => zeros(&mut self.zeros, self.shape).clone(),
+        }
+    }
+
+    /// As [`owned_tensor`](Self::owned_tensor), `None` if nothing came.
+    #[inline]
+    pub fn owned_tensor_optional(&mut self, last: bool) -> Option<Tensor<T, D>> {
+        if !last {
+            return self.tensor_optional().cloned();
+        }
+        match std::mem::replace(&mut self.value, Value::Undefined) {
+            Value::Undefined => None,
+            Value::Buffer(buffer) => Some(Tensor::constant(buffer)),
+            Value::Tensor(tensor) => Some(tensor),
+        }
+    }
+
     /// Makes the gradient a tensor.
     #[inline]
     fn share(&mut self) {

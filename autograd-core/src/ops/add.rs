@@ -29,13 +29,13 @@ impl<T: Element, D: Dimension> Add<T, D> {
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output.clone()
+    fn grad_x(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
     }
 
     #[backward(y)]
-    fn grad_y(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output.clone()
+    fn grad_y(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
     }
 
     #[jvp]

@@ -29,8 +29,8 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output.clone()
+    fn backward(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
     }
 
     #[jvp]

@@ -28,8 +28,8 @@ impl<T: Element, D: Dimension> Sub<T, D> {
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output.clone()
+    fn grad_x(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
     }
 
     #[backward(y)]

@@ -255,7 +255,8 @@ fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStre
                 .0
                 .gradient_name();
             let (name, method) = (there(&name), there(&method(*form, *optional)));
-            let last = (*form == Form::Owned).then(|| is_last(model, backward, *output));
+            let is_owned = matches!(form, Form::Owned | Form::Tensor);
+            let last = is_owned.then(|| is_last(model, backward, *output));
             quote_spanned!(span=> #name.#method(#last))
         }
         What::Kept(Request::Tensor {
@@ -300,7 +301,8 @@ fn method(form: Form, optional: bool) -> String {
     let form = match form {
         Form::View | Form::ViewMut => "view",
         Form::Owned => "owned",
-        Form::TensorRef | Form::Tensor => "tensor",
+        Form::TensorRef => "tensor",
+        Form::Tensor => "owned_tensor",
     };
     format!("{form}{}", if optional { "_optional" } else { "" })
 }

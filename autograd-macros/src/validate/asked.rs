@@ -169,7 +169,7 @@ fn what(name: &Ident, ty: &Type, covers: &[usize], context: &mut Context<'_>) ->
     if let Some(output) = gradient {
         let (of, expected) = gradients[output];
         let place = format!("like `{}`", of.name);
-        let (form, optional) = forms::tensor(name, expected, &place, ty, context)?;
+        let (form, optional) = forms::gradient(name, expected, &place, ty, context)?;
         return Some(What::Gradient {
             output,
             form,

@@ -52,10 +52,33 @@ pub(super) fn tensor(
     ty: &Type,
     context: &mut Context<'_>,
 ) -> Option<(Form, bool)> {
+    let proper = [Form::View, Form::Owned, Form::TensorRef];
+    one_of(&proper, name, expected, place, ty, context)
+}
+
+/// A gradient can be owned as a tensor too.
+pub(super) fn gradient(
+    name: &Ident,
+    expected: &TensorType,
+    place: &str,
+    ty: &Type,
+    context: &mut Context<'_>,
+) -> Option<(Form, bool)> {
+    let proper = [Form::View, Form::Owned, Form::TensorRef, Form::Tensor];
+    one_of(&proper, name, expected, place, ty, context)
+}
+
+fn one_of(
+    proper: &[Form],
+    name: &Ident,
+    expected: &TensorType,
+    place: &str,
+    ty: &Type,
+    context: &mut Context<'_>,
+) -> Option<(Form, bool)> {
     let (optional, target) = option_of(ty).map_or((false, ty), |inner| (true, inner));
     let found = types::array(target).or_else(|| types::tensor_alias(target));
-    let proper = |form| matches!(form, Form::View | Form::Owned | Form::TensorRef);
-    let Some(found) = found.filter(|found| proper(found.form)) else {
+    let Some(found) = found.filter(|found| proper.contains(&found.form)) else {
         let message = format!(
             "`{name}` is a tensor, and cannot be asked for as `{}`",
             show(ty)
