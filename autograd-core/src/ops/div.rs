@@ -28,13 +28,13 @@ impl<T: Element, D: Dimension> Div<T, D> {
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+    fn grad_x(grad_output: Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output / y
     }
 
     // d(x / y)/dy = −x / y² = −output / y
     #[backward(y)]
-    fn grad_y(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+    fn grad_y(grad_output: Tensor<T, D>, y: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
         -(grad_output * output / y)
     }
 

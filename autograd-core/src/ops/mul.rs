@@ -28,12 +28,12 @@ impl<T: Element, D: Dimension> Mul<T, D> {
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+    fn grad_x(grad_output: Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output * y
     }
 
     #[backward(y)]
-    fn grad_y(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+    fn grad_y(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
         grad_output * x
     }
 

@@ -19,7 +19,7 @@ impl<T: Element, D: Dimension> Neg<T, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+    fn backward(grad_output: Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
     }
 

@@ -89,32 +89,48 @@ fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
     Some(Shape::from(&shape[..]))
 }
 
-/// An operator between tensors in its four forms.
+/// The dimension type of a result in the memory of an operand, which has the result's shape.
+#[inline]
+fn result<T: Element, D: Dimension, E: Dimension>(x: Tensor<T, D>) -> Tensor<T, E> {
+    // INVARIANT: the operands have one shape, and with it the rank of their common dimension.
+    x.into_dimensionality()
+        .expect("the rank of the common shape")
+}
+
+/// An operator between tensors in its four forms. An operand that is given for good is where the result
+/// goes, if nobody else sees it.
 macro_rules! between_tensors {
-    ($Trait:ident, $method:ident, $Function:ident) => {
-        impl<T, D, E> ops::$Trait<&Tensor<T, E>> for &Tensor<T, D>
-        where
-            T: Element,
-            D: Dimension + DimMax<E>,
-            E: Dimension,
-        {
-            type Output = Tensor<T, Common<D, E>>;
-
-            #[track_caller]
-            fn $method(self, other: &Tensor<T, E>) -> Self::Output {
-                if let Some((x, y)) = alike(self, other) {
-                    return $Function::apply(x, y);
-                }
-                let (x, y) = broadcast(self, other, stringify!($method));
-                $Function::apply(&x, &y)
+    ($Trait:ident, $method:ident, $Function:ident, $f:expr) => {
+        between_tensors!($Trait, $method, &Tensor<T, D>, &Tensor<T, E>, |x, y| {
+            if let Some((x, y)) = alike(x, y) {
+                return $Function::apply(x, y);
             }
-        }
-
-        between_tensors!($Trait, $method, Tensor<T, D>, Tensor<T, E>, |x, y| (&x, &y));
-        between_tensors!($Trait, $method, &Tensor<T, D>, Tensor<T, E>, |x, y| (x, &y));
-        between_tensors!($Trait, $method, Tensor<T, D>, &Tensor<T, E>, |x, y| (&x, y));
+            let (x, y) = broadcast(x, y, stringify!($method));
+            $Function::apply(&x, &y)
+        });
+        between_tensors!($Trait, $method, Tensor<T, D>, &Tensor<T, E>, |x, y| {
+            let mut x = x;
+            if x.zip_in_place(y, $f) {
+                return result(x);
+            }
+            ops::$Trait::$method(&x, y)
+        });
+        between_tensors!($Trait, $method, &Tensor<T, D>, Tensor<T, E>, |x, y| {
+            let mut y = y;
+            if y.zip_in_place(x, |y, x| $f(x, y)) {
+                return result(y);
+            }
+            ops::$Trait::$method(x, &y)
+        });
+        between_tensors!($Trait, $method, Tensor<T, D>, Tensor<T, E>, |x, y| {
+            let mut x = x;
+            if x.zip_in_place(&y, $f) {
+                return result(x);
+            }
+            ops::$Trait::$method(&x, y)
+        });
     };
-    ($Trait:ident, $method:ident, $X:ty, $Y:ty, |$x:ident, $y:ident| $borrowed:expr) => {
+    ($Trait:ident, $method:ident, $X:ty, $Y:ty, |$x:ident, $y:ident| $body:block) => {
         impl<T, D, E> ops::$Trait<$Y> for $X
         where
             T: Element,
@@ -126,21 +142,20 @@ macro_rules! between_tensors {
             #[track_caller]
             fn $method(self, other: $Y) -> Self::Output {
                 let ($x, $y) = (self, other);
-                let ($x, $y) = $borrowed;
-                ops::$Trait::$method($x, $y)
+                $body
             }
         }
     };
 }
 
-between_tensors!(Add, add, Add);
-between_tensors!(Sub, sub, Sub);
-between_tensors!(Mul, mul, Mul);
-between_tensors!(Div, div, Div);
+between_tensors!(Add, add, Add, |x, y| x + y);
+between_tensors!(Sub, sub, Sub, |x, y| x - y);
+between_tensors!(Mul, mul, Mul, |x, y| x * y);
+between_tensors!(Div, div, Div, |x, y| x / y);
 
 /// An operator with a number on the right, for a tensor owned and borrowed.
 macro_rules! with_number {
-    ($Trait:ident, $method:ident, |$x:ident, $c:ident| $body:expr) => {
+    ($Trait:ident, $method:ident, |$x:ident, $c:ident| $body:expr, $f:expr) => {
         impl<T: Element, D: Dimension> ops::$Trait<T> for &Tensor<T, D> {
             type Output = Tensor<T, D>;
 
@@ -155,7 +170,10 @@ macro_rules! with_number {
             type Output = Self;
 
             #[track_caller]
-            fn $method(self, $c: T) -> Self {
+            fn $method(mut self, $c: T) -> Self {
+                if self.map_in_place(|x| $f(x, $c)) {
+                    return self;
+                }
                 let $x = &self;
                 $body
             }
@@ -163,19 +181,19 @@ macro_rules! with_number {
     };
 }
 
-with_number!(Add, add, |x, c| AddScalar::apply(x, c));
-with_number!(Sub, sub, |x, c| AddScalar::apply(x, -c));
-with_number!(Mul, mul, |x, c| MulScalar::apply(x, c));
-with_number!(Div, div, |x, c| DivScalar::apply(x, c));
+with_number!(Add, add, |x, c| AddScalar::apply(x, c), |x, c| x + c);
+with_number!(Sub, sub, |x, c| AddScalar::apply(x, -c), |x, c| x - c);
+with_number!(Mul, mul, |x, c| MulScalar::apply(x, c), |x, c| x * c);
+with_number!(Div, div, |x, c| DivScalar::apply(x, c), |x, c| x / c);
 
 /// An operator with a number on the left. A type parameter cannot stand there, hence once for each
 /// element type.
 macro_rules! number_first {
-    ($Trait:ident, $method:ident, |$c:ident, $x:ident| $body:expr) => {
-        number_first!($Trait, $method, f32, |$c, $x| $body);
-        number_first!($Trait, $method, f64, |$c, $x| $body);
+    ($Trait:ident, $method:ident, |$c:ident, $x:ident| $body:expr, $f:expr) => {
+        number_first!($Trait, $method, f32, |$c, $x| $body, $f);
+        number_first!($Trait, $method, f64, |$c, $x| $body, $f);
     };
-    ($Trait:ident, $method:ident, $T:ty, |$c:ident, $x:ident| $body:expr) => {
+    ($Trait:ident, $method:ident, $T:ty, |$c:ident, $x:ident| $body:expr, $f:expr) => {
         impl<D: Dimension> ops::$Trait<&Tensor<$T, D>> for $T {
             type Output = Tensor<$T, D>;
 
@@ -190,7 +208,10 @@ macro_rules! number_first {
             type Output = Tensor<$T, D>;
 
             #[track_caller]
-            fn $method(self, x: Tensor<$T, D>) -> Tensor<$T, D> {
+            fn $method(self, mut x: Tensor<$T, D>) -> Tensor<$T, D> {
+                if x.map_in_place(|x| $f(self, x)) {
+                    return x;
+                }
                 let ($c, $x) = (self, &x);
                 $body
             }
@@ -198,10 +219,10 @@ macro_rules! number_first {
     };
 }
 
-number_first!(Add, add, |c, x| AddScalar::apply(x, c));
-number_first!(Sub, sub, |c, x| ScalarSub::apply(c, x));
-number_first!(Mul, mul, |c, x| MulScalar::apply(x, c));
-number_first!(Div, div, |c, x| ScalarDiv::apply(c, x));
+number_first!(Add, add, |c, x| AddScalar::apply(x, c), |c, x| c + x);
+number_first!(Sub, sub, |c, x| ScalarSub::apply(c, x), |c, x| c - x);
+number_first!(Mul, mul, |c, x| MulScalar::apply(x, c), |c, x| c * x);
+number_first!(Div, div, |c, x| ScalarDiv::apply(c, x), |c, x| c / x);
 
 impl<T: Element, D: Dimension> ops::Neg for &Tensor<T, D> {
     type Output = Tensor<T, D>;
@@ -216,7 +237,10 @@ impl<T: Element, D: Dimension> ops::Neg for Tensor<T, D> {
     type Output = Self;
 
     #[track_caller]
-    fn neg(self) -> Self {
+    fn neg(mut self) -> Self {
+        if self.map_in_place(|x| -x) {
+            return self;
+        }
         Neg::apply(&self)
     }
 }

@@ -27,7 +27,7 @@ impl<T: Element, D: Dimension> Powi<T, D> {
 
     // n xⁿ⁻¹, and 0 for n = 0, at x = 0 too
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
         match n {
             0 => grad_output * T::zero(),
             _ => grad_output * x.powi(n - 1) * T::from_f64(f64::from(n)),

@@ -59,7 +59,7 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+    fn backward(grad_output: Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
     }
 
@@ -89,7 +89,7 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+    fn backward(grad_output: Tensor<T, D>, c: T) -> Tensor<T, D> {
         grad_output * c
     }
 
@@ -119,7 +119,7 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, c: T) -> Tensor<T, D> {
+    fn backward(grad_output: Tensor<T, D>, c: T) -> Tensor<T, D> {
         grad_output / c
     }
 
@@ -151,7 +151,7 @@ impl<T: Element, D: Dimension> ScalarDiv<T, D> {
     // d(c / x)/dx = −c / x² = −output / x
     #[backward(x)]
     fn backward(
-        grad_output: &Tensor<T, D>,
+        grad_output: Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, D>,
     ) -> Tensor<T, D> {

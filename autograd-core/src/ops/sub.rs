@@ -33,7 +33,7 @@ impl<T: Element, D: Dimension> Sub<T, D> {
     }
 
     #[backward(y)]
-    fn grad_y(grad_output: &Tensor<T, D>) -> Tensor<T, D> {
+    fn grad_y(grad_output: Tensor<T, D>) -> Tensor<T, D> {
         -grad_output
     }
 

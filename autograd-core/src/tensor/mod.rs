@@ -6,6 +6,7 @@
 mod dual;
 mod grad;
 mod raw;
+mod reuse;
 
 pub use dual::Dual;
 pub(crate) use dual::{Failure, Tangent, new_level};
