@@ -170,6 +170,7 @@ use proc_macro::TokenStream;
 /// | `ArrayView2<T>` | to read; a gradient that nothing came for is zeros |
 /// | `Array2<T>` | to own: the buffer of a gradient is reused |
 /// | `&Tensor2<T>` | a tensor: what is computed with it can be differentiated again |
+/// | `Tensor2<T>` | of a gradient: such a tensor to own, so that its buffer is reused |
 /// | `Option<…>` | of a gradient: `None` if nothing came; of an optional input: as in forward |
 /// | `V`, `&V`, `&[U]`, … | a value, copied or borrowed |
 ///

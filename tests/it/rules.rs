@@ -333,3 +333,52 @@ fn bounds_need_not_be_the_librarys() {
         .run(|(x,)| Halve::apply(x, 2.0), (&x,))
         .unwrap();
 }
+
+/// A gradient as a tensor of one's own, of which others may get their share before.
+struct Sides;
+
+#[custom_function]
+impl Sides {
+    #[forward(outputs(sum, difference))]
+    fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (&x + &y, &x - &y)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_sum: Tensor1<f64>, grad_difference: Option<Tensor1<f64>>) -> Tensor1<f64> {
+        match grad_difference {
+            Some(grad_difference) => grad_sum + grad_difference,
+            None => grad_sum,
+        }
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_sum: Tensor1<f64>, grad_difference: Option<Tensor1<f64>>) -> Tensor1<f64> {
+        match grad_difference {
+            Some(grad_difference) => grad_sum - grad_difference,
+            None => grad_sum,
+        }
+    }
+}
+
+#[test]
+fn a_gradient_can_be_owned_as_a_tensor() -> Result<(), pullback::Error> {
+    assert_eq!(Sides::SIGNATURE.order, Order::Any);
+    let (x, y) = (leaf([1.0, 3.0, 4.0]), leaf([2.0, 5.0, 7.0]));
+    let product = |x: &Tensor1<f64>, y: &Tensor1<f64>| {
+        let (sum, difference) = Sides::apply(x, y);
+        &sum * &difference * &sum
+    };
+    Gradcheck::new()
+        .second_order()
+        .run(|(x, y)| product(x, y), (&x, &y))?;
+    // One gradient comes to both inputs, or only one of two does: neither is written over.
+    let seed = array![1.0, 10.0, 100.0];
+    for _ in 0..2 {
+        Sides::apply(&x, &y).0.backward_with(seed.clone())?;
+    }
+    assert_eq!((x.grad(), y.grad()), (Some(&seed * 2.0), Some(&seed * 2.0)));
+    Sides::apply(&x, &y).1.backward_with(seed.clone())?;
+    assert_eq!((x.grad(), y.grad()), (Some(&seed * 3.0), Some(seed)));
+    Ok(())
+}
