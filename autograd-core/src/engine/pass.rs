@@ -1,37 +1,26 @@
 //! One backward pass: from the roots, in falling order of sequence numbers, to the leaves.
 //!
-//! # Note [Marks]
-//! A pass keeps notes on the nodes it meets: the gradients that have arrived, whether the node is
-//! needed. To find them it marks the node with its own number and the place of the notes: one atomic
-//! word instead of a hash map. A node that another live pass has marked (on another thread, or an
-//! outer pass that a backward function was called from) is looked up in a map instead, so any number
-//! of passes can walk the same nodes at once. A pass removes its marks when it ends, however it ends.
-//!
 //! # Note [Failure]
 //! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
-use std::collections::{BinaryHeap, HashMap};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BinaryHeap;
 
 use super::anomaly;
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Edge, Node, accumulate};
-
-static PASSES: AtomicU32 = AtomicU32::new(1);
+use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
 
 const NO_SLOT: u32 = u32::MAX;
 
 pub(super) struct Pass<'g> {
-    number: u32,
     create_graph: bool,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
     pruned: bool,
     visits: Vec<Visit<'g>>,
-    /// Places in `visits` of nodes that another pass has marked, by the node's address.
-    elsewhere: HashMap<usize, u32>,
+    /// Where in `visits` each node's notes are. See Note [Marks] in `tape::mark`.
+    places: Places,
     /// Gradients of nodes that wait for their turn; places are reused.
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -86,12 +75,11 @@ struct Scratch {
 impl<'g> Pass<'g> {
     pub(super) fn new(create_graph: bool) -> Self {
         Self {
-            number: PASSES.fetch_add(1, Ordering::Relaxed).max(1),
             create_graph,
             watching: anomaly::is_watching(),
             pruned: false,
             visits: Vec::new(),
-            elsewhere: HashMap::new(),
+            places: Places::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
             ready: BinaryHeap::new(),
@@ -251,10 +239,7 @@ impl<'g> Pass<'g> {
     /// Leaves `node` to other passes: all that lead to it have run.
     #[inline]
     fn unmark(&self, node: &Node) {
-        let mark = &node.0.header().mark;
-        if mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
-            mark.store(0, Ordering::Relaxed);
-        }
+        self.places.remove(&node.0.header().mark);
     }
 
     fn needs(&self, node: &Node) -> bool {
@@ -265,20 +250,7 @@ impl<'g> Pass<'g> {
     /// The place of the notes on `node`, if it has been met.
     #[inline]
     fn find(&self, node: &Node) -> Option<u32> {
-        // Only this pass's own marks mean anything to it, and it set them on this thread.
-        let mark = node.0.header().mark.load(Ordering::Relaxed);
-        if mark >> 32 == u64::from(self.number) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the lower half is the place"
-            )]
-            return Some(mark as u32);
-        }
-        if self.elsewhere.is_empty() {
-            None
-        } else {
-            self.elsewhere.get(&address(node)).copied()
-        }
+        self.places.find(&node.0.header().mark, || address(node))
     }
 
     /// Starts notes on a node that was not met before.
@@ -292,15 +264,8 @@ impl<'g> Pass<'g> {
             target: false,
             ran: false,
         });
-        let mark = u64::from(self.number) << 32 | u64::from(place);
-        let unmarked =
-            node.0
-                .header()
-                .mark
-                .compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed);
-        if unmarked.is_err() {
-            self.elsewhere.insert(address(node), place);
-        }
+        self.places
+            .set(&node.0.header().mark, || address(node), place);
         place
     }
 }
