@@ -17,12 +17,14 @@
 mod accumulate;
 mod gradient;
 mod leaf;
+mod mark;
 mod once;
 mod release;
 
 pub(crate) use accumulate::accumulate;
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
+pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
 pub(crate) use release::release_edges;
 
@@ -31,7 +33,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use crate::array::PackedShape;
 use crate::error::Error;
@@ -106,9 +107,8 @@ pub struct Edge {
 pub(crate) struct Header {
     /// See Note [Sequence numbers].
     pub(crate) sequence_nr: u64,
-    /// The engine's mark: which pass is visiting, and where that pass keeps its notes on the node.
-    /// 0 when none is. See Note [Marks] in `engine::pass`.
-    pub(crate) mark: AtomicU64,
+    /// Which pass is visiting, and where it keeps its notes on the node. See Note [Marks].
+    pub(crate) mark: Mark,
     pub(crate) applied_at: &'static Location<'static>,
 }
 
@@ -128,7 +128,7 @@ impl Header {
         LAST_SEQUENCE_NR.set(last + 1);
         Self {
             sequence_nr: last + 1,
-            mark: AtomicU64::new(0),
+            mark: Mark::default(),
             applied_at,
         }
     }
@@ -143,7 +143,7 @@ impl Header {
     pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
         Self {
             sequence_nr: 0,
-            mark: AtomicU64::new(0),
+            mark: Mark::default(),
             applied_at: made_at,
         }
     }
