@@ -223,7 +223,11 @@ pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
 }
 
 /// Makes a constant an output of a node.
-#[inline]
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "in registers inlined, through memory twice if not"
+)]
 pub fn attach<T: Element, D: Dimension>(
     tensor: Tensor<T, D>,
     node: Node,

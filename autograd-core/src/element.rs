@@ -22,6 +22,21 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
 
     /// The same value as an `f64`.
     fn as_f64(self) -> f64;
+
+    /// A value of a family as the type that it is: in `Ok` of `f32`, in `Err` of `f64`.
+    #[doc(hidden)]
+    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>>;
+
+    /// The reverse; `None` if it is of the other type.
+    #[doc(hidden)]
+    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>>;
+}
+
+/// Types that differ in their element type, such as all `Vec<T>`: how code that knows `T` and code that
+/// does not hand values to each other.
+#[doc(hidden)]
+pub trait Family {
+    type Of<T: Element>;
 }
 
 impl Element for f32 {
@@ -33,6 +48,16 @@ impl Element for f32 {
     fn as_f64(self) -> f64 {
         f64::from(self)
     }
+
+    #[inline]
+    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>> {
+        Ok(of_this)
+    }
+
+    #[inline]
+    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>> {
+        either.ok()
+    }
 }
 
 impl Element for f64 {
@@ -42,6 +67,16 @@ impl Element for f64 {
 
     fn as_f64(self) -> f64 {
         self
+    }
+
+    #[inline]
+    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>> {
+        Err(of_this)
+    }
+
+    #[inline]
+    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>> {
+        either.err()
     }
 }
 

@@ -55,16 +55,16 @@ impl AnyTensor {
     }
 
     pub(crate) fn from_grad(grad: AnyGradient) -> Self {
-        match grad {
-            AnyGradient::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
-            AnyGradient::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
+        match grad.split() {
+            Ok(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
+            Err(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
         }
     }
 
     pub(crate) fn into_grad(self) -> AnyGradient {
         match self {
-            Self::F32(tensor) => AnyGradient::F32(Gradient::from_tensor(tensor.raw)),
-            Self::F64(tensor) => AnyGradient::F64(Gradient::from_tensor(tensor.raw)),
+            Self::F32(tensor) => Gradient::from_tensor(tensor.raw).into(),
+            Self::F64(tensor) => Gradient::from_tensor(tensor.raw).into(),
         }
     }
 

@@ -19,13 +19,16 @@ struct Unused {
     next: Option<NonNull<Unused>>,
 }
 
+/// The blocks of one thread. Without a destructor of its own, which would be asked for on each access.
 struct Blocks {
     first: Cell<Option<NonNull<Unused>>>,
-    count: Cell<usize>,
+    /// How many more are kept; none before there is an `AtExit`, and after.
+    room: Cell<usize>,
 }
 
 thread_local! {
-    static BLOCKS: Blocks = const { Blocks { first: Cell::new(None), count: Cell::new(0) } };
+    static BLOCKS: Blocks = const { Blocks { first: Cell::new(None), room: Cell::new(0) } };
+    static AT_EXIT: AtExit = const { AtExit };
 }
 
 const KEPT: Layout = {
@@ -46,11 +49,14 @@ const fn is_kept<B>() -> bool {
 pub(super) fn take<B>() -> NonNull<B> {
     const { assert!(size_of::<B>() > 0) };
     let kept = if is_kept::<B>() {
-        BLOCKS.try_with(Blocks::pop).ok().flatten()
+        BLOCKS.with(Blocks::pop)
     } else {
         None
     };
-    kept.unwrap_or_else(|| allocate(Layout::new::<B>())).cast()
+    match kept {
+        Some(block) => block.cast(),
+        None => allocate(size_of::<B>(), align_of::<B>()).cast(),
+    }
 }
 
 /// Takes the memory back.
@@ -59,19 +65,21 @@ pub(super) fn take<B>() -> NonNull<B> {
 /// It came from `take::<B>`, on whatever thread, and nobody uses it any more.
 #[inline]
 pub(super) unsafe fn give_back<B>(block: NonNull<B>) {
-    if is_kept::<B>() {
-        // SAFETY: by this function's own contract; the layout is `KEPT`.
-        let kept = BLOCKS.try_with(|blocks| unsafe { blocks.push(block.cast()) });
-        if kept.unwrap_or(false) {
-            return;
+    // SAFETY: by this function's own contract; the layout is `KEPT` where it is said to be.
+    unsafe {
+        if is_kept::<B>() {
+            BLOCKS.with(|blocks| blocks.push(block.cast()));
+        } else {
+            dealloc(block.as_ptr().cast(), Layout::new::<B>());
         }
     }
-    // SAFETY: `take::<B>` allocated it with the layout of `B`.
-    unsafe { dealloc(block.as_ptr().cast(), Layout::new::<B>()) };
 }
 
-#[cold]
-fn allocate(layout: Layout) -> NonNull<Unused> {
+/// Of a size that is not 0. It aborts rather than unwinds, as C functions do: callers then need not keep
+/// in memory what they would drop.
+#[inline(never)]
+extern "C" fn allocate(size: usize, align: usize) -> NonNull<Unused> {
+    let layout = Layout::from_size_align(size, align).expect("the layout of a type");
     // SAFETY: the size is not 0: `take` has asserted it.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
@@ -83,36 +91,53 @@ impl Blocks {
         let first = self.first.get()?;
         // SAFETY: what `push` wrote, in memory that only this thread's list refers to.
         self.first.set(unsafe { first.read() }.next);
-        self.count.set(self.count.get() - 1);
+        self.room.set(self.room.get() + 1);
         Some(first)
     }
 
-    /// Whether the block is kept: not if there are enough.
+    /// Keeps the block, or frees it if there are enough.
     ///
     /// # Safety
     /// The block was allocated with the layout `KEPT`, and nobody uses it any more.
     #[inline]
-    unsafe fn push(&self, block: NonNull<Unused>) -> bool {
-        if self.count.get() == MOST {
-            return false;
+    unsafe fn push(&self, block: NonNull<Unused>) {
+        let room = self.room.get();
+        if room == 0 {
+            // SAFETY: by this function's own contract.
+            return unsafe { self.push_without_room(block) };
         }
         let next = self.first.get();
         // SAFETY: the block is as large and as aligned as an `Unused`, and nobody else's.
         unsafe { block.write(Unused { next }) };
         self.first.set(Some(block));
-        self.count.set(self.count.get() + 1);
-        true
+        self.room.set(room - 1);
+    }
+
+    /// Without room there are enough blocks, or none yet, or the thread ends.
+    #[cold]
+    unsafe fn push_without_room(&self, block: NonNull<Unused>) {
+        if self.first.get().is_none() && AT_EXIT.try_with(|_| ()).is_ok() {
+            self.room.set(MOST);
+            // SAFETY: by this function's own contract; there is room now.
+            return unsafe { self.push(block) };
+        }
+        // SAFETY: by this function's own contract.
+        unsafe { dealloc(block.as_ptr().cast(), KEPT) };
     }
 }
 
-impl Drop for Blocks {
+/// Frees a thread's blocks when the thread ends.
+struct AtExit;
+
+impl Drop for AtExit {
     fn drop(&mut self) {
-        while let Some(block) = self.pop() {
-            // SAFETY: every block of the list was allocated with this layout.
-            unsafe {
-                dealloc(block.as_ptr().cast(), KEPT);
+        BLOCKS.with(|blocks| {
+            while let Some(block) = blocks.pop() {
+                // SAFETY: every block of the list was allocated with this layout.
+                unsafe { dealloc(block.as_ptr().cast(), KEPT) };
             }
-        }
+            blocks.room.set(0);
+        });
     }
 }
 
@@ -129,7 +154,7 @@ mod tests {
             // SAFETY: taken above, given back once.
             unsafe { give_back(block) };
         }
-        assert_eq!(BLOCKS.with(|blocks| blocks.count.get()), MOST);
+        assert_eq!(BLOCKS.with(|blocks| blocks.room.get()), 0);
         let again = take::<Kept>();
         assert_eq!(again, blocks[MOST - 1]);
         // SAFETY: as above.

@@ -15,9 +15,9 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
         return;
     };
     let edges = [old.edge().cloned(), new.edge().cloned()];
-    let total = match (old, new) {
-        (AnyGradient::F32(old), AnyGradient::F32(new)) => AnyGradient::F32(old.plus(new)),
-        (AnyGradient::F64(old), AnyGradient::F64(new)) => AnyGradient::F64(old.plus(new)),
+    let total: AnyGradient = match (old.split(), new.split()) {
+        (Ok(old), Ok(new)) => old.plus(new).into(),
+        (Err(old), Err(new)) => old.plus(new).into(),
         // INVARIANT: an edge leads to one output of one element type; the generated code gives
         // gradients of that type alone.
         _ => unreachable!("gradients of one output have one element type"),

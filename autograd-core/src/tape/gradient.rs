@@ -1,25 +1,29 @@
 //! A gradient on its way.
 
-use std::any::Any;
-
 use ndarray::{ArrayView, Dimension, IxDyn};
 
 use crate::array::{Buffer, Shape};
-use crate::element::Element;
+use crate::element::{Element, Family};
 use crate::tape::Edge;
 use crate::tensor::{Failure, RawTensor, Tangent};
 
-/// A gradient of either element type, as the engine passes it on.
+/// A gradient of either element type, as the engine passes it on: two words, which go through many hands.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
-pub enum AnyGradient {
-    F32(Gradient<f32>),
-    F64(Gradient<f64>),
+pub struct AnyGradient(Either);
+
+/// One enum rather than a [`Gradient`] within another: that would be three words, passed in memory.
+#[derive(Clone, Debug)]
+enum Either {
+    Owned32(Buffer<f32>),
+    Constant32(Buffer<f32>),
+    Tensor32(Box<RawTensor<f32>>),
+    Owned64(Buffer<f64>),
+    Constant64(Buffer<f64>),
+    Tensor64(Box<RawTensor<f64>>),
 }
 
 /// A gradient: a buffer while it can be, a tensor once it has a history.
-///
-/// Two words with the element type: a pass moves a gradient through many hands.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub enum Gradient<T> {
@@ -34,52 +38,86 @@ pub enum Gradient<T> {
 /// Runs the same expression for either element type.
 macro_rules! either {
     ($grad:expr, $of:ident => $body:expr) => {
-        match $grad {
-            AnyGradient::F32($of) => $body,
-            AnyGradient::F64($of) => $body,
+        match $grad.split() {
+            Ok($of) => $body,
+            Err($of) => $body,
         }
     };
     ($grad:expr, to tensor $of:ident => $body:expr) => {
-        match $grad {
-            AnyGradient::F32($of) => AnyGradient::F32(Gradient::from_tensor($body)),
-            AnyGradient::F64($of) => AnyGradient::F64(Gradient::from_tensor($body)),
-        }
+        either!($grad, $of => AnyGradient::from(Gradient::from_tensor($body)))
     };
 }
 
+impl From<Gradient<f32>> for AnyGradient {
+    #[inline]
+    fn from(grad: Gradient<f32>) -> Self {
+        Self(match grad {
+            Gradient::Owned(buffer) => Either::Owned32(buffer),
+            Gradient::Constant(buffer) => Either::Constant32(buffer),
+            Gradient::Tensor(tensor) => Either::Tensor32(tensor),
+        })
+    }
+}
+
+impl From<Gradient<f64>> for AnyGradient {
+    #[inline]
+    fn from(grad: Gradient<f64>) -> Self {
+        Self(match grad {
+            Gradient::Owned(buffer) => Either::Owned64(buffer),
+            Gradient::Constant(buffer) => Either::Constant64(buffer),
+            Gradient::Tensor(tensor) => Either::Tensor64(tensor),
+        })
+    }
+}
+
+struct Gradients;
+
+impl Family for Gradients {
+    type Of<T: Element> = Gradient<T>;
+}
+
 impl AnyGradient {
+    /// The gradient as what it is: in `Ok` of `f32`, in `Err` of `f64`.
+    #[inline]
+    pub(crate) fn split(self) -> Result<Gradient<f32>, Gradient<f64>> {
+        match self.0 {
+            Either::Owned32(buffer) => Ok(Gradient::Owned(buffer)),
+            Either::Constant32(buffer) => Ok(Gradient::Constant(buffer)),
+            Either::Tensor32(tensor) => Ok(Gradient::Tensor(tensor)),
+            Either::Owned64(buffer) => Err(Gradient::Owned(buffer)),
+            Either::Constant64(buffer) => Err(Gradient::Constant(buffer)),
+            Either::Tensor64(tensor) => Err(Gradient::Tensor(tensor)),
+        }
+    }
+
     /// Forgets the element type.
     #[inline]
     pub(crate) fn erase<T: Element>(grad: Gradient<T>) -> Self {
-        let grad = &mut Some(grad) as &mut dyn Any;
-        // The compiler knows `T` and keeps one branch.
-        if let Some(grad) = grad
-            .downcast_mut::<Option<Gradient<f32>>>()
-            .and_then(Option::take)
-        {
-            return Self::F32(grad);
+        match T::which::<Gradients>(grad) {
+            Ok(grad) => grad.into(),
+            Err(grad) => grad.into(),
         }
-        let grad = grad
-            .downcast_mut::<Option<Gradient<f64>>>()
-            .and_then(Option::take);
-        // INVARIANT: `Element` is sealed, for these two types.
-        Self::F64(grad.expect("an element is f32 or f64"))
     }
 
     /// Remembers the element type, `None` if it was another.
     #[inline]
     pub(crate) fn recover<T: Element>(self) -> Option<Gradient<T>> {
-        either!(self, grad => (&mut Some(grad) as &mut dyn Any).downcast_mut::<Option<Gradient<T>>>()?.take())
+        T::this::<Gradients>(self.split())
     }
 
     #[inline]
     pub(crate) fn shape(&self) -> &Shape {
-        either!(self, grad => grad.buffer().shape())
+        match &self.0 {
+            Either::Owned32(buffer) | Either::Constant32(buffer) => buffer.shape(),
+            Either::Owned64(buffer) | Either::Constant64(buffer) => buffer.shape(),
+            Either::Tensor32(tensor) => tensor.buffer.shape(),
+            Either::Tensor64(tensor) => tensor.buffer.shape(),
+        }
     }
 
     /// The index of the first element that is not a number.
     pub(crate) fn first_not_a_number(&self) -> Option<Vec<usize>> {
-        either!(self, grad => {
+        either!(self.clone(), grad => {
             let view = grad.view::<IxDyn>();
             let mut elements = view.indexed_iter();
             elements.find(|(_, element)| element.is_nan()).map(|(index, _)| index.slice().to_vec())
@@ -89,12 +127,16 @@ impl AnyGradient {
     /// The node that recorded it, if any did.
     #[inline]
     pub(crate) fn edge(&self) -> Option<&Edge> {
-        either!(self, grad => grad.edge())
+        match &self.0 {
+            Either::Tensor32(tensor) => tensor.edge.as_ref(),
+            Either::Tensor64(tensor) => tensor.edge.as_ref(),
+            _ => None,
+        }
     }
 
     /// A second handle on the same gradient; its buffer is shared from now on.
     pub(crate) fn share(&mut self) -> Self {
-        either!(self, to tensor grad => grad.share())
+        either!(self.clone(), to tensor grad => grad.into_tensor())
     }
 
     /// The same gradient, whose own derivative in a run of forward mode is not known.
@@ -133,14 +175,6 @@ impl<T: Element> Gradient<T> {
         match self {
             Self::Owned(buffer) | Self::Constant(buffer) => buffer,
             Self::Tensor(tensor) => &tensor.buffer,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn edge(&self) -> Option<&Edge> {
-        match self {
-            Self::Owned(_) | Self::Constant(_) => None,
-            Self::Tensor(tensor) => tensor.edge.as_ref(),
         }
     }
 

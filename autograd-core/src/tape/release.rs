@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::tape::Edge;
+use crate::tape::{Edge, Node};
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
 #[inline]
@@ -14,25 +14,25 @@ pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
     let mut next = None;
     let mut pending = Vec::new();
     take(edges, &mut next, &mut pending);
-    while let Some(mut edge) = next.take().or_else(|| pending.pop()) {
+    while let Some(mut node) = next.take().or_else(|| pending.pop()) {
         // When two threads drop the last two references at once, neither may see itself as the last
         // here. The one that is then drops the node in the ordinary way, which starts a loop anew.
-        if let Some(node) = Arc::get_mut(&mut edge.node.0) {
+        if let Some(node) = Arc::get_mut(&mut node.0) {
             take(node.edges_mut(), &mut next, &mut pending);
         }
     }
 }
 
 #[inline]
-fn take(edges: &mut [Option<Edge>], next: &mut Option<Edge>, pending: &mut Vec<Edge>) {
-    for edge in edges.iter_mut().filter_map(Option::take) {
+fn take(edges: &mut [Option<Edge>], next: &mut Option<Node>, pending: &mut Vec<Node>) {
+    for Edge { node, .. } in edges.iter_mut().filter_map(Option::take) {
         // Others hold it: letting go of it is all there is to do.
-        if Arc::strong_count(&edge.node.0) > 1 {
+        if Arc::strong_count(&node.0) > 1 {
             continue;
         }
         match next {
-            None => *next = Some(edge),
-            Some(_) => pending.push(edge),
+            None => *next = Some(node),
+            Some(_) => pending.push(node),
         }
     }
 }
