@@ -3,8 +3,13 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod backward;
+mod composed;
+mod compositions;
 mod digits;
 mod forward_mode;
+mod functional;
+mod functional_edges;
+mod functional_modes;
 mod functions;
 mod generated;
 mod gradcheck;
@@ -20,3 +25,4 @@ mod rules;
 mod short;
 mod thorough;
 mod threads;
+mod transforms;
