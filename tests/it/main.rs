@@ -13,6 +13,7 @@ mod functional_modes;
 mod functions;
 mod generated;
 mod gradcheck;
+mod gradcheck_fast;
 mod grads;
 mod house;
 mod in_place;
