@@ -163,3 +163,24 @@ fn zero_elements_and_no_axes() {
     let (_, product) = hvp(|none| (none * none).sum(), &none, &none).unwrap();
     assert_eq!(product.shape(), [0, 3]);
 }
+
+#[test]
+fn long_chains_need_no_stack() {
+    let x = constant([1.0]);
+    let chain = |x: &Tensor1<f64>| {
+        let sum = (0..30_000).fold(x.clone(), |sum, _| &sum + x);
+        (&sum * &sum).sum()
+    };
+    let strict = Functional::new().strict(true);
+    let (_, dx) = strict.vjp(chain, &x, &Tensor::from(arr0(1.0))).unwrap();
+    assert_eq!(dx.to_array(), array![2.0 * 30_001.0 * 30_001.0]);
+    for forward_mode in [false, true] {
+        let options = strict.forward_mode(forward_mode);
+        let (_, product) = options.hvp(chain, &x, &x).unwrap();
+        assert_eq!(product.to_array(), dx.to_array());
+    }
+    assert_eq!(
+        strict.vhp(chain, &x, &x).unwrap().1.to_array(),
+        dx.to_array()
+    );
+}

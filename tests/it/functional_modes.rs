@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use pullback::Error;
 use pullback::functional::{Functional, hessian, jacobian, jvp, vjp};
-use pullback::ndarray::array;
+use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 
 use crate::functional::constant;
@@ -76,6 +76,57 @@ fn where_neither_mode_knows_the_derivative_the_error_names_both_functions() {
     ));
 }
 
+/// x², with a rule on arrays.
+struct RuleOnArrays;
+
+#[custom_function]
+impl RuleOnArrays {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &tangent_x * &x * 2.0
+    }
+}
+
+#[test]
+fn a_tangent_computed_on_arrays_is_differentiated_by_no_mode() {
+    let (x, one) = (constant([2.0]), constant([1.0]));
+    let (recorded, loss) = (
+        Functional::new().create_graph(true).forward_mode(true),
+        |x: &Tensor1<f64>| RuleOnArrays::apply(x).sum(),
+    );
+    let slopes = |x: &Tensor1<f64>| recorded.jacobian(RuleOnArrays::apply, x).unwrap();
+    let tangent = |x: &Tensor1<f64>| recorded.jvp(RuleOnArrays::apply, x, &one).unwrap().1;
+    let errors = [
+        recorded.hessian(loss, &x).unwrap_err(),
+        recorded.hvp(loss, &x, &one).unwrap_err(),
+        jacobian(slopes, &x).unwrap_err(),
+        recorded.jacobian(slopes, &x).unwrap_err(),
+        jvp(tangent, &x, &one).unwrap_err(),
+        vjp(tangent, &x, &one).unwrap_err(),
+    ];
+    for error in errors {
+        let expected = matches!(
+            error,
+            Error::OnceDifferentiable {
+                function: "RuleOnArrays",
+                ..
+            }
+        );
+        assert!(expected, "{error}");
+    }
+    assert_eq!(hessian(loss, &x).unwrap().to_array(), array![[2.0]]);
+}
+
 /// What a backward pass would take for constant is no derivative that forward mode may fall back on.
 #[test]
 fn what_is_not_recorded_is_an_error_in_forward_mode() {
@@ -108,8 +159,16 @@ fn what_is_not_recorded_is_an_error_in_forward_mode() {
         },
         "Square",
     );
+    // The inner function holds what the outer one is differentiated by.
+    is_refused(&|x| vjp(|y| y * x, &one, &one).unwrap().1, "grad");
     // Recorded, the same have a derivative.
     let recorded = Functional::new().create_graph(true);
+    let holding = |x: &Tensor1<f64>| recorded.vjp(|y| y * x * x, &one, &one).unwrap().1;
+    assert_eq!(jvp(holding, &x, &one).unwrap().1.to_array(), array![4.0]);
+    assert_eq!(vjp(holding, &x, &one).unwrap().1.to_array(), array![4.0]);
+    // The outputs beside the gradients keep their tangents.
+    let output = |x: &Tensor1<f64>| vjp(|y| y * y, x, &one).unwrap().0;
+    assert_eq!(jvp(output, &x, &one).unwrap().1.to_array(), array![4.0]);
     let gradient = |x: &Tensor1<f64>| recorded.vjp(|x| x.powi(3), x, &one).unwrap().1;
     assert_eq!(jvp(gradient, &x, &one).unwrap().1.to_array(), array![12.0]);
     let gradient = |x: &Tensor1<f64>| {
