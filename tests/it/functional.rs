@@ -229,6 +229,16 @@ fn without_create_graph_nothing_reaches_the_callers_tensors() {
     let (same, tangent) = jvp(Clone::clone, &x, &w).unwrap();
     assert!(!same.requires_grad() && !tangent.requires_grad());
     assert_eq!((x.grad(), w.grad()), (None, None));
+    // Nor does a pass that the function runs itself.
+    let with_a_pass = |x: &Tensor1<f64>| {
+        (x * x).sum().backward().unwrap();
+        x * x
+    };
+    assert_eq!(
+        vjp(with_a_pass, &x, &x).unwrap().1.to_array(),
+        array![2.0, 8.0]
+    );
+    assert_eq!(x.grad(), None);
     // What was recorded before is still whole.
     history.sum().backward().unwrap();
     assert_eq!(w.grad(), Some(history.to_array()));

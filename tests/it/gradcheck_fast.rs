@@ -175,6 +175,21 @@ fn b097_right_functions_of_every_kind_pass() {
     assert!(matches!(error, Error::OnceDifferentiable { .. }), "{error}");
 }
 
+/// W x, whose gradient is not transposed.
+#[custom_function(grad(x) = w.dot(&grad_output))]
+fn product(x: ArrayView1<f64>, #[non_differentiable] w: ArrayView2<f64>) -> Array1<f64> {
+    w.dot(&x)
+}
+
+/// The difference is antisymmetric: it would vanish if the weights were the direction.
+#[test]
+fn b097_a_matrix_that_is_transposed_too_little_is_found() {
+    let w = Tensor::from(array![[1.0, 2.0], [-0.5, 0.25]]);
+    let x = constant([1.0, 3.0]);
+    let result = Gradcheck::new().fast().run(|x| product(x, &w), &x);
+    assert!(matches!(result, Err(Error::Gradcheck(_))), "{result:?}");
+}
+
 static BACKWARD: AtomicUsize = AtomicUsize::new(0);
 static RULE: AtomicUsize = AtomicUsize::new(0);
 

@@ -101,15 +101,9 @@ impl Recorded {
         let failure = failures.fold(lost_tangent(create_graph, self.called_at), |one, other| {
             one.and(other)
         });
-        let roots = roots.into_iter().filter_map(|(root, seed)| {
-            let seed = seed.without_tangents();
-            let seed = if create_graph {
-                seed
-            } else {
-                seed.with_edge(None)
-            };
-            Some((root.edge()?, seed.into_grad()))
-        });
+        let roots = roots
+            .into_iter()
+            .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));
         let targets: Vec<&Edge> = targets.iter().filter_map(AnyTensor::edge).collect();
         let mut found = gradients(roots.collect(), &targets, create_graph, true)?;
         if level > 0 {
