@@ -1,8 +1,6 @@
 //! What a pass notes on the nodes that it meets.
 
-use std::sync::Arc;
-
-use crate::tape::{AnyGradient, Header, Node};
+use crate::tape::{AnyGradient, Node};
 
 /// In place of a slot: no gradient has arrived, or the node has run.
 pub(super) const NO_SLOT: u32 = u32::MAX;
@@ -10,7 +8,6 @@ pub(super) const NO_SLOT: u32 = u32::MAX;
 /// The notes on one node.
 pub(super) struct Visit<'g> {
     pub(super) node: &'g Node,
-    pub(super) header: &'g Header,
     pub(super) slot: u32,
     /// In a pruned pass: a gradient is wanted for this node, or for one behind it.
     pub(super) needed: bool,
@@ -42,10 +39,6 @@ impl Slot {
             Self::Many(grads) => grads,
         }
     }
-}
-
-pub(super) fn address(node: &Node) -> usize {
-    Arc::as_ptr(&node.0).addr()
 }
 
 pub(super) fn index(place: usize) -> u32 {

@@ -5,14 +5,13 @@
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use super::anomaly;
-use super::notes::{NO_SLOT, Slot, Visit, address, index};
+use super::notes::{NO_SLOT, Slot, Visit, index};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Retained};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, Places, accumulate};
+use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {
@@ -70,14 +69,13 @@ impl<'g> Pass<'g> {
         let mut found: Vec<&'g Node> = roots.map(|edge| &edge.node).collect();
         let mut order = Vec::new();
         while let Some(node) = found.pop() {
-            let header = node.0.header();
-            if self.find(node, header).is_none() {
-                order.push((header.sequence_nr, self.visit(node, header)));
+            if self.find(node).is_none() {
+                order.push((node.sequence_nr(), self.visit(node)));
                 found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
             }
         }
         for target in targets {
-            if let Some(place) = self.find(&target.node, target.node.0.header()) {
+            if let Some(place) = self.find(&target.node) {
                 self.visits[place as usize].needed = true;
                 self.visits[place as usize].target = true;
             }
@@ -100,9 +98,8 @@ impl<'g> Pass<'g> {
 
     /// Hands in a gradient for `edge`, to start with.
     pub(super) fn deliver(&mut self, edge: &'g Edge, grad: AnyGradient) {
-        let (header, outputs) = (edge.node.0.header(), edge.node.0.outputs());
-        let place = self.place(&edge.node, header);
-        self.put(place, edge, outputs.len(), grad);
+        let place = self.place(&edge.node);
+        self.put(place, edge, edge.node.0.outputs().len(), grad);
     }
 
     /// Puts a gradient of one of the outputs of a node where it waits for the node's turn.
@@ -118,10 +115,10 @@ impl<'g> Pass<'g> {
                 visit.slot = index(self.slots.len());
                 self.slots.push(slot);
             }
-            if visit.header.is_leaf() {
+            if edge.node.header().is_leaf() {
                 self.leaves.push(place);
             } else {
-                self.ready.push((visit.header.sequence_nr, place));
+                self.ready.push((edge.node.sequence_nr(), place));
             }
         }
         let sum = &mut self.slots[visit.slot as usize].grads()[edge.output_nr as usize];
@@ -138,11 +135,7 @@ impl<'g> Pass<'g> {
     ) -> Result<(), Error> {
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
-                node,
-                header,
-                slot,
-                target,
-                ..
+                node, slot, target, ..
             } = self.visits[place as usize];
             let hooking = if target {
                 self.call_tensor_hooks(node, slot)?;
@@ -161,7 +154,7 @@ impl<'g> Pass<'g> {
                 }
             }
             // All that lead to it have run.
-            self.places.remove(&header.mark);
+            self.places.remove(&node.header().mark);
             self.visits[place as usize].slot = NO_SLOT;
             self.free_slots.push(slot);
             self.pass_on(node, edges)?;
@@ -182,12 +175,11 @@ impl<'g> Pass<'g> {
             if self.watching {
                 anomaly::check(node, input, &grad)?;
             }
-            let header = edge.node.0.header();
-            let is_sole = !self.pruned && Arc::strong_count(&edge.node.0) == 1;
+            let is_sole = !self.pruned && edge.node.0.is_only();
             let place = if is_sole {
-                self.note(&edge.node, header)
+                self.note(&edge.node)
             } else {
-                self.place(&edge.node, header)
+                self.place(&edge.node)
             };
             self.put(place, edge, outputs.len(), grad);
         }
@@ -273,7 +265,7 @@ impl<'g> Pass<'g> {
 
     /// The gradient that has arrived for a leaf.
     pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<AnyGradient> {
-        let slot = self.visits[self.find(leaf, leaf.0.header())? as usize].slot;
+        let slot = self.visits[self.find(leaf)? as usize].slot;
         if slot == NO_SLOT {
             return None;
         }
@@ -290,40 +282,40 @@ impl<'g> Pass<'g> {
     }
 
     fn needs(&self, node: &Node) -> bool {
-        self.find(node, node.0.header())
+        self.find(node)
             .is_some_and(|place| self.visits[place as usize].needed)
     }
 
     /// The place of the notes on `node`, new ones if it was not met before.
     #[inline]
-    fn place(&mut self, node: &'g Node, header: &'g Header) -> u32 {
-        match self.find(node, header) {
+    fn place(&mut self, node: &'g Node) -> u32 {
+        match self.find(node) {
             Some(place) => place,
-            None => self.visit(node, header),
+            None => self.visit(node),
         }
     }
 
     /// The place of the notes on `node`, if it has been met.
     #[inline]
-    fn find(&self, node: &Node, header: &Header) -> Option<u32> {
-        self.places.find(&header.mark, || address(node))
+    fn find(&self, node: &Node) -> Option<u32> {
+        self.places.find(&node.header().mark, || node.0.address())
     }
 
     /// Starts notes on a node that was not met before, and marks it.
     #[inline]
-    fn visit(&mut self, node: &'g Node, header: &'g Header) -> u32 {
-        let place = self.note(node, header);
-        self.places.set(&header.mark, || address(node), place);
+    fn visit(&mut self, node: &'g Node) -> u32 {
+        let place = self.note(node);
+        self.places
+            .set(&node.header().mark, || node.0.address(), place);
         place
     }
 
     /// Starts notes on a node.
     #[inline]
-    fn note(&mut self, node: &'g Node, header: &'g Header) -> u32 {
+    fn note(&mut self, node: &'g Node) -> u32 {
         let place = index(self.visits.len());
         self.visits.push(Visit {
             node,
-            header,
             slot: NO_SLOT,
             needed: false,
             target: false,
@@ -336,7 +328,7 @@ impl<'g> Pass<'g> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         for visit in self.visits.iter().filter(|visit| !visit.ran) {
-            self.places.remove(&visit.header.mark);
+            self.places.remove(&visit.node.header().mark);
         }
     }
 }
