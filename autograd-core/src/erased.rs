@@ -208,6 +208,24 @@ impl AnyTensor {
         either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
     }
 
+    /// Numbers of the same shape in no pattern, of either sign and none near zero: another direction for
+    /// each seed.
+    pub(crate) fn direction(&self, seed: u32) -> Self {
+        either!(self, map tensor => Tensor::from(direction(tensor.view().raw_dim(), seed)))
+    }
+
+    /// The same tensor moved by `step` along a direction of its shape.
+    pub(crate) fn moved(&self, direction: &Self, step: f64) -> Self {
+        let direction = direction.values();
+        either!(self, map tensor => {
+            let mut array = tensor.to_array();
+            for (value, direction) in array.iter_mut().zip(direction) {
+                *value = Element::from_f64(value.as_f64() + step * direction);
+            }
+            Tensor::from(array)
+        })
+    }
+
     pub(crate) fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
         // INVARIANT: `with` and `from_erased` get tensors of the types that `to_erased` and `into_erased`
         // were given, in their order.
@@ -228,6 +246,19 @@ pub(crate) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<
         position += 1.0;
         T::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
     })
+}
+
+/// [`arbitrary`] numbers with signs that follow no pattern either.
+fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
+    let mut position = f64::from(seed) * 0.569_840_290_998_053;
+    let mut numbers = arbitrary::<T, D>(shape, seed);
+    for number in &mut numbers {
+        position += 1.0;
+        if (position * std::f64::consts::SQRT_2).fract() < 0.5 {
+            *number = -*number;
+        }
+    }
+    numbers
 }
 
 fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {

@@ -17,10 +17,12 @@ mod marked;
 pub mod memory;
 mod packed;
 mod shape;
+mod thin;
 
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
 pub use shape::Shape;
+pub(crate) use thin::Thin;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 

@@ -10,6 +10,7 @@ mod backward;
 mod by_hand;
 mod depth;
 mod inputs;
+mod notes;
 mod pass;
 mod roots;
 mod targets;

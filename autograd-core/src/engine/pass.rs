@@ -1,35 +1,20 @@
 //! One backward pass: from the roots, in falling order of sequence numbers, to the leaves.
 //!
-//! # Note [Marks]
-//! A pass keeps notes on the nodes it meets: the gradients that have arrived, whether the node is
-//! needed. To find them it marks the node with its own number and the place of the notes: one atomic
-//! word instead of a hash map. A node that another live pass has marked (on another thread, or an
-//! outer pass that a backward function was called from) is looked up in a map instead, so any number
-//! of passes can walk the same nodes at once. A pass removes its marks when it ends, however it ends.
-//!
-//! A node that a single edge leads to needs no mark: the pass comes to it once.
-//!
 //! # Note [Failure]
 //! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
-use std::collections::{BinaryHeap, HashMap};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BinaryHeap;
 
 use super::anomaly;
+use super::notes::{NO_SLOT, Slot, Visit, index};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Retained};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, accumulate};
-
-static PASSES: AtomicU32 = AtomicU32::new(1);
-
-const NO_SLOT: u32 = u32::MAX;
+use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {
-    number: u32,
     create_graph: bool,
     /// Whether a node is freed as soon as it has run.
     free_early: bool,
@@ -38,8 +23,9 @@ pub(super) struct Pass<'g> {
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
     pruned: bool,
     visits: Vec<Visit<'g>>,
-    /// Places in `visits` of nodes that another pass has marked, by the node's address.
-    elsewhere: HashMap<usize, u32>,
+    /// Where in `visits` each node's notes are. See Note [Marks] in `tape::mark`. A node that a single
+    /// edge leads to is in no need of it: the pass comes to it once.
+    places: Places,
     /// Gradients of nodes that wait for their turn; places are reused.
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
@@ -52,43 +38,6 @@ pub(super) struct Pass<'g> {
     scratch: Scratch,
 }
 
-/// The notes on one node.
-struct Visit<'g> {
-    node: &'g Node,
-    header: &'g Header,
-    slot: u32,
-    /// In a pruned pass: a gradient is wanted for this node, or for one behind it.
-    needed: bool,
-    /// A gradient is wanted for one of this node's outputs.
-    target: bool,
-    ran: bool,
-}
-
-/// The gradients of one node's outputs.
-enum Slot {
-    One([Option<AnyGradient>; 1]),
-    Many(Vec<Option<AnyGradient>>),
-}
-
-impl Slot {
-    #[inline]
-    fn for_outputs(count: usize) -> Self {
-        if count == 1 {
-            Self::One([None])
-        } else {
-            Self::Many((0..count).map(|_| None).collect())
-        }
-    }
-
-    #[inline]
-    fn grads(&mut self) -> &mut [Option<AnyGradient>] {
-        match self {
-            Self::One(grad) => grad,
-            Self::Many(grads) => grads,
-        }
-    }
-}
-
 /// Reused from node to node.
 #[derive(Default)]
 struct Scratch {
@@ -99,13 +48,12 @@ struct Scratch {
 impl<'g> Pass<'g> {
     pub(super) fn new(create_graph: bool, free_early: bool) -> Self {
         Self {
-            number: PASSES.fetch_add(1, Ordering::Relaxed).max(1),
             create_graph,
             free_early,
             watching: anomaly::is_watching(),
             pruned: false,
             visits: Vec::new(),
-            elsewhere: HashMap::new(),
+            places: Places::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
             leaves: Vec::new(),
@@ -121,14 +69,13 @@ impl<'g> Pass<'g> {
         let mut found: Vec<&'g Node> = roots.map(|edge| &edge.node).collect();
         let mut order = Vec::new();
         while let Some(node) = found.pop() {
-            let header = node.0.header();
-            if self.find(node, header).is_none() {
-                order.push((header.sequence_nr, self.visit(node, header)));
+            if self.find(node).is_none() {
+                order.push((node.sequence_nr(), self.visit(node)));
                 found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
             }
         }
         for target in targets {
-            if let Some(place) = self.find(&target.node, target.node.0.header()) {
+            if let Some(place) = self.find(&target.node) {
                 self.visits[place as usize].needed = true;
                 self.visits[place as usize].target = true;
             }
@@ -151,9 +98,8 @@ impl<'g> Pass<'g> {
 
     /// Hands in a gradient for `edge`, to start with.
     pub(super) fn deliver(&mut self, edge: &'g Edge, grad: AnyGradient) {
-        let (header, outputs) = (edge.node.0.header(), edge.node.0.outputs());
-        let place = self.place(&edge.node, header);
-        self.put(place, edge, outputs.len(), grad);
+        let place = self.place(&edge.node);
+        self.put(place, edge, edge.node.0.outputs().len(), grad);
     }
 
     /// Puts a gradient of one of the outputs of a node where it waits for the node's turn.
@@ -169,10 +115,10 @@ impl<'g> Pass<'g> {
                 visit.slot = index(self.slots.len());
                 self.slots.push(slot);
             }
-            if visit.header.is_leaf() {
+            if edge.node.header().is_leaf() {
                 self.leaves.push(place);
             } else {
-                self.ready.push((visit.header.sequence_nr, place));
+                self.ready.push((edge.node.sequence_nr(), place));
             }
         }
         let sum = &mut self.slots[visit.slot as usize].grads()[edge.output_nr as usize];
@@ -189,11 +135,7 @@ impl<'g> Pass<'g> {
     ) -> Result<(), Error> {
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
-                node,
-                header,
-                slot,
-                target,
-                ..
+                node, slot, target, ..
             } = self.visits[place as usize];
             let hooking = if target {
                 self.call_tensor_hooks(node, slot)?;
@@ -211,7 +153,8 @@ impl<'g> Pass<'g> {
                     node.0.free();
                 }
             }
-            self.unmark(header);
+            // All that lead to it have run.
+            self.places.remove(&node.header().mark);
             self.visits[place as usize].slot = NO_SLOT;
             self.free_slots.push(slot);
             self.pass_on(node, edges)?;
@@ -232,12 +175,11 @@ impl<'g> Pass<'g> {
             if self.watching {
                 anomaly::check(node, input, &grad)?;
             }
-            let header = edge.node.0.header();
-            let is_sole = !self.pruned && Arc::strong_count(&edge.node.0) == 1;
+            let is_sole = !self.pruned && edge.node.0.is_only();
             let place = if is_sole {
-                self.note(&edge.node, header)
+                self.note(&edge.node)
             } else {
-                self.place(&edge.node, header)
+                self.place(&edge.node)
             };
             self.put(place, edge, outputs.len(), grad);
         }
@@ -323,7 +265,7 @@ impl<'g> Pass<'g> {
 
     /// The gradient that has arrived for a leaf.
     pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<AnyGradient> {
-        let slot = self.visits[self.find(leaf, leaf.0.header())? as usize].slot;
+        let slot = self.visits[self.find(leaf)? as usize].slot;
         if slot == NO_SLOT {
             return None;
         }
@@ -339,68 +281,41 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// Leaves a node to other passes: all that lead to it have run.
-    #[inline]
-    fn unmark(&self, header: &Header) {
-        if header.mark.load(Ordering::Relaxed) >> 32 == u64::from(self.number) {
-            header.mark.store(0, Ordering::Relaxed);
-        }
-    }
-
     fn needs(&self, node: &Node) -> bool {
-        self.find(node, node.0.header())
+        self.find(node)
             .is_some_and(|place| self.visits[place as usize].needed)
     }
 
     /// The place of the notes on `node`, new ones if it was not met before.
     #[inline]
-    fn place(&mut self, node: &'g Node, header: &'g Header) -> u32 {
-        match self.find(node, header) {
+    fn place(&mut self, node: &'g Node) -> u32 {
+        match self.find(node) {
             Some(place) => place,
-            None => self.visit(node, header),
+            None => self.visit(node),
         }
     }
 
     /// The place of the notes on `node`, if it has been met.
     #[inline]
-    fn find(&self, node: &Node, header: &Header) -> Option<u32> {
-        // Only this pass's own marks mean anything to it, and it set them on this thread.
-        let mark = header.mark.load(Ordering::Relaxed);
-        if mark >> 32 == u64::from(self.number) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the lower half is the place"
-            )]
-            return Some(mark as u32);
-        }
-        if self.elsewhere.is_empty() {
-            None
-        } else {
-            self.elsewhere.get(&address(node)).copied()
-        }
+    fn find(&self, node: &Node) -> Option<u32> {
+        self.places.find(&node.header().mark, || node.0.address())
     }
 
     /// Starts notes on a node that was not met before, and marks it.
     #[inline]
-    fn visit(&mut self, node: &'g Node, header: &'g Header) -> u32 {
-        let place = self.note(node, header);
-        let mark = u64::from(self.number) << 32 | u64::from(place);
-        let unmarked = header
-            .mark
-            .compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed);
-        if unmarked.is_err() {
-            self.elsewhere.insert(address(node), place);
-        }
+    fn visit(&mut self, node: &'g Node) -> u32 {
+        let place = self.note(node);
+        self.places
+            .set(&node.header().mark, || node.0.address(), place);
         place
     }
 
     /// Starts notes on a node.
     #[inline]
-    fn note(&mut self, node: &'g Node, header: &'g Header) -> u32 {
+    fn note(&mut self, node: &'g Node) -> u32 {
         let place = index(self.visits.len());
         self.visits.push(Visit {
             node,
-            header,
             slot: NO_SLOT,
             needed: false,
             target: false,
@@ -413,7 +328,7 @@ impl<'g> Pass<'g> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         for visit in self.visits.iter().filter(|visit| !visit.ran) {
-            self.unmark(visit.header);
+            self.places.remove(&visit.node.header().mark);
         }
     }
 }
@@ -436,13 +351,4 @@ fn check(
         found: grad.shape().clone(),
         applied_at: node.applied_at(),
     })
-}
-
-fn address(node: &Node) -> usize {
-    Arc::as_ptr(&node.0).addr()
-}
-
-fn index(place: usize) -> u32 {
-    // Notes on this many nodes would take more than 100 GB.
-    u32::try_from(place).expect("fewer than 2^32 nodes in one pass")
 }

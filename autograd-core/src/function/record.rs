@@ -104,19 +104,21 @@ where
     S: Clone + Send + Sync + 'static,
     E: EdgeList,
 {
-    Node(Arc::new(FunctionNode {
-        header: Header::after(edges.edges(), Location::caller()),
-        rule,
-        edges,
-        outputs,
-        state: Mutex::new(State::Live(state)),
-    }))
+    let header = Header::after(edges.edges(), Location::caller());
+    Node::new(
+        header,
+        FunctionNode {
+            rule,
+            edges,
+            outputs,
+            state: Mutex::new(State::Live(state)),
+        },
+    )
 }
 
 /// One use of a function. It depends on the function's type in no way but through `rule`, so a program
 /// with many functions has few of these.
 struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
-    header: Header,
     rule: &'static Rule<S>,
     edges: E,
     outputs: [PackedShape; OUT],
@@ -149,7 +151,7 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
         let Some(saved) = saved else {
             return Err(Error::Freed {
                 function: self.rule.signature.name,
-                applied_at: self.header.applied_at,
+                applied_at: call.node.applied_at(),
             });
         };
         let mut call = Call::new(call.reborrow(), self.rule.signature, self.edges.ends());
@@ -163,10 +165,6 @@ where
     S: Clone + Send + Sync + 'static,
     E: EdgeList,
 {
-    fn header(&self) -> &Header {
-        &self.header
-    }
-
     fn name(&self) -> &'static str {
         self.rule.signature.name
     }
@@ -258,10 +256,10 @@ mod tests {
 
     #[test]
     fn a_node_of_one_input_that_keeps_one_tensor_is_small() {
-        // With its two reference counts. A link of a long chain is this and the buffer that it keeps,
-        // whose size `array` knows; the bar is 250 bytes.
-        let node = size_of::<FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], 1>>() + 16;
-        assert_eq!(node, 120);
+        // A link of a long chain is this and the buffer that it keeps, whose size `array` knows; the bar
+        // is 250 bytes.
+        type Link = FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], 1>;
+        assert_eq!(Node::size_of::<Link>(), 120);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //! or a tuple. [`Functional`] has the options: results that can be differentiated again, strictness about
 //! what does not depend on what, forward mode.
 //!
-//! The closure works on tensors set apart for it. What else the tensors handed in are used for, by the
+//! The closure works on tensors set apart for it, which require grad except in forward mode. What else the tensors handed in are used for, by the
 //! closure too, is not differentiated, and no gradient is accumulated in any tensor. What comes back is
 //! constant without [`Functional::create_graph`]; so these functions can stand in one another, but what
 //! is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has

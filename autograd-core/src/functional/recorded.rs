@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::panic::Location;
-use std::sync::Arc;
 
 use super::stack::{Layout, assemble};
 use crate::array::{PackedShape, Shape};
@@ -101,15 +100,9 @@ impl Recorded {
         let failure = failures.fold(lost_tangent(create_graph, self.called_at), |one, other| {
             one.and(other)
         });
-        let roots = roots.into_iter().filter_map(|(root, seed)| {
-            let seed = seed.without_tangents();
-            let seed = if create_graph {
-                seed
-            } else {
-                seed.with_edge(None)
-            };
-            Some((root.edge()?, seed.into_grad()))
-        });
+        let roots = roots
+            .into_iter()
+            .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));
         let targets: Vec<&Edge> = targets.iter().filter_map(AnyTensor::edge).collect();
         let mut found = gradients(roots.collect(), &targets, create_graph, true)?;
         if level > 0 {
@@ -161,7 +154,7 @@ impl Recorded {
             let mut pending: Vec<&Node> =
                 output.edge().map(|edge| &edge.node).into_iter().collect();
             while let Some(node) = pending.pop() {
-                if !seen.insert(Arc::as_ptr(&node.0).addr()) {
+                if !seen.insert(node.0.address()) {
                     continue;
                 }
                 for (depends, input) in depends.iter_mut().zip(&inputs) {
@@ -203,27 +196,25 @@ pub(super) fn set_apart(
     called_at: &'static Location<'static>,
 ) -> AnyTensor {
     let edges = [tensor.edge().filter(|_| create_graph).cloned()];
-    let node = Node(Arc::new(Input {
-        header: Header::after(&edges, called_at),
-        edges,
-        output: [(&Shape::from(tensor.shape())).into()],
-        hooks: HookSlot::default(),
-    }));
+    let header = Header::after(&edges, called_at);
+    let node = Node::new(
+        header,
+        Input {
+            edges,
+            output: [(&Shape::from(tensor.shape())).into()],
+            hooks: HookSlot::default(),
+        },
+    );
     tensor.clone().with_edge(Some(Edge { node, output_nr: 0 }))
 }
 
 struct Input {
-    header: Header,
     edges: [Option<Edge>; 1],
     output: [PackedShape; 1],
     hooks: HookSlot,
 }
 
 impl TapeNode for Input {
-    fn header(&self) -> &Header {
-        &self.header
-    }
-
     fn name(&self) -> &'static str {
         "Input"
     }

@@ -1,8 +1,9 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
-//! `jacobian` does the work, on tensors whose types are forgotten; `thorough` checks what a right
-//! Jacobian does not show; `generated` is what the macro's tests call.
+//! `jacobian` does the work, on tensors whose types are forgotten, and `directions` does less of it;
+//! `thorough` checks what a right Jacobian does not show; `generated` is what the macro's tests call.
 
+mod directions;
 pub(crate) mod generated;
 mod jacobian;
 mod thorough;
@@ -30,6 +31,10 @@ use crate::error::{Derivative, Error};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use = "nothing is checked before `run`"]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each asks for something of its own"
+)]
 pub struct Gradcheck {
     eps: Option<f64>,
     atol: Option<f64>,
@@ -37,14 +42,17 @@ pub struct Gradcheck {
     second_order: bool,
     thorough: bool,
     forward_mode: bool,
+    fast: bool,
 }
 
-/// `eps`, `atol` and `rtol` as they are used.
+/// How closely derivatives are compared.
 #[derive(Clone, Copy, Debug)]
 struct Tolerances {
     eps: f64,
     atol: f64,
     rtol: f64,
+    /// Along directions first, and entry by entry only where these differ.
+    fast: bool,
 }
 
 impl Tolerances {
@@ -116,6 +124,28 @@ impl Gradcheck {
             forward_mode: true,
             ..self
         }
+    }
+
+    /// Compares one number for each input and output instead of a derivative for each pair of their
+    /// entries: all entries of the input are moved at once along a direction without a pattern, and the
+    /// changes of the output are added up with weights without one. The function is called twice for each
+    /// input. Only where the numbers differ by more than rounding explains, the entries are compared one by
+    /// one: what is found wrong is what the whole check finds wrong.
+    ///
+    /// A wrong derivative goes unnoticed if its mistakes cancel along these directions, which takes an
+    /// accident, or are so small that they are lost among the right ones. What
+    /// [`thorough`](Self::thorough) looks at is not less.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::Array2;
+    ///
+    /// let x = Tensor::from(Array2::<f64>::eye(20));
+    /// Gradcheck::new().fast().second_order().run(|x| x.matmul(x).tanh(), &x)?;
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn fast(self) -> Self {
+        Self { fast: true, ..self }
     }
 
     /// Checks also what right derivatives do not show. Backward must
@@ -197,6 +227,7 @@ impl Gradcheck {
             eps: self.eps.unwrap_or(eps),
             atol: self.atol.unwrap_or(atol),
             rtol: self.rtol.unwrap_or(rtol),
+            fast: self.fast,
         }
     }
 }

@@ -46,27 +46,27 @@ type Answer = Result<Option<Vec<Option<AnyGradient>>>, OtherElementType>;
 
 struct OtherElementType;
 
-/// A hook, until it is removed.
-struct Hook<F: ?Sized> {
-    alive: Arc<AtomicBool>,
-    call: Arc<F>,
-}
+/// A hook, until it is removed: then its place in the list is empty.
+struct Hook<F: ?Sized>(Arc<Mutex<Option<Arc<F>>>>);
 
 impl<F: ?Sized> Hook<F> {
-    fn new(alive: Arc<AtomicBool>, call: &Arc<F>) -> Self {
-        let call = Arc::clone(call);
-        Self { alive, call }
+    /// To be called, with no lock held.
+    fn get(&self) -> Option<Arc<F>> {
+        self.place().clone()
     }
 
-    fn is_alive(&self) -> bool {
-        self.alive.load(Ordering::Acquire)
+    fn is_there(&self) -> bool {
+        self.place().is_some()
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<Arc<F>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<F: ?Sized> Clone for Hook<F> {
     fn clone(&self) -> Self {
-        let (alive, call) = (Arc::clone(&self.alive), Arc::clone(&self.call));
-        Self { alive, call }
+        Self(Arc::clone(&self.0))
     }
 }
 
@@ -101,10 +101,10 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Forgets the hooks that were removed.
     fn sweep(&mut self) {
-        self.tensor.retain(|(_, hook)| hook.is_alive());
-        self.pre.retain(Hook::is_alive);
-        self.post_accumulate.retain(Hook::is_alive);
-        self.post.retain(Hook::is_alive);
+        self.tensor.retain(|(_, hook)| hook.is_there());
+        self.pre.retain(Hook::is_there);
+        self.post_accumulate.retain(Hook::is_there);
+        self.post.retain(Hook::is_there);
     }
 
     /// What is left of the hooks of a node that was freed: it does not run again. Lets go of what the
@@ -157,12 +157,13 @@ impl Hooks {
         grads: &mut [Option<AnyGradient>],
         create_graph: bool,
     ) -> Result<(), Error> {
-        for (output_nr, hook) in self.tensor.iter().filter(|(_, hook)| hook.is_alive()) {
+        for (output_nr, hook) in &self.tensor {
             let slot = &mut grads[*output_nr as usize];
-            let Some(grad) = slot.take() else {
+            // The gradient is taken only where there is a hook to give it back.
+            let Some((hook, grad)) = hook.get().and_then(|hook| Some((hook, slot.take()?))) else {
                 continue;
             };
-            let grad = settled((hook.call)(grad), create_graph);
+            let grad = settled(hook(grad), create_graph);
             let expected = &node.0.outputs()[*output_nr as usize];
             if *expected != *grad.shape() {
                 return Err(wrong_shape(node, expected.unpack(), &grad));
@@ -192,8 +193,8 @@ impl Hooks {
         grads: &mut [Option<AnyGradient>],
         create_graph: bool,
     ) -> Result<(), Error> {
-        for hook in self.pre.iter().filter(|hook| hook.is_alive()) {
-            let answer = (hook.call)(grads);
+        for hook in self.pre.iter().filter_map(Hook::get) {
+            let answer = hook(grads);
             let Some(answer) = answered(node, answer, grads.len())? else {
                 continue;
             };
@@ -214,8 +215,8 @@ impl Hooks {
         grad_outputs: &mut [Option<AnyGradient>],
     ) -> Result<(), Error> {
         let node = call.node;
-        for hook in self.post.iter().filter(|hook| hook.is_alive()) {
-            let answer = (hook.call)(call.results, grad_outputs);
+        for hook in self.post.iter().filter_map(Hook::get) {
+            let answer = hook(call.results, grad_outputs);
             let Some(answer) = answered(node, answer, call.results.len())? else {
                 continue;
             };
@@ -240,11 +241,11 @@ impl Hooks {
     /// nowhere: a leaf has no inputs.
     pub(crate) fn after_accumulation(&self, leaf: &Node, grad: AnyGradient) {
         let mut grad = Some(grad);
-        for hook in self.post_accumulate.iter().filter(|hook| hook.is_alive()) {
-            (hook.call)(leaf);
+        for hook in self.post_accumulate.iter().filter_map(Hook::get) {
+            hook(leaf);
         }
-        for hook in self.post.iter().filter(|hook| hook.is_alive()) {
-            let _ = (hook.call)(&mut [], std::slice::from_mut(&mut grad));
+        for hook in self.post.iter().filter_map(Hook::get) {
+            let _ = hook(&mut [], std::slice::from_mut(&mut grad));
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Adding hooks, and taking them away.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ndarray::{Dimension, IxDyn};
 
 use super::{AccumulateHook, Hook, Hooks, NodeHook, OtherElementType, Prehook, TensorHook};
 use crate::element::Element;
-use crate::tape::{AnyGradient, Edge, Gradient, Node, TapeNode};
+use crate::tape::{AnyGradient, Edge, Gradient, Node};
 use crate::tensor::{RawTensor, Tensor, TensorD};
 
 /// A registered hook. [`remove`](Self::remove) takes it away; dropping the handle leaves it in place.
@@ -25,37 +24,60 @@ use crate::tensor::{RawTensor, Tensor, TensorD};
 /// assert_eq!(x.grad(), Some(array![22.0]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
-pub struct HookHandle {
-    alive: Arc<AtomicBool>,
-    node: Weak<dyn TapeNode>,
+pub struct HookHandle(Weak<dyn Remove>);
+
+/// A registered hook of any kind.
+trait Remove: Send + Sync {
+    fn remove(&self);
+
+    fn is_there(&self) -> bool;
+}
+
+impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
+    fn remove(&self) {
+        let hook = self.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Only now: a hook that goes may run code of the user's as it goes.
+        drop(hook);
+    }
+
+    fn is_there(&self) -> bool {
+        let hook = self.lock().unwrap_or_else(PoisonError::into_inner);
+        hook.is_some()
+    }
 }
 
 impl HookHandle {
-    /// Takes the hook away, in the middle of a pass too: it is not called any more. What it has captured
-    /// is dropped as soon as no pass is under way. A second call does nothing.
+    /// Takes the hook away, in the middle of a pass too: it is not called any more, and what it has
+    /// captured is dropped, unless it is being called right now. A second call does nothing.
     pub fn remove(&self) {
-        self.alive.store(false, Ordering::Release);
-        if let Some(node) = self.node.upgrade() {
-            node.change_hooks(&mut Hooks::sweep);
+        if let Some(hook) = self.0.upgrade() {
+            hook.remove();
         }
     }
 }
 
 impl fmt::Debug for HookHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let registered = self.0.upgrade().is_some_and(|hook| hook.is_there());
         f.debug_struct("HookHandle")
-            .field("registered", &self.alive.load(Ordering::Acquire))
-            .finish_non_exhaustive()
+            .field("registered", &registered)
+            .finish()
     }
 }
 
-/// Registers a hook at `node`: `place` puts it where it belongs.
-fn register(node: &Node, place: impl Fn(&mut Hooks, Arc<AtomicBool>)) -> HookHandle {
-    let alive = Arc::new(AtomicBool::new(true));
-    node.0
-        .change_hooks(&mut |hooks| place(hooks, Arc::clone(&alive)));
-    let node = Arc::downgrade(&node.0);
-    HookHandle { alive, node }
+/// Registers a hook at `node`: `list` puts it into the right list.
+fn register<F: ?Sized + Send + Sync + 'static>(
+    node: &Node,
+    hook: Arc<F>,
+    list: impl Fn(&mut Hooks, Hook<F>),
+) -> HookHandle {
+    let place = Arc::new(Mutex::new(Some(hook)));
+    node.0.change_hooks(&mut |hooks| {
+        hooks.sweep();
+        list(hooks, Hook(Arc::clone(&place)));
+    });
+    let place: Weak<dyn Remove> = Arc::<Mutex<Option<Arc<F>>>>::downgrade(&place);
+    HookHandle(place)
 }
 
 impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
@@ -103,8 +125,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
             let grad = hook(&grad).unwrap_or(grad);
             AnyGradient::erase(Gradient::from_tensor(grad.raw))
         });
-        register(&edge.node, |hooks, alive| {
-            hooks.tensor.push((output_nr, Hook::new(alive, &hook)));
+        register(&edge.node, hook, |hooks, hook| {
+            hooks.tensor.push((output_nr, hook));
         })
     }
 
@@ -149,8 +171,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
             };
             hook(&Self::from_raw(RawTensor::new(value.clone(), Some(edge))));
         });
-        register(&edge.node, |hooks, alive| {
-            hooks.post_accumulate.push(Hook::new(alive, &hook));
+        register(&edge.node, hook, |hooks, hook| {
+            hooks.post_accumulate.push(hook);
         })
     }
 
@@ -229,7 +251,7 @@ impl Node {
             let grads = typed::<T>(grads)?;
             Ok(hook(&grads).map(erased))
         });
-        register(self, |hooks, alive| hooks.pre.push(Hook::new(alive, &hook)))
+        register(self, hook, |hooks, hook| hooks.pre.push(hook))
     }
 
     /// Has `hook` called after this node has run in a backward pass, with the gradients of its inputs,
@@ -266,9 +288,7 @@ impl Node {
                 Ok(hook(&inputs, &outputs).map(erased))
             },
         );
-        register(self, |hooks, alive| {
-            hooks.post.push(Hook::new(alive, &hook));
-        })
+        register(self, hook, |hooks, hook| hooks.post.push(hook))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Adding up the gradients that reach one place, recorded where gradients are differentiable.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
@@ -31,17 +30,19 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
 
 /// The sum of two gradients that are themselves differentiated.
 fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
-    let node = Node(Arc::new(AccumulateGradients {
-        header: Header::after(&edges, Location::caller()),
-        edges,
-        output: [total.shape().into()],
-        hooks: HookSlot::default(),
-    }));
+    let header = Header::after(&edges, Location::caller());
+    let node = Node::new(
+        header,
+        AccumulateGradients {
+            edges,
+            output: [total.shape().into()],
+            hooks: HookSlot::default(),
+        },
+    );
     total.with_edge(Edge { node, output_nr: 0 })
 }
 
 struct AccumulateGradients {
-    header: Header,
     edges: [Option<Edge>; 2],
     output: [PackedShape; 1],
     hooks: HookSlot,
@@ -59,10 +60,6 @@ fn spread(call: BackwardCall<'_>) -> Result<(), Error> {
 }
 
 impl TapeNode for AccumulateGradients {
-    fn header(&self) -> &Header {
-        &self.header
-    }
-
     fn name(&self) -> &'static str {
         "AccumulateGradients"
     }

@@ -1,28 +1,23 @@
 //! The node of a leaf: where gradients end up.
 
-use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::{PackedShape, Shape};
 use crate::element::Element;
 use crate::error::Error;
 use crate::hooks::HookSlot;
-use crate::tape::{
-    AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Header, TapeNode, accumulate,
-};
+use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, TapeNode, accumulate};
 
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
 pub(crate) struct Leaf<T> {
-    header: Header,
     output: [PackedShape; 1],
     grad: Mutex<Option<Gradient<T>>>,
     hooks: HookSlot,
 }
 
 impl<T: Element> Leaf<T> {
-    pub(crate) fn new(shape: &Shape, made_at: &'static Location<'static>) -> Self {
+    pub(crate) fn new(shape: &Shape) -> Self {
         Self {
-            header: Header::leaf(made_at),
             output: [shape.into()],
             grad: Mutex::new(None),
             hooks: HookSlot::default(),
@@ -57,10 +52,6 @@ impl<T: Element> AnyLeaf for Leaf<T> {
 }
 
 impl<T: Element> TapeNode for Leaf<T> {
-    fn header(&self) -> &Header {
-        &self.header
-    }
-
     fn name(&self) -> &'static str {
         "AccumulateGrad"
     }

@@ -17,12 +17,14 @@
 mod accumulate;
 mod gradient;
 mod leaf;
+mod mark;
 mod once;
 mod release;
 
 pub(crate) use accumulate::accumulate;
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
+pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
 pub(crate) use release::release_edges;
 
@@ -31,9 +33,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use crate::array::PackedShape;
+use crate::array::{PackedShape, Thin};
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Hooks, Retained};
 
@@ -51,9 +52,27 @@ use crate::hooks::{HookSlot, Hooking, Hooks, Retained};
 /// assert_eq!(format!("{:?}", node.next_functions()), "[Some(Exp)]");
 /// ```
 #[derive(Clone)]
-pub struct Node(pub(crate) Arc<dyn TapeNode>);
+pub struct Node(pub(crate) Thin<Header, dyn TapeNode>);
 
 impl Node {
+    #[inline]
+    pub(crate) fn new<N: TapeNode + 'static>(header: Header, node: N) -> Self {
+        Self(Thin::new(header, node, |node: &mut N| {
+            node as &mut dyn TapeNode
+        }))
+    }
+
+    /// What a node takes in memory.
+    #[cfg(test)]
+    pub(crate) const fn size_of<N: TapeNode>() -> usize {
+        Thin::<Header, dyn TapeNode>::size_of::<N>()
+    }
+
+    #[inline]
+    pub(crate) fn header(&self) -> &Header {
+        self.0.head()
+    }
+
     /// The function's name.
     pub fn name(&self) -> &'static str {
         self.0.name()
@@ -72,18 +91,18 @@ impl Node {
     /// Larger than that of every node this one depends on. 0 for leaves.
     #[inline]
     pub fn sequence_nr(&self) -> u64 {
-        self.0.header().sequence_nr
+        self.header().sequence_nr
     }
 
     /// The line that applied the function.
     pub fn applied_at(&self) -> &'static Location<'static> {
-        self.0.header().applied_at
+        self.header().applied_at
     }
 
     /// Whether both are the same node.
     #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
-        std::ptr::addr_eq(Arc::as_ptr(&self.0), Arc::as_ptr(&other.0))
+        self.0.address() == other.0.address()
     }
 }
 
@@ -106,9 +125,8 @@ pub struct Edge {
 pub(crate) struct Header {
     /// See Note [Sequence numbers].
     pub(crate) sequence_nr: u64,
-    /// The engine's mark: which pass is visiting, and where that pass keeps its notes on the node.
-    /// 0 when none is. See Note [Marks] in `engine::pass`.
-    pub(crate) mark: AtomicU64,
+    /// Which pass is visiting, and where it keeps its notes on the node. See Note [Marks].
+    pub(crate) mark: Mark,
     pub(crate) applied_at: &'static Location<'static>,
 }
 
@@ -128,7 +146,7 @@ impl Header {
         LAST_SEQUENCE_NR.set(last + 1);
         Self {
             sequence_nr: last + 1,
-            mark: AtomicU64::new(0),
+            mark: Mark::default(),
             applied_at,
         }
     }
@@ -143,7 +161,7 @@ impl Header {
     pub(crate) fn leaf(made_at: &'static Location<'static>) -> Self {
         Self {
             sequence_nr: 0,
-            mark: AtomicU64::new(0),
+            mark: Mark::default(),
             applied_at: made_at,
         }
     }
@@ -151,8 +169,6 @@ impl Header {
 
 /// A node as the engine sees it: neither element type nor rank nor what it saved.
 pub(crate) trait TapeNode: Send + Sync {
-    fn header(&self) -> &Header;
-
     fn name(&self) -> &'static str;
 
     /// What errors call the tensor that an edge leads to: the input's name, in a list with its place.

@@ -5,7 +5,6 @@
 //! answers with an error when a backward pass comes through.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
@@ -20,18 +19,20 @@ pub(crate) fn once_differentiable(
     edges: Box<[Option<Edge>]>,
     derivative: AnyGradient,
 ) -> AnyGradient {
-    let node = Node(Arc::new(OnceDifferentiable {
-        header: Header::after(&edges, applied_at),
-        function,
-        edges,
-        output: [derivative.shape().into()],
-        hooks: HookSlot::default(),
-    }));
+    let header = Header::after(&edges, applied_at);
+    let node = Node::new(
+        header,
+        OnceDifferentiable {
+            function,
+            edges,
+            output: [derivative.shape().into()],
+            hooks: HookSlot::default(),
+        },
+    );
     derivative.with_edge(Edge { node, output_nr: 0 })
 }
 
 struct OnceDifferentiable {
-    header: Header,
     function: &'static str,
     edges: Box<[Option<Edge>]>,
     output: [PackedShape; 1],
@@ -40,10 +41,6 @@ struct OnceDifferentiable {
 }
 
 impl TapeNode for OnceDifferentiable {
-    fn header(&self) -> &Header {
-        &self.header
-    }
-
     fn name(&self) -> &'static str {
         "OnceDifferentiable"
     }
@@ -64,10 +61,10 @@ impl TapeNode for OnceDifferentiable {
         &self.output
     }
 
-    fn backward(&self, _call: BackwardCall<'_>) -> Result<(), Error> {
+    fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         Err(Error::OnceDifferentiable {
             function: self.function,
-            applied_at: self.header.applied_at,
+            applied_at: call.node.applied_at(),
         })
     }
 

@@ -3,8 +3,6 @@
 //! A node that drops its edges drops the nodes behind them, which drop theirs: a chain of some ten
 //! thousand nodes would overflow a thread's stack. Every node therefore hands its edges over here.
 
-use std::sync::Arc;
-
 use crate::tape::{Edge, Node};
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
@@ -17,7 +15,7 @@ pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
     while let Some(mut node) = next.take().or_else(|| pending.pop()) {
         // When two threads drop the last two references at once, neither may see itself as the last
         // here. The one that is then drops the node in the ordinary way, which starts a loop anew.
-        if let Some(node) = Arc::get_mut(&mut node.0) {
+        if let Some(node) = node.0.get_mut() {
             take(node.edges_mut(), &mut next, &mut pending);
         }
     }
@@ -27,7 +25,7 @@ pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
 fn take(edges: &mut [Option<Edge>], next: &mut Option<Node>, pending: &mut Vec<Node>) {
     for Edge { node, .. } in edges.iter_mut().filter_map(Option::take) {
         // Others hold it: letting go of it is all there is to do.
-        if Arc::strong_count(&node.0) > 1 {
+        if !node.0.is_only() {
             continue;
         }
         match next {

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -11,7 +10,7 @@ use crate::array::Buffer;
 use crate::element::Element;
 use crate::grad_mode::is_grad_enabled;
 use crate::hooks::{Retained, lock};
-use crate::tape::{Edge, Gradient, Leaf, Node};
+use crate::tape::{Edge, Gradient, Header, Leaf, Node};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Whether a backward pass would compute a gradient for this tensor, or through it.
@@ -35,9 +34,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[track_caller]
     pub fn set_requires_grad(mut self, required: bool) -> Self {
         if required && self.raw.edge.is_none() {
-            let leaf = Leaf::<T>::new(self.raw.buffer.shape(), Location::caller());
+            let leaf = Leaf::<T>::new(self.raw.buffer.shape());
             self.raw = self.raw.with_edge(Some(Edge {
-                node: Node(Arc::new(leaf)),
+                node: Node::new(Header::leaf(Location::caller()), leaf),
                 output_nr: 0,
             }));
         } else if !required {

@@ -265,6 +265,6 @@ mod tests {
         fn crosses<X: Send + Sync + 'static>() {}
         crosses::<Tensor2<f32>>();
         crosses::<crate::Node>();
-        assert_eq!(size_of::<Tensor2<f32>>(), 40);
+        assert_eq!(size_of::<Tensor2<f32>>(), 32);
     }
 }

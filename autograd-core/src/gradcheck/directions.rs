@@ -1,0 +1,178 @@
+//! The Jacobian along one direction of each input, weighted over each output: a number for each pair of
+//! them, by two calls of the function for each input and a backward pass for each output.
+//!
+//! # Note [Noise]
+//! The numbers are held to agree as closely as central differences can be trusted, which is much closer
+//! than the tolerances: one wrong entry must show among many right ones. Where they do not agree, nothing
+//! is wrong yet: the entries are then compared one by one, and the tolerances decide.
+
+use super::Tolerances;
+use super::jacobian::{Erased, Recorded};
+use crate::erased::AnyTensor;
+use crate::error::Error;
+use crate::forward_mode::along;
+use crate::grad_mode::no_grad;
+
+/// Whether backward passes give what differences do.
+pub(super) fn agree(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+) -> Result<bool, Error> {
+    let recorded = Recorded::run(function, inputs, checked)?;
+    let gradients = recorded.outputs.iter().enumerate().map(|(place, output)| {
+        let weights = weights(output, place).into_grad();
+        let root = output.edge().map(|edge| (edge, weights));
+        recorded.gradients(root.into_iter().collect())
+    });
+    let gradients = gradients.collect::<Result<Vec<_>, _>>()?;
+    for input in (0..inputs.len()).filter(|&input| checked[input]) {
+        let moved = Moved::new(inputs, input, tolerances);
+        let direction = moved.direction.values();
+        for (output, numerical) in moved.differences(function, inputs)?.iter().enumerate() {
+            if !numerical.is_near(dot(&gradients[output][input], &direction)) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether forward mode gives what differences do.
+pub(super) fn agree_forward(
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+    tolerances: Tolerances,
+) -> Result<bool, Error> {
+    for input in (0..inputs.len()).filter(|&input| checked[input]) {
+        let moved = Moved::new(inputs, input, tolerances);
+        let numerical = moved.differences(function, inputs)?;
+        let mut directions: Vec<AnyTensor> = inputs.iter().map(AnyTensor::zeros).collect();
+        directions[input] = moved.direction.clone();
+        let (_, tangents) = along(function, inputs.to_vec(), directions)?;
+        for (output, (tangent, numerical)) in tangents.iter().zip(&numerical).enumerate() {
+            if !numerical.is_near(dot(&tangent.values(), &weights(tangent, output).values())) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The weights of an output's entries.
+fn weights(output: &AnyTensor, place: usize) -> AnyTensor {
+    output.direction(seed(2 * place + 1))
+}
+
+/// Inputs and outputs are told apart, so that no input's direction is an output's weights.
+fn seed(place: usize) -> u32 {
+    // INVARIANT: there are no more than a few inputs and outputs.
+    u32::try_from(place).expect("the place of an input or output")
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+fn length(vector: &[f64]) -> f64 {
+    dot(vector, vector).sqrt()
+}
+
+/// A weighted difference, and by how much it may be off.
+struct Difference {
+    value: f64,
+    noise: f64,
+}
+
+impl Difference {
+    /// Between an output of a function at both ends of a move of an input.
+    fn new(above: &AnyTensor, below: &AnyTensor, place: usize, moved: &Moved) -> Self {
+        let rounding = match above {
+            AnyTensor::F32(_) => f64::from(f32::EPSILON),
+            AnyTensor::F64(_) => f64::EPSILON,
+        };
+        let weights = weights(above, place).values();
+        let weighted = |of: &AnyTensor| -> Vec<f64> {
+            let pairs = of.values().into_iter().zip(&weights);
+            pairs.map(|(value, weight)| value * weight).collect()
+        };
+        let (above, below) = (weighted(above), weighted(below));
+        let pairs = above.iter().zip(&below);
+        let changes: Vec<f64> = pairs.map(|(above, below)| above - below).collect();
+        let total: f64 = changes.iter().map(|change| change.abs()).sum();
+        // Of the difference, the third derivative is neglected; and each value is rounded, in steps that
+        // are as often up as down.
+        let neglected = 1e3 * moved.eps * moved.eps * total;
+        let rounded = 16.0 * rounding * (length(&above) + length(&below));
+        let per_step = 0.5 / moved.step;
+        Self {
+            value: changes.iter().sum::<f64>() * per_step,
+            noise: (neglected + rounded) * per_step,
+        }
+    }
+
+    /// What is not a number is near nothing.
+    fn is_near(&self, analytical: f64) -> bool {
+        (analytical - self.value).abs() <= self.noise
+    }
+}
+
+/// One input moved to both sides along its direction.
+struct Moved {
+    input: usize,
+    above: AnyTensor,
+    below: AnyTensor,
+    /// What lies between them, for a step of one.
+    direction: AnyTensor,
+    step: f64,
+    eps: f64,
+}
+
+impl Moved {
+    fn new(inputs: &[AnyTensor], input: usize, tolerances: Tolerances) -> Self {
+        let eps = tolerances.eps;
+        let centre = &inputs[input];
+        let direction = centre.direction(seed(2 * input));
+        // However many entries there are, the input moves by `eps`.
+        let step = eps / length(&direction.values()).max(1.0);
+        let above = centre.moved(&direction, step);
+        let below = centre.moved(&direction, -step);
+        // What was moved is what `f32` made of it.
+        let between = above.moved(&below, -1.0);
+        let direction = centre.zeros().moved(&between, 0.5 / step);
+        Self {
+            input,
+            above,
+            below,
+            direction,
+            step,
+            eps,
+        }
+    }
+
+    /// The weighted derivative of every output along the direction.
+    fn differences(
+        &self,
+        function: &Erased<'_>,
+        inputs: &[AnyTensor],
+    ) -> Result<Vec<Difference>, Error> {
+        let at = |moved: &AnyTensor| {
+            let mut inputs = inputs.to_vec();
+            inputs[self.input] = moved.clone();
+            no_grad(|| function(&inputs))
+        };
+        let (above, below) = (at(&self.above)?, at(&self.below)?);
+        let pairs = above.iter().zip(&below).enumerate();
+        let differences = pairs.map(|(place, (above, below))| {
+            assert_eq!(
+                above.len(),
+                below.len(),
+                "a checked function changed its output's shape"
+            );
+            Difference::new(above, below, place, self)
+        });
+        Ok(differences.collect())
+    }
+}
