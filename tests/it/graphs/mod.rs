@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+pub use forms::SineInPlace;
 pub use program::{Kind, Program, arbitrary};
 pub use run::{Cuts, Dyn};
 
