@@ -179,7 +179,9 @@ mod tests {
     type Any = Thin<u32, dyn Debug + Send + Sync>;
 
     fn thin<V: Debug + Send + Sync + 'static>(value: V) -> Any {
-        Thin::new(7, value, |value: &mut V| value as &mut (dyn Debug + Send + Sync))
+        Thin::new(7, value, |value: &mut V| {
+            value as &mut (dyn Debug + Send + Sync)
+        })
     }
 
     #[test]
@@ -211,7 +213,8 @@ mod tests {
 
     #[test]
     fn only_the_only_handle_lends_the_value_to_write_to() {
-        let mut first: Thin<(), [i32]> = Thin::new((), [1, 2], |value: &mut [i32; 2]| value as &mut [i32]);
+        let mut first: Thin<(), [i32]> =
+            Thin::new((), [1, 2], |value: &mut [i32; 2]| value as &mut [i32]);
         let second = first.clone();
         assert!(first.get_mut().is_none());
         drop(second);
