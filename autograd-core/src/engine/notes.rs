@@ -9,6 +9,7 @@ pub(super) const NO_SLOT: u32 = u32::MAX;
 pub(super) struct Visit<'g> {
     pub(super) node: &'g Node,
     pub(super) slot: u32,
+    pub(super) outputs: u32,
     /// In a pruned pass: a gradient is wanted for this node, or for one behind it.
     pub(super) needed: bool,
     /// A gradient is wanted for one of this node's outputs.
@@ -16,28 +17,43 @@ pub(super) struct Visit<'g> {
     pub(super) ran: bool,
 }
 
-/// The gradients of one node's outputs.
-pub(super) enum Slot {
-    One([Option<AnyGradient>; 1]),
-    Many(Vec<Option<AnyGradient>>),
+/// The gradients that wait for their nodes' turns: those of one node side by side.
+#[derive(Default)]
+pub(super) struct Slots {
+    grads: Vec<Option<AnyGradient>>,
+    /// Places that are not in use any more, all without a gradient, by the number of outputs less one.
+    free: Vec<Vec<u32>>,
 }
 
-impl Slot {
+impl Slots {
+    /// Room for the gradients of a node of so many outputs.
     #[inline]
-    pub(super) fn for_outputs(count: usize) -> Self {
-        if count == 1 {
-            Self::One([None])
-        } else {
-            Self::Many((0..count).map(|_| None).collect())
+    pub(super) fn take(&mut self, outputs: u32) -> u32 {
+        let free = self.free.get_mut(outputs as usize - 1);
+        if let Some(slot) = free.and_then(Vec::pop) {
+            return slot;
         }
+        let slot = index(self.grads.len());
+        for _ in 0..outputs {
+            self.grads.push(None);
+        }
+        slot
     }
 
     #[inline]
-    pub(super) fn grads(&mut self) -> &mut [Option<AnyGradient>] {
-        match self {
-            Self::One(grad) => grad,
-            Self::Many(grads) => grads,
+    pub(super) fn give_back(&mut self, slot: u32, outputs: u32) {
+        self.of(slot, outputs).fill_with(|| None);
+        let size = outputs as usize;
+        if self.free.len() < size {
+            self.free.resize_with(size, Vec::new);
         }
+        self.free[size - 1].push(slot);
+    }
+
+    /// The gradients of a node's outputs.
+    #[inline]
+    pub(super) fn of(&mut self, slot: u32, outputs: u32) -> &mut [Option<AnyGradient>] {
+        &mut self.grads[slot as usize..][..outputs as usize]
     }
 }
 

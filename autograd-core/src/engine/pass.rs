@@ -7,7 +7,7 @@
 use std::collections::BinaryHeap;
 
 use super::anomaly;
-use super::notes::{NO_SLOT, Slot, Visit, index};
+use super::notes::{NO_SLOT, Slots, Visit, index};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Retained};
@@ -26,9 +26,7 @@ pub(super) struct Pass<'g> {
     /// Where in `visits` each node's notes are. See Note [Marks] in `tape::mark`. A node that a single
     /// edge leads to is in no need of it: the pass comes to it once.
     places: Places,
-    /// Gradients of nodes that wait for their turn; places are reused.
-    slots: Vec<Slot>,
-    free_slots: Vec<u32>,
+    slots: Slots,
     /// Places in `visits` of the leaves that gradients have arrived for.
     leaves: Vec<u32>,
     /// Sequence number and place in `visits` of each node that waits, largest number first.
@@ -54,8 +52,7 @@ impl<'g> Pass<'g> {
             pruned: false,
             visits: Vec::new(),
             places: Places::new(),
-            slots: Vec::new(),
-            free_slots: Vec::new(),
+            slots: Slots::default(),
             leaves: Vec::new(),
             ready: BinaryHeap::new(),
             retained: Vec::new(),
@@ -107,21 +104,16 @@ impl<'g> Pass<'g> {
     fn put(&mut self, place: u32, edge: &Edge, outputs: usize, grad: AnyGradient) {
         let visit = &mut self.visits[place as usize];
         if visit.slot == NO_SLOT {
-            let slot = Slot::for_outputs(outputs);
-            if let Some(reused) = self.free_slots.pop() {
-                self.slots[reused as usize] = slot;
-                visit.slot = reused;
-            } else {
-                visit.slot = index(self.slots.len());
-                self.slots.push(slot);
-            }
+            visit.outputs = index(outputs);
+            visit.slot = self.slots.take(visit.outputs);
             if edge.node.header().is_leaf() {
                 self.leaves.push(place);
             } else {
                 self.ready.push((edge.node.sequence_nr(), place));
             }
         }
-        let sum = &mut self.slots[visit.slot as usize].grads()[edge.output_nr as usize];
+        let grads = self.slots.of(visit.slot, visit.outputs);
+        let sum = &mut grads[edge.output_nr as usize];
         match sum {
             None => *sum = Some(grad),
             Some(_) => accumulate(sum, grad),
@@ -135,11 +127,16 @@ impl<'g> Pass<'g> {
     ) -> Result<(), Error> {
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
-                node, slot, target, ..
+                node,
+                slot,
+                outputs,
+                target,
+                ..
             } = self.visits[place as usize];
             let hooking = if target {
-                self.call_tensor_hooks(node, slot)?;
-                capture(node, self.slots[slot as usize].grads());
+                let grads = self.slots.of(slot, outputs);
+                call_tensor_hooks(node, grads, self.create_graph, &mut self.retained)?;
+                capture(node, grads);
                 Hooking::OfNode
             } else {
                 Hooking::All
@@ -147,7 +144,7 @@ impl<'g> Pass<'g> {
             let edges = node.0.edges();
             self.scratch.results.clear();
             if self.choose(edges) {
-                self.call(node, slot, hooking)?;
+                self.call(node, (slot, outputs), hooking)?;
                 self.visits[place as usize].ran = true;
                 if self.free_early {
                     node.0.free();
@@ -156,7 +153,7 @@ impl<'g> Pass<'g> {
             // All that lead to it have run.
             self.places.remove(&node.header().mark);
             self.visits[place as usize].slot = NO_SLOT;
-            self.free_slots.push(slot);
+            self.slots.give_back(slot, outputs);
             self.pass_on(node, edges)?;
         }
         Ok(())
@@ -201,30 +198,23 @@ impl<'g> Pass<'g> {
     }
 
     #[inline]
-    fn call(&mut self, node: &'g Node, slot: u32, hooking: Hooking) -> Result<(), Error> {
+    fn call(
+        &mut self,
+        node: &'g Node,
+        (slot, outputs): (u32, u32),
+        hooking: Hooking,
+    ) -> Result<(), Error> {
         let Scratch { needs, results } = &mut self.scratch;
         results.resize_with(needs.len(), || None);
         node.0.backward(BackwardCall {
             node,
-            grads: self.slots[slot as usize].grads(),
+            grads: self.slots.of(slot, outputs),
             needs,
             create_graph: self.create_graph,
             results,
             hooking,
             retained: &mut self.retained,
         })
-    }
-
-    /// Calls the hooks of the tensors that `node` made, whose gradients are asked for.
-    #[cold]
-    fn call_tensor_hooks(&mut self, node: &Node, slot: u32) -> Result<(), Error> {
-        let Some(hooks) = node.0.hooks() else {
-            return Ok(());
-        };
-        let grads = self.slots[slot as usize].grads();
-        hooks.call_tensor_hooks(node, grads, self.create_graph)?;
-        hooks.note_retained(grads, &mut self.retained);
-        Ok(())
     }
 
     /// Calls the hooks of leaves that come before their gradients are accumulated, or handed back: then
@@ -237,7 +227,7 @@ impl<'g> Pass<'g> {
         for &place in &self.leaves {
             let Visit { node, slot, .. } = self.visits[place as usize];
             if let Some(hooks) = node.0.hooks() {
-                let grads = self.slots[slot as usize].grads();
+                let grads = self.slots.of(slot, 1);
                 hooks.call_tensor_hooks(node, grads, self.create_graph)?;
                 if accumulates {
                     hooks.call_prehooks(node, grads, self.create_graph)?;
@@ -257,7 +247,7 @@ impl<'g> Pass<'g> {
     pub(super) fn leaves(&mut self, mut take: impl FnMut(&'g Node, AnyGradient)) {
         for &place in &self.leaves {
             let Visit { node, slot, .. } = self.visits[place as usize];
-            if let Some(grad) = self.slots[slot as usize].grads()[0].take() {
+            if let Some(grad) = self.slots.of(slot, 1)[0].take() {
                 take(node, grad);
             }
         }
@@ -269,9 +259,7 @@ impl<'g> Pass<'g> {
         if slot == NO_SLOT {
             return None;
         }
-        self.slots[slot as usize].grads()[0]
-            .as_mut()
-            .map(AnyGradient::share)
+        self.slots.of(slot, 1)[0].as_mut().map(AnyGradient::share)
     }
 
     /// Frees what the nodes that ran had saved.
@@ -317,6 +305,7 @@ impl<'g> Pass<'g> {
         self.visits.push(Visit {
             node,
             slot: NO_SLOT,
+            outputs: 0,
             needed: false,
             target: false,
             ran: false,
@@ -331,6 +320,22 @@ impl Drop for Pass<'_> {
             self.places.remove(&visit.node.header().mark);
         }
     }
+}
+
+/// Calls the hooks of the tensors that `node` made, whose gradients are asked for.
+#[cold]
+fn call_tensor_hooks(
+    node: &Node,
+    grads: &mut [Option<AnyGradient>],
+    create_graph: bool,
+    retained: &mut Vec<(Retained, AnyGradient)>,
+) -> Result<(), Error> {
+    let Some(hooks) = node.0.hooks() else {
+        return Ok(());
+    };
+    hooks.call_tensor_hooks(node, grads, create_graph)?;
+    hooks.note_retained(grads, retained);
+    Ok(())
 }
 
 /// A gradient has its input's lengths, to the letter: nothing is broadcast or summed to fit.
