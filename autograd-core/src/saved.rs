@@ -142,6 +142,25 @@ pub(crate) fn with_saved_hooks<R>(hooks: Arc<dyn SavedHooks>, body: impl FnOnce(
     packing(true, body)
 }
 
+/// The hooks of this thread, if tensors are packed now; for a thread that goes on in its stead.
+pub(crate) fn saved_hooks() -> Vec<Arc<dyn SavedHooks>> {
+    if PACKING.get() {
+        HOOKS.with_borrow(Clone::clone)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Runs `body` on a thread without hooks, as on the thread that these are of.
+pub(crate) fn with_all_saved_hooks<R>(
+    hooks: Vec<Arc<dyn SavedHooks>>,
+    body: impl FnOnce() -> R,
+) -> R {
+    let any = !hooks.is_empty();
+    HOOKS.set(hooks);
+    packing(any, body)
+}
+
 /// Runs code of the hooks.
 fn aside<R>(body: impl FnOnce() -> R) -> R {
     packing(false, || no_grad(body))

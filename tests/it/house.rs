@@ -24,6 +24,7 @@ const CORE: &[(&str, &[&str])] = &[
             "error",
             "grad_mode",
             "hooks",
+            "saved",
             "tape",
             "tensor",
         ],

@@ -127,7 +127,6 @@ impl Graph {
             self.loss.backward_opts(BackwardOptions {
                 retain_graph,
                 create_graph,
-                ..Default::default()
             })?;
             return Ok((Vec::new(), self.accumulated()));
         }

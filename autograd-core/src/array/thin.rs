@@ -97,8 +97,9 @@ impl<H, T: ?Sized> Thin<H, T> {
         if !self.is_only() {
             return None;
         }
+        let mut value = self.start().value;
         // SAFETY: this is the only handle, and it is borrowed exclusively for as long as the result.
-        Some(unsafe { self.start().value.as_ptr().as_mut_unchecked() })
+        Some(unsafe { value.as_mut() })
     }
 
     /// The same for all handles on a value, and for no other value that is there at the same time.

@@ -28,7 +28,12 @@ thread_local! {
 /// ));
 /// ```
 pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
-    let _former = Former(WATCHING.replace(true));
+    watching(true, body)
+}
+
+/// Runs `body`, watched or not.
+pub(super) fn watching<R>(watching: bool, body: impl FnOnce() -> R) -> R {
+    let _former = Former(WATCHING.replace(watching));
     body()
 }
 

@@ -36,10 +36,6 @@ pub struct BackwardOptions {
     /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) hands gradients out instead, and makes no such
     /// cycle.
     pub create_graph: bool,
-    /// Free what a node has saved as soon as it has run, not when the pass has succeeded: the memory is
-    /// there for what follows, but a pass that fails leaves the nodes that ran freed. Without effect where
-    /// the graph is kept.
-    pub free_early: bool,
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -69,7 +65,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Errors
     /// As [`backward`](Self::backward).
     pub fn backward_opts(&self, options: BackwardOptions) -> Result<(), Error> {
-        run(vec![Root::new(self, None)?], None, options)
+        run(vec![Root::new(self, None)?], None, options, false)
     }
 
     /// [`backward`](Self::backward) of a tensor of any shape, starting with the gradient `grad`.
@@ -88,7 +84,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ```
     pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
         let root = Root::new(self, Some(grad))?;
-        run(vec![root], None, BackwardOptions::default())
+        run(vec![root], None, BackwardOptions::default(), false)
     }
 }
 
@@ -116,6 +112,7 @@ pub struct Backward<'a, T, D> {
     roots: Roots<'a, T, D>,
     inputs: Option<Result<Vec<Edge>, Error>>,
     options: BackwardOptions,
+    free_early: bool,
 }
 
 impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
@@ -125,6 +122,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
             roots: Roots::of(output),
             inputs: None,
             options: BackwardOptions::default(),
+            free_early: false,
         }
     }
 
@@ -140,6 +138,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
             roots: self.roots.and(output),
             inputs: self.inputs,
             options: self.options,
+            free_early: self.free_early,
         }
     }
 
@@ -159,6 +158,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         Self { options, ..self }
     }
 
+    /// Whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
+    /// memory is there for what follows, but a pass that fails leaves the nodes that ran freed. Without
+    /// effect where the graph is kept.
+    pub fn free_early(self, free_early: bool) -> Self {
+        Self { free_early, ..self }
+    }
+
     /// Runs the pass.
     ///
     /// # Errors
@@ -169,7 +175,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         if inputs.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::NoInputs);
         }
-        run(roots, inputs.as_deref(), self.options)
+        run(roots, inputs.as_deref(), self.options, self.free_early)
     }
 }
 
@@ -186,11 +192,11 @@ fn run(
     roots: Vec<Root<'_>>,
     inputs: Option<&[Edge]>,
     options: BackwardOptions,
+    free_early: bool,
 ) -> Result<(), Error> {
     let BackwardOptions {
         retain_graph,
         create_graph,
-        free_early,
     } = options;
     if let Some(root) = roots.iter().find(|root| root.level > 0) {
         // Nodes save no tangents: the gradients' own derivatives would be lost in silence.

@@ -6,13 +6,14 @@
 //! further than `ROOM` below the first on its thread therefore runs on a thread of its own, with a
 //! stack of its own, while this one waits for it: deep recursion takes memory, and never overflows a
 //! thread's stack. What counts is the stack that is in use, not the number of levels, so the size of
-//! the author's frames is in it.
+//! the author's frames is in it. The modes that a thread is in go with the pass.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::thread;
 
 use super::anomaly;
+use crate::saved::{saved_hooks, with_all_saved_hooks};
 
 /// A quarter of the smallest stack that threads have by default.
 const ROOM: usize = 512 << 10;
@@ -48,15 +49,9 @@ impl Drop for Outside {
 }
 
 fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
-    let watching = anomaly::is_watching();
+    let (watching, hooks) = (anomaly::is_watching(), saved_hooks());
     thread::scope(|scope| {
-        let run = || {
-            if watching {
-                anomaly::detect_anomaly(body)
-            } else {
-                body()
-            }
-        };
+        let run = || with_all_saved_hooks(hooks, || anomaly::watching(watching, body));
         let result = scope.spawn(run).join();
         result.unwrap_or_else(|panic| resume_unwind(panic))
     })

@@ -8,7 +8,7 @@ use ndarray::{Array, Dimension};
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
-use super::targets::GradInputs;
+use super::targets::{GradInputs, Unused};
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
@@ -134,9 +134,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// # Errors
     /// As [`grad()`].
     pub fn run<I: GradInputs>(self, inputs: I) -> Result<I::Gradients, Error> {
-        let zeros_for_unused = self.allow_unused;
+        let unused = match (self.allow_unused, self.create_graph) {
+            (false, _) => Unused::Refused,
+            (true, false) => Unused::Zeros,
+            (true, true) => Unused::LeafOfZeros,
+        };
         let found = self.gradients(&inputs)?;
-        inputs.typed(found, zeros_for_unused)
+        inputs.typed(found, unused)
     }
 
     /// The gradients, `None` for an input that the output does not depend on.

@@ -162,9 +162,10 @@ impl<'g> Pass<'g> {
     /// Delivers what a node gave along its edges.
     #[inline]
     fn pass_on(&mut self, node: &Node, edges: &'g [Option<Edge>]) -> Result<(), Error> {
-        for input in 0..self.scratch.results.len() {
-            let (Some(grad), Some(edge)) = (self.scratch.results[input].take(), &edges[input])
-            else {
+        for (input, edge) in edges.iter().enumerate() {
+            // There are no results where nothing was to be computed.
+            let result = self.scratch.results.get_mut(input);
+            let (Some(grad), Some(edge)) = (result.and_then(Option::take), edge) else {
                 continue;
             };
             let outputs = edge.node.0.outputs();

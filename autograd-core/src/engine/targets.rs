@@ -8,6 +8,18 @@ use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
 
+/// What comes of an input that the output does not depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Unused {
+    /// An error.
+    Refused,
+    /// Zeros.
+    Zeros,
+    /// Zeros that can be differentiated in turn: they depend on nothing.
+    LeafOfZeros,
+}
+
 /// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
 /// slice of tensors of one type.
 pub trait GradInputs {
@@ -24,7 +36,7 @@ pub trait GradInputs {
     fn typed(
         &self,
         found: Vec<Option<AnyGradient>>,
-        zeros_for_unused: bool,
+        unused: Unused,
     ) -> Result<Self::Gradients, Error>;
 
     #[doc(hidden)]
@@ -49,15 +61,15 @@ fn typed_or_zeros<T: Element, D: Dimension>(
     input: &Tensor<T, D>,
     found: Option<AnyGradient>,
     position: usize,
-    zeros_for_unused: bool,
+    unused: Unused,
 ) -> Result<Tensor<T, D>, Error> {
     match typed_optional(input, found) {
         Some(gradient) => Ok(gradient),
-        None if zeros_for_unused => Ok(Tensor::constant(Buffer::filled(
-            input.to_shape(),
-            T::zero(),
-        ))),
-        None => Err(Error::UnusedInput { position }),
+        None if unused == Unused::Refused => Err(Error::UnusedInput { position }),
+        None => {
+            let zeros = Tensor::constant(Buffer::filled(input.to_shape(), T::zero()));
+            Ok(zeros.set_requires_grad(unused == Unused::LeafOfZeros))
+        }
     }
 }
 
@@ -76,12 +88,12 @@ macro_rules! sequences {
             fn typed(
                 &self,
                 found: Vec<Option<AnyGradient>>,
-                zeros_for_unused: bool,
+                unused: Unused,
             ) -> Result<Self::Gradients, Error> {
                 let paired = self.iter().zip(found).enumerate();
                 paired
                     .map(|(position, (input, found))| {
-                        typed_or_zeros(input, found, position, zeros_for_unused)
+                        typed_or_zeros(input, found, position, unused)
                     })
                     .collect()
             }
@@ -121,9 +133,9 @@ macro_rules! tuples {
             fn typed(
                 &self,
                 mut found: Vec<Option<AnyGradient>>,
-                zeros_for_unused: bool,
+                unused: Unused,
             ) -> Result<Self::Gradients, Error> {
-                Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, zeros_for_unused)?,)+))
+                Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, unused)?,)+))
             }
 
             fn optional(&self, mut found: Vec<Option<AnyGradient>>) -> Self::Optional {

@@ -49,6 +49,18 @@ fn b049_derivatives_that_vanish_are_none_or_zeros() {
         .run((&x,))
         .unwrap();
     assert_eq!(zeros.to_array(), array![0.0]);
+    assert!(!zeros.requires_grad());
+    // Under `create_graph` the zeros can be differentiated in turn.
+    let second = Grad::of(&derivative())
+        .create_graph(true)
+        .allow_unused(true)
+        .run((&x,))
+        .unwrap();
+    let third = Grad::of(&second.0).allow_unused(true).run((&x,)).unwrap();
+    assert_eq!(
+        (second.0.to_array(), third.0.to_array()),
+        (array![0.0], array![0.0])
+    );
 }
 
 #[test]

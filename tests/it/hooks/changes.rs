@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use pullback::Error;
 use pullback::ndarray::{Array1, array};
 use pullback::prelude::*;
+use pullback::{AnyTensor, Error, saved_tensors_hooks};
 
 use super::*;
 
@@ -107,6 +107,34 @@ fn a_hook_may_register_hooks_and_run_passes() {
     });
     y.sum().backward().unwrap();
     assert_eq!((of(&x), of(&inner)), (Some(5.0), Some(6.0)));
+}
+
+/// A pass whose hook runs a pass, so many deep.
+fn passes_in_hooks(levels: usize) {
+    if levels > 0 {
+        let x = leaf(1.0);
+        let y = enable_grad(|| x.exp().sum());
+        y.register_hook(move |_| {
+            passes_in_hooks(levels - 1);
+            None
+        });
+        y.backward().unwrap();
+        assert!(x.grad().is_some());
+    }
+}
+
+#[test]
+fn b079_passes_in_hooks_may_be_thousands_deep_and_keep_the_modes_of_the_first() {
+    let packed = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&packed);
+    let pack = move |tensor: AnyTensor| {
+        count.fetch_add(1, Ordering::Relaxed);
+        tensor
+    };
+    let run = || saved_tensors_hooks(pack, AnyTensor::clone, || passes_in_hooks(2000));
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run);
+    thread.unwrap().join().unwrap();
+    assert_eq!(packed.load(Ordering::Relaxed), 2000);
 }
 
 #[test]
