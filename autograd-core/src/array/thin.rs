@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::process::abort;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 /// One of the handles on a value of some type that is known as a `T`, with its head.
 pub(crate) struct Thin<H, T: ?Sized> {
@@ -19,7 +19,8 @@ pub(crate) struct Thin<H, T: ?Sized> {
 
 /// What every block begins with.
 struct Start<H, T: ?Sized> {
-    count: AtomicUsize,
+    count: AtomicU32,
+    flag: AtomicBool,
     /// The value of this very block.
     value: NonNull<T>,
     head: H,
@@ -62,7 +63,8 @@ impl<H, T: ?Sized> Thin<H, T> {
             assert!(std::ptr::addr_eq(shown, place), "the value itself is shown");
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
-                count: AtomicUsize::new(1),
+                count: AtomicU32::new(1),
+                flag: AtomicBool::new(false),
                 value: NonNull::new_unchecked(shown),
                 head,
             });
@@ -82,6 +84,12 @@ impl<H, T: ?Sized> Thin<H, T> {
     #[inline]
     pub(crate) fn head(&self) -> &H {
         &self.start().head
+    }
+
+    /// A flag for whoever made the value, false at first, where there is room for it.
+    #[inline]
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.start().flag
     }
 
     /// Whether there is no other handle. Then there will be none until this one is cloned.
@@ -135,8 +143,8 @@ impl<H, T: ?Sized> Clone for Thin<H, T> {
     fn clone(&self) -> Self {
         // Relaxed, as in `Arc`: whoever has a handle may make another.
         let others = self.start().count.fetch_add(1, Ordering::Relaxed);
-        if others > isize::MAX as usize {
-            // Handles that were forgotten, more than memory could hold: the count would wrap.
+        if others > u32::MAX / 2 {
+            // Two thousand million edges to one node, or handles that were forgotten: the count would wrap.
             abort();
         }
         Self {

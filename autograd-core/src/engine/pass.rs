@@ -147,7 +147,7 @@ impl<'g> Pass<'g> {
                 self.call(node, (slot, outputs), hooking)?;
                 self.visits[place as usize].ran = true;
                 if self.free_early {
-                    node.0.free();
+                    node.0.free(node);
                 }
             }
             // All that lead to it have run.
@@ -266,7 +266,7 @@ impl<'g> Pass<'g> {
     /// Frees what the nodes that ran had saved.
     pub(super) fn free(&mut self) {
         for visit in self.visits.iter().filter(|visit| visit.ran) {
-            visit.node.0.free();
+            visit.node.0.free(visit.node);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Recording one use of a function.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ndarray::{Array, Dimension};
@@ -126,6 +128,12 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
 }
 
 /// What a node has for its backward functions.
+///
+/// # Note [Nothing saved]
+/// A node that saved nothing has nothing to copy or to drop: a lock would be most of what its backward
+/// costs. Such a node is live as long as its flag is not set. Whoever frees it sets the flag and leaves the
+/// state `Live`; whoever registers hooks sets it with the state `Hooked`. Hooks that are registered on one
+/// thread while another frees the node may be called once more, or not, as with any order of the two.
 enum State<S> {
     Live(S),
     Freed,
@@ -187,11 +195,15 @@ where
     }
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
+        let nothing = nothing::<S>();
+        if nothing.is_some() && !call.node.0.flag().load(Ordering::Acquire) {
+            return self.run(nothing, call).map(|_| ());
+        }
         // The author's code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
         let (saved, hooks) = match &*self.state() {
-            State::Live(saved) => (Some(saved.clone()), None),
-            State::Freed => (None, None),
+            State::Live(saved) if nothing.is_none() => (Some(saved.clone()), None),
+            State::Live(_) | State::Freed => (None, None),
             State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
         let Some(hooks) = hooks else {
@@ -205,7 +217,12 @@ where
         hooked(&hooks, call, run, || self.hooks())
     }
 
-    fn free(&self) {
+    fn free(&self, node: &Node) {
+        let flag = node.0.flag();
+        if nothing::<S>().is_some() && !flag.load(Ordering::Acquire) {
+            flag.store(true, Ordering::Release);
+            return;
+        }
         let mut state = self.state();
         let freed = match &*state {
             State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
@@ -227,10 +244,11 @@ where
         }
     }
 
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
         let mut state = self.state();
+        let was_freed = nothing::<S>().is_some() && node.0.flag().swap(true, Ordering::AcqRel);
         let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
-            State::Live(saved) => (Some(saved), None),
+            State::Live(saved) => ((!was_freed).then_some(saved), None),
             State::Freed => (None, None),
             State::Hooked(state) => (state.saved, Some(state.hooks)),
         };
@@ -241,6 +259,12 @@ where
         drop(state);
         drop(former);
     }
+}
+
+/// See Note [Nothing saved].
+#[inline]
+fn nothing<S: Clone + 'static>() -> Option<S> {
+    (&() as &dyn Any).downcast_ref::<S>().cloned()
 }
 
 impl<S: 'static, E: EdgeList, const OUT: usize> Drop for FunctionNode<S, E, OUT> {

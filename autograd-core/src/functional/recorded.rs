@@ -246,7 +246,7 @@ impl TapeNode for Input {
         }
     }
 
-    fn free(&self) {}
+    fn free(&self, _node: &Node) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)

@@ -87,7 +87,7 @@ impl TapeNode for AccumulateGradients {
         }
     }
 
-    fn free(&self) {}
+    fn free(&self, _node: &Node) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)

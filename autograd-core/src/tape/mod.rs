@@ -186,7 +186,7 @@ pub(crate) trait TapeNode: Send + Sync {
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
     /// Frees what was saved.
-    fn free(&self);
+    fn free(&self, node: &Node);
 
     /// Where its hooks are, in a node that has no better place for them.
     fn hook_slot(&self) -> Option<&HookSlot> {
@@ -199,7 +199,7 @@ pub(crate) trait TapeNode: Send + Sync {
     }
 
     /// Adds hooks or takes some away.
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, _node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
         if let Some(slot) = self.hook_slot() {
             slot.change(change);
         }

@@ -68,7 +68,7 @@ impl TapeNode for OnceDifferentiable {
         })
     }
 
-    fn free(&self) {}
+    fn free(&self, _node: &Node) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)
