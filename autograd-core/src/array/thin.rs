@@ -54,13 +54,15 @@ impl<H, T: ?Sized> Thin<H, T> {
             let place = &raw mut (*block.as_ptr()).value;
             place.write(value);
             let shown = known(&mut *place);
-            // `known` is safe code, but may show something else: a part of the value, or another one.
-            assert!(
-                size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>(),
-                "the value itself is shown"
-            );
+            let is_whole =
+                size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>();
             let shown: *mut T = shown;
-            assert!(std::ptr::addr_eq(shown, place), "the value itself is shown");
+            // `known` is safe code, but may show something else: a part of the value, or another one.
+            if !(is_whole && std::ptr::addr_eq(shown, place)) {
+                place.drop_in_place();
+                dealloc(block.as_ptr().cast(), layout);
+                panic!("a value is known by the whole of it");
+            }
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
                 count: AtomicU32::new(1),
