@@ -7,9 +7,10 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::process::abort;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::atomic::AtomicBool;
+
+use super::count::Count;
 
 /// One of the handles on a value of some type that is known as a `T`, with its head.
 pub(crate) struct Thin<H, T: ?Sized> {
@@ -19,7 +20,7 @@ pub(crate) struct Thin<H, T: ?Sized> {
 
 /// What every block begins with.
 struct Start<H, T: ?Sized> {
-    count: AtomicU32,
+    count: Count,
     flag: AtomicBool,
     /// The value of this very block.
     value: NonNull<T>,
@@ -65,7 +66,7 @@ impl<H, T: ?Sized> Thin<H, T> {
             }
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
-                count: AtomicU32::new(1),
+                count: Count::one(),
                 flag: AtomicBool::new(false),
                 value: NonNull::new_unchecked(shown),
                 head,
@@ -97,8 +98,7 @@ impl<H, T: ?Sized> Thin<H, T> {
     /// Whether there is no other handle. Then there will be none until this one is cloned.
     #[inline]
     pub(crate) fn is_only(&self) -> bool {
-        // Acquire: what others did with the value, before they let go of it, is over.
-        self.start().count.load(Ordering::Acquire) == 1
+        self.start().count.is_one()
     }
 
     /// The value, to write to; `None` if there are other handles.
@@ -143,12 +143,7 @@ impl<H, T: ?Sized> Thin<H, T> {
 impl<H, T: ?Sized> Clone for Thin<H, T> {
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed, as in `Arc`: whoever has a handle may make another.
-        let others = self.start().count.fetch_add(1, Ordering::Relaxed);
-        if others > u32::MAX / 2 {
-            // Two thousand million edges to one node, or handles that were forgotten: the count would wrap.
-            abort();
-        }
+        self.start().count.add();
         Self {
             start: self.start,
             owns: PhantomData,
@@ -159,11 +154,7 @@ impl<H, T: ?Sized> Clone for Thin<H, T> {
 impl<H, T: ?Sized> Drop for Thin<H, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.is_only() {
-            Self::release(self.start);
-        } else if self.start().count.fetch_sub(1, Ordering::Release) == 1 {
-            // The others went in the meantime, and are done with the value.
-            fence(Ordering::Acquire);
+        if self.start().count.remove() {
             Self::release(self.start);
         }
     }

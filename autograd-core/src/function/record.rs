@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, Signature};
 use crate::hooks::{Hooking, Hooks, hooked, hooked_late};
-use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, let_go, release_edges};
 use crate::tensor::Tensor;
 
 /// What all uses of one function have in common.
@@ -28,45 +28,58 @@ pub struct Rule<S: 'static> {
 }
 
 /// A kept value. A copy is made for each backward pass, so a value that owns memory is shared.
-pub enum Kept<V> {
+pub struct Kept<V: 'static>(Inner<V>);
+
+enum Inner<V> {
     /// A number, a flag, an enum: copied.
     Inline(V),
-    /// A vector, a string: shared.
-    Shared(Arc<V>),
+    /// A vector, a string: shared. There until it is dropped.
+    Shared(Option<Arc<V>>),
 }
 
-impl<V> Kept<V> {
+impl<V: 'static> Kept<V> {
     /// Keeps `value`.
     pub fn new(value: V) -> Self {
-        if std::mem::needs_drop::<V>() {
-            Self::Shared(Arc::new(value))
+        Self(if std::mem::needs_drop::<V>() {
+            Inner::Shared(Some(Arc::new(value)))
         } else {
-            Self::Inline(value)
-        }
+            Inner::Inline(value)
+        })
     }
 }
 
-impl<V: Clone> Clone for Kept<V> {
+impl<V: Clone + 'static> Clone for Kept<V> {
     fn clone(&self) -> Self {
-        match self {
-            Self::Inline(value) => Self::Inline(value.clone()),
-            Self::Shared(value) => Self::Shared(Arc::clone(value)),
+        Self(match &self.0 {
+            Inner::Inline(value) => Inner::Inline(value.clone()),
+            Inner::Shared(value) => Inner::Shared(value.clone()),
+        })
+    }
+}
+
+impl<V: 'static> Drop for Kept<V> {
+    fn drop(&mut self) {
+        if let Inner::Shared(value) = &mut self.0
+            && let Some(value) = value.take().and_then(Arc::into_inner)
+        {
+            let_go(value);
         }
     }
 }
 
-impl<V> Deref for Kept<V> {
+impl<V: 'static> Deref for Kept<V> {
     type Target = V;
 
     fn deref(&self) -> &V {
-        match self {
-            Self::Inline(value) => value,
-            Self::Shared(value) => value,
+        match &self.0 {
+            Inner::Inline(value) => value,
+            // INVARIANT: taken in `drop` alone.
+            Inner::Shared(value) => value.as_ref().expect("there until it is dropped"),
         }
     }
 }
 
-impl<V> fmt::Debug for Kept<V> {
+impl<V: 'static> fmt::Debug for Kept<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<V>())
     }
@@ -288,7 +301,7 @@ mod tests {
 
     #[test]
     fn values_that_own_memory_are_shared() {
-        assert!(matches!(Kept::new(2.5), Kept::Inline(_)));
+        assert!(matches!(Kept::new(2.5).0, Inner::Inline(_)));
         let kept = Kept::new(vec![1, 2]);
         assert_eq!(kept.clone().as_ptr(), kept.as_ptr());
     }

@@ -24,12 +24,13 @@ mod register;
 
 pub use register::HookHandle;
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::array::Shape;
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Node};
+use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
 
 /// Gets the gradient of a tensor and gives what takes its place.
 type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
@@ -110,9 +111,10 @@ impl Hooks {
     /// What is left of the hooks of a node that was freed: it does not run again. Lets go of what the
     /// others have captured, and so of cycles through it.
     pub(crate) fn of_freed(&self) -> Option<Self> {
-        (!self.retained.is_empty()).then(|| Self {
-            retained: self.retained.clone(),
-            ..Self::default()
+        (!self.retained.is_empty()).then(|| {
+            let mut left = Self::default();
+            left.retained.clone_from(&self.retained);
+            left
         })
     }
 
@@ -247,6 +249,18 @@ impl Hooks {
         for hook in self.post.iter().filter_map(Hook::get) {
             let _ = hook(&mut [], std::slice::from_mut(&mut grad));
         }
+    }
+}
+
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        let (tensor, pre) = (mem::take(&mut self.tensor), mem::take(&mut self.pre));
+        let_go((tensor, pre));
+        let (post_accumulate, post) = (
+            mem::take(&mut self.post_accumulate),
+            mem::take(&mut self.post),
+        );
+        let_go((post_accumulate, post));
     }
 }
 

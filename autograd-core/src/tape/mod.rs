@@ -26,7 +26,7 @@ pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
-pub(crate) use release::release_edges;
+pub(crate) use release::{let_go, release_edges};
 
 use std::any::Any;
 use std::cell::Cell;
