@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// What the thread with one handle does: reads, and drops the value if its handle was the last.
-    fn read_and_let_go(shared: &Shared, drops: &std::sync::atomic::AtomicU32) {
+    fn read_and_let_go(shared: &Shared, drops: &AtomicU32) {
         // SAFETY: the handle is there; `loom` checks that nobody writes.
         let value = shared.value.with(|value| unsafe { *value });
         assert_eq!(value, 7);
@@ -138,7 +138,7 @@ mod tests {
                 count: Count::one(),
                 value: UnsafeCell::new(7),
             });
-            let drops = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+            let drops = std::sync::Arc::new(AtomicU32::new(0));
             let others: Vec<_> = (0..2)
                 .map(|_| {
                     shared.count.add();
@@ -162,7 +162,7 @@ mod tests {
                 value: UnsafeCell::new(7),
             });
             shared.count.add();
-            let drops = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+            let drops = std::sync::Arc::new(AtomicU32::new(0));
             let other = {
                 let (shared, drops) = (Arc::clone(&shared), std::sync::Arc::clone(&drops));
                 thread::spawn(move || read_and_let_go(&shared, &drops))
