@@ -43,6 +43,15 @@ const FAULTS: [Fault; 8] = [
     Fault::Panic(Place::NodeHook),
 ];
 
+/// Whether the error says that a gradient of a switch had the wrong shape, and who gave it.
+fn is_shape_of(error: &Error, place: Place) -> bool {
+    match error {
+        Error::GradientShape { function, .. } => *function == "Switch" && place == Place::Backward,
+        Error::HookShape { function, .. } => *function == "Switch" && place != Place::Backward,
+        _ => false,
+    }
+}
+
 /// What goes wrong here: a gradient of another shape than this one, or a panic.
 fn fault(number: usize, place: Place, grad: &Dyn) -> Option<Dyn> {
     match FAULT.get() {
@@ -217,18 +226,7 @@ impl Graph {
         FAULT.set(None);
         match (fault, result) {
             (Fault::Panic(_), Err(panic)) if panic.downcast_ref() == Some(&"a fault") => {}
-            (
-                Fault::Shape(Place::Backward),
-                Ok(Err(Error::GradientShape {
-                    function: "Switch", ..
-                })),
-            ) => {}
-            (
-                Fault::Shape(_),
-                Ok(Err(Error::HookShape {
-                    function: "Switch", ..
-                })),
-            ) => {}
+            (Fault::Shape(place), Ok(Err(error))) if is_shape_of(&error, place) => {}
             (_, result) => {
                 return Err(format!("{way:?}, {fault:?} at switch {number}: {result:?}"));
             }
