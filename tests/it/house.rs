@@ -75,7 +75,6 @@ const CORE: &[(&str, &[&str])] = &[
             "error",
             "forward_mode",
             "grad_mode",
-            "hooks",
             "tape",
             "tensor",
         ],

@@ -19,6 +19,7 @@ mod gradient;
 mod leaf;
 mod mark;
 mod once;
+mod own;
 mod release;
 
 pub(crate) use accumulate::accumulate;
@@ -26,6 +27,7 @@ pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
+pub(crate) use own::{OwnRule, own_node};
 pub(crate) use release::{let_go, release_edges};
 
 use std::any::Any;
