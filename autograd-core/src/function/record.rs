@@ -168,14 +168,14 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
 
     /// Calls the author's backward functions.
     #[inline]
-    fn run(&self, saved: Option<S>, mut call: BackwardCall<'_>) -> Result<bool, Error> {
+    fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
         let Some(saved) = saved else {
             return Err(Error::Freed {
                 function: self.rule.signature.name,
                 applied_at: call.node.applied_at(),
             });
         };
-        let mut call = Call::new(call.reborrow(), self.rule.signature, self.edges.ends());
+        let mut call = Call::new(call, self.rule.signature, self.edges.ends());
         (self.rule.backward)(saved, &mut call)?;
         call.finish()
     }
