@@ -3,6 +3,7 @@
 //! See Note \[Counting\] in `count` for what it has over `Arc`. Memory is taken from, and given back to, the
 //! thread's own blocks.
 
+use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -36,7 +37,7 @@ impl<V> Counted<V> {
     /// The first handle.
     #[inline]
     pub(super) fn new(value: V) -> Self {
-        let block = blocks::take::<Block<V>>();
+        let block: NonNull<Block<V>> = blocks::take(Layout::new::<Block<V>>()).cast();
         let count = Count::one();
         // SAFETY: `take` gives memory for a `Block<V>` that nobody else has.
         unsafe {
@@ -82,7 +83,7 @@ impl<V> Counted<V> {
         // once and the memory, which came from `take`, is given back once.
         unsafe {
             let Block { count: _, value } = block.read();
-            blocks::give_back(block);
+            blocks::give_back(block.cast(), Layout::new::<Block<V>>());
             Ok(value)
         }
     }
@@ -99,7 +100,7 @@ impl<V> Counted<V> {
         // SAFETY: as in `into_inner`.
         unsafe {
             block.drop_in_place();
-            blocks::give_back(block);
+            blocks::give_back(block.cast(), Layout::new::<Block<V>>());
         }
     }
 }

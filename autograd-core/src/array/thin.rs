@@ -4,12 +4,13 @@
 //! too, and asks the value's type for everything; here what all values have, their *head*, is read
 //! directly, and a last handle lets go with a load. It stands here because unsafe code does.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 
+use super::blocks;
 use super::count::Count;
 
 /// One of the handles on a value of some type that is known as a `T`, with its head.
@@ -44,11 +45,7 @@ impl<H, T: ?Sized> Thin<H, T> {
     #[inline]
     pub(crate) fn new<V>(head: H, value: V, known: impl FnOnce(&mut V) -> &mut T) -> Self {
         let layout = Layout::new::<Block<H, T, V>>();
-        // SAFETY: the size is not 0: there is a count.
-        let memory: *mut Block<H, T, V> = unsafe { alloc(layout) }.cast();
-        let Some(block) = NonNull::new(memory) else {
-            handle_alloc_error(layout)
-        };
+        let block: NonNull<Block<H, T, V>> = blocks::take(layout).cast();
         // SAFETY: the memory is new and has the layout of a `Block`; each field is written once before it is
         // read. If `known` panics, the memory is leaked and nothing else.
         unsafe {
@@ -61,7 +58,7 @@ impl<H, T: ?Sized> Thin<H, T> {
             // `known` is safe code, but may show something else: a part of the value, or another one.
             if !(is_whole && std::ptr::addr_eq(shown, place)) {
                 place.drop_in_place();
-                dealloc(block.as_ptr().cast(), layout);
+                blocks::give_back(block.cast(), layout);
                 panic!("a value is known by the whole of it");
             }
             let start = &raw mut (*block.as_ptr()).start;
@@ -135,7 +132,7 @@ impl<H, T: ?Sized> Thin<H, T> {
                 .unwrap_unchecked();
             value.drop_in_place();
             start.drop_in_place();
-            dealloc(start.as_ptr().cast(), layout.pad_to_align());
+            blocks::give_back(start.cast(), layout.pad_to_align());
         }
     }
 }
