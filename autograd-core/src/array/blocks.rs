@@ -89,9 +89,8 @@ extern "C" fn allocate(size: usize, align: usize) -> NonNull<Unused> {
 impl Blocks {
     const fn of(kind: usize) -> Self {
         assert!(SIZES[kind].1 >= size_of::<Unused>());
-        let layout = match Layout::from_size_align(SIZES[kind].0, ALIGN) {
-            Ok(layout) => layout,
-            Err(_) => panic!("a size and an alignment"),
+        let Ok(layout) = Layout::from_size_align(SIZES[kind].0, ALIGN) else {
+            panic!("a size and an alignment")
         };
         Self {
             layout,
