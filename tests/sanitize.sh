@@ -27,8 +27,9 @@ sanitized() {
 }
 
 address() {
-    # `loom` switches stacks by itself.
-    sanitized address asan -p autograd-core --lib -- --skip tape::mark
+    # `loom` switches stacks by itself. `engine::depth` looks at where the stack is: locals have to be on it.
+    export ASAN_OPTIONS=detect_stack_use_after_return=0
+    sanitized address asan -p autograd-core --lib -- --skip tape::mark --skip array::count
     PROPTEST_CASES=300 sanitized address asan --test it --test memory -- --skip digits:: --skip house:: --skip renamed::
 }
 
