@@ -188,7 +188,7 @@ fn has_lanes<D: Dimension>(
     assert!(
         fits,
         "{function} along axis {} of a tensor of shape {shape:?} with indices of shape {others:?}: \
-         there are more lanes of indices than of elements",
+         these are not lanes of that",
         axis.index()
     );
 }
@@ -229,7 +229,7 @@ mod tests {
         let moved = x.view().permuted_axes([2, 0, 1]);
         let moved = moved.as_standard_layout().into_owned();
         let swapped = moved.permuted_axes([1, 2, 0]);
-        assert!(&swapped == x && !swapped.is_standard_layout());
+        assert!(swapped == x && !swapped.is_standard_layout());
         swapped
     }
 

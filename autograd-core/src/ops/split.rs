@@ -42,7 +42,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// At most `count` parts of the tensor, one behind the other along an axis, all but the last of one
-    /// length; without a copy. Fewer, if so many of that length are more than the tensor.
+    /// length; without a copy. Fewer, if so many of that length are more than the tensor; `count` of none.
     ///
     /// # Panics
     /// If there is no such axis, or `count` is 0.
@@ -65,9 +65,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             self.shape()
         );
         let length = self.shape()[axis.index()];
-        let each = length.div_ceil(count).max(1);
+        if length == 0 {
+            return self.split(axis, &vec![0; count]);
+        }
+        let each = length.div_ceil(count);
         let mut lengths = vec![each; length / each];
-        if length % each > 0 || length == 0 {
+        if !length.is_multiple_of(each) {
             lengths.push(length % each);
         }
         self.split(axis, &lengths)
