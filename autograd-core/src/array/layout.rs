@@ -2,7 +2,7 @@
 
 use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
 
-use super::{Buffer, Elements, Memory, Shape};
+use super::{Buffer, Elements, Memory, Shape, row_major};
 use crate::element::Element;
 
 /// Any other than the row-major order.
@@ -16,7 +16,7 @@ pub(super) struct Layout {
 impl<T: Element> Buffer<T> {
     pub(super) fn from_other_layout<D: Dimension>(array: Array<T, D>) -> Self {
         if array.as_slice_memory_order().is_none() {
-            return Self::from_array(array.as_standard_layout().into_owned());
+            return Self::from_array(row_major(&array.view()));
         }
         let (shape, strides) = (Shape::from(array.shape()), array.strides().to_vec());
         let (mut elements, offset) = array.into_raw_vec_and_offset();

@@ -4,6 +4,7 @@ use ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Slice, Zip};
 
 use super::checks::has_indices;
 use super::movement::{array, filled, room};
+use crate::array::in_row_major;
 use crate::element::Element;
 
 /// The parts of an array that stand at `indices` along an axis, in their order.
@@ -39,8 +40,13 @@ pub fn index_select<T: Element, D: Dimension>(
     let (blocks, width) = around(&shape, axis);
     let length = x.len_of(axis);
     for block in 0..blocks {
+        let block = &slice[block * length * width..][..length * width];
+        if width == 1 {
+            elements.extend(indices.iter().map(|&index| block[index]));
+            continue;
+        }
         for index in indices {
-            elements.extend_from_slice(&slice[(block * length + index) * width..][..width]);
+            elements.extend_from_slice(&block[index * width..][..width]);
         }
     }
     array(&shape, elements)
@@ -78,6 +84,7 @@ pub fn index_add<T: Element, D: Dimension>(
     );
     let (blocks, width) = around(&shape, axis);
     let length = x.len_of(axis);
+    let source = in_row_major(source);
     if let (Some(elements), Some(mut rest)) = (x.as_slice_mut(), source.as_slice()) {
         for block in 0..blocks {
             for index in indices {
@@ -117,6 +124,13 @@ pub fn gather<T: Element, D: Dimension>(
     indices: &ArrayView<'_, usize, D>,
 ) -> Array<T, D> {
     has_lanes("gather", x.shape(), axis, indices);
+    if lie_across(indices, x.shape(), axis)
+        && let Some(x) = x.as_slice()
+    {
+        let mut elements = room(indices.shape());
+        each_place(x.len(), axis, indices, |place| elements.push(x[place]));
+        return array(indices.shape(), elements);
+    }
     let mut x = x.view();
     x.slice_each_axis_inplace(|other| lane_slice(other.axis, axis, indices.shape()));
     let mut gathered = filled(indices.shape(), T::zero());
@@ -160,6 +174,19 @@ pub fn scatter_add<T: Element, D: Dimension>(
         source.shape(),
         indices.shape()
     );
+    if lie_across(indices, x.shape(), axis)
+        && let Some(x) = x.as_slice_mut()
+    {
+        let addends = in_row_major(source);
+        let mut addends = addends.iter();
+        each_place(x.len(), axis, indices, |place| {
+            // There is an addend for each index.
+            if let Some(&addend) = addends.next() {
+                x[place] += addend;
+            }
+        });
+        return;
+    }
     let mut x = x.view_mut();
     x.slice_each_axis_inplace(|other| lane_slice(other.axis, axis, indices.shape()));
     Zip::from(x.lanes_mut(axis))
@@ -191,6 +218,41 @@ fn has_lanes<D: Dimension>(
          these are not lanes of that",
         axis.index()
     );
+}
+
+/// Whether the lanes of an array of `shape` along an axis lie across its memory, and all have indices:
+/// they are then better not taken one after the other.
+fn lie_across<D: Dimension>(
+    indices: &ArrayView<'_, usize, D>,
+    shape: &[usize],
+    axis: Axis,
+) -> bool {
+    let mut others = (0..shape.len()).filter(|&other| other != axis.index());
+    axis.index() + 1 < shape.len() && others.all(|other| indices.shape()[other] == shape[other])
+}
+
+/// Calls `f` with where each index finds its element in an array of `size` elements in row-major order,
+/// of which each lane has indices. Goes through the memory as it lies, along whichever axis.
+fn each_place<D: Dimension>(
+    size: usize,
+    axis: Axis,
+    indices: &ArrayView<'_, usize, D>,
+    mut f: impl FnMut(usize),
+) {
+    let (blocks, width) = around(indices.shape(), axis);
+    let indices = in_row_major(indices);
+    let Some(indices) = indices.as_slice().filter(|indices| !indices.is_empty()) else {
+        return;
+    };
+    let (of_x, of_indices) = (size / blocks, indices.len() / blocks);
+    for (position, block) in indices.chunks_exact(of_indices).enumerate() {
+        let start = position * of_x;
+        for row in block.chunks_exact(width) {
+            for (column, index) in row.iter().enumerate() {
+                f(start + index * width + column);
+            }
+        }
+    }
 }
 
 /// The part of an axis whose lanes have indices.

@@ -9,6 +9,7 @@ mod indices;
 mod movement;
 mod reduce;
 
+pub use crate::array::row_major;
 pub use elementwise::{map, zip};
 pub use indices::{gather, index_add, index_select, scatter_add};
 pub use movement::{concat, filled, pad};

@@ -1,9 +1,9 @@
 //! Elements moved, none computed. Results are in row-major order.
 
-use ndarray::{Array, ArrayView, Axis, Dimension, Slice};
+use ndarray::{Array, ArrayView, Axis, CowArray, Dimension, Slice};
 
 use super::checks::{has_axis, size};
-use crate::array::{Shape, memory};
+use crate::array::{Shape, in_row_major, memory};
 use crate::element::Element;
 
 /// An array of one value everywhere.
@@ -40,19 +40,8 @@ pub fn filled<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D
 #[track_caller]
 pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>]) -> Array<T, D> {
     let shape = joined_shape(axis.index(), parts);
-    let slices: Option<Vec<&[T]>> = parts.iter().map(ArrayView::to_slice).collect();
-    let Some(slices) = slices else {
-        let mut whole = filled(&shape, T::zero());
-        let mut start = 0;
-        for part in parts {
-            let end = start + part.len_of(axis);
-            whole
-                .slice_axis_mut(axis, Slice::from(start..end))
-                .assign(part);
-            start = end;
-        }
-        return whole;
-    };
+    let parts: Vec<CowArray<T, D>> = parts.iter().map(in_row_major).collect();
+    let slices: Vec<&[T]> = parts.iter().filter_map(|part| part.as_slice()).collect();
     let mut elements = room(&shape);
     let blocks: usize = shape[..axis.index()].iter().product();
     for block in 0..blocks {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Dimension, IntoDimension, IxDyn};
 
 use crate::kernels::checks::{has_axis, has_rank, size};
-use crate::{Element, Shape, Tensor, custom_function};
+use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The elements of a tensor, in row-major order, in another shape.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
         let source = if x.view().is_standard_layout() {
             x
         } else {
-            copy = Tensor::from(x.view().as_standard_layout().into_owned());
+            copy = Tensor::from(kernels::row_major(&x.view()));
             &copy
         };
         let output = source.part(|view| {
