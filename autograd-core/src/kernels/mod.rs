@@ -4,7 +4,9 @@
 //! through plain slices. On an array of one element that is some ten times faster.
 
 mod elementwise;
+mod parallel;
 mod reduce;
 
 pub use elementwise::{map, zip};
+pub use parallel::{set_threads, split, split_mut, threads};
 pub use reduce::{sum, sum_to};
