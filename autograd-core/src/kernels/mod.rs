@@ -4,9 +4,14 @@
 //! through plain slices. On an array of one element that is some ten times faster.
 
 mod elementwise;
+mod math;
 mod parallel;
 mod reduce;
+mod wide;
 
 pub use elementwise::{map, zip};
+pub(crate) use math::activations;
+pub use math::{erf, exp, exp_m1, gelu, gelu_slope, ln, ln_1p, sigmoid, tanh};
 pub use parallel::{set_threads, split, split_mut, threads};
 pub use reduce::{sum, sum_to};
+pub use wide::{map_in_place, zip_in_place};
