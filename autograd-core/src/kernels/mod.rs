@@ -6,11 +6,18 @@
 pub(crate) mod checks;
 mod elementwise;
 mod indices;
+mod math;
 mod movement;
+mod parallel;
 mod reduce;
+mod wide;
 
 pub use crate::array::row_major;
 pub use elementwise::{map, zip};
 pub use indices::{gather, index_add, index_select, scatter_add};
+pub(crate) use math::activations;
+pub use math::{erf, exp, exp_m1, gelu, gelu_slope, ln, ln_1p, sigmoid, tanh};
 pub use movement::{concat, filled, pad};
+pub use parallel::{set_threads, split, split_mut, threads};
 pub use reduce::{sum, sum_to};
+pub use wide::{map_in_place, zip_in_place};
