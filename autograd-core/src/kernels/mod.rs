@@ -4,7 +4,9 @@
 //! through plain slices. On an array of one element that is some ten times faster.
 
 mod elementwise;
+mod gemm;
 mod reduce;
 
 pub use elementwise::{map, zip};
+pub use gemm::{gemm, matmul};
 pub use reduce::{sum, sum_to};
