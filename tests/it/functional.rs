@@ -331,7 +331,7 @@ fn what_does_not_depend_is_zero_or_in_strict_mode_an_error() {
     );
     assert_eq!(
         hessian(|x| x.sum(), &x).unwrap().to_array(),
-        Array2::zeros((2, 2))
+        Array2::<f64>::zeros((2, 2))
     );
     assert_eq!(
         hvp(|_| seed.clone(), &x, &x).unwrap().1.to_array(),

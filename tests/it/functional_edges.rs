@@ -146,7 +146,7 @@ fn zero_elements_and_no_axes() {
                 (none_x.shape(), x_none.shape()),
                 (&[0, 3, 2][..], &[2, 0, 3][..])
             );
-            assert_eq!(xx.to_array(), Array2::zeros((2, 2)));
+            assert_eq!(xx.to_array(), Array2::<f64>::zeros((2, 2)));
             let hessian: Tensor<f64, Ix4> =
                 options.hessian(|none| (none * none).sum(), &none).unwrap();
             assert_eq!(hessian.shape(), [0, 3, 0, 3]);

@@ -14,6 +14,7 @@ mod functional_edges;
 mod functional_modes;
 mod functions;
 mod generated;
+mod golden;
 mod gradcheck;
 mod gradcheck_fast;
 mod grads;
