@@ -5,8 +5,10 @@
 
 mod elementwise;
 mod gemm;
+mod parallel;
 mod reduce;
 
 pub use elementwise::{map, zip};
 pub use gemm::{gemm, matmul};
+pub use parallel::{set_threads, split, split_mut, threads};
 pub use reduce::{sum, sum_to};
