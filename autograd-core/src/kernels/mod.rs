@@ -3,12 +3,14 @@
 //! ndarray's own `mapv` and `Zip` do the same; these take contiguous data, which is nearly all data,
 //! through plain slices. On an array of one element that is some ten times faster.
 
+mod contract;
 mod elementwise;
 mod gemm;
 mod parallel;
 mod reduce;
 
+pub use contract::{Subscripts, contract};
 pub use elementwise::{map, zip};
-pub use gemm::{gemm, matmul};
+pub use gemm::{affine, gemm, matmul};
 pub use parallel::{set_threads, split, split_mut, threads};
 pub use reduce::{sum, sum_to};

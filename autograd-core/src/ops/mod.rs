@@ -6,8 +6,11 @@
 
 mod add;
 mod broadcast;
+mod contract;
 mod div;
+mod einsum;
 mod exp;
+mod linear;
 mod ln;
 mod matmul;
 mod mul;
@@ -22,10 +25,13 @@ mod transpose;
 
 pub use add::Add;
 pub use broadcast::{BroadcastTo, SumTo};
+pub use contract::Contract;
 pub use div::Div;
+pub use einsum::einsum;
 pub use exp::Exp;
+pub use linear::Linear;
 pub use ln::Ln;
-pub use matmul::MatMul;
+pub use matmul::{MatMul, MatMulRank};
 pub use mul::Mul;
 pub use neg::Neg;
 pub use powi::Powi;

@@ -10,7 +10,7 @@ mod backend;
 mod small;
 mod vector;
 
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
 use crate::array::memory;
 use crate::element::{Element, Family};
@@ -31,11 +31,7 @@ use crate::element::{Element, Family};
 pub fn matmul<T: Element>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> Array2<T> {
     let lengths = lengths(a, b);
     let [rows, _, columns] = lengths;
-    let size = rows.checked_mul(columns);
-    let size = size.filter(|&size| isize::try_from(size).is_ok());
-    let Some(size) = size else {
-        panic!("a product of {rows} rows and {columns} columns has too many elements")
-    };
+    let size = size(rows, columns);
     let mut elements = memory::take(size);
     let product = Product {
         lengths,
@@ -98,6 +94,56 @@ pub fn gemm<T: Element>(
     };
     // SAFETY: the operands are views of these lengths, and so is `c`, which nobody else sees.
     unsafe { product.run() }
+}
+
+/// `x`·`weight` + `bias`, the same bias for each row.
+///
+/// # Panics
+/// If the shapes do not fit, or the result has more elements than can be counted.
+///
+/// ```
+/// use autograd_core::kernels::affine;
+/// use autograd_core::ndarray::array;
+///
+/// let (x, weight) = (array![[1.0], [2.0]], array![[10.0, 100.0]]);
+/// let rows = affine(&x.view(), &weight.view(), Some(&array![3.0, 4.0].view()));
+/// assert_eq!(rows, array![[13.0, 104.0], [23.0, 204.0]]);
+/// ```
+#[track_caller]
+pub fn affine<T: Element>(
+    x: &ArrayView2<'_, T>,
+    weight: &ArrayView2<'_, T>,
+    bias: Option<&ArrayView1<'_, T>>,
+) -> Array2<T> {
+    let Some(bias) = bias else {
+        return matmul(x, weight);
+    };
+    let [rows, _, columns] = lengths(x, weight);
+    assert!(
+        bias.len() == columns,
+        "a bias of shape {:?} for {columns} columns",
+        bias.shape()
+    );
+    let mut elements = memory::take(size(rows, columns));
+    for _ in 0..rows {
+        elements.extend(bias);
+    }
+    let sums = Array2::from_shape_vec((rows, columns), elements);
+    // INVARIANT: each row has as many elements as the bias.
+    let mut sums = sums.expect("one element for each");
+    gemm(T::one(), x, weight, T::one(), &mut sums.view_mut());
+    sums
+}
+
+/// How many elements a product has.
+#[track_caller]
+fn size(rows: usize, columns: usize) -> usize {
+    let size = rows.checked_mul(columns);
+    let size = size.filter(|&size| isize::try_from(size).is_ok());
+    let Some(size) = size else {
+        panic!("a product of {rows} rows and {columns} columns has too many elements")
+    };
+    size
 }
 
 /// Rows, summands and columns of a product.
