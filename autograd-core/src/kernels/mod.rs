@@ -4,12 +4,14 @@
 //! through plain slices. On an array of one element that is some ten times faster.
 
 mod contract;
+mod conv;
 mod elementwise;
 mod gemm;
 mod parallel;
 mod reduce;
 
 pub use contract::{Subscripts, contract};
+pub use conv::{ConvOptions, conv2d, conv2d_transposed, conv2d_weight};
 pub use elementwise::{map, zip};
 pub use gemm::{affine, gemm, matmul};
 pub use parallel::{set_threads, split, split_mut, threads};

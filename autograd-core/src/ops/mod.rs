@@ -7,6 +7,7 @@
 mod add;
 mod broadcast;
 mod contract;
+mod conv;
 mod div;
 mod einsum;
 mod exp;
@@ -26,6 +27,7 @@ mod transpose;
 pub use add::Add;
 pub use broadcast::{BroadcastTo, SumTo};
 pub use contract::Contract;
+pub use conv::{Conv, ConvTranspose, ConvWeight};
 pub use div::Div;
 pub use einsum::einsum;
 pub use exp::Exp;

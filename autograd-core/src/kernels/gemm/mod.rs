@@ -181,7 +181,7 @@ impl<T> Operand<T> {
         }
     }
 
-    fn transposed(self) -> Self {
+    pub(super) fn transposed(self) -> Self {
         let [rows, columns] = self.strides;
         Self {
             strides: [columns, rows],
