@@ -8,6 +8,7 @@ mod conv;
 mod elementwise;
 mod gemm;
 mod parallel;
+mod pool;
 mod reduce;
 
 pub use contract::{Subscripts, contract};
@@ -15,4 +16,5 @@ pub use conv::{ConvOptions, conv2d, conv2d_transposed, conv2d_weight};
 pub use elementwise::{map, zip};
 pub use gemm::{affine, gemm, matmul};
 pub use parallel::{set_threads, split, split_mut, threads};
+pub use pool::{Windows, largest, means, pick, put, shares};
 pub use reduce::{sum, sum_to};

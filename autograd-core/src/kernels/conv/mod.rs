@@ -18,6 +18,7 @@ use crate::array::memory;
 use crate::element::Element;
 pub use geometry::ConvOptions;
 use geometry::Geometry;
+pub(super) use geometry::output_length;
 
 /// How many products of elements are worth a thread.
 const AT_LEAST: usize = 1 << 17;
