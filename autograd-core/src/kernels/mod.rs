@@ -3,6 +3,7 @@
 //! ndarray's own `mapv` and `Zip` do the same; these take contiguous data, which is nearly all data,
 //! through plain slices. On an array of one element that is some ten times faster.
 
+mod attention;
 mod contract;
 mod conv;
 mod elementwise;
@@ -11,6 +12,7 @@ mod parallel;
 mod pool;
 mod reduce;
 
+pub use attention::{AttentionOptions, attention, attention_gradients};
 pub use contract::{Subscripts, contract};
 pub use conv::{ConvOptions, conv2d, conv2d_transposed, conv2d_weight};
 pub use elementwise::{map, zip};

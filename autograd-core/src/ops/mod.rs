@@ -5,6 +5,7 @@
 //! those who want `apply` as a function, or the bare kernels.
 
 mod add;
+mod attention;
 mod broadcast;
 mod contract;
 mod conv;
@@ -26,6 +27,7 @@ mod tanh;
 mod transpose;
 
 pub use add::Add;
+pub use attention::{Attention, AttentionGradient};
 pub use broadcast::{BroadcastTo, SumTo};
 pub use contract::Contract;
 pub use conv::{Conv, ConvTranspose, ConvWeight};
