@@ -85,7 +85,7 @@ pub fn attention<T: Element>(
     let at_least = AT_LEAST.div_ceil(operands.work());
     split_mut(&mut elements, operands.values, at_least, |first, rows| {
         let mut scores = Vec::new();
-        let count = rows.len() / operands.values;
+        let count = rows.len().checked_div(operands.values).unwrap_or(0);
         let mut done = 0;
         while done < count {
             let (batch, query) = operands.place(first + done);
@@ -127,9 +127,10 @@ pub fn attention_gradients<T: Element>(
     options: &AttentionOptions,
 ) -> [ArrayD<T>; 3] {
     let operands = Operands::new([q, k, v], options);
+    let mut expected = q.shape().to_vec();
+    expected[q.ndim() - 1] = operands.values;
     assert!(
-        grad.shape()[..grad.ndim() - 1] == q.shape()[..q.ndim() - 1]
-            && grad.shape().last() == v.shape().last(),
+        grad.shape() == expected,
         "attention of shapes {:?}, {:?} and {:?} has no gradient of shape {:?}",
         q.shape(),
         k.shape(),
@@ -138,13 +139,13 @@ pub fn attention_gradients<T: Element>(
     );
     let grad = grad.as_standard_layout();
     let mut gradients = [q, k, v].map(|array| zeros(array.len()));
-    let lengths = [q, k, v].map(|array| (array.len() / operands.batch.max(1)).max(1));
-    let [of_q, of_k, of_v] = &mut gradients;
-    let of_q = of_q.chunks_mut(lengths[0]);
-    let of_k = of_k.chunks_mut(lengths[1]);
-    let of_v = of_v.chunks_mut(lengths[2]);
-    // Empty gradients have no chunks, and nothing to do for them.
-    let parts: Vec<_> = of_q.zip(of_k).zip(of_v).map(Mutex::new).collect();
+    let [of_q, of_k, of_v] = gradients.each_mut().map(|all| pieces(all, operands.batch));
+    let parts: Vec<_> = of_q
+        .into_iter()
+        .zip(of_k)
+        .zip(of_v)
+        .map(Mutex::new)
+        .collect();
     let at_least = AT_LEAST.div_ceil(operands.work().saturating_mul(operands.queries).max(1));
     split(parts.len(), at_least, |batches| {
         for batch in batches {
@@ -338,6 +339,17 @@ fn softmax<T: Element>(row: &mut [T]) {
     }
     let factor = T::one() / sum;
     row.iter_mut().for_each(|x| *x *= factor);
+}
+
+/// As many pieces of one length.
+fn pieces<T>(mut rest: &mut [T], count: usize) -> Vec<&mut [T]> {
+    let length = rest.len().checked_div(count).unwrap_or(0);
+    let piece = |_| {
+        let (piece, after) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = after;
+        piece
+    };
+    (0..count).map(piece).collect()
 }
 
 fn zeros<T: Element>(length: usize) -> Vec<T> {
