@@ -175,7 +175,9 @@ fn shapes_that_do_not_broadcast_are_named() {
 }
 
 #[test]
-#[should_panic(expected = "matmul of shapes [1, 2] and [1, 2]")]
+#[should_panic(
+    expected = "matmul of tensors of shapes [1, 2] and [1, 2]: the inner lengths differ"
+)]
 fn matrices_that_do_not_fit_are_named() {
     let x = Tensor::from(array![[1.0, 2.0]]);
     let _ = x.matmul(&x);
