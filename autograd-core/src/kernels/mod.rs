@@ -4,11 +4,18 @@
 //! through plain slices. On an array of one element that is some ten times faster.
 
 mod elementwise;
+mod extremes;
 mod lanes;
+mod moments;
 mod over;
 mod reduce;
+mod softmax;
 
 pub use elementwise::{map, zip};
+pub use extremes::{largest, place_of_largest, place_of_smallest, smallest};
 pub use lanes::{map_lanes, reduce, zip_lanes};
+pub use moments::{moments, norm};
 pub use over::Over;
 pub use reduce::{dot_over, dot_slices, sum, sum_over, sum_slice, sum_to};
+pub(crate) use softmax::softmax_and_log_sum;
+pub use softmax::{log_softmax, log_sum_exp, softmax};

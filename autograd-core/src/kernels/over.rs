@@ -74,6 +74,12 @@ impl Over {
         }
     }
 
+    /// The axis, if it is one.
+    pub fn only(self) -> Option<Axis> {
+        let axes = self.axes.filter(|axes| axes.is_power_of_two())?;
+        Some(Axis(axes.trailing_zeros() as usize))
+    }
+
     /// Whether `axis` is reduced.
     pub fn contains(self, axis: usize) -> bool {
         let bit = |axes: u64| {
@@ -137,6 +143,9 @@ mod tests {
             assert_eq!(over.put_back(&shape), kept);
             assert_eq!(over.count(&shape), count);
         }
+        assert_eq!(Over::axis(Axis(63)).only(), Some(Axis(63)));
+        assert_eq!(Over::axes(&[]).only(), None);
+        assert_eq!(Over::axes(&[1, 2]).only(), None);
         assert!(!Over::axes(&[0]).contains(64));
         assert!(Over::all().contains(100));
     }

@@ -35,7 +35,7 @@ pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
 }
 
 /// Σ f(x, y) of two slices of one length.
-fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
+pub(super) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
     if x.len() > BLOCK {
         let middle = (x.len() / 2).next_multiple_of(LANES);
         let (left, right) = (

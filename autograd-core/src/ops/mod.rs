@@ -14,6 +14,7 @@ mod mul;
 mod neg;
 mod operators;
 mod powi;
+mod reductions;
 mod scalar;
 mod sub;
 mod sum;
@@ -29,6 +30,10 @@ pub use matmul::MatMul;
 pub use mul::Mul;
 pub use neg::Neg;
 pub use powi::Powi;
+pub use reductions::{
+    CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
+    Norm, Pick, Prod, Put, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+};
 pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
 pub use sub::Sub;
 pub use sum::Sum;
