@@ -3,6 +3,8 @@
 //! ndarray's own `mapv` and `Zip` do the same; these take contiguous data, which is nearly all data,
 //! through plain slices. On an array of one element that is some ten times faster.
 
+mod channels;
+mod dropout;
 mod elementwise;
 mod extremes;
 mod lanes;
@@ -11,6 +13,8 @@ mod over;
 mod reduce;
 mod softmax;
 
+pub use channels::{Channels, channel_sums, normalise, normalise_gradient, zip_channels};
+pub use dropout::dropout;
 pub use elementwise::{map, zip};
 pub use extremes::{largest, place_of_largest, place_of_smallest, smallest};
 pub use lanes::{map_lanes, reduce, zip_lanes};

@@ -115,14 +115,6 @@ impl Over {
         });
         Shape::from(&reduced.collect::<Vec<usize>>()[..])
     }
-
-    /// The lengths of what was reduced from `shape` with the reduced axes put back, each of length 1.
-    pub(crate) fn put_back(self, shape: &[usize]) -> Vec<usize> {
-        let lengths = shape.iter().enumerate();
-        lengths
-            .map(|(axis, &length)| if self.contains(axis) { 1 } else { length })
-            .collect()
-    }
 }
 
 #[cfg(test)]
@@ -140,7 +132,6 @@ mod tests {
         ] {
             assert_eq!(&over.shape("sum", &shape)[..], removed);
             assert_eq!(&over.keepdim().shape("sum", &shape)[..], kept);
-            assert_eq!(over.put_back(&shape), kept);
             assert_eq!(over.count(&shape), count);
         }
         assert_eq!(Over::axis(Axis(63)).only(), Some(Axis(63)));

@@ -7,11 +7,15 @@
 mod add;
 mod broadcast;
 mod div;
+mod dropout;
+mod embedding;
 mod exp;
 mod ln;
+mod losses;
 mod matmul;
 mod mul;
 mod neg;
+mod norms;
 mod operators;
 mod powi;
 mod reductions;
@@ -24,11 +28,18 @@ mod transpose;
 pub use add::Add;
 pub use broadcast::{BroadcastTo, SumTo};
 pub use div::Div;
+pub use dropout::Dropout;
+pub use embedding::{AddRows, Embedding, TakeRows};
 pub use exp::Exp;
 pub use ln::Ln;
+pub use losses::{
+    AbsoluteError, BceWithLogits, CrossEntropy, CrossEntropyGradient, CrossEntropyOptions,
+    HuberLoss, KlDiv, NllLoss, Reduction, SquaredError,
+};
 pub use matmul::MatMul;
 pub use mul::Mul;
 pub use neg::Neg;
+pub use norms::{ChannelRepeat, ChannelSum, Normalise, NormaliseGradient, ScaleShift, Statistics};
 pub use powi::Powi;
 pub use reductions::{
     CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
