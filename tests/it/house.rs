@@ -12,7 +12,15 @@ const CORE: &[(&str, &[&str])] = &[
     ("grad_mode", &[]),
     (
         "tensor",
-        &["array", "element", "error", "grad_mode", "hooks", "tape"],
+        &[
+            "array",
+            "element",
+            "error",
+            "grad_mode",
+            "hooks",
+            "kernels",
+            "tape",
+        ],
     ),
     ("tape", &["array", "element", "error", "hooks", "tensor"]),
     ("hooks", &["array", "element", "error", "tape", "tensor"]),
