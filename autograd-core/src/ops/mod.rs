@@ -14,8 +14,10 @@ mod concat;
 mod contract;
 mod conv;
 mod div;
+mod dropout;
 mod einsum;
 mod elu;
+mod embedding;
 mod erf;
 mod exp;
 mod exp_m1;
@@ -30,9 +32,11 @@ mod linalg;
 mod linear;
 mod ln;
 mod ln_1p;
+mod losses;
 mod matmul;
 mod mul;
 mod neg;
+mod norms;
 mod operators;
 mod pad;
 mod permute;
@@ -40,6 +44,7 @@ mod pool;
 mod powf;
 mod powi;
 mod recip;
+mod reductions;
 mod relu;
 mod reshape;
 mod roll;
@@ -70,8 +75,10 @@ pub use concat::Concat;
 pub use contract::Contract;
 pub use conv::{Conv, ConvTranspose, ConvWeight};
 pub use div::Div;
+pub use dropout::Dropout;
 pub use einsum::einsum;
 pub use elu::Elu;
+pub use embedding::{AddRows, Embedding, TakeRows};
 pub use erf::Erf;
 pub use exp::Exp;
 pub use exp_m1::ExpM1;
@@ -86,15 +93,24 @@ pub use linalg::{Cholesky, Det, Inverse, Solve, SolveTriangular};
 pub use linear::Linear;
 pub use ln::Ln;
 pub use ln_1p::Ln1p;
+pub use losses::{
+    AbsoluteError, BceWithLogits, CrossEntropy, CrossEntropyGradient, CrossEntropyOptions,
+    HuberLoss, KlDiv, NllLoss, Reduction, SquaredError,
+};
 pub use matmul::{MatMul, MatMulRank};
 pub use mul::Mul;
 pub use neg::Neg;
+pub use norms::{ChannelRepeat, ChannelSum, Normalise, NormaliseGradient, ScaleShift, Statistics};
 pub use pad::Pad;
 pub use permute::Permute;
-pub use pool::{AvgPool2d, AvgUnpool2d, MaxPool2d, Pick, Put};
+pub use pool::{AvgPool2d, AvgUnpool2d, MaxPool2d, PickPixels, PutPixels};
 pub use powf::Powf;
 pub use powi::Powi;
 pub use recip::Recip;
+pub use reductions::{
+    CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
+    Norm, Pick, Prod, Put, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+};
 pub use relu::{LeakyRelu, Relu};
 pub use reshape::Reshape;
 pub use roll::Roll;

@@ -2,12 +2,12 @@
 //! one table of shapes.
 
 mod elementwise;
+mod reductions;
+mod shapes;
 
 use ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
 
 use crate::{Gradcheck, Tensor, Tensor2, TensorD, kernels};
-
-mod shapes;
 
 const SHAPES: [&[usize]; 7] = [&[], &[1], &[4], &[2, 3], &[3, 1], &[0, 2], &[2, 1, 2, 2]];
 
