@@ -9,6 +9,8 @@ use ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
 
 use crate::{Gradcheck, Tensor, Tensor2, TensorD, kernels};
 
+mod linear;
+
 const SHAPES: [&[usize]; 7] = [&[], &[1], &[4], &[2, 3], &[3, 1], &[0, 2], &[2, 1, 2, 2]];
 
 /// Numbers between a half and three halves: no function here is steep or undefined there.
