@@ -4,6 +4,7 @@
 
 mod backward;
 mod behaviours;
+mod chains;
 mod checkpoint;
 mod composed;
 mod compositions;

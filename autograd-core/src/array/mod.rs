@@ -10,6 +10,7 @@
 #![allow(unsafe_code, reason = "each block has its argument")]
 
 mod blocks;
+mod count;
 mod counted;
 mod in_place;
 mod layout;
