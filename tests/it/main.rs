@@ -9,6 +9,7 @@ mod checkpoint;
 mod composed;
 mod compositions;
 mod digits;
+mod edges;
 mod forward_mode;
 mod functional;
 mod functional_edges;
