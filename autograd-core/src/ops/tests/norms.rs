@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayD, Axis, Ix1, IxDyn, array};
 
 use super::{check, numbers};
 use crate::ops::Statistics;
-use crate::{Gradcheck, Tensor, Tensor1, Tensor2, TensorD, checkpoint, grad};
+use crate::{Element, Gradcheck, Tensor, Tensor1, Tensor2, TensorD, checkpoint, grad};
 
 fn leaf(shape: &[usize]) -> TensorD<f64> {
     super::leaf(shape)
@@ -55,7 +55,7 @@ fn layers() {
     check()
         .run(|(x,)| x.layer_norm::<Ix1>(&[2], None, None, 0.1), (&x,))
         .unwrap();
-    let single = data(&[2, 3]).to_array().mapv(|x| x as f32);
+    let single = data(&[2, 3]).to_array().mapv(<f32 as Element>::from_f64);
     let single = Tensor::from(single).set_requires_grad(true);
     let check = Gradcheck::new();
     check
@@ -77,16 +77,17 @@ fn batches() {
         checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
     }
     let (mean, variance) = (vector(3, 0.5), vector(3, 2.0));
-    let norm = |(x, m, v, w, b): (
-        &TensorD<f64>,
-        &Tensor1<f64>,
-        &Tensor1<f64>,
-        &Tensor1<f64>,
-        &Tensor1<f64>,
-    )| { x.batch_norm_with(m, v, Some(w), Some(b), 0.1) };
     let x = data(&[2, 3, 2]);
+    let given = |x: &TensorD<f64>, mean: &Tensor1<f64>, variance: &Tensor1<f64>| {
+        x.batch_norm_with(mean, variance, Some(&weight), Some(&bias), 0.1)
+    };
+    let inputs = (&x, &mean, &variance);
+    check().run(|(x, m, v)| given(x, m, v), inputs).unwrap();
+    let scaled = |weight: &Tensor1<f64>, bias: &Tensor1<f64>| {
+        x.batch_norm_with(&mean, &variance, Some(weight), Some(bias), 0.1)
+    };
     check()
-        .run(norm, (&x, &mean, &variance, &weight, &bias))
+        .run(|(w, b)| scaled(w, b), (&weight, &bias))
         .unwrap();
 }
 
