@@ -181,6 +181,26 @@ pub enum Error {
         /// The input's position, from 0; `None` if it is all of them.
         input: Option<usize>,
     },
+    /// A system was to be solved, or an inverse or determinant computed, of a singular matrix.
+    Singular {
+        /// The function's name.
+        function: &'static str,
+        /// The matrix's shape.
+        shape: Shape,
+        /// The place on the diagonal where this shows, after the rows before it were eliminated.
+        pivot: usize,
+        /// The line where this was asked for.
+        applied_at: &'static Location<'static>,
+    },
+    /// A Cholesky factor was asked for of a matrix that is not positive definite.
+    NotPositiveDefinite {
+        /// The matrix's shape.
+        shape: Shape,
+        /// The place on the diagonal where this shows.
+        pivot: usize,
+        /// The line where this was asked for.
+        applied_at: &'static Location<'static>,
+    },
     /// A gradient is not what finite differences say.
     Gradcheck(Box<Mismatch>),
 }
@@ -350,6 +370,23 @@ impl fmt::Display for Error {
                 }?;
                 f.write_str(", which `strict` does not allow")
             }
+            Self::Singular {
+                function,
+                shape,
+                pivot,
+                applied_at,
+            } => write!(
+                f,
+                "`{function}` of a singular matrix of shape {shape}, as its pivot {pivot} shows (applied at {applied_at})"
+            ),
+            Self::NotPositiveDefinite {
+                shape,
+                pivot,
+                applied_at,
+            } => write!(
+                f,
+                "`cholesky` of a matrix of shape {shape} that is not positive definite, as its pivot {pivot} shows (applied at {applied_at})"
+            ),
             Self::Gradcheck(mismatch) => mismatch.fmt(f),
         }
     }

@@ -1,11 +1,13 @@
-//! The product of two matrices.
+//! Products of matrices, vectors and batches of matrices.
 
 use std::marker::PhantomData;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
-use super::joined;
-use crate::{Element, Tensor2, custom_function};
+use super::operators::common_shape;
+use super::{Contract, joined};
+use crate::kernels::{self, Subscripts};
+use crate::{Element, Tensor, Tensor2, custom_function};
 
 /// The product of two matrices. Transposed operands are multiplied as they lie in memory.
 #[derive(Debug)]
@@ -22,11 +24,11 @@ impl<T: Element> MatMul<T> {
     pub fn forward(x: ArrayView2<T>, y: ArrayView2<T>) -> Array2<T> {
         assert!(
             x.ncols() == y.nrows(),
-            "matmul of shapes {:?} and {:?}: the columns of the first are not the rows of the second",
+            "matmul of tensors of shapes {:?} and {:?}: the inner lengths differ",
             x.shape(),
             y.shape()
         );
-        x.dot(&y)
+        kernels::matmul(&x, &y)
     }
 
     #[backward(x)]
@@ -52,11 +54,53 @@ impl<T: Element> MatMul<T> {
     }
 }
 
-impl<T: Element> Tensor2<T> {
-    /// The product of two matrices.
+/// Ranks that can be multiplied, and that of the product: a vector takes an axis away, matrices and batches
+/// of them broadcast.
+///
+/// ```
+/// use autograd_core::ndarray::{Array1, Array2, Array3};
+/// use autograd_core::{Tensor, Tensor0, Tensor2, Tensor3};
+///
+/// let vector = Tensor::from(Array1::<f64>::ones(4));
+/// let matrix = Tensor::from(Array2::<f64>::ones((4, 4)));
+/// let batch = Tensor::from(Array3::<f64>::ones((2, 4, 4)));
+/// let number: Tensor0<f64> = vector.matmul(&vector);
+/// let vectors: Tensor2<f64> = batch.matmul(&vector);
+/// let matrices: Tensor3<f64> = matrix.matmul(&batch);
+/// assert_eq!((number.item(), vectors.shape(), matrices.shape()), (4.0, &[2, 4][..], &[2, 4, 4][..]));
+/// ```
+pub trait MatMulRank<E: Dimension>: Dimension {
+    /// The product's rank.
+    type Product: Dimension;
+}
+
+macro_rules! ranks {
+    ($($D:ident $E:ident: $F:ident,)+) => {
+        $(impl MatMulRank<$E> for $D {
+            type Product = $F;
+        })+
+    };
+}
+
+ranks! {
+    Ix1 Ix1: Ix0, Ix1 Ix2: Ix1, Ix1 Ix3: Ix2, Ix1 Ix4: Ix3, Ix1 Ix5: Ix4, Ix1 Ix6: Ix5,
+    Ix2 Ix1: Ix1, Ix2 Ix2: Ix2, Ix2 Ix3: Ix3, Ix2 Ix4: Ix4, Ix2 Ix5: Ix5, Ix2 Ix6: Ix6,
+    Ix3 Ix1: Ix2, Ix3 Ix2: Ix3, Ix3 Ix3: Ix3, Ix3 Ix4: Ix4, Ix3 Ix5: Ix5, Ix3 Ix6: Ix6,
+    Ix4 Ix1: Ix3, Ix4 Ix2: Ix4, Ix4 Ix3: Ix4, Ix4 Ix4: Ix4, Ix4 Ix5: Ix5, Ix4 Ix6: Ix6,
+    Ix5 Ix1: Ix4, Ix5 Ix2: Ix5, Ix5 Ix3: Ix5, Ix5 Ix4: Ix5, Ix5 Ix5: Ix5, Ix5 Ix6: Ix6,
+    Ix6 Ix1: Ix5, Ix6 Ix2: Ix6, Ix6 Ix3: Ix6, Ix6 Ix4: Ix6, Ix6 Ix5: Ix6, Ix6 Ix6: Ix6,
+    IxDyn Ix1: IxDyn, IxDyn Ix2: IxDyn, IxDyn Ix3: IxDyn, IxDyn Ix4: IxDyn, IxDyn Ix5: IxDyn,
+    IxDyn Ix6: IxDyn, IxDyn IxDyn: IxDyn,
+    Ix1 IxDyn: IxDyn, Ix2 IxDyn: IxDyn, Ix3 IxDyn: IxDyn, Ix4 IxDyn: IxDyn, Ix5 IxDyn: IxDyn,
+    Ix6 IxDyn: IxDyn,
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The product of two matrices; of a matrix and a vector, on either side; of two vectors, a number; of
+    /// batches of matrices, whose leading axes broadcast as those of operators do.
     ///
     /// # Panics
-    /// If this one has not as many columns as `other` has rows.
+    /// If the inner lengths differ, leading axes do not broadcast, or either has rank 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -64,10 +108,63 @@ impl<T: Element> Tensor2<T> {
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.matmul(&x.t()).to_array(), array![[5.0]]);
+    /// assert_eq!(x.matmul(&Tensor::from(array![3.0, 4.0])).to_array(), array![11.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn matmul(&self, other: &Self) -> Self {
-        MatMul::apply(self, other)
+    pub fn matmul<E: Dimension>(&self, other: &Tensor<T, E>) -> Tensor<T, D::Product>
+    where
+        D: MatMulRank<E>,
+    {
+        if let (Some(x), Some(y)) = (self.as_dimensionality(), other.as_dimensionality()) {
+            let product = MatMul::apply(x, y).into_dimensionality();
+            // INVARIANT: a product of two matrices is one.
+            return product.expect("the rank of a matrix");
+        }
+        let (subscripts, shape) = batched(self.shape(), other.shape());
+        Contract::apply(self, other, &subscripts, &shape)
     }
+}
+
+/// Names for the axes of operands that are not both matrices, and the shape of their product.
+#[track_caller]
+fn batched(x: &[usize], y: &[usize]) -> (Subscripts, Vec<usize>) {
+    assert!(
+        !x.is_empty() && !y.is_empty(),
+        "matmul of tensors of shapes {x:?} and {y:?}: a number is no matrix"
+    );
+    let (x_lead, x_own) = x.split_at(x.len().saturating_sub(2));
+    let (y_lead, y_own) = y.split_at(y.len().saturating_sub(2));
+    assert!(
+        x_own.last() == y_own.first(),
+        "matmul of tensors of shapes {x:?} and {y:?}: the inner lengths differ"
+    );
+    let Some(lead) = common_shape(x_lead, y_lead) else {
+        panic!("matmul of tensors of shapes {x:?} and {y:?}: the leading axes do not broadcast")
+    };
+    // Leading axes are numbered from the last; these are the other names.
+    const ROWS: u8 = 255;
+    const INNER: u8 = 254;
+    const COLUMNS: u8 = 253;
+    let names = |lead: usize, own: &[u8]| -> Vec<u8> {
+        // INVARIANT: no tensor has so many axes.
+        let lead = u8::try_from(lead).expect("few axes");
+        (0..lead).rev().chain(own.iter().copied()).collect()
+    };
+    let (rows, columns) = (x_own.len() > 1, y_own.len() > 1);
+    let x_names: &[u8] = if rows { &[ROWS, INNER] } else { &[INNER] };
+    let y_names: &[u8] = if columns { &[INNER, COLUMNS] } else { &[INNER] };
+    let own: Vec<u8> = [(rows, ROWS), (columns, COLUMNS)]
+        .into_iter()
+        .filter_map(|(is_there, name)| is_there.then_some(name))
+        .collect();
+    let mut shape = lead.to_vec();
+    shape.extend(rows.then(|| x_own[0]));
+    shape.extend(columns.then(|| y_own[1]));
+    let subscripts = Subscripts::new(
+        names(x_lead.len(), x_names),
+        names(y_lead.len(), y_names),
+        names(lead.len(), &own),
+    );
+    (subscripts, shape)
 }

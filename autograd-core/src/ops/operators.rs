@@ -75,7 +75,7 @@ fn stretch<T: Element, D: Dimension, E: Dimension>(
 
 /// The shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
 /// of them has length 1.
-fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
+pub(super) fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
     if x == y {
         return Some(Shape::from(x));
     }

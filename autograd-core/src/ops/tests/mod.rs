@@ -10,9 +10,11 @@ macro_rules! told_here {
 }
 
 mod elementwise;
+mod linear;
 mod losses;
 mod norms;
 mod reductions;
+mod shapes;
 
 use ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
 
@@ -184,7 +186,9 @@ fn shapes_that_do_not_broadcast_are_named() {
 }
 
 #[test]
-#[should_panic(expected = "matmul of shapes [1, 2] and [1, 2]")]
+#[should_panic(
+    expected = "matmul of tensors of shapes [1, 2] and [1, 2]: the inner lengths differ"
+)]
 fn matrices_that_do_not_fit_are_named() {
     let x = Tensor::from(array![[1.0, 2.0]]);
     let _ = x.matmul(&x);

@@ -1,0 +1,352 @@
+//! softmax(q kᵀ · scale) v, whose weights are computed again in the backward pass instead of kept.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Contract, joined};
+use crate::kernels::{self, AttentionOptions, Subscripts};
+use crate::{Element, Tensor, custom_function};
+
+/// Values, weighed for each query by how well it fits each key.
+#[derive(Debug)]
+pub struct Attention<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    q = [2, 3, 2],
+    k = [2, 4, 2],
+    v = [2, 4, 1],
+    options = &AttentionOptions::default()
+))]
+impl<T: Element, D: Dimension> Attention<T, D> {
+    /// softmax(q kᵀ · scale) v.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    #[forward]
+    #[track_caller]
+    pub fn forward(
+        q: ArrayView<T, D>,
+        k: ArrayView<T, D>,
+        v: ArrayView<T, D>,
+        options: &AttentionOptions,
+    ) -> Array<T, D> {
+        let (q, k, v) = (q.into_dyn(), k.into_dyn(), v.into_dyn());
+        ranked(kernels::attention(&q, &k, &v, options))
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: &Tensor<T, D>,
+        q: &Tensor<T, D>,
+        k: &Tensor<T, D>,
+        v: &Tensor<T, D>,
+        options: &AttentionOptions,
+    ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
+        AttentionGradient::apply(q, k, v, grad_output, options)
+    }
+
+    #[jvp]
+    #[expect(clippy::too_many_arguments, reason = "each has its tangent")]
+    fn jvp(
+        tangent_q: Option<&Tensor<T, D>>,
+        tangent_k: Option<&Tensor<T, D>>,
+        tangent_v: Option<&Tensor<T, D>>,
+        q: &Tensor<T, D>,
+        k: &Tensor<T, D>,
+        v: &Tensor<T, D>,
+        options: &AttentionOptions,
+    ) -> Option<Tensor<T, D>> {
+        let p = probabilities(q, k, options);
+        let along_p = along_probabilities(&p, [tangent_q, tangent_k], [q, k], options);
+        let along_weights = along_p.map(|along| mixed(&along, v));
+        joined(along_weights, tangent_v.map(|tangent| mixed(&p, tangent)))
+    }
+}
+
+/// The gradients of queries, keys and values.
+#[derive(Debug)]
+pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    q = [2, 3, 2],
+    k = [2, 4, 2],
+    v = [2, 4, 1],
+    grad = [2, 3, 1],
+    options = &AttentionOptions { causal: true, ..AttentionOptions::default() }
+))]
+impl<T: Element, D: Dimension> AttentionGradient<T, D> {
+    /// The gradients, where `grad` is that of the attention.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    #[forward(outputs(of_q, of_k, of_v))]
+    #[track_caller]
+    pub fn forward(
+        q: ArrayView<T, D>,
+        k: ArrayView<T, D>,
+        v: ArrayView<T, D>,
+        grad: ArrayView<T, D>,
+        options: &AttentionOptions,
+    ) -> (Array<T, D>, Array<T, D>, Array<T, D>) {
+        let (q, k, v, grad) = (q.into_dyn(), k.into_dyn(), v.into_dyn(), grad.into_dyn());
+        let [q, k, v] = kernels::attention_gradients(&q, &k, &v, &grad, options);
+        (ranked(q), ranked(k), ranked(v))
+    }
+
+    // With p = softmax(s), s = scale · q kᵀ, what comes in as h and dp = grad vᵀ, the gradients are those of
+    // h_q · of_q + h_k · of_k + h_v · of_v, where
+    // of_q = scale · ds k, of_k = scale · dsᵀ q, of_v = pᵀ grad and ds = p (dp − Σ p dp).
+    #[backward]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "inputs and what comes in for each output"
+    )]
+    #[expect(clippy::type_complexity, reason = "a gradient for each input")]
+    fn backward(
+        grad_of_q: &Tensor<T, D>,
+        grad_of_k: &Tensor<T, D>,
+        grad_of_v: &Tensor<T, D>,
+        q: &Tensor<T, D>,
+        k: &Tensor<T, D>,
+        v: &Tensor<T, D>,
+        grad: &Tensor<T, D>,
+        options: &AttentionOptions,
+    ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
+        let scale: T = scale(q, options);
+        let p = probabilities(q, k, options);
+        let dp = scores(grad, v);
+        let off = &dp - row_sums(&(&p * &dp));
+        let ds = &p * &off;
+        let of_ds = (scores(grad_of_q, k) + scores(q, grad_of_k)) * scale;
+        let sums = row_sums(&(&of_ds * &p));
+        let of_dp = &p * (&of_ds - &sums);
+        let of_p = &of_ds * off - &dp * sums + scores(grad, grad_of_v);
+        let of_s = through_softmax(&p, &of_p);
+        (
+            (mixed(&ds, grad_of_k) + mixed(&of_s, k)) * scale,
+            (spread(&ds, grad_of_q) + spread(&of_s, q)) * scale,
+            spread(&of_dp, grad),
+            mixed(&of_dp, v) + mixed(&p, grad_of_v),
+        )
+    }
+
+    #[jvp]
+    #[expect(clippy::too_many_arguments, reason = "each has its tangent")]
+    fn jvp(
+        tangent_q: &Tensor<T, D>,
+        tangent_k: &Tensor<T, D>,
+        tangent_v: &Tensor<T, D>,
+        tangent_grad: &Tensor<T, D>,
+        q: &Tensor<T, D>,
+        k: &Tensor<T, D>,
+        v: &Tensor<T, D>,
+        grad: &Tensor<T, D>,
+        options: &AttentionOptions,
+    ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
+        let scale: T = scale(q, options);
+        let p = probabilities(q, k, options);
+        let along_s = (scores(tangent_q, k) + scores(q, tangent_k)) * scale;
+        let along_p = through_softmax(&p, &along_s);
+        let dp = scores(grad, v);
+        let along_dp = scores(tangent_grad, v) + scores(grad, tangent_v);
+        let off = &dp - row_sums(&(&p * &dp));
+        let along_off = &along_dp - row_sums(&(&along_p * &dp + &p * &along_dp));
+        let ds = &p * &off;
+        let along_ds = &along_p * off + &p * along_off;
+        (
+            (mixed(&along_ds, k) + mixed(&ds, tangent_k)) * scale,
+            (spread(&along_ds, q) + spread(&ds, tangent_q)) * scale,
+            spread(&along_p, grad) + spread(&p, tangent_grad),
+        )
+    }
+}
+
+/// INVARIANT: the kernels give arrays of the rank that they are given.
+fn ranked<T: Element, D: Dimension>(array: ndarray::ArrayD<T>) -> Array<T, D> {
+    array.into_dimensionality().expect("the same rank")
+}
+
+fn scale<T: Element, D: Dimension>(q: &Tensor<T, D>, options: &AttentionOptions) -> T {
+    options.scale(q.shape()[q.ndim() - 1])
+}
+
+/// The weights of values, as a tensor. What is subtracted before the exponential is a constant: it does not
+/// change them.
+#[track_caller]
+fn probabilities<T: Element, D: Dimension>(
+    q: &Tensor<T, D>,
+    k: &Tensor<T, D>,
+    options: &AttentionOptions,
+) -> Tensor<T, D> {
+    let scores = scores(q, k) * scale(q, options);
+    let mut allowed = Array::from_elem(scores.view().raw_dim(), true);
+    if let Some(mask) = options.mask.as_deref()
+        && let Some(mask) = mask.broadcast(scores.shape())
+    {
+        allowed
+            .iter_mut()
+            .zip(mask)
+            .for_each(|(allowed, &mask)| *allowed = mask);
+    }
+    if options.causal {
+        for mut matrix in matrices(&mut allowed) {
+            for ((query, key), allowed) in matrix.indexed_iter_mut() {
+                *allowed &= key <= query;
+            }
+        }
+    }
+    let (mut largest, mut none) = (lead(&scores), lead(&scores));
+    let rows = scores.view();
+    let rows = rows.rows().into_iter().zip(allowed.rows());
+    for ((row, allowed), (largest, none)) in rows.zip(largest.iter_mut().zip(&mut none)) {
+        let seen = row.iter().zip(allowed).filter(|(_, allowed)| **allowed);
+        let found = seen
+            .map(|(&score, _)| score)
+            .fold(T::neg_infinity(), T::max);
+        let is_any = found > T::neg_infinity();
+        (*largest, *none) = match is_any {
+            true => (found, T::zero()),
+            false => (T::zero(), T::one()),
+        };
+    }
+    let allowed = Tensor::from(allowed.mapv(|allowed| if allowed { T::one() } else { T::zero() }));
+    let exponentials = ((scores - Tensor::from(largest)) * &allowed).exp() * &allowed;
+    let sums = row_sums(&exponentials) + Tensor::from(none);
+    exponentials / sums
+}
+
+/// The matrices of the last two axes.
+fn matrices<D: Dimension>(
+    array: &mut Array<bool, D>,
+) -> impl Iterator<Item = ndarray::ArrayViewMut2<'_, bool>> {
+    let (rank, shape) = (array.ndim(), array.shape().to_vec());
+    let (rows, columns) = (shape[rank - 2], shape[rank - 1]);
+    let elements = array.as_slice_mut().expect("a new array is one piece");
+    let matrices = elements.chunks_exact_mut((rows * columns).max(1));
+    // INVARIANT: a chunk has the elements of one matrix.
+    matrices.map(move |matrix| {
+        ndarray::ArrayViewMut2::from_shape((rows, columns), matrix).expect("as many elements")
+    })
+}
+
+/// Zeros, one for each row.
+fn lead<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Array<T, D> {
+    let mut shape = x.view().raw_dim();
+    shape[x.ndim() - 1] = 1;
+    Array::zeros(shape)
+}
+
+/// The sum of each row.
+#[track_caller]
+fn row_sums<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    let mut shape = x.shape().to_vec();
+    shape[x.ndim() - 1] = 1;
+    x.sum_to(&shape)
+}
+
+/// What a change of softmax's operand makes of it, and a gradient of it: the same.
+#[track_caller]
+fn through_softmax<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+    p * (x - row_sums(&(p * x)))
+}
+
+#[track_caller]
+fn along_probabilities<T: Element, D: Dimension>(
+    p: &Tensor<T, D>,
+    [tangent_q, tangent_k]: [Option<&Tensor<T, D>>; 2],
+    [q, k]: [&Tensor<T, D>; 2],
+    options: &AttentionOptions,
+) -> Option<Tensor<T, D>> {
+    let along_q = tangent_q.map(|tangent| scores(tangent, k));
+    let along_k = tangent_k.map(|tangent| scores(q, tangent));
+    let along_s = joined(along_q, along_k)? * scale(q, options);
+    Some(through_softmax(p, &along_s))
+}
+
+/// x yᵀ of the last two axes.
+#[track_caller]
+fn scores<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+    let rank = x.ndim();
+    product(
+        x,
+        y,
+        [[0, 2], [1, 2], [0, 1]],
+        [x.shape()[rank - 2], y.shape()[rank - 2]],
+    )
+}
+
+/// p x of the last two axes.
+#[track_caller]
+fn mixed<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+    let rank = x.ndim();
+    product(
+        p,
+        x,
+        [[0, 1], [1, 2], [0, 2]],
+        [p.shape()[rank - 2], x.shape()[rank - 1]],
+    )
+}
+
+/// pᵀ x of the last two axes.
+#[track_caller]
+fn spread<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+    let rank = x.ndim();
+    product(
+        p,
+        x,
+        [[0, 1], [0, 2], [1, 2]],
+        [p.shape()[rank - 1], x.shape()[rank - 1]],
+    )
+}
+
+/// A contraction with those names for the last two axes, for each of the leading ones.
+#[track_caller]
+fn product<T: Element, D: Dimension>(
+    x: &Tensor<T, D>,
+    y: &Tensor<T, D>,
+    names: [[u8; 2]; 3],
+    last: [usize; 2],
+) -> Tensor<T, D> {
+    let lead = x.ndim() - 2;
+    // INVARIANT: no tensor has so many axes.
+    let leading = 3..u8::try_from(lead + 3).expect("few axes");
+    let [of_x, of_y, of_output] =
+        names.map(|last| leading.clone().chain(last).collect::<Vec<u8>>());
+    let mut shape = x.shape()[..lead].to_vec();
+    shape.extend(last);
+    Contract::apply(x, y, &Subscripts::new(of_x, of_y, of_output), &shape)
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Attention of queries of shape `[…, queries, m]`: the values, of shape `[…, keys, n]`, weighed for each
+    /// query by how well it fits each key, of shape `[…, keys, m]`. softmax(q kᵀ · scale) v.
+    ///
+    /// The weights are computed for some queries at a time, and again in the backward pass: they are never
+    /// kept.
+    ///
+    /// # Panics
+    /// If the leading axes differ, the lengths do not fit, or the mask does not broadcast.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::kernels::AttentionOptions;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (q, k) = (Tensor::from(array![[0.0], [0.0]]), Tensor::from(array![[1.0], [2.0]]));
+    /// let v = Tensor::from(array![[10.0], [20.0]]);
+    /// let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+    /// let y = q.scaled_dot_product_attention(&k, &v, &causal);
+    /// assert_eq!(y.to_array(), array![[10.0], [15.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn scaled_dot_product_attention(
+        &self,
+        keys: &Self,
+        values: &Self,
+        options: &AttentionOptions,
+    ) -> Self {
+        Attention::apply(self, keys, values, options)
+    }
+}

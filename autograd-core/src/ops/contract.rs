@@ -1,0 +1,77 @@
+//! Sums of products over axes with names.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::joined;
+use crate::kernels::{self, Subscripts};
+use crate::{Element, Shape, Tensor, custom_function};
+
+/// Sums of products of two tensors over axes with names, as [`kernels::contract`] computes them. Its
+/// gradients are contractions too.
+#[derive(Debug)]
+pub struct Contract<T, D, E, F>(PhantomData<(T, D, E, F)>);
+
+#[custom_function(gradcheck(
+    x = [2, 3, 2],
+    y = [3, 1],
+    subscripts = &Subscripts::new([0, 1, 2], [1, 3], [3, 0]),
+    shape = &[1, 2],
+    F = ndarray::Ix2
+))]
+impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> {
+    /// The tensor of `shape` of sums of products.
+    ///
+    /// # Panics
+    /// If the shapes do not fit the names, or `shape` has another rank than `F`.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        y: ArrayView<T, E>,
+        subscripts: &Subscripts,
+        shape: &[usize],
+    ) -> (Array<T, F>, [Shape; 2]) {
+        let from = [x.shape(), y.shape()].map(Shape::from);
+        let output = kernels::contract(&x.into_dyn(), &y.into_dyn(), subscripts, shape);
+        let Ok(output) = output.into_dimensionality() else {
+            panic!("a contraction to shape {shape:?} as a tensor of another rank")
+        };
+        (output, from)
+    }
+
+    #[backward(x)]
+    fn grad_x(
+        grad_output: &Tensor<T, F>,
+        y: &Tensor<T, E>,
+        subscripts: &Subscripts,
+        from: &[Shape; 2],
+    ) -> Tensor<T, D> {
+        Contract::apply(grad_output, y, &subscripts.of_x(), &from[0])
+    }
+
+    #[backward(y)]
+    fn grad_y(
+        grad_output: &Tensor<T, F>,
+        x: &Tensor<T, D>,
+        subscripts: &Subscripts,
+        from: &[Shape; 2],
+    ) -> Tensor<T, E> {
+        Contract::apply(x, grad_output, &subscripts.of_y(), &from[1])
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, E>>,
+        x: &Tensor<T, D>,
+        y: &Tensor<T, E>,
+        subscripts: &Subscripts,
+        shape: &[usize],
+    ) -> Option<Tensor<T, F>> {
+        let along_x = tangent_x.map(|tangent| Self::apply(tangent, y, subscripts, shape));
+        let along_y = tangent_y.map(|tangent| Self::apply(x, tangent, subscripts, shape));
+        joined(along_x, along_y)
+    }
+}

@@ -1,0 +1,270 @@
+//! Convolutions in one and two dimensions, and the other two products of their kind: a convolution, its
+//! gradient for the images and its gradient for the weights are each other's gradients.
+
+mod methods;
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, Array4, ArrayView, ArrayView1, ArrayView4, Axis, Dimension};
+
+use crate::kernels::{self, ConvOptions, Subscripts};
+use crate::ops::{Contract, joined};
+use crate::{Element, Tensor, Tensor1, custom_function};
+
+/// Images and weights of one dimension are those of two of height 1.
+#[track_caller]
+fn image<T: Element, D: Dimension>(view: ArrayView<'_, T, D>) -> ArrayView4<'_, T> {
+    let mut view = view.into_dyn();
+    if view.ndim() == 3 {
+        view = view.insert_axis(Axis(2));
+    }
+    let shape = view.shape().to_vec();
+    let Ok(image) = view.into_dimensionality() else {
+        panic!("a convolution of a tensor of shape {shape:?}, which has neither 3 nor 4 axes")
+    };
+    image
+}
+
+/// The same back.
+fn flat<T: Element, D: Dimension>(image: Array4<T>) -> Array<T, D> {
+    let mut array = image.into_dyn();
+    if D::NDIM == Some(3) {
+        array = array.remove_axis(Axis(2));
+    }
+    // INVARIANT: `image` has taken tensors of 3 or 4 axes only, and knows their number from `D`.
+    array.into_dimensionality().expect("three or four axes")
+}
+
+/// The last lengths of a tensor, the first of which is 1 if there is one.
+fn size(shape: &[usize]) -> [usize; 2] {
+    match *shape {
+        [_, _, height, width] => [height, width],
+        _ => [1, shape[shape.len() - 1]],
+    }
+}
+
+/// The convolution of `x` with `weight`, plus a number for each output. Of tensors of three axes with
+/// options whose first axis is that of height 1, or of four.
+#[derive(Debug)]
+pub struct Conv<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    x = [1, 2, 4, 3],
+    weight = [2, 1, 2, 2],
+    bias = [2],
+    options = ConvOptions { stride: [2, 1], padding: [1, 0], dilation: [1, 2], groups: 2 }
+))]
+impl<T: Element, D: Dimension> Conv<T, D> {
+    /// The convolution.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit.
+    #[forward(outputs(output), saves(sizes))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        weight: ArrayView<T, D>,
+        bias: Option<ArrayView1<T>>,
+        options: ConvOptions<2>,
+    ) -> (Array<T, D>, [[usize; 2]; 2]) {
+        let sizes = [size(x.shape()), size(weight.shape())];
+        let output = kernels::conv2d(&image(x), &image(weight), bias.as_ref(), &options);
+        (flat(output), sizes)
+    }
+
+    #[backward(x)]
+    fn grad_x(
+        grad_output: &Tensor<T, D>,
+        weight: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        sizes: [[usize; 2]; 2],
+    ) -> Tensor<T, D> {
+        ConvTranspose::apply(grad_output, weight, None, options, sizes[0])
+    }
+
+    #[backward(weight)]
+    fn grad_weight(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        sizes: [[usize; 2]; 2],
+    ) -> Tensor<T, D> {
+        ConvWeight::apply(x, grad_output, options, sizes[1])
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: &Tensor<T, D>) -> Tensor1<T> {
+        sum_of_channels(grad_output)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_weight: Option<&Tensor<T, D>>,
+        tangent_bias: Option<&Tensor1<T>>,
+        x: &Tensor<T, D>,
+        weight: &Tensor<T, D>,
+        output: &Tensor<T, D>,
+        options: ConvOptions<2>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| Self::apply(tangent, weight, None, options));
+        let along_weight = tangent_weight.map(|tangent| Self::apply(x, tangent, None, options));
+        let along_bias = tangent_bias.map(|tangent| for_channels(tangent, output.shape()));
+        joined(joined(along_x, along_weight), along_bias)
+    }
+}
+
+/// The reverse of a convolution: what each output adds to the images that it would look at, which are
+/// `size` high and wide, plus a number for each channel.
+#[derive(Debug)]
+pub struct ConvTranspose<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    x = [1, 2, 2, 3],
+    weight = [2, 2, 2, 1],
+    bias = [4],
+    options = ConvOptions { stride: [1, 2], padding: [0, 1], dilation: [1, 1], groups: 2 },
+    size = [3, 4]
+))]
+impl<T: Element, D: Dimension> ConvTranspose<T, D> {
+    /// The reverse of a convolution.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit, or a convolution of images of `size` has another shape than `x`.
+    #[forward(outputs(output), saves(kernel))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        weight: ArrayView<T, D>,
+        bias: Option<ArrayView1<T>>,
+        options: ConvOptions<2>,
+        size: [usize; 2],
+    ) -> (Array<T, D>, [usize; 2]) {
+        let kernel = self::size(weight.shape());
+        let (x, weight) = (image(x), image(weight));
+        let output = kernels::conv2d_transposed(&x, &weight, bias.as_ref(), &options, size);
+        (flat(output), kernel)
+    }
+
+    #[backward(x)]
+    fn grad_x(
+        grad_output: &Tensor<T, D>,
+        weight: &Tensor<T, D>,
+        options: ConvOptions<2>,
+    ) -> Tensor<T, D> {
+        Conv::apply(grad_output, weight, None, options)
+    }
+
+    #[backward(weight)]
+    fn grad_weight(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        kernel: [usize; 2],
+    ) -> Tensor<T, D> {
+        ConvWeight::apply(grad_output, x, options, kernel)
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: &Tensor<T, D>) -> Tensor1<T> {
+        sum_of_channels(grad_output)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_weight: Option<&Tensor<T, D>>,
+        tangent_bias: Option<&Tensor1<T>>,
+        x: &Tensor<T, D>,
+        weight: &Tensor<T, D>,
+        output: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        size: [usize; 2],
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| Self::apply(tangent, weight, None, options, size));
+        let along_weight =
+            tangent_weight.map(|tangent| Self::apply(x, tangent, None, options, size));
+        let along_bias = tangent_bias.map(|tangent| for_channels(tangent, output.shape()));
+        joined(joined(along_x, along_weight), along_bias)
+    }
+}
+
+/// The gradient of a convolution of `x` for its weights, which are `size` high and wide.
+#[derive(Debug)]
+pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    x = [2, 2, 3, 3],
+    grad = [2, 2, 2, 3],
+    options = ConvOptions { stride: [1, 1], padding: [0, 1], dilation: [1, 2], groups: 2 },
+    size = [2, 2]
+))]
+impl<T: Element, D: Dimension> ConvWeight<T, D> {
+    /// The gradient for the weights, where `grad` is that of the convolution.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit, or the convolution has another shape than `grad`.
+    #[forward(outputs(output), saves(input))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        grad: ArrayView<T, D>,
+        options: ConvOptions<2>,
+        size: [usize; 2],
+    ) -> (Array<T, D>, [usize; 2]) {
+        let input = self::size(x.shape());
+        let output = kernels::conv2d_weight(&image(x), &image(grad), &options, size);
+        (flat(output), input)
+    }
+
+    #[backward(x)]
+    fn grad_x(
+        grad_output: &Tensor<T, D>,
+        grad: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        input: [usize; 2],
+    ) -> Tensor<T, D> {
+        ConvTranspose::apply(grad, grad_output, None, options, input)
+    }
+
+    #[backward(grad)]
+    fn grad_grad(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        options: ConvOptions<2>,
+    ) -> Tensor<T, D> {
+        Conv::apply(x, grad_output, None, options)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_grad: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        grad: &Tensor<T, D>,
+        options: ConvOptions<2>,
+        size: [usize; 2],
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| Self::apply(tangent, grad, options, size));
+        let along_grad = tangent_grad.map(|tangent| Self::apply(x, tangent, options, size));
+        joined(along_x, along_grad)
+    }
+}
+
+/// The sums over everything but the channels.
+#[track_caller]
+fn sum_of_channels<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor1<T> {
+    let names = &[0, 1, 2, 3][..x.ndim()];
+    Contract::apply(x, &one(), &Subscripts::new(names, [], [1]), &[x.shape()[1]])
+}
+
+/// A number for each channel, repeated to `shape`.
+#[track_caller]
+fn for_channels<T: Element, D: Dimension>(x: &Tensor1<T>, shape: &[usize]) -> Tensor<T, D> {
+    let names = &[0, 1, 2, 3][..shape.len()];
+    Contract::apply(x, &one(), &Subscripts::new([1], [], names), shape)
+}
+
+fn one<T: Element>() -> crate::Tensor0<T> {
+    Tensor::from(ndarray::arr0(T::one()))
+}

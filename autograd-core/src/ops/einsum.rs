@@ -1,0 +1,192 @@
+//! Einstein's summation convention: `ij,jk->ik`.
+
+use ndarray::{IxDyn, arr0};
+
+use super::Contract;
+use crate::kernels::Subscripts;
+use crate::{Element, Tensor, TensorD};
+
+/// Sums of products of tensors over axes with names.
+///
+/// The names of each operand's axes are letters, those of operands have commas between them, and behind
+/// `->` are those of the output. A name that the output lacks is summed over, one that an operand has twice
+/// is its diagonal. `...` stands for leading axes, which broadcast. Without `->` the output has the axes of
+/// `...` and the names that occur once, in alphabetical order. Axes of length 1 are repeated.
+///
+/// Operands are multiplied from left to right, each time as products of matrices that are read as they lie
+/// in memory.
+///
+/// # Panics
+/// If `formula` cannot be read, names not as many axes as an operand has, or names axes of one operand and
+/// another whose lengths differ.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+/// use autograd_core::ops::einsum;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).into_dyn();
+/// assert_eq!(einsum("ij,kj->ik", &[&x, &x]).to_array(), array![[5.0, 11.0], [11.0, 25.0]].into_dyn());
+/// assert_eq!(einsum("ii", &[&x]).item(), 5.0);
+/// assert_eq!(einsum("i...->...", &[&x]).to_array(), array![4.0, 6.0].into_dyn());
+/// ```
+#[must_use]
+#[track_caller]
+pub fn einsum<T: Element>(formula: &str, operands: &[&TensorD<T>]) -> TensorD<T> {
+    let shapes: Vec<&[usize]> = operands.iter().map(|operand| operand.shape()).collect();
+    let parsed = parse(formula, &shapes).and_then(|parsed| {
+        let lengths = parsed.lengths(&shapes)?;
+        Ok((parsed, lengths))
+    });
+    let (Formula { inputs, output }, lengths) = match parsed {
+        Ok(parsed) => parsed,
+        Err(reason) => panic!("einsum `{formula}` of tensors of shapes {shapes:?}: {reason}"),
+    };
+    let shape_of = |names: &[u8]| -> Vec<usize> {
+        names
+            .iter()
+            .map(|&name| lengths[usize::from(name)])
+            .collect()
+    };
+    let one = Tensor::from(arr0(T::one()).into_dyn());
+    let (mut product, mut names) = (operands[0].clone(), inputs[0].clone());
+    for (place, (&operand, own)) in operands.iter().zip(&inputs).enumerate().skip(1) {
+        let rest = inputs[place + 1..].iter().chain([&output]);
+        let later: Vec<u8> = rest.flatten().copied().collect();
+        let mut kept: Vec<u8> = Vec::new();
+        for &name in names.iter().chain(own) {
+            if later.contains(&name) && !kept.contains(&name) {
+                kept.push(name);
+            }
+        }
+        if place + 1 == operands.len() {
+            kept.clone_from(&output);
+        }
+        let subscripts = Subscripts::new(&names, own, &kept);
+        product = Contract::<T, IxDyn, IxDyn, IxDyn>::apply(
+            &product,
+            operand,
+            &subscripts,
+            &shape_of(&kept),
+        );
+        names = kept;
+    }
+    if operands.len() == 1 {
+        let subscripts = Subscripts::new(&names, [], &output);
+        return Contract::apply(&product, &one, &subscripts, &shape_of(&output));
+    }
+    product
+}
+
+/// The names of the axes of all operands and of the output. Axes of `...` have numbers from the last, beyond
+/// those of letters.
+struct Formula {
+    inputs: Vec<Vec<u8>>,
+    output: Vec<u8>,
+}
+
+const DOTS: u8 = 128;
+
+fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
+    let formula: String = formula.split_whitespace().collect();
+    let (inputs, output) = match formula.split_once("->") {
+        Some((inputs, output)) => (inputs, Some(output)),
+        None => (&*formula, None),
+    };
+    let inputs: Vec<&str> = inputs.split(',').collect();
+    if inputs.len() != shapes.len() {
+        let (names, found) = (inputs.len(), shapes.len());
+        return Err(format!(
+            "it names the axes of {names} tensors, {found} are given"
+        ));
+    }
+    let mut dots = 0;
+    let named: Result<Vec<Vec<u8>>, String> = inputs
+        .iter()
+        .zip(shapes)
+        .map(|(names, shape)| {
+            let letters = names.chars().filter(|&c| c != '.').count();
+            let own_dots = shape.len().checked_sub(letters);
+            let own_dots = own_dots.filter(|&dots| dots == 0 || names.contains("..."));
+            let Some(own_dots) = own_dots else {
+                return Err(format!(
+                    "`{names}` does not name the axes of shape {shape:?}"
+                ));
+            };
+            dots = dots.max(own_dots);
+            names_of(names, own_dots)
+        })
+        .collect();
+    let inputs = named?;
+    let output = match output {
+        Some(names) if names.contains("...") => names_of(names, dots)?,
+        Some(names) => names_of(names, 0)?,
+        None => {
+            let all: Vec<u8> = inputs.iter().flatten().copied().collect();
+            let count = |name: u8| all.iter().filter(|&&other| other == name).count();
+            let once = (0..DOTS).filter(|&name| count(name) == 1);
+            numbers(dots)?.into_iter().chain(once).collect()
+        }
+    };
+    for (place, &name) in output.iter().enumerate() {
+        let letter = char::from(name);
+        if output[..place].contains(&name) {
+            return Err(format!("the output has `{letter}` twice"));
+        }
+        if name < DOTS && !inputs.iter().any(|names| names.contains(&name)) {
+            return Err(format!("no tensor has the output's `{letter}`"));
+        }
+    }
+    Ok(Formula { inputs, output })
+}
+
+/// The names that are written, with `dots` axes in place of `...`.
+fn names_of(written: &str, dots: usize) -> Result<Vec<u8>, String> {
+    let (before, after) = match written.split_once("...") {
+        Some((before, after)) => (before, Some(after)),
+        None => (written, None),
+    };
+    let letters = |written: &str| -> Result<Vec<u8>, String> {
+        let is_name = |c: char| c.is_ascii_alphabetic();
+        match written.chars().find(|&c| !is_name(c)) {
+            Some(other) => Err(format!("`{other}` is no name of an axis")),
+            None => Ok(written.bytes().collect()),
+        }
+    };
+    let mut names = letters(before)?;
+    if let Some(after) = after {
+        names.extend(numbers(dots)?);
+        names.extend(letters(after)?);
+    }
+    Ok(names)
+}
+
+/// The names of so many axes of `...`.
+fn numbers(dots: usize) -> Result<Vec<u8>, String> {
+    let few = u8::try_from(dots).ok().filter(|&dots| dots < DOTS);
+    let few = few.ok_or_else(|| format!("`...` stands for {dots} axes"))?;
+    Ok((DOTS..DOTS + few).rev().collect())
+}
+
+impl Formula {
+    /// The length of each name.
+    fn lengths(&self, shapes: &[&[usize]]) -> Result<[usize; 256], String> {
+        let mut lengths = [1; 256];
+        for (names, shape) in self.inputs.iter().zip(shapes) {
+            for (&name, &length) in names.iter().zip(*shape) {
+                let known = &mut lengths[usize::from(name)];
+                if *known != 1 && length != 1 && *known != length {
+                    let axes = match name {
+                        DOTS.. => "axes of `...`".to_owned(),
+                        _ => format!("axes `{}`", char::from(name)),
+                    };
+                    return Err(format!("{axes} have lengths {known} and {length}"));
+                }
+                if *known == 1 {
+                    *known = length;
+                }
+            }
+        }
+        Ok(lengths)
+    }
+}

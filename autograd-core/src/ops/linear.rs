@@ -1,0 +1,122 @@
+//! x Wᵀ + b
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, ArrayView1, ArrayView2, Dimension};
+
+use super::{Contract, joined};
+use crate::kernels::{self, Subscripts};
+use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
+
+/// x Wᵀ + b along the last axis of x.
+#[derive(Debug)]
+pub struct Linear<T, D>(PhantomData<(T, D)>);
+
+/// Names for the leading axes of x, and then those of its last axis and the output's.
+fn names(rank: usize) -> [Vec<u8>; 2] {
+    // INVARIANT: no tensor has so many axes.
+    let lead = u8::try_from(rank - 1).expect("few axes");
+    [INPUTS, OUTPUTS].map(|last| (0..lead).chain([last]).collect())
+}
+
+const INPUTS: u8 = 255;
+const OUTPUTS: u8 = 254;
+
+#[custom_function(gradcheck(x = [2, 3], weight = [4, 3], bias = [4]))]
+impl<T: Element, D: Dimension> Linear<T, D> {
+    /// x Wᵀ + b along the last axis of x.
+    ///
+    /// # Panics
+    /// If the last axis of `x` has not as many elements as a row of `weight`, or `bias` not as many as
+    /// `weight` has rows.
+    #[forward(outputs(output), saves(shape))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        weight: ArrayView2<T>,
+        bias: Option<ArrayView1<T>>,
+    ) -> (Array<T, D>, Shape) {
+        let (inputs, outputs) = (weight.ncols(), weight.nrows());
+        assert!(
+            x.shape().last() == Some(&inputs),
+            "linear of a tensor of shape {:?} with weights of shape {:?}: the last lengths differ",
+            x.shape(),
+            weight.shape()
+        );
+        assert!(
+            bias.is_none_or(|bias| bias.len() == outputs),
+            "linear with weights of shape {:?} and a bias of shape {:?}: their first lengths differ",
+            weight.shape(),
+            bias.map_or(0, |bias| bias.len())
+        );
+        let shape = Shape::from(x.shape());
+        let rows: usize = shape[..shape.len() - 1].iter().product();
+        let mut result = x.raw_dim();
+        result[shape.len() - 1] = outputs;
+        // A copy only of what does not lie in rows.
+        let x = x.to_shape((rows, inputs)).expect("as many elements");
+        let output = kernels::affine(&x.view(), &weight.t(), bias.as_ref());
+        let output = output.into_shape_with_order(result);
+        (output.expect("as many elements"), shape)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, weight: &Tensor2<T>, shape: &Shape) -> Tensor<T, D> {
+        let [x, output] = names(shape.len());
+        let subscripts = Subscripts::new(output, [OUTPUTS, INPUTS], x);
+        Contract::apply(grad_output, weight, &subscripts, shape)
+    }
+
+    #[backward(weight)]
+    fn grad_weight(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor2<T> {
+        let last = x.ndim() - 1;
+        let [names, output] = names(x.ndim());
+        let subscripts = Subscripts::new(output, names, [OUTPUTS, INPUTS]);
+        let shape = [grad_output.shape()[last], x.shape()[last]];
+        Contract::apply(grad_output, x, &subscripts, &shape)
+    }
+
+    #[backward(bias)]
+    fn grad_bias(grad_output: &Tensor<T, D>) -> Tensor1<T> {
+        let last = grad_output.shape().len() - 1;
+        grad_output.sum_to(&grad_output.shape()[last..])
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_weight: Option<&Tensor2<T>>,
+        tangent_bias: Option<&Tensor1<T>>,
+        x: &Tensor<T, D>,
+        weight: &Tensor2<T>,
+        output: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| tangent.linear(weight, None));
+        let along_weight = tangent_weight.map(|tangent| x.linear(tangent, None));
+        let along_bias = tangent_bias.map(|tangent| tangent.broadcast_to(output.shape()));
+        joined(joined(along_x, along_weight), along_bias)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x Wᵀ + b along the last axis: a linear layer, with a row of `weight` for each output.
+    ///
+    /// # Panics
+    /// If the last axis has not as many elements as a row of `weight`, or `bias` not as many as `weight` has
+    /// rows.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0]]);
+    /// let weight = Tensor::from(array![[3.0, 4.0], [5.0, 6.0]]);
+    /// let bias = Tensor::from(array![0.5, 0.0]);
+    /// assert_eq!(x.linear(&weight, Some(&bias)).to_array(), array![[11.5, 17.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn linear(&self, weight: &Tensor2<T>, bias: Option<&Tensor1<T>>) -> Self {
+        Linear::apply(self, weight, bias)
+    }
+}

@@ -1,0 +1,219 @@
+//! The largest element of each window on an image, and the mean.
+//!
+//! Which element is the largest does not change under the gradient: it is that of picking elements at fixed
+//! places, whose own is to put them there.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array4, ArrayView4};
+
+use crate::kernels::{self, Windows};
+use crate::{Element, Tensor4, custom_function};
+
+/// The largest element of each window.
+#[derive(Debug)]
+pub struct MaxPool2d<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    x = [2, 1, 4, 5],
+    windows = Windows { kernel: [3, 2], stride: [1, 2], padding: [1, 0] }
+))]
+impl<T: Element> MaxPool2d<T> {
+    /// The largest element of each window.
+    ///
+    /// # Panics
+    /// If the windows do not fit.
+    #[forward(outputs(output), saves(places, size))]
+    #[track_caller]
+    pub fn forward(x: ArrayView4<T>, windows: Windows) -> (Array4<T>, Array4<usize>, [usize; 2]) {
+        let places = kernels::largest_of_windows(&x, &windows);
+        let (_, _, height, width) = x.dim();
+        (kernels::pick(&x, &places), places, [height, width])
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        PutPixels::apply(grad_output, places, size)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor4<T>, x: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
+        PickPixels::apply(tangent_x, &kernels::largest_of_windows(&x.view(), &windows))
+    }
+}
+
+/// The elements at some places of each channel, which are counted in row-major order.
+#[derive(Debug)]
+pub struct PickPixels<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(x = [1, 2, 2, 3], places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
+impl<T: Element> PickPixels<T> {
+    /// The elements.
+    ///
+    /// # Panics
+    /// If `places` has another batch or other channels, or there is no such place.
+    #[forward(outputs(output), saves(size))]
+    #[track_caller]
+    pub fn forward(x: ArrayView4<T>, places: &Array4<usize>) -> (Array4<T>, [usize; 2]) {
+        let (_, _, height, width) = x.dim();
+        (kernels::pick(&x, places), [height, width])
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        PutPixels::apply(grad_output, places, size)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
+        Self::apply(tangent_x, places)
+    }
+}
+
+/// Images of zeros to which elements are added at some places of each channel: the reverse of [`PickPixels`].
+#[derive(Debug)]
+pub struct PutPixels<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    x = [1, 2, 1, 3],
+    places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]],
+    size = [2, 3]
+))]
+impl<T: Element> PutPixels<T> {
+    /// The images.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no such place.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView4<T>, places: &Array4<usize>, size: [usize; 2]) -> Array4<T> {
+        kernels::put(&x, places, size)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
+        PickPixels::apply(grad_output, places)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        Self::apply(tangent_x, places, size)
+    }
+}
+
+/// The mean of each window, in which what was added to the image counts as zeros.
+#[derive(Debug)]
+pub struct AvgPool2d<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    x = [1, 2, 4, 3],
+    windows = Windows { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
+))]
+impl<T: Element> AvgPool2d<T> {
+    /// The mean of each window.
+    ///
+    /// # Panics
+    /// If the windows do not fit.
+    #[forward(outputs(output), saves(size))]
+    #[track_caller]
+    pub fn forward(x: ArrayView4<T>, windows: Windows) -> (Array4<T>, [usize; 2]) {
+        let (_, _, height, width) = x.dim();
+        (kernels::means(&x, &windows), [height, width])
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor4<T>, windows: Windows, size: [usize; 2]) -> Tensor4<T> {
+        AvgUnpool2d::apply(grad_output, windows, size)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
+        Self::apply(tangent_x, windows)
+    }
+}
+
+/// Images of zeros to which each element's share is added wherever its window looks: the reverse of
+/// [`AvgPool2d`].
+#[derive(Debug)]
+pub struct AvgUnpool2d<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    x = [1, 2, 2, 4],
+    windows = Windows { kernel: [3, 2], stride: [2, 1], padding: [1, 1] },
+    size = [4, 3]
+))]
+impl<T: Element> AvgUnpool2d<T> {
+    /// The images.
+    ///
+    /// # Panics
+    /// If the windows do not fit, or are not as many as the elements.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView4<T>, windows: Windows, size: [usize; 2]) -> Array4<T> {
+        kernels::shares(&x, &windows, size)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
+        AvgPool2d::apply(grad_output, windows)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor4<T>, windows: Windows, size: [usize; 2]) -> Tensor4<T> {
+        Self::apply(tangent_x, windows, size)
+    }
+}
+
+impl<T: Element> Tensor4<T> {
+    /// The largest element of each window of `kernel` rows and columns on images of shape `[batch, channels,
+    /// height, width]`: windows lie `stride` apart, and the first begins `padding` before the image. What is
+    /// not a number is largest; of several, the first gets the gradient.
+    ///
+    /// # Panics
+    /// If a kernel or stride is 0, a padding more than half of the kernel, or the padded images are smaller
+    /// than a window.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]]);
+    /// assert_eq!(x.max_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[5.0, 5.0]]]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn max_pool2d(&self, kernel: [usize; 2], stride: [usize; 2], padding: [usize; 2]) -> Self {
+        let windows = Windows {
+            kernel,
+            stride,
+            padding,
+        };
+        MaxPool2d::apply(self, windows)
+    }
+
+    /// The mean of each window of `kernel` rows and columns on images of shape `[batch, channels, height,
+    /// width]`: windows lie `stride` apart, and the first begins `padding` before the image, where there are
+    /// zeros.
+    ///
+    /// # Panics
+    /// If a kernel or stride is 0, a padding more than half of the kernel, or the padded images are smaller
+    /// than a window.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 2.0, 0.0]]]]);
+    /// assert_eq!(x.avg_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[3.0, 2.25]]]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn avg_pool2d(&self, kernel: [usize; 2], stride: [usize; 2], padding: [usize; 2]) -> Self {
+        let windows = Windows {
+            kernel,
+            stride,
+            padding,
+        };
+        AvgPool2d::apply(self, windows)
+    }
+}

@@ -1,0 +1,465 @@
+//! Products, convolutions, pooling, attention and small systems of equations.
+
+use std::sync::Arc;
+
+use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn, array, s};
+
+use super::{check, numbers, panic_line};
+use crate::kernels::{AttentionOptions, ConvOptions};
+use crate::ops::einsum;
+use crate::{Error, Tensor, Tensor1, Tensor2, Tensor4, TensorD, grad};
+
+/// A leaf of numbers of either sign that are not the next one's.
+fn leaf<D: Dimension>(shape: &[usize], seed: f64) -> Tensor<f64, D> {
+    let mut position = seed;
+    let numbers = numbers(shape).mapv(|x| {
+        position += 1.0;
+        x - 1.0 + 0.3 * (position * 0.381).sin()
+    });
+    let tensor = Tensor::from(numbers).into_dimensionality::<D>();
+    tensor.expect("the rank asked for").set_requires_grad(true)
+}
+
+#[track_caller]
+fn close(x: &TensorD<f64>, y: &TensorD<f64>) {
+    assert_eq!(x.shape(), y.shape());
+    let off = x.to_array() - y.to_array();
+    assert!(off.iter().all(|off| off.abs() < 1e-12), "{x} is not {y}");
+}
+
+#[track_caller]
+fn products<D, E, F>(x: &[usize], y: &[usize], shape: &[usize])
+where
+    D: super::super::MatMulRank<E, Product = F> + 'static,
+    E: Dimension + 'static,
+    F: Dimension,
+{
+    let (a, b) = (leaf::<D>(x, 0.0), leaf::<E>(y, 5.0));
+    assert_eq!(a.matmul(&b).shape(), shape);
+    let checked = check().run(|(a, b)| a.matmul(b), (&a, &b));
+    checked.unwrap_or_else(|error| panic!("{x:?} and {y:?}: {error}"));
+}
+
+#[test]
+fn products_of_every_rank() {
+    products::<Ix1, Ix1, Ix0>(&[3], &[3], &[]);
+    products::<Ix1, Ix2, Ix1>(&[3], &[3, 2], &[2]);
+    products::<Ix2, Ix1, Ix1>(&[2, 3], &[3], &[2]);
+    products::<Ix2, Ix2, Ix2>(&[2, 3], &[3, 2], &[2, 2]);
+    products::<Ix3, Ix2, Ix3>(&[2, 1, 3], &[3, 2], &[2, 1, 2]);
+    products::<Ix2, Ix3, Ix3>(&[2, 3], &[2, 3, 1], &[2, 2, 1]);
+    products::<Ix3, Ix3, Ix3>(&[2, 2, 1], &[1, 1, 2], &[2, 2, 2]);
+    products::<Ix3, Ix1, Ix2>(&[2, 1, 3], &[3], &[2, 1]);
+    products::<Ix1, Ix3, Ix2>(&[2], &[2, 2, 1], &[2, 1]);
+    products::<Ix4, Ix3, Ix4>(&[2, 1, 1, 2], &[2, 2, 1], &[2, 2, 1, 1]);
+    products::<IxDyn, Ix2, IxDyn>(&[2, 2], &[2, 1], &[2, 1]);
+    products::<Ix3, IxDyn, IxDyn>(&[2, 1, 2], &[2, 2, 2, 1], &[2, 2, 1, 1]);
+    // Without elements, and without anything to sum.
+    products::<Ix3, Ix3, Ix3>(&[0, 2, 3], &[1, 3, 2], &[0, 2, 2]);
+    products::<Ix2, Ix2, Ix2>(&[2, 0], &[0, 3], &[2, 3]);
+    products::<Ix2, Ix1, Ix1>(&[2, 0], &[0], &[2]);
+    products::<Ix3, Ix2, Ix3>(&[2, 1, 0], &[0, 2], &[2, 1, 2]);
+}
+
+#[test]
+fn batches_are_products_one_by_one() {
+    let (x, y) = (leaf::<Ix3>(&[3, 4, 5], 0.0), leaf::<Ix3>(&[3, 5, 2], 1.0));
+    let product = x.matmul(&y).to_array();
+    for batch in 0..3 {
+        let one = |of: &crate::Tensor3<f64>| Tensor::from(of.view().slice(s![batch, .., ..]));
+        let expected = one(&x).matmul(&one(&y)).to_array();
+        let off = &product.slice(s![batch, .., ..]) - &expected;
+        assert!(off.iter().all(|off| off.abs() < 1e-14));
+    }
+    // Views whose axes are turned around.
+    let turned = x.t();
+    let in_full = Tensor::from(turned.view().as_standard_layout().into_owned());
+    let y = leaf::<Ix2>(&[3, 2], 2.0);
+    close(
+        &turned.matmul(&y).into_dyn(),
+        &in_full.matmul(&y).into_dyn(),
+    );
+}
+
+#[test]
+fn linear_layers_of_every_rank() {
+    let weight = leaf::<Ix2>(&[2, 3], 1.0);
+    let bias = leaf::<Ix1>(&[2], 2.0);
+    for shape in [&[3][..], &[2, 3], &[2, 1, 3], &[0, 3]] {
+        let x = leaf::<IxDyn>(shape, 0.0);
+        let checked = check().run(|(x, w, b)| x.linear(w, Some(b)), (&x, &weight, &bias));
+        checked.unwrap_or_else(|error| panic!("{shape:?}: {error}"));
+        let product = x.matmul(&weight.t()) + &bias;
+        close(&x.linear(&weight, Some(&bias)), &product);
+    }
+    let turned = leaf::<Ix2>(&[3, 2], 0.0).t();
+    let product = turned.matmul(&weight.t());
+    close(
+        &turned.linear(&weight, None).into_dyn(),
+        &product.into_dyn(),
+    );
+}
+
+#[test]
+fn einsum_is_what_it_says() {
+    let x = leaf::<IxDyn>(&[2, 3], 0.0);
+    let y = leaf::<IxDyn>(&[3, 2], 1.0);
+    let square = leaf::<IxDyn>(&[3, 3], 2.0);
+    let batch = leaf::<IxDyn>(&[2, 1, 3], 3.0);
+    let (a, b) = (ranked::<Ix2>(&x), ranked::<Ix2>(&y));
+    close(&einsum("ij,jk->ik", &[&x, &y]), &a.matmul(&b).into_dyn());
+    close(&einsum(" ij , jk ", &[&x, &y]), &a.matmul(&b).into_dyn());
+    close(&einsum("ba", &[&x]), &a.t().into_dyn());
+    close(&einsum("ij->", &[&x]), &x.sum().into_dyn());
+    close(&einsum("ij,ij->", &[&x, &x]), &(&x * &x).sum().into_dyn());
+    close(&einsum("...ij,jk->...ik", &[&batch, &y]), &batch.matmul(&b));
+    let three = a.matmul(&b).matmul(&a);
+    close(&einsum("ij,jk,kl->il", &[&x, &y, &x]), &three.into_dyn());
+    let diagonal = square
+        .view()
+        .into_dimensionality::<Ix2>()
+        .unwrap()
+        .diag()
+        .to_owned();
+    close(
+        &einsum("ii->i", &[&square]),
+        &Tensor::from(diagonal).into_dyn(),
+    );
+    let check = check();
+    let of_two = [
+        "ij,jk->ik",
+        "ij,jk->ki",
+        "ij,ji->",
+        "ij,jk->j",
+        "ij,kl->ljik",
+        "...j,j...->...",
+    ];
+    for formula in of_two {
+        let checked = check.run(|(x, y)| einsum(formula, &[x, y]), (&x, &y));
+        checked.unwrap_or_else(|error| panic!("{formula}: {error}"));
+    }
+    for formula in ["ii", "ii->i", "ij->ji", "i...->..."] {
+        let checked = check.run(|x| einsum(formula, &[x]), &square);
+        checked.unwrap_or_else(|error| panic!("{formula}: {error}"));
+    }
+    let checked = check.run(|(x, y)| einsum("ij,jk,il->kl", &[x, y, x]), (&x, &y));
+    checked.unwrap();
+}
+
+fn ranked<D: Dimension>(x: &TensorD<f64>) -> Tensor<f64, D> {
+    x.clone().into_dimensionality().expect("the rank")
+}
+
+#[test]
+fn formulas_that_cannot_be_read_are_told() {
+    let x = leaf::<IxDyn>(&[2, 3], 0.0);
+    let wrong = [
+        ("ij,jk->ik", "names the axes of 2 tensors, 1 are given"),
+        ("ijk->i", "does not name the axes of shape [2, 3]"),
+        ("i->i", "does not name the axes of shape [2, 3]"),
+        ("ii->i", "axes `i` have lengths 2 and 3"),
+        ("i1->i", "`1` is no name of an axis"),
+        ("ij->k", "no tensor has the output's `k`"),
+        ("ij->ii", "the output has `i` twice"),
+        ("ij->i->j", "is no name of an axis"),
+        ("i.j->i", "`.` is no name of an axis"),
+    ];
+    for (formula, reason) in wrong {
+        let call = std::panic::AssertUnwindSafe(|| einsum(formula, &[&x]));
+        let result = std::panic::catch_unwind(call);
+        let panic = *result.unwrap_err().downcast::<String>().unwrap();
+        assert!(panic.contains(formula) && panic.contains(reason), "{panic}");
+    }
+}
+
+#[test]
+fn convolutions_to_second_order() {
+    let x = leaf::<Ix3>(&[2, 2, 5], 0.0);
+    let (weight, bias) = (leaf::<Ix3>(&[2, 1, 2], 1.0), leaf::<Ix1>(&[2], 2.0));
+    let options = ConvOptions {
+        stride: [2],
+        padding: [1],
+        dilation: [2],
+        groups: 2,
+    };
+    let check = check();
+    let inputs = (&x, &weight, &bias);
+    check
+        .run(|(x, w, b)| x.conv1d(w, Some(b), options), inputs)
+        .unwrap();
+
+    let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
+    let (weight, bias) = (leaf::<Ix4>(&[3, 2, 2, 2], 1.0), leaf::<Ix1>(&[3], 2.0));
+    let options = ConvOptions {
+        stride: [1, 2],
+        padding: [1, 0],
+        ..ConvOptions::default()
+    };
+    let inputs = (&x, &weight, &bias);
+    check
+        .run(|(x, w, b)| x.conv2d(w, Some(b), options), inputs)
+        .unwrap();
+    // Kernels of one pixel, for which there are no columns.
+    let one = leaf::<Ix4>(&[2, 2, 1, 1], 1.0);
+    let plain = ConvOptions::default();
+    check
+        .run(|(x, w)| x.conv2d(w, None, plain), (&x, &one))
+        .unwrap();
+    check
+        .run(
+            |(x, w)| x.t().conv2d(w, None, plain),
+            (&leaf::<Ix4>(&[1, 3, 2, 2], 0.5), &one),
+        )
+        .unwrap();
+
+    let x = leaf::<Ix4>(&[1, 2, 2, 2], 0.0);
+    let (weight, bias) = (leaf::<Ix4>(&[2, 2, 2, 3], 1.0), leaf::<Ix1>(&[4], 2.0));
+    let options = ConvOptions {
+        stride: [2, 2],
+        padding: [0, 1],
+        dilation: [2, 1],
+        groups: 2,
+    };
+    let inputs = (&x, &weight, &bias);
+    let transposed = |x: &Tensor4<f64>, w: &Tensor4<f64>, b: &Tensor1<f64>| {
+        x.conv_transpose2d(w, Some(b), options, [1, 0])
+    };
+    check.run(|(x, w, b)| transposed(x, w, b), inputs).unwrap();
+}
+
+#[test]
+fn a_transposed_convolution_undoes_the_shape_of_one() {
+    let options = ConvOptions {
+        stride: [3, 2],
+        padding: [1, 2],
+        dilation: [1, 2],
+        groups: 1,
+    };
+    for added in [[0, 0], [1, 1], [2, 0]] {
+        let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
+        let weight = leaf::<Ix4>(&[2, 3, 3, 3], 1.0);
+        let larger = x.conv_transpose2d(&weight, None, options, added);
+        assert_eq!(larger.conv2d(&weight, None, options).shape(), x.shape());
+        let smallest = x.conv_transpose2d(&weight, None, options, [0, 0]);
+        assert_eq!(larger.shape()[2] - smallest.shape()[2], added[0]);
+        assert_eq!(larger.shape()[3] - smallest.shape()[3], added[1]);
+    }
+}
+
+#[test]
+fn pooling_to_second_order() {
+    let x = leaf::<Ix4>(&[2, 1, 4, 5], 0.0);
+    let check = check();
+    for (kernel, stride, padding) in [
+        ([2, 2], [2, 2], [0, 0]),
+        ([3, 2], [1, 2], [1, 1]),
+        ([1, 5], [3, 1], [0, 2]),
+    ] {
+        check
+            .run(|x| x.max_pool2d(kernel, stride, padding), &x)
+            .unwrap();
+        check
+            .run(|x| x.avg_pool2d(kernel, stride, padding), &x)
+            .unwrap();
+    }
+    check
+        .run(|x| x.t().max_pool2d([2, 2], [1, 1], [0, 1]), &x)
+        .unwrap();
+}
+
+#[test]
+fn of_equal_elements_the_first_gets_the_gradient_and_nan_is_largest() {
+    let x = Tensor::from(array![[[[2.0, 2.0], [1.0, 2.0]]]]).set_requires_grad(true);
+    let (gradient,) = grad(&x.max_pool2d([2, 2], [1, 1], [0, 0]).sum(), (&x,)).unwrap();
+    assert_eq!(gradient.to_array(), array![[[[1.0, 0.0], [0.0, 0.0]]]]);
+    let x = Tensor::from(array![[[[2.0, f64::NAN, 3.0, f64::NAN]]]]);
+    let largest = x.max_pool2d([1, 4], [1, 1], [0, 0]);
+    assert!(largest.view()[[0, 0, 0, 0]].is_nan());
+    let x = Tensor::from(Array4::from_elem((1, 1, 2, 2), f64::NEG_INFINITY));
+    let largest = x.max_pool2d([2, 2], [1, 1], [1, 1]);
+    assert!(largest.view().iter().all(|&x| x == f64::NEG_INFINITY));
+}
+
+#[test]
+fn attention_to_second_order() {
+    let q = leaf::<Ix3>(&[2, 2, 2], 0.0);
+    let (k, v) = (leaf::<Ix3>(&[2, 3, 2], 1.0), leaf::<Ix3>(&[2, 3, 1], 2.0));
+    let mask = array![[true, false, true], [true, true, false]].into_dyn();
+    let all = [
+        AttentionOptions::default(),
+        AttentionOptions {
+            causal: true,
+            scale: Some(2.0),
+            ..AttentionOptions::default()
+        },
+        AttentionOptions {
+            mask: Some(Arc::new(mask)),
+            ..AttentionOptions::default()
+        },
+    ];
+    for options in &all {
+        let attended = |(q, k, v): (&crate::Tensor3<f64>, &_, &_)| {
+            q.scaled_dot_product_attention(k, v, options)
+        };
+        check()
+            .run(|(q, k, v)| attended((q, k, v)), (&q, &k, &v))
+            .unwrap();
+    }
+}
+
+/// Many queries, so that there are several blocks; the weights written down as a whole.
+#[test]
+fn attention_is_softmax_of_products() {
+    let (q, k) = (leaf::<Ix2>(&[150, 4], 0.0), leaf::<Ix2>(&[130, 4], 1.0));
+    let v = leaf::<Ix2>(&[130, 3], 2.0);
+    for causal in [false, true] {
+        let options = AttentionOptions {
+            causal,
+            ..AttentionOptions::default()
+        };
+        let found = q.scaled_dot_product_attention(&k, &v, &options);
+        let mut weights = (q.matmul(&k.t()) / 2.0).exp().to_array();
+        if causal {
+            for ((query, key), weight) in weights.indexed_iter_mut() {
+                *weight *= if key > query { 0.0 } else { 1.0 };
+            }
+        }
+        let sums = weights
+            .sum_axis(ndarray::Axis(1))
+            .insert_axis(ndarray::Axis(1));
+        let expected = Tensor::from(weights / sums).matmul(&v);
+        close(&found.into_dyn(), &expected.into_dyn());
+    }
+}
+
+#[test]
+fn queries_that_attend_to_nothing_give_zeros() {
+    let q = leaf::<Ix2>(&[2, 2], 0.0);
+    let (k, v) = (leaf::<Ix2>(&[3, 2], 1.0), leaf::<Ix2>(&[3, 2], 2.0));
+    let mask = array![[false, false, false], [true, false, true]].into_dyn();
+    let options = AttentionOptions {
+        mask: Some(Arc::new(mask)),
+        ..AttentionOptions::default()
+    };
+    let y = q.scaled_dot_product_attention(&k, &v, &options);
+    assert_eq!(y.view().row(0), array![0.0, 0.0]);
+    check()
+        .run(
+            |(q, k, v)| q.scaled_dot_product_attention(k, v, &options),
+            (&q, &k, &v),
+        )
+        .unwrap();
+    // No keys at all, and queries and keys without a length: all values weigh the same.
+    let none = leaf::<Ix2>(&[0, 2], 0.0);
+    let y = q.scaled_dot_product_attention(&none, &none, &AttentionOptions::default());
+    assert_eq!(y.to_array(), Array2::<f64>::zeros((2, 2)));
+    let (q, k) = (leaf::<Ix2>(&[2, 0], 0.0), leaf::<Ix2>(&[4, 0], 0.0));
+    let v = leaf::<Ix2>(&[4, 1], 0.0);
+    let options = AttentionOptions {
+        scale: Some(1.0),
+        ..AttentionOptions::default()
+    };
+    let y = q.scaled_dot_product_attention(&k, &v, &options);
+    assert!((y.sum().item() - 2.0 * v.mean().item()).abs() < 1e-14);
+    let (of_v,) = grad(&y.sum(), (&v,)).unwrap();
+    assert_eq!(of_v.to_array(), Array2::from_elem((4, 1), 0.5));
+}
+
+#[test]
+fn systems_of_equations_to_second_order() {
+    let shift = Tensor::from(Array2::<f64>::eye(3) * 2.0);
+    let a = leaf::<Ix2>(&[3, 3], 0.0);
+    let (vector, matrix) = (leaf::<Ix1>(&[3], 1.0), leaf::<Ix2>(&[3, 2], 2.0));
+    let check = check();
+    let regular = |a: &Tensor2<f64>| a + &shift;
+    check
+        .run(|(a, b)| regular(a).solve(b).unwrap(), (&a, &vector))
+        .unwrap();
+    check
+        .run(|(a, b)| regular(a).solve(b).unwrap(), (&a, &matrix))
+        .unwrap();
+    check.run(|a| regular(a).inv().unwrap(), &a).unwrap();
+    check.run(|a| regular(a).det().unwrap(), &a).unwrap();
+    let definite = |a: &Tensor2<f64>| a.matmul(&a.t()) + &shift;
+    check.run(|a| definite(a).cholesky().unwrap(), &a).unwrap();
+    // Entry by entry: the matrix is made symmetric.
+    let symmetric = Tensor::from(definite(&a).to_array()).set_requires_grad(true);
+    check.run(|a| a.cholesky().unwrap(), &symmetric).unwrap();
+    let empty = leaf::<Ix2>(&[0, 0], 0.0);
+    check.run(|a| a.inv().unwrap(), &empty).unwrap();
+    assert_eq!(empty.det().unwrap().item(), 1.0);
+}
+
+#[test]
+fn singular_matrices_are_errors() {
+    let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]).set_requires_grad(true);
+    let line = line!() + 1;
+    let error = singular.inv().unwrap_err();
+    let Error::Singular {
+        function,
+        pivot,
+        applied_at,
+        ..
+    } = &error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!((*function, *pivot, applied_at.line()), ("inv", 1, line));
+    assert!(
+        error
+            .to_string()
+            .starts_with("`inv` of a singular matrix of shape [2, 2]")
+    );
+    assert!(matches!(singular.det(), Err(Error::Singular { .. })));
+    let b = Tensor::from(array![1.0, 2.0]);
+    assert!(matches!(singular.solve(&b), Err(Error::Singular { .. })));
+    let error = singular.cholesky().unwrap_err();
+    assert!(
+        matches!(error, Error::NotPositiveDefinite { pivot: 1, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_told_at_the_callers_line() {
+    let vector = Tensor::from(Array1::<f64>::ones(3));
+    let matrix = Tensor::from(Array2::<f64>::ones((2, 4)));
+    let image = Tensor::from(Array4::<f64>::ones((1, 2, 3, 3)));
+    let other = Tensor::from(Array4::<f64>::ones((2, 3, 2, 2)));
+    let plain = ConvOptions::default();
+    let attention = AttentionOptions::default();
+    let (x, y, w) = (&vector.clone().into_dyn(), &matrix, &image);
+    let number = &vector.sum().into_dyn();
+    let mistakes: [(Box<dyn Fn()>, u32); 11] = [
+        (Box::new(|| drop(vector.matmul(y))), line!()),
+        (Box::new(|| drop(y.matmul(y))), line!()),
+        (Box::new(|| drop(number.matmul(y))), line!()),
+        (Box::new(|| drop(vector.linear(y, None))), line!()),
+        (Box::new(|| drop(einsum("ij->ik", &[x]))), line!()),
+        (Box::new(|| drop(w.conv2d(&other, None, plain))), line!()),
+        (Box::new(|| drop(transposed(w, plain))), line!()),
+        (
+            Box::new(|| drop(w.max_pool2d([2, 2], [0, 1], [0; 2]))),
+            line!(),
+        ),
+        (
+            Box::new(|| drop(w.avg_pool2d([2, 2], [1, 1], [2, 0]))),
+            line!(),
+        ),
+        (Box::new(|| drop(attended(y, &attention))), line!()),
+        (Box::new(|| drop(y.solve(&vector))), line!()),
+    ];
+    for (mistake, line) in mistakes {
+        assert_eq!(panic_line(mistake), (file!().to_owned(), line));
+    }
+}
+
+#[track_caller]
+fn transposed(x: &Tensor4<f64>, options: ConvOptions<2>) -> Tensor4<f64> {
+    x.conv_transpose2d(x, None, options, [0, 0])
+}
+
+#[track_caller]
+fn attended(x: &Tensor2<f64>, options: &AttentionOptions) -> Tensor2<f64> {
+    x.scaled_dot_product_attention(x, &x.t(), options)
+}
