@@ -43,10 +43,10 @@ pub fn dropout<T: Element, D: Dimension>(
     Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
 }
 
-/// 2⁶⁴ over the golden ratio: the step of SplitMix64 (Steele, Lea and Flood, 2014).
+/// 2⁶⁴ over the golden ratio: the step of `SplitMix64` (Steele, Lea and Flood, 2014).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How SplitMix64 makes a random number of its state.
+/// How `SplitMix64` makes a random number of its state.
 fn mixed(state: u64) -> u64 {
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

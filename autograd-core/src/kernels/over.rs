@@ -109,9 +109,12 @@ impl Over {
             "{function} of shape {shape:?} over axis {last}: there is no such axis"
         );
         let lengths = shape.iter().enumerate();
-        let reduced = lengths.filter_map(|(axis, &length)| match self.contains(axis) {
-            true => self.keepdim.then_some(1),
-            false => Some(length),
+        let reduced = lengths.filter_map(|(axis, &length)| {
+            if self.contains(axis) {
+                self.keepdim.then_some(1)
+            } else {
+                Some(length)
+            }
         });
         Shape::from(&reduced.collect::<Vec<usize>>()[..])
     }

@@ -1,7 +1,7 @@
 //! Sums of exponentials that neither overflow nor vanish: the largest element is taken off first.
 
 use super::extremes::largest;
-use super::sum_slice;
+use super::{exp, map_in_place, sum_slice};
 use crate::element::Element;
 
 /// ln Σ eˣ. Of nothing, and of −∞ alone, it is −∞.
@@ -17,7 +17,8 @@ pub fn log_sum_exp<T: Element>(x: &[T]) -> T {
     if largest.is_infinite() {
         return largest;
     }
-    let exponentials: Vec<T> = x.iter().map(|&x| (x - largest).exp()).collect();
+    let mut exponentials = x.to_vec();
+    map_in_place(&mut exponentials, |x| exp(x - largest));
     largest + sum_slice(&exponentials).ln()
 }
 
@@ -45,19 +46,20 @@ pub fn softmax<T: Element>(x: &mut [T]) {
 /// ```
 pub fn log_softmax<T: Element>(x: &mut [T]) {
     let largest = largest(x);
-    x.iter_mut().for_each(|x| *x -= largest);
-    let exponentials: Vec<T> = x.iter().map(|&x| x.exp()).collect();
+    map_in_place(x, |x| x - largest);
+    let mut exponentials = x.to_vec();
+    map_in_place(&mut exponentials, exp);
     let log_sum = sum_slice(&exponentials).ln();
-    x.iter_mut().for_each(|x| *x -= log_sum);
+    map_in_place(x, |x| x - log_sum);
 }
 
 /// As [`softmax`], and gives the largest element and ln Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ: their sum is [`log_sum_exp`], and x
 /// less the one and then the other is [`log_softmax`], which rounds less.
 pub(crate) fn softmax_and_log_sum<T: Element>(x: &mut [T]) -> (T, T) {
     let largest = largest(x);
-    x.iter_mut().for_each(|x| *x = (*x - largest).exp());
+    map_in_place(x, |x| exp(x - largest));
     let sum = sum_slice(x);
-    x.iter_mut().for_each(|x| *x /= sum);
+    map_in_place(x, |x| x / sum);
     (largest, sum.ln())
 }
 

@@ -8,49 +8,35 @@ use super::{Reduction, check_shapes};
 use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// ln (1 + eˣ) − x · target of each element, stable; also the probabilities p = 1 / (1 + e⁻ˣ), of which the
-/// gradient is made.
+/// ln (1 + eˣ) − x · target of each element, stable.
 #[derive(Debug)]
 pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> BceWithLogits<T, D> {
-    /// The losses and the probabilities of each element.
+    /// The losses of each element.
     ///
     /// # Panics
     /// If the shapes differ.
-    #[forward(outputs(losses, probabilities))]
+    #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> (Array<T, D>, Array<T, D>) {
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
         check_shapes("bce_with_logits", &x, &target);
-        let losses = kernels::zip(&x, &target, |x, target| {
-            // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too. NaN stays itself.
+        kernels::zip(&x, &target, |x, target| {
+            // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too. What is not a number stays.
             let positive = if x < T::zero() { T::zero() } else { x };
-            positive - x * target + (-x.abs()).exp().ln_1p()
-        });
-        let probabilities = kernels::map(&x, |x| {
-            let small = (-x.abs()).exp();
-            let numerator = if x < T::zero() { small } else { T::one() };
-            numerator / (T::one() + small)
-        });
-        (losses, probabilities)
+            positive - x * target + kernels::ln_1p(kernels::exp(-x.abs()))
+        })
     }
 
     #[backward(x)]
-    fn grad_x(
-        grad_losses: Option<&Tensor<T, D>>,
-        grad_probabilities: Option<&Tensor<T, D>>,
-        target: &Tensor<T, D>,
-        probabilities: &Tensor<T, D>,
-    ) -> Option<Tensor<T, D>> {
-        let along_losses = grad_losses.map(|grad| (probabilities - target) * grad);
-        let along_probabilities = grad_probabilities.map(|grad| slopes(probabilities) * grad);
-        joined(along_losses, along_probabilities)
+    fn grad_x(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
+        (x.sigmoid() - target) * grad_output
     }
 
     #[backward(target)]
-    fn grad_target(grad_losses: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        -(grad_losses * x)
+    fn grad_target(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        -(grad_output * x)
     }
 
     #[jvp]
@@ -59,19 +45,11 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
         tangent_target: Option<&Tensor<T, D>>,
         x: &Tensor<T, D>,
         target: &Tensor<T, D>,
-        probabilities: &Tensor<T, D>,
-    ) -> (Option<Tensor<T, D>>, Option<Tensor<T, D>>) {
-        let along_x = tangent_x.map(|tangent| (probabilities - target) * tangent);
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| (x.sigmoid() - target) * tangent);
         let along_target = tangent_target.map(|tangent| -(tangent * x));
-        let of_probabilities = tangent_x.map(|tangent| slopes(probabilities) * tangent);
-        (joined(along_x, along_target), of_probabilities)
+        joined(along_x, along_target)
     }
-}
-
-/// dp / dx = p (1 − p)
-#[track_caller]
-fn slopes<T: Element, D: Dimension>(probabilities: &Tensor<T, D>) -> Tensor<T, D> {
-    (-probabilities + T::one()) * probabilities
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -111,6 +89,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn bce_with_logits_each(&self, target: &Self) -> Self {
-        BceWithLogits::apply(self, target).0
+        BceWithLogits::apply(self, target)
     }
 }

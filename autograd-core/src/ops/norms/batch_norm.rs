@@ -61,4 +61,47 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         };
         (normalised.scale_shift(weight, bias, channels), statistics)
     }
+
+    /// The channels, which are the second axis, less a given `mean` and over a given deviation
+    /// √(`variance` + `eps`), as after training; then times the `weight` of the channel, plus its `bias`.
+    /// Gradients of all of them are right, and those of constants cost nothing.
+    ///
+    /// # Panics
+    /// If there is no second axis, or `mean`, `variance`, `weight` or `bias` does not have its length.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
+    /// let (mean, variance) = (Tensor::from(array![1.0, 20.0]), Tensor::from(array![4.0, 100.0]));
+    /// let y = x.batch_norm_with(&mean, &variance, None, None, 0.0);
+    /// assert_eq!(y.to_array(), array![[0.0, -1.0], [1.0, 1.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn batch_norm_with(
+        &self,
+        mean: &Tensor1<T>,
+        variance: &Tensor1<T>,
+        weight: Option<&Tensor1<T>>,
+        bias: Option<&Tensor1<T>>,
+        eps: T,
+    ) -> Self {
+        let channels = second_axis("batch_norm_with", self, weight, bias);
+        second_axis("batch_norm_with", self, Some(mean), Some(variance));
+        // A scale and a shift for each channel are all that there is to do with each element.
+        let rstd = (variance + eps).rsqrt();
+        let scale = match weight {
+            Some(weight) => rstd * weight,
+            None => rstd,
+        };
+        let centre = -(mean * &scale);
+        let shift = match bias {
+            Some(bias) => centre + bias,
+            None => centre,
+        };
+        self.clone()
+            .scale_shift(Some(&scale), Some(&shift), channels)
+    }
 }

@@ -50,9 +50,7 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
         kernels::zip_lanes(&g, &y, axis, |g, y| {
             let sum = kernels::sum_slice(g);
-            for (g, &y) in g.iter_mut().zip(y) {
-                *g -= y.exp() * sum;
-            }
+            kernels::zip_in_place(g, y, |g, y| g - kernels::exp(y) * sum);
         })
     }
 
