@@ -7,6 +7,7 @@
 mod elementwise;
 mod inputs;
 mod linear;
+mod norms;
 mod reductions;
 mod rows;
 mod shapes;
@@ -26,6 +27,7 @@ fn all<T: Element>() -> Vec<Row<T>> {
     let groups = [
         elementwise::rows(),
         linear::rows(),
+        norms::rows(),
         reductions::rows(),
         shapes::rows(),
     ];
