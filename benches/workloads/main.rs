@@ -11,9 +11,11 @@
     reason = "a program has no public items"
 )]
 
+mod counting;
 mod harness;
 mod w1;
 mod w2;
+mod w4;
 mod w5;
 mod w6;
 
@@ -31,6 +33,7 @@ fn main() {
     harness::pin();
     w1::run(&filter);
     w2::run(&filter);
+    w4::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
 }
