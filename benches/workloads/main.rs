@@ -14,8 +14,10 @@
 mod harness;
 mod w1;
 mod w2;
+mod w3;
 mod w5;
 mod w6;
+mod w7;
 
 use harness::Filter;
 
@@ -31,6 +33,8 @@ fn main() {
     harness::pin();
     w1::run(&filter);
     w2::run(&filter);
+    w3::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
+    w7::run(&filter);
 }
