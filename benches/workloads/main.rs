@@ -16,8 +16,10 @@ mod harness;
 mod w1;
 mod w2;
 mod w4;
+mod w3;
 mod w5;
 mod w6;
+mod w7;
 
 use harness::Filter;
 
@@ -33,7 +35,9 @@ fn main() {
     harness::pin();
     w1::run(&filter);
     w2::run(&filter);
+    w3::run(&filter);
     w4::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
+    w7::run(&filter);
 }
