@@ -59,7 +59,9 @@ fn agree<T: Element>(found: &ArrayD<T>, expected: &ArrayD<f64>, tolerance: f64) 
 
 fn check<T: Element>(row: &Row<T>, tolerance: f64) {
     for shapes in &row.shapes {
-        for (fill, first) in Fill::ALL.into_iter().flat_map(Layout::starts) {
+        let fills = Fill::ALL.into_iter();
+        let fills = fills.filter(|fill| fill.is_finite() || !row.is_of_finite);
+        for (fill, first) in fills.flat_map(Layout::starts) {
             let inputs = shapes.iter().zip(0..).zip(Layout::from(first));
             let inputs: Vec<TensorD<T>> = inputs
                 .map(|((shape, seed), layout)| layout.show(&fill.array(shape, seed)))
