@@ -78,7 +78,7 @@ pub use div::Div;
 pub use dropout::Dropout;
 pub use einsum::einsum;
 pub use elu::Elu;
-pub use embedding::{AddRows, Embedding, TakeRows};
+pub use embedding::Embedding;
 pub use erf::Erf;
 pub use exp::Exp;
 pub use exp_m1::ExpM1;
