@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::zeros;
+use super::{IndexAdd, zeros};
 use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
 /// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
@@ -41,9 +41,12 @@ impl<T: Element> Embedding<T> {
         padding: Option<usize>,
         shape: &Shape,
     ) -> Tensor2<T> {
-        let (places, indices) = counted(indices, padding);
+        let (places, counted) = counted(indices, padding);
+        if counted.len() == indices.len() {
+            return IndexAdd::apply(zeros(shape), Axis(0), indices, grad_output);
+        }
         let rows = grad_output.index_select(Axis(0), &places);
-        zeros(shape).index_add(Axis(0), &indices, &rows)
+        IndexAdd::apply(zeros(shape), Axis(0), &counted, &rows)
     }
 
     #[jvp]
@@ -53,9 +56,9 @@ impl<T: Element> Embedding<T> {
         indices: &[usize],
         padding: Option<usize>,
     ) -> Tensor2<T> {
-        let (places, indices) = counted(indices, padding);
-        let rows = tangent_weight.index_select(Axis(0), &indices);
-        zeros(output.shape()).index_add(Axis(0), &places, &rows)
+        let (places, counted) = counted(indices, padding);
+        let rows = tangent_weight.index_select(Axis(0), &counted);
+        IndexAdd::apply(zeros(output.shape()), Axis(0), &places, &rows)
     }
 }
 

@@ -109,7 +109,7 @@ pub use powi::Powi;
 pub use recip::Recip;
 pub use reductions::{
     CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
-    Norm, Pick, Prod, Put, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+    Norm, Prod, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
 };
 pub use relu::{LeakyRelu, Relu};
 pub use reshape::Reshape;

@@ -14,7 +14,11 @@ pub fn rows<T: Element>() -> Vec<Row<T>> {
             &[&[2, 0], &[0, 4]],
             &[&[1, 1], &[1, 0]],
         ],
-        |x| ranked::<T, Ix2>(&x[0]).matmul(&ranked::<T, Ix2>(&x[1])).into_dyn(),
+        |x| {
+            ranked::<T, Ix2>(&x[0])
+                .matmul(&ranked::<T, Ix2>(&x[1]))
+                .into_dyn()
+        },
         |x| product(&x[0], &x[1]),
     )]
 }
