@@ -1,31 +1,37 @@
-//! Rows by their indices, and its reverse.
+//! Rows by their indices.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::{Element, Tensor2, custom_function};
+use super::{IndexAdd, zeros};
+use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
-/// A row of the weight for each index.
+/// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
 #[derive(Debug)]
 pub struct Embedding<T>(PhantomData<T>);
 
+// With a padding the gradient is not that of the values, which is what a padding is for.
 #[custom_function(gradcheck(weight = [4, 3], indices = &[2, 0, 2], padding = None))]
 impl<T: Element> Embedding<T> {
     /// The rows of `weight` at `indices`.
     ///
     /// # Panics
     /// If there is no row for an index.
-    #[forward(outputs(output), saves(rows))]
+    #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(
         weight: ArrayView2<T>,
         indices: &[usize],
         padding: Option<usize>,
-    ) -> (Array2<T>, usize) {
-        check("embedding", weight.nrows(), indices);
-        let _ = padding; // it has a value as any other row; only its gradient is left out
-        (weight.select(Axis(0), indices), weight.nrows())
+    ) -> (Array2<T>, Shape) {
+        let _ = padding; // of which only derivatives know
+        let rows = weight.nrows();
+        if let Some(index) = indices.iter().find(|&&index| index >= rows) {
+            panic!("embedding of the index {index}: there are {rows} rows");
+        }
+        let output = kernels::index_select(&weight, Axis(0), indices);
+        (output, Shape::from(weight.shape()))
     }
 
     #[backward(weight)]
@@ -33,116 +39,33 @@ impl<T: Element> Embedding<T> {
         grad_output: &Tensor2<T>,
         indices: &[usize],
         padding: Option<usize>,
-        rows: usize,
+        shape: &Shape,
     ) -> Tensor2<T> {
-        AddRows::apply(grad_output, indices, padding, rows)
-    }
-
-    #[jvp]
-    fn jvp(tangent_weight: &Tensor2<T>, indices: &[usize], padding: Option<usize>) -> Tensor2<T> {
-        TakeRows::apply(tangent_weight, indices, padding)
-    }
-}
-
-/// Rows added up where their indices say; those for `padding` nowhere.
-#[derive(Debug)]
-pub struct AddRows<T>(PhantomData<T>);
-
-#[custom_function(gradcheck(x = [3, 2], indices = &[2, 0, 2], padding = Some(0), rows = 4))]
-impl<T: Element> AddRows<T> {
-    /// `rows` rows, each the sum of the rows of `x` with its index.
-    ///
-    /// # Panics
-    /// If there is not an index for each row of `x`, or no row for an index.
-    #[forward]
-    #[track_caller]
-    pub fn forward(
-        x: ArrayView2<T>,
-        indices: &[usize],
-        padding: Option<usize>,
-        rows: usize,
-    ) -> Array2<T> {
-        check("add_rows", rows, indices);
-        assert!(
-            x.nrows() == indices.len(),
-            "add_rows of shape {:?} with {} indices: a row for each is needed",
-            x.shape(),
-            indices.len()
-        );
-        let mut sums = Array2::zeros((rows, x.ncols()));
-        for (row, &index) in x.rows().into_iter().zip(indices) {
-            if padding != Some(index) {
-                let mut sum = sums.row_mut(index);
-                sum += &row;
-            }
+        let (places, counted) = counted(indices, padding);
+        if counted.len() == indices.len() {
+            return IndexAdd::apply(zeros(shape), Axis(0), indices, grad_output);
         }
-        sums
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor2<T>, indices: &[usize], padding: Option<usize>) -> Tensor2<T> {
-        TakeRows::apply(grad_output, indices, padding)
+        let rows = grad_output.index_select(Axis(0), &places);
+        IndexAdd::apply(zeros(shape), Axis(0), &counted, &rows)
     }
 
     #[jvp]
     fn jvp(
-        tangent_x: &Tensor2<T>,
+        tangent_weight: &Tensor2<T>,
+        output: &Tensor2<T>,
         indices: &[usize],
         padding: Option<usize>,
-        rows: usize,
     ) -> Tensor2<T> {
-        Self::apply(tangent_x, indices, padding, rows)
+        let (places, counted) = counted(indices, padding);
+        let rows = tangent_weight.index_select(Axis(0), &counted);
+        IndexAdd::apply(zeros(output.shape()), Axis(0), &places, &rows)
     }
 }
 
-/// The row at each index, zeros for `padding`: the reverse of [`AddRows`].
-#[derive(Debug)]
-pub struct TakeRows<T>(PhantomData<T>);
-
-#[custom_function(gradcheck(x = [4, 2], indices = &[2, 0, 2], padding = Some(0)))]
-impl<T: Element> TakeRows<T> {
-    /// The rows of `x` at `indices`, zeros for `padding`.
-    ///
-    /// # Panics
-    /// If there is no row for an index.
-    #[forward(outputs(output), saves(rows))]
-    #[track_caller]
-    pub fn forward(
-        x: ArrayView2<T>,
-        indices: &[usize],
-        padding: Option<usize>,
-    ) -> (Array2<T>, usize) {
-        check("take_rows", x.nrows(), indices);
-        let mut taken = x.select(Axis(0), indices);
-        for (mut row, &index) in taken.rows_mut().into_iter().zip(indices) {
-            if padding == Some(index) {
-                row.fill(T::zero());
-            }
-        }
-        (taken, x.nrows())
-    }
-
-    #[backward(x)]
-    fn backward(
-        grad_output: &Tensor2<T>,
-        indices: &[usize],
-        padding: Option<usize>,
-        rows: usize,
-    ) -> Tensor2<T> {
-        AddRows::apply(grad_output, indices, padding, rows)
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor2<T>, indices: &[usize], padding: Option<usize>) -> Tensor2<T> {
-        Self::apply(tangent_x, indices, padding)
-    }
-}
-
-#[track_caller]
-fn check(name: &str, rows: usize, indices: &[usize]) {
-    if let Some(index) = indices.iter().find(|&&index| index >= rows) {
-        panic!("{name} of the index {index}: there are {rows} rows");
-    }
+/// The indices that are not the padding, and their places.
+fn counted(indices: &[usize], padding: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+    let each = indices.iter().copied().enumerate();
+    each.filter(|&(_, index)| padding != Some(index)).unzip()
 }
 
 impl<T: Element> Tensor2<T> {

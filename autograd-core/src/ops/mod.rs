@@ -78,7 +78,7 @@ pub use div::Div;
 pub use dropout::Dropout;
 pub use einsum::einsum;
 pub use elu::Elu;
-pub use embedding::{AddRows, Embedding, TakeRows};
+pub use embedding::Embedding;
 pub use erf::Erf;
 pub use exp::Exp;
 pub use exp_m1::ExpM1;
@@ -109,7 +109,7 @@ pub use powi::Powi;
 pub use recip::Recip;
 pub use reductions::{
     CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
-    Norm, Pick, Prod, Put, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+    Norm, Prod, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
 };
 pub use relu::{LeakyRelu, Relu};
 pub use reshape::Reshape;

@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView2, Axis};
 
 use super::{Reduction, labels};
 use crate::kernels::Over;
-use crate::ops::{Pick, Put};
+use crate::ops::reductions::{pick, put};
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
@@ -44,14 +44,14 @@ impl<T: Element> NllLoss<T> {
     ) -> Tensor2<T> {
         let places = places(labels, ignore_index);
         match labels::counted(labels, ignore_index) {
-            Some(counted) => Put::apply(&-(grad_losses * counted), &places, over(), shape),
-            None => Put::apply(&-grad_losses, &places, over(), shape),
+            Some(counted) => put(&-(grad_losses * counted), &places, over(), shape),
+            None => put(&-grad_losses, &places, over(), shape),
         }
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor2<T>, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
-        let picked: Tensor1<T> = Pick::apply(tangent_x, &places(labels, ignore_index), over());
+        let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), over());
         match labels::counted(labels, ignore_index) {
             Some(counted) => -(picked * counted),
             None => -picked,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{Pick, Put, methods};
+use super::{methods, pick, put};
 use crate::kernels::Over;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
@@ -153,12 +153,12 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
         over: Over,
         shape: &Shape,
     ) -> Tensor<T, D> {
-        Put::apply(grad_output, places, over, shape)
+        put(grad_output, places, over, shape)
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], over: Over) -> Tensor<T, E> {
-        Pick::apply(tangent_x, places, over)
+        pick(tangent_x, places, over)
     }
 }
 

@@ -21,13 +21,13 @@ pub use extreme::{Extreme, Extremum, FirstExtreme};
 pub use log_softmax::{LogSoftmax, LogSoftmaxGradient};
 pub use logsumexp::LogSumExp;
 pub use norm::Norm;
-pub use pick::{Pick, Put};
 pub use prod::Prod;
 pub use softmax::{Softmax, SoftmaxGradient};
 pub use sum_over::{DotOver, RepeatOver, SumOver};
 pub use var::{Std, Var};
 
 pub(super) use methods::methods;
+pub(super) use pick::{pick, put};
 
 use ndarray::Dimension;
 

@@ -83,42 +83,9 @@ fn others<T: Element, D: Dimension, E: Dimension>(
 }
 
 /// The elements along an axis moved towards its start, round and round.
-struct Turned<T, D>(PhantomData<(T, D)>);
-
-#[custom_function(gradcheck(x = [2, 3], axis = Axis(1), by = 1))]
-impl<T: Element, D: Dimension> Turned<T, D> {
-    #[forward]
-    fn forward(x: ArrayView<T, D>, axis: Axis, by: usize) -> Array<T, D> {
-        let length = x.len_of(axis);
-        let by = by % length.max(1);
-        let (start, rest) = x.view().split_at(axis, by);
-        let mut turned = Array::zeros(x.raw_dim());
-        let (mut first, mut last) = turned.view_mut().split_at(axis, length - by);
-        first.assign(&rest);
-        last.assign(&start);
-        turned
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
-        turned(grad_output, axis, back(grad_output, axis, by))
-    }
-
-    #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
-        turned(tangent_x, axis, by)
-    }
-}
-
 #[track_caller]
 fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
-    Turned::apply(x, axis, by)
-}
-
-/// What is left of a whole turn.
-fn back<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> usize {
-    let length = x.shape()[axis.index()].max(1);
-    length - by % length
+    x.roll(axis, -by.cast_signed())
 }
 
 #[track_caller]
