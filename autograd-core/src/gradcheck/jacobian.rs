@@ -35,12 +35,11 @@ pub(super) fn check(
     for input in (0..inputs.len()).filter(|&input| checked[input]) {
         let columns: Vec<_> = analytical
             .iter()
-            .map(|rows| columns(rows, input, inputs[input].len()))
+            .map(|rows| Columns::new(rows, input, inputs[input].len()))
             .collect();
         for entry in 0..inputs[input].len() {
             let numerical = central_difference(function, &mut moved, input, entry, tolerances.eps)?;
-            let analytical =
-                |output: usize, output_entry: usize| columns[output][entry][output_entry];
+            let analytical = |output: usize, row: usize| columns[output].column(entry)[row];
             recorded.compare(
                 [input, entry],
                 analytical,
@@ -53,20 +52,28 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The derivatives of all entries of an output by one entry of an input, for each of so many.
-fn columns(rows: &[Vec<Vec<f64>>], input: usize, entries: usize) -> Vec<Vec<f64>> {
-    /// As many entries of a row as are read at once, while they are in cache.
-    const BLOCK: usize = 16;
-    let mut columns = vec![Vec::with_capacity(rows.len()); entries];
-    for (block, columns) in columns.chunks_mut(BLOCK).enumerate() {
-        for row in rows {
-            let entries = &row[input][block * BLOCK..];
-            for (column, &entry) in columns.iter_mut().zip(entries) {
-                column.push(entry);
+/// The derivatives of all entries of an output by each entry of an input, one entry after the other.
+struct Columns(Vec<Vec<f64>>);
+
+impl Columns {
+    fn new(rows: &[Vec<Vec<f64>>], input: usize, entries: usize) -> Self {
+        /// As many entries of a row as are read at once, while they are in cache.
+        const BLOCK: usize = 16;
+        let mut columns = vec![Vec::with_capacity(rows.len()); entries];
+        for (block, columns) in columns.chunks_mut(BLOCK).enumerate() {
+            for row in rows {
+                let entries = &row[input][block * BLOCK..];
+                for (column, &entry) in columns.iter_mut().zip(entries) {
+                    column.push(entry);
+                }
             }
         }
+        Self(columns)
     }
-    columns
+
+    fn column(&self, entry: usize) -> &[f64] {
+        &self.0[entry]
+    }
 }
 
 /// Compares every derivative of every output of `function` along every entry of the inputs that are
