@@ -303,7 +303,7 @@ pub fn saved_owned_optional<T: Element, D: Dimension>(
 
 /// A value that the pruning kept.
 #[inline]
-pub fn kept<V>(kept: &Option<Kept<V>>) -> &V {
+pub fn kept<V: 'static>(kept: &Option<Kept<V>>) -> &V {
     // INVARIANT: as in `saved_tensor`.
     kept.as_ref().expect("kept for this backward function")
 }

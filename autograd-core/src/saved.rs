@@ -15,6 +15,7 @@ use crate::array::{Buffer, Shape};
 use crate::element::Element;
 use crate::erased::AnyTensor;
 use crate::grad_mode::no_grad;
+use crate::tape::let_go;
 use crate::tensor::{RawTensor, Tensor, TensorD};
 
 /// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
@@ -55,7 +56,8 @@ impl AnySaved {
 #[doc(hidden)]
 pub struct Packed {
     shape: Shape,
-    unpack: Unpack,
+    /// There until it is dropped.
+    unpack: Option<Unpack>,
 }
 
 /// Makes a tensor of what was packed, or says why that cannot be done.
@@ -87,6 +89,7 @@ impl<T: Element> Saved<T> {
         let shape = buffer.shape().clone();
         let tensor = TensorD::from_raw(RawTensor::new(buffer, None));
         let unpack = aside(|| hooks.pack(AnyTensor::new(tensor)));
+        let unpack = Some(unpack);
         Self::Packed(Arc::new(Packed { shape, unpack }))
     }
 
@@ -103,7 +106,9 @@ impl<T: Element> Saved<T> {
 impl Packed {
     #[cold]
     fn restore<T: Element>(&self) -> Result<Buffer<T>, String> {
-        let tensor = aside(&self.unpack)?;
+        // INVARIANT: taken in `drop` alone.
+        let unpack = self.unpack.as_ref().expect("there until it is dropped");
+        let tensor = aside(unpack)?;
         if tensor.shape() != &self.shape[..] {
             let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
             return Err(format!("`unpack` gave shape {found} for {expected}"));
@@ -111,6 +116,12 @@ impl Packed {
         let grad = tensor.into_grad().recover::<T>();
         let tensor = grad.ok_or("`unpack` gave another element type")?;
         Ok(tensor.into_tensor().buffer)
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        let_go(self.unpack.take());
     }
 }
 

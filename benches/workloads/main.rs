@@ -11,10 +11,12 @@
     reason = "a program has no public items"
 )]
 
+mod counting;
 mod harness;
 mod w1;
 mod w2;
 mod w3;
+mod w4;
 mod w5;
 mod w6;
 mod w7;
@@ -34,6 +36,7 @@ fn main() {
     w1::run(&filter);
     w2::run(&filter);
     w3::run(&filter);
+    w4::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
     w7::run(&filter);

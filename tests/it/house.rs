@@ -12,7 +12,15 @@ const CORE: &[(&str, &[&str])] = &[
     ("grad_mode", &[]),
     (
         "tensor",
-        &["array", "element", "error", "grad_mode", "hooks", "tape"],
+        &[
+            "array",
+            "element",
+            "error",
+            "grad_mode",
+            "hooks",
+            "kernels",
+            "tape",
+        ],
     ),
     ("tape", &["array", "element", "error", "hooks", "tensor"]),
     ("hooks", &["array", "element", "error", "tape", "tensor"]),
@@ -75,7 +83,6 @@ const CORE: &[(&str, &[&str])] = &[
             "error",
             "forward_mode",
             "grad_mode",
-            "hooks",
             "tape",
             "tensor",
         ],
@@ -283,8 +290,9 @@ fn the_table_of_mistakes_names_tests_that_exist() {
 /// The rows of the list of behaviours.
 const BEHAVIOURS: &[u32] = &[
     1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 25, 26, 27, 29, 30, 31,
-    33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 49, 50, 52, 54, 55, 56, 57, 58, 59, 60, 61, 78,
-    79, 80, 83, 84, 86, 87, 88, 89, 90, 91, 94, 95, 98, 103, 104,
+    33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 48, 49, 50, 52, 54, 55, 56, 57, 58, 59,
+    60, 61, 63, 64, 65, 66, 67, 68, 70, 71, 72, 73, 74, 76, 77, 78, 79, 80, 82, 83, 84, 85, 86, 87,
+    88, 89, 90, 91, 94, 95, 96, 97, 98, 99, 100, 102, 103, 104, 106, 107, 108, 109, 110,
 ];
 
 #[test]

@@ -4,10 +4,12 @@
 
 mod backward;
 mod behaviours;
+mod chains;
 mod checkpoint;
 mod composed;
 mod compositions;
 mod digits;
+mod edges;
 mod forward_mode;
 mod functional;
 mod functional_edges;

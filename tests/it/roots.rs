@@ -1,8 +1,11 @@
 //! Where a pass starts and where it may end: several roots, chosen inputs, retained gradients.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use pullback::ndarray::array;
 use pullback::prelude::*;
-use pullback::{Backward, Error};
+use pullback::{AnyTensor, Backward, Error, saved_tensors_hooks};
 
 type Vector = Tensor1<f64>;
 
@@ -105,4 +108,70 @@ fn retained_gradients_outlive_the_graph_and_add_up() {
     grad(&z.sum(), (&x,)).unwrap();
     assert_eq!(of(&z), None);
     assert_eq!((&x * 2.0).grad(), None);
+}
+
+/// Counts how many of it there are.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// exp exp exp x, how many of the three kept tensors there are, and how many there were when the pass came
+/// to the first function.
+fn counted(x: &Vector) -> (Vector, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let (kept, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&kept);
+    let pack = move |tensor: AnyTensor| {
+        count.fetch_add(1, Ordering::Relaxed);
+        (tensor, Counted(Arc::clone(&count)))
+    };
+    let unpack = |packed: &(AnyTensor, Counted)| packed.0.clone();
+    let (first, last) = saved_tensors_hooks(pack, unpack, || {
+        let first = x.exp();
+        let last = first.exp().exp();
+        (first, last)
+    });
+    let (there, see) = (Arc::clone(&kept), Arc::clone(&seen));
+    first.register_hook(move |_| {
+        see.store(there.load(Ordering::Relaxed), Ordering::Relaxed);
+        None
+    });
+    (last, kept, seen)
+}
+
+#[test]
+fn free_early_frees_each_node_as_soon_as_it_has_run() {
+    let x = leaf(0.1);
+    for (free_early, at_first) in [(false, 3), (true, 1)] {
+        let (y, kept, seen) = counted(&x);
+        assert_eq!(kept.load(Ordering::Relaxed), 3);
+        Backward::of(&y).free_early(free_early).run().unwrap();
+        assert_eq!(seen.load(Ordering::Relaxed), at_first);
+        assert_eq!(kept.load(Ordering::Relaxed), 0);
+    }
+    // What it costs: a pass that fails cannot be run again.
+    for (free_early, freed) in [(false, false), (true, true)] {
+        let (y, _, _) = counted(&x);
+        let fails = x.register_hook(|_| Some(Tensor::from(array![1.0, 2.0])));
+        let first = Backward::of(&y).free_early(free_early).run();
+        assert!(matches!(first.unwrap_err(), Error::HookShape { .. }));
+        fails.remove();
+        let second = y.sum().backward();
+        assert_eq!(matches!(second, Err(Error::Freed { .. })), freed);
+    }
+    // Without effect where the graph is kept.
+    let (y, kept, _) = counted(&x);
+    let keep = BackwardOptions {
+        retain_graph: true,
+        ..Default::default()
+    };
+    Backward::of(&y)
+        .free_early(true)
+        .options(keep)
+        .run()
+        .unwrap();
+    assert_eq!(kept.load(Ordering::Relaxed), 3);
 }

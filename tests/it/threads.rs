@@ -16,11 +16,17 @@ use crate::graphs::SineInPlace;
 fn on_threads(count: u32, work: impl Fn(u32) + Sync) {
     let (start, work) = (&Barrier::new(count as usize), &work);
     thread::scope(|scope| {
-        for number in 0..count {
-            scope.spawn(move || {
-                start.wait();
-                work(number);
-            });
+        let threads: Vec<_> = (0..count)
+            .map(|number| {
+                scope.spawn(move || {
+                    start.wait();
+                    work(number);
+                })
+            })
+            .collect();
+        // Joined one by one, which tools that look at threads can follow.
+        for thread in threads {
+            thread.join().unwrap();
         }
     });
 }
@@ -28,13 +34,9 @@ fn on_threads(count: u32, work: impl Fn(u32) + Sync) {
 #[test]
 fn gradients_of_a_shared_leaf_from_several_threads_are_all_counted() {
     let x = leaf([1.0, 2.0]);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..500 {
-                    (&x * 2.0).sum().backward().unwrap();
-                }
-            });
+    on_threads(4, |_| {
+        for _ in 0..500 {
+            (&x * 2.0).sum().backward().unwrap();
         }
     });
     assert_eq!(x.grad(), Some(array![4000.0, 4000.0]));
@@ -45,14 +47,10 @@ fn one_retained_graph_walked_from_several_threads() {
     let x = leaf([3.0]);
     let trunk = Square::apply(&Square::apply(&x));
     let loss = (&trunk * &trunk).sum();
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..200 {
-                    let (dx,) = Grad::of(&loss).retain_graph(true).run((&x,)).unwrap();
-                    assert_eq!(dx.to_array(), array![8.0 * 3.0_f64.powi(7)]);
-                }
-            });
+    on_threads(4, |_| {
+        for _ in 0..200 {
+            let (dx,) = Grad::of(&loss).retain_graph(true).run((&x,)).unwrap();
+            assert_eq!(dx.to_array(), array![8.0 * 3.0_f64.powi(7)]);
         }
     });
 }
@@ -277,6 +275,7 @@ fn gradients_are_read_and_set_whole_while_passes_run() {
                 );
             }
         }
+        passes.join().unwrap();
     });
     x.zero_grad();
     loss.backward().unwrap();

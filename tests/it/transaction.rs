@@ -14,10 +14,73 @@ use crate::graphs::{Cuts, Dyn, Kind, Program, arbitrary, try_programs};
 /// The identity, of which each use has a number. Its backward fails, or waits, when it is told to.
 struct Switch;
 
-#[derive(Clone, Copy, Debug)]
+/// Where a pass fails: in the switch's backward, or in a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Backward,
+    TensorHook,
+    Prehook,
+    NodeHook,
+    /// After the gradient of a leaf, which has a number of its own, was accumulated.
+    Leaf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    Shape,
-    Panic,
+    Shape(Place),
+    Panic(Place),
+}
+
+/// All that can go wrong at a switch.
+const FAULTS: [Fault; 8] = [
+    Fault::Shape(Place::Backward),
+    Fault::Panic(Place::Backward),
+    Fault::Shape(Place::TensorHook),
+    Fault::Panic(Place::TensorHook),
+    Fault::Shape(Place::Prehook),
+    Fault::Panic(Place::Prehook),
+    Fault::Shape(Place::NodeHook),
+    Fault::Panic(Place::NodeHook),
+];
+
+/// Whether the error says that a gradient of a switch had the wrong shape, and who gave it.
+fn is_shape_of(error: &Error, place: Place) -> bool {
+    match error {
+        Error::GradientShape { function, .. } => *function == "Switch" && place == Place::Backward,
+        Error::HookShape { function, .. } => *function == "Switch" && place != Place::Backward,
+        _ => false,
+    }
+}
+
+/// What goes wrong here: a gradient of another shape than this one, or a panic.
+fn fault(number: usize, place: Place, grad: &Dyn) -> Option<Dyn> {
+    match FAULT.get() {
+        Some((at, Fault::Shape(of))) if at == number && of == place => {
+            let mut shape = grad.shape().to_vec();
+            shape.push(2);
+            Some(Tensor::from(ArrayD::zeros(shape)))
+        }
+        Some((at, Fault::Panic(of))) if at == number && of == place => {
+            resume_unwind(Box::new("a fault"))
+        }
+        _ => None,
+    }
+}
+
+/// Hooks of every kind that fail when they are told to.
+fn hook(value: &Dyn, number: usize) {
+    let Some(node) = value.grad_fn() else {
+        return;
+    };
+    value.register_hook(move |grad| fault(number, Place::TensorHook, grad));
+    node.register_prehook(move |grads: &[Option<Dyn>]| {
+        let wrong = fault(number, Place::Prehook, grads[0].as_ref()?)?;
+        Some(vec![Some(wrong)])
+    });
+    node.register_hook(move |inputs: &[Option<Dyn>], _: &[Option<Dyn>]| {
+        let wrong = fault(number, Place::NodeHook, inputs[0].as_ref()?)?;
+        Some(vec![Some(wrong)])
+    });
 }
 
 /// A pass stops at the switch of this number: it says so, and goes on when it is told to.
@@ -32,6 +95,8 @@ thread_local! {
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
     /// The switches that passes have come through.
     static REACHED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// The leaves that passes have accumulated in.
+    static LEAVES: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
     static SWITCHES: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -56,15 +121,7 @@ impl Switch {
             let _ = stop.here.send(());
             let _ = stop.go_on.recv();
         }
-        match FAULT.get() {
-            Some((at, Fault::Shape)) if at == number => {
-                let mut shape = grad_output.shape().to_vec();
-                shape.push(2);
-                Tensor::from(ArrayD::zeros(shape))
-            }
-            Some((at, Fault::Panic)) if at == number => resume_unwind(Box::new("a fault")),
-            _ => grad_output.clone(),
-        }
+        fault(number, Place::Backward, grad_output).unwrap_or_else(|| grad_output.clone())
     }
 }
 
@@ -91,9 +148,21 @@ impl Graph {
         let through = |value: Dyn| {
             let number = SWITCHES.get();
             SWITCHES.set(number + 1);
-            Switch::apply(&value, number)
+            let value = Switch::apply(&value, number);
+            hook(&value, number);
+            value
         };
         let leaves = program.leaves();
+        for (number, leaf) in leaves
+            .iter()
+            .enumerate()
+            .filter(|(_, leaf)| leaf.requires_grad())
+        {
+            leaf.register_post_accumulate_grad_hook(move |leaf| {
+                LEAVES.with_borrow_mut(|reached| reached.push(number));
+                fault(number, Place::Leaf, leaf);
+            });
+        }
         for leaf in leaves.iter().filter(|leaf| leaf.requires_grad()).step_by(2) {
             leaf.set_grad(arbitrary(leaf.shape(), 0.5));
         }
@@ -156,13 +225,8 @@ impl Graph {
         let result = catch_unwind(AssertUnwindSafe(|| self.pass(way, false)));
         FAULT.set(None);
         match (fault, result) {
-            (Fault::Panic, Err(panic)) if panic.downcast_ref() == Some(&"a fault") => {}
-            (
-                Fault::Shape,
-                Ok(Err(Error::GradientShape {
-                    function: "Switch", ..
-                })),
-            ) => {}
+            (Fault::Panic(_), Err(panic)) if panic.downcast_ref() == Some(&"a fault") => {}
+            (Fault::Shape(place), Ok(Err(error))) if is_shape_of(&error, place) => {}
             (_, result) => {
                 return Err(format!("{way:?}, {fault:?} at switch {number}: {result:?}"));
             }
@@ -205,13 +269,19 @@ fn same(what: &str, found: Gradients, expected: &Gradients) -> Result<(), String
 
 /// Every fault at every switch, one after the other in one graph, and then none.
 fn every_fault(program: &Program, way: Way) -> Result<(), String> {
+    LEAVES.take();
     let Some((expected, reached)) = clean(program, way) else {
         return Ok(());
     };
+    let leaves = LEAVES.take();
     let graph = Graph::of(program, way);
     for number in reached {
-        graph.fail(way, number, Fault::Shape)?;
-        graph.fail(way, number, Fault::Panic)?;
+        for fault in FAULTS {
+            graph.fail(way, number, fault)?;
+        }
+    }
+    for number in leaves {
+        graph.fail(way, number, Fault::Panic(Place::Leaf))?;
     }
     let found = graph
         .pass(way, false)
@@ -269,8 +339,9 @@ fn a_pass_that_fails_leaves_another_thread_that_is_in_the_same_nodes_alone() {
                         .recv()
                         .map_err(|_| format!("the other pass never came to switch {number}"))?;
                     for &at in &reached {
-                        graph.fail(Way::Grad, at, Fault::Shape)?;
-                        graph.fail(Way::Grad, at, Fault::Panic)?;
+                        for fault in FAULTS {
+                            graph.fail(Way::Grad, at, fault)?;
+                        }
                     }
                     let found = graph
                         .pass(Way::Grad, true)

@@ -1,17 +1,19 @@
-//! Memory for the counted part of buffers, kept by each thread for its next ones.
+//! Memory for nodes and for the counted part of buffers, kept by each thread for its next ones.
 //!
-//! A recorded operation makes one such block and the end of its node frees it: an allocator's general
-//! way there and back costs more than the rest of what a buffer does.
+//! A recorded operation makes one block of each kind and the end of its node frees them: an allocator's
+//! general way there and back costs more than the rest of what they do.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// The size of the blocks that are kept: that of a buffer of either element type.
-const SIZE: usize = 72;
+/// The sizes of the blocks that are kept, with the smallest that gets one of it: buffers of either element
+/// type, and nodes of a few inputs. With the allocator's share they take 80 and 128 bytes.
+const SIZES: [(usize, usize); 2] = [(72, 56), (120, 96)];
 
-/// The most blocks that a thread keeps, of 80 bytes each with the allocator's share: enough for a few
-/// thousand tensors that come and go.
+const ALIGN: usize = align_of::<usize>();
+
+/// The most blocks of each size that a thread keeps: enough for a few thousand tensors that come and go.
 const MOST: usize = 4096;
 
 /// The place of the next block, in the memory of a block that nobody uses.
@@ -19,58 +21,57 @@ struct Unused {
     next: Option<NonNull<Unused>>,
 }
 
-/// The blocks of one thread. Without a destructor of its own, which would be asked for on each access.
+/// The blocks of one size of one thread. Without a destructor of its own, which would be asked for on each
+/// access.
 struct Blocks {
+    layout: Layout,
     first: Cell<Option<NonNull<Unused>>>,
     /// How many more are kept; none before there is an `AtExit`, and after.
     room: Cell<usize>,
 }
 
 thread_local! {
-    static BLOCKS: Blocks = const { Blocks { first: Cell::new(None), room: Cell::new(0) } };
+    static BLOCKS: [Blocks; SIZES.len()] = const { [Blocks::of(0), Blocks::of(1)] };
     static AT_EXIT: AtExit = const { AtExit };
 }
 
-const KEPT: Layout = {
-    assert!(SIZE >= size_of::<Unused>());
-    match Layout::from_size_align(SIZE, align_of::<Unused>()) {
-        Ok(layout) => layout,
-        Err(_) => panic!("a size and an alignment"),
+/// Which blocks serve for this layout, if any are kept for it.
+#[inline]
+const fn kind(layout: Layout) -> Option<usize> {
+    let mut kind = 0;
+    while kind < SIZES.len() {
+        let (largest, smallest) = SIZES[kind];
+        if smallest <= layout.size() && layout.size() <= largest && layout.align() <= ALIGN {
+            return Some(kind);
+        }
+        kind += 1;
     }
-};
-
-/// Whether blocks for a `B` are kept.
-const fn is_kept<B>() -> bool {
-    size_of::<B>() == KEPT.size() && align_of::<B>() == KEPT.align()
+    None
 }
 
-/// Memory for a `B`, of which every byte may be anything.
+/// Memory for a value of this layout, whose size is not 0; every byte may be anything.
 #[inline]
-pub(super) fn take<B>() -> NonNull<B> {
-    const { assert!(size_of::<B>() > 0) };
-    let kept = if is_kept::<B>() {
-        BLOCKS.with(Blocks::pop)
-    } else {
-        None
+pub(super) fn take(layout: Layout) -> NonNull<u8> {
+    debug_assert!(layout.size() > 0);
+    let Some(kind) = kind(layout) else {
+        return allocate(layout.size(), layout.align()).cast();
     };
-    match kept {
-        Some(block) => block.cast(),
-        None => allocate(size_of::<B>(), align_of::<B>()).cast(),
-    }
+    let kept = BLOCKS.with(|blocks| blocks[kind].pop());
+    kept.unwrap_or_else(|| allocate(SIZES[kind].0, ALIGN))
+        .cast()
 }
 
 /// Takes the memory back.
 ///
 /// # Safety
-/// It came from `take::<B>`, on whatever thread, and nobody uses it any more.
+/// It came from `take` of this layout, on whatever thread, and nobody uses it any more.
 #[inline]
-pub(super) unsafe fn give_back<B>(block: NonNull<B>) {
-    // SAFETY: by this function's own contract; the layout is `KEPT` where it is said to be.
+pub(super) unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
+    // SAFETY: by this function's own contract; blocks of a kind have its layout.
     unsafe {
-        if is_kept::<B>() {
-            BLOCKS.with(|blocks| blocks.push(block.cast()));
-        } else {
-            dealloc(block.as_ptr().cast(), Layout::new::<B>());
+        match kind(layout) {
+            Some(kind) => BLOCKS.with(|blocks| blocks[kind].push(block.cast())),
+            None => dealloc(block.as_ptr(), layout),
         }
     }
 }
@@ -80,12 +81,24 @@ pub(super) unsafe fn give_back<B>(block: NonNull<B>) {
 #[inline(never)]
 extern "C" fn allocate(size: usize, align: usize) -> NonNull<Unused> {
     let layout = Layout::from_size_align(size, align).expect("the layout of a type");
-    // SAFETY: the size is not 0: `take` has asserted it.
+    // SAFETY: the size is not 0: `take` was asked for something.
     let memory = unsafe { alloc(layout) };
     NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
 impl Blocks {
+    const fn of(kind: usize) -> Self {
+        assert!(SIZES[kind].1 >= size_of::<Unused>());
+        let Ok(layout) = Layout::from_size_align(SIZES[kind].0, ALIGN) else {
+            panic!("a size and an alignment")
+        };
+        Self {
+            layout,
+            first: Cell::new(None),
+            room: Cell::new(0),
+        }
+    }
+
     #[inline]
     fn pop(&self) -> Option<NonNull<Unused>> {
         let first = self.first.get()?;
@@ -98,7 +111,7 @@ impl Blocks {
     /// Keeps the block, or frees it if there are enough.
     ///
     /// # Safety
-    /// The block was allocated with the layout `KEPT`, and nobody uses it any more.
+    /// The block was allocated with this layout, and nobody uses it any more.
     #[inline]
     unsafe fn push(&self, block: NonNull<Unused>) {
         let room = self.room.get();
@@ -122,7 +135,7 @@ impl Blocks {
             return unsafe { self.push(block) };
         }
         // SAFETY: by this function's own contract.
-        unsafe { dealloc(block.as_ptr().cast(), KEPT) };
+        unsafe { dealloc(block.as_ptr().cast(), self.layout) };
     }
 }
 
@@ -132,11 +145,13 @@ struct AtExit;
 impl Drop for AtExit {
     fn drop(&mut self) {
         BLOCKS.with(|blocks| {
-            while let Some(block) = blocks.pop() {
-                // SAFETY: every block of the list was allocated with this layout.
-                unsafe { dealloc(block.as_ptr().cast(), KEPT) };
+            for blocks in blocks {
+                while let Some(block) = blocks.pop() {
+                    // SAFETY: every block of the list was allocated with this layout.
+                    unsafe { dealloc(block.as_ptr().cast(), blocks.layout) };
+                }
+                blocks.room.set(0);
             }
-            blocks.room.set(0);
         });
     }
 }
@@ -145,19 +160,33 @@ impl Drop for AtExit {
 mod tests {
     use super::*;
 
-    type Kept = [usize; SIZE / size_of::<usize>()];
-
     #[test]
     fn blocks_come_back_last_first_and_no_more_than_enough_are_kept() {
-        let blocks: Vec<NonNull<Kept>> = (0..MOST + 10).map(|_| take()).collect();
-        for &block in &blocks {
-            // SAFETY: taken above, given back once.
-            unsafe { give_back(block) };
+        for (kind, (size, smallest)) in SIZES.into_iter().enumerate() {
+            let layout = Layout::from_size_align(size, ALIGN).unwrap();
+            let blocks: Vec<NonNull<u8>> = (0..MOST + 10).map(|_| take(layout)).collect();
+            for &block in &blocks {
+                // SAFETY: taken above, given back once.
+                unsafe { give_back(block, layout) };
+            }
+            assert_eq!(BLOCKS.with(|blocks| blocks[kind].room.get()), 0);
+            let smaller = Layout::from_size_align(smallest, 4).unwrap();
+            let again = take(smaller);
+            assert_eq!(again, blocks[MOST - 1]);
+            // SAFETY: as above.
+            unsafe { give_back(again, smaller) };
         }
-        assert_eq!(BLOCKS.with(|blocks| blocks.room.get()), 0);
-        let again = take::<Kept>();
-        assert_eq!(again, blocks[MOST - 1]);
-        // SAFETY: as above.
-        unsafe { give_back(again) };
+    }
+
+    #[test]
+    fn other_layouts_go_to_the_allocator() {
+        for (size, align) in [(1, 1), (40, 8), (80, 8), (121, 8), (72, 16), (4096, 64)] {
+            let layout = Layout::from_size_align(size, align).unwrap();
+            assert_eq!(kind(layout), None);
+            let block = take(layout);
+            assert_eq!(block.addr().get() % align, 0);
+            // SAFETY: taken above, given back once.
+            unsafe { give_back(block, layout) };
+        }
     }
 }

@@ -1,17 +1,16 @@
 //! A counted pointer for what buffers share.
 //!
-//! `Arc` also counts weak handles: to see whether a handle is the only one takes it a compare-exchange,
-//! to let go of the last one two atomic subtractions. Here there are no weak handles: the first is one
-//! load, and so is the second. Memory is taken from, and given back to, the thread's own blocks.
+//! See Note \[Counting\] in `count` for what it has over `Arc`. Memory is taken from, and given back to, the
+//! thread's own blocks.
 
+use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::process::abort;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use super::blocks;
+use super::count::Count;
 
 /// One of the handles on a value, which goes when the last of them does.
 pub(super) struct Counted<V> {
@@ -20,7 +19,7 @@ pub(super) struct Counted<V> {
 }
 
 struct Block<V> {
-    count: AtomicUsize,
+    count: Count,
     value: V,
 }
 
@@ -38,8 +37,8 @@ impl<V> Counted<V> {
     /// The first handle.
     #[inline]
     pub(super) fn new(value: V) -> Self {
-        let block = blocks::take::<Block<V>>();
-        let count = AtomicUsize::new(1);
+        let block: NonNull<Block<V>> = blocks::take(Layout::new::<Block<V>>()).cast();
+        let count = Count::one();
         // SAFETY: `take` gives memory for a `Block<V>` that nobody else has.
         unsafe {
             block.write(Block { count, value });
@@ -53,8 +52,7 @@ impl<V> Counted<V> {
     /// Whether there is no other handle. Then there will be none until this one is cloned.
     #[inline]
     pub(super) fn is_only(&self) -> bool {
-        // Acquire: what others did with the value, before they let go of it, is over.
-        self.block().count.load(Ordering::Acquire) == 1
+        self.block().count.is_one()
     }
 
     /// Whether both are handles on the same value.
@@ -85,7 +83,7 @@ impl<V> Counted<V> {
         // once and the memory, which came from `take`, is given back once.
         unsafe {
             let Block { count: _, value } = block.read();
-            blocks::give_back(block);
+            blocks::give_back(block.cast(), Layout::new::<Block<V>>());
             Ok(value)
         }
     }
@@ -102,7 +100,7 @@ impl<V> Counted<V> {
         // SAFETY: as in `into_inner`.
         unsafe {
             block.drop_in_place();
-            blocks::give_back(block);
+            blocks::give_back(block.cast(), Layout::new::<Block<V>>());
         }
     }
 }
@@ -110,12 +108,7 @@ impl<V> Counted<V> {
 impl<V> Clone for Counted<V> {
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed, as in `Arc`: whoever has a handle may make another.
-        let others = self.block().count.fetch_add(1, Ordering::Relaxed);
-        if others > isize::MAX as usize {
-            // Handles that were forgotten, more than memory could hold: the count would wrap.
-            abort();
-        }
+        self.block().count.add();
         Self {
             block: self.block,
             owns: PhantomData,
@@ -126,11 +119,7 @@ impl<V> Clone for Counted<V> {
 impl<V> Drop for Counted<V> {
     #[inline]
     fn drop(&mut self) {
-        if self.is_only() {
-            Self::release(self.block);
-        } else if self.block().count.fetch_sub(1, Ordering::Release) == 1 {
-            // The others went in the meantime, and are done with the value.
-            fence(Ordering::Acquire);
+        if self.block().count.remove() {
             Self::release(self.block);
         }
     }

@@ -14,40 +14,13 @@ impl<T: Element> Buffer<T> {
 
     /// The elements in row-major order, if they lie so in memory that nobody else sees.
     #[inline]
-    pub(super) fn own_slice_mut(&mut self) -> Option<&mut [T]> {
+    pub(crate) fn own_slice_mut(&mut self) -> Option<&mut [T]> {
         let body = self.0.get_mut()?;
         match &mut body.elements {
             Elements::Inline(elements) => Some(&mut elements[..body.shape.size()]),
             Elements::Owned(Memory(elements)) if body.layout.is_none() => Some(elements),
             Elements::Owned(_) | Elements::Part(_) => None,
         }
-    }
-
-    /// Puts `f` of each element in its place, where it can be done so; whether it was.
-    #[inline]
-    pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T) -> bool {
-        let Some(elements) = self.own_slice_mut() else {
-            return false;
-        };
-        for element in elements {
-            *element = f(*element);
-        }
-        true
-    }
-
-    /// Puts `f` of each element and `other`'s in its place, where it can be done so; whether it was.
-    #[inline]
-    pub(crate) fn zip_in_place(&mut self, other: &Self, f: impl Fn(T, T) -> T) -> bool {
-        if self.shape() != other.shape() {
-            return false;
-        }
-        let (Some(elements), Some(others)) = (self.own_slice_mut(), other.as_slice()) else {
-            return false;
-        };
-        for (element, &other) in elements.iter_mut().zip(others) {
-            *element = f(*element, other);
-        }
-        true
     }
 
     /// The array, to write to; `None` if others see its elements.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
 
-use super::{Buffer, Elements, Memory, Shape};
+use super::{Buffer, Elements, Memory, Shape, row_major};
 use crate::element::Element;
 
 /// Any other than the row-major order.
@@ -16,7 +16,7 @@ pub(super) struct Layout {
 impl<T: Element> Buffer<T> {
     pub(super) fn from_other_layout<D: Dimension>(array: Array<T, D>) -> Self {
         if array.as_slice_memory_order().is_none() {
-            return Self::from_array(array.as_standard_layout().into_owned());
+            return Self::from_array(row_major(&array.view()));
         }
         let (shape, strides) = (Shape::from(array.shape()), array.strides().to_vec());
         let (mut elements, offset) = array.into_raw_vec_and_offset();
@@ -29,7 +29,8 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
-    /// `base` as ndarray shows it and answers with a view into the same memory.
+    /// `base` as ndarray shows it and answers with a view into the same memory. All of it in row-major
+    /// order, as when it has only been given another shape, needs no layout.
     pub(crate) fn part(
         base: &Self,
         look: impl for<'a> FnOnce(&'a ArrayViewD<'a, T>) -> ArrayViewD<'a, T>,
@@ -46,8 +47,9 @@ impl<T: Element> Buffer<T> {
             Elements::Part(owner) => Elements::Part(owner.clone()),
             _ => Elements::Part(base.clone()),
         };
-        let layout = Box::new(Layout { lowest, strides });
-        Self::new(elements, shape, Some(layout))
+        let is_whole = shape.size() == base.memory().len() && view.is_standard_layout();
+        let layout = (!is_whole).then(|| Box::new(Layout { lowest, strides }));
+        Self::new(elements, shape, layout)
     }
 }
 
@@ -103,6 +105,22 @@ mod tests {
         );
         let empty = Buffer::part(&base, |view| view.slice(s![3.., ..]).into_dyn());
         assert_eq!(empty.view::<Ix2>().shape(), [0, 4]);
+    }
+
+    #[test]
+    fn all_of_it_in_another_shape_needs_no_layout() {
+        let base = Buffer::from_array(counting(3, 4));
+        let shape = IxDyn(&[2, 6]);
+        let part = Buffer::part(&base, |view| {
+            view.view().into_shape_with_order(shape).unwrap()
+        });
+        assert_eq!(part.as_slice(), base.as_slice());
+        assert_eq!(part.view::<Ix2>().shape(), [2, 6]);
+        let back = Buffer::part(&part, |view| view.slice(s![..;-1, ..]).into_dyn());
+        assert!(back.as_slice().is_none());
+        let rows = Buffer::part(&base, |view| view.slice(s![1.., ..]).into_dyn());
+        assert!(rows.as_slice().is_none());
+        assert_eq!(rows.view::<Ix2>(), counting(3, 4).slice(s![1.., ..]));
     }
 
     #[test]

@@ -10,17 +10,21 @@
 #![allow(unsafe_code, reason = "each block has its argument")]
 
 mod blocks;
+mod count;
 mod counted;
 mod in_place;
 mod layout;
 mod marked;
 pub mod memory;
 mod packed;
+mod row_major;
 mod shape;
 mod thin;
 
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
+pub(crate) use row_major::in_row_major;
+pub use row_major::row_major;
 pub use shape::Shape;
 pub(crate) use thin::Thin;
 
@@ -184,7 +188,7 @@ impl<T: Element> Buffer<T> {
         };
         let elements = std::mem::take(&mut elements.0);
         let Some(layout) = &body.layout else {
-            return row_major(elements, &body.shape);
+            return in_shape(elements, &body.shape);
         };
         let strided = dimension::<D>(&body.shape).strides(layout.dimension());
         Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
@@ -193,11 +197,15 @@ impl<T: Element> Buffer<T> {
     /// A copy of the array.
     pub(crate) fn copied<D: Dimension>(&self) -> Array<T, D> {
         let Some(elements) = self.as_slice() else {
-            return self.view().to_owned();
+            let view = self.view();
+            return match view.as_slice_memory_order() {
+                Some(_) => view.to_owned(),
+                None => row_major(&view),
+            };
         };
         let mut copy = memory::take(elements.len());
         copy.extend_from_slice(elements);
-        row_major(copy, self.shape())
+        in_shape(copy, self.shape())
     }
 
     /// Adds `other`, of the same shape, element by element: in place where nobody else sees the memory.
@@ -232,7 +240,7 @@ fn dimension<D: Dimension>(shape: &Shape) -> D {
 
 /// The array of all elements in row-major order.
 #[inline]
-fn row_major<T: Element, D: Dimension>(elements: Vec<T>, shape: &Shape) -> Array<T, D> {
+fn in_shape<T: Element, D: Dimension>(elements: Vec<T>, shape: &Shape) -> Array<T, D> {
     assert_eq!(elements.len(), shape.size(), "one element for each");
     // SAFETY: as many elements as the shape has, as was just seen.
     unsafe { Array::from_shape_vec_unchecked(dimension::<D>(shape), elements) }

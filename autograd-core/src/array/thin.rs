@@ -4,12 +4,14 @@
 //! too, and asks the value's type for everything; here what all values have, their *head*, is read
 //! directly, and a last handle lets go with a load. It stands here because unsafe code does.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::process::abort;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::AtomicBool;
+
+use super::blocks;
+use super::count::Count;
 
 /// One of the handles on a value of some type that is known as a `T`, with its head.
 pub(crate) struct Thin<H, T: ?Sized> {
@@ -19,7 +21,8 @@ pub(crate) struct Thin<H, T: ?Sized> {
 
 /// What every block begins with.
 struct Start<H, T: ?Sized> {
-    count: AtomicUsize,
+    count: Count,
+    flag: AtomicBool,
     /// The value of this very block.
     value: NonNull<T>,
     head: H,
@@ -42,27 +45,26 @@ impl<H, T: ?Sized> Thin<H, T> {
     #[inline]
     pub(crate) fn new<V>(head: H, value: V, known: impl FnOnce(&mut V) -> &mut T) -> Self {
         let layout = Layout::new::<Block<H, T, V>>();
-        // SAFETY: the size is not 0: there is a count.
-        let memory: *mut Block<H, T, V> = unsafe { alloc(layout) }.cast();
-        let Some(block) = NonNull::new(memory) else {
-            handle_alloc_error(layout)
-        };
+        let block: NonNull<Block<H, T, V>> = blocks::take(layout).cast();
         // SAFETY: the memory is new and has the layout of a `Block`; each field is written once before it is
         // read. If `known` panics, the memory is leaked and nothing else.
         unsafe {
             let place = &raw mut (*block.as_ptr()).value;
             place.write(value);
             let shown = known(&mut *place);
-            // `known` is safe code, but may show something else: a part of the value, or another one.
-            assert!(
-                size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>(),
-                "the value itself is shown"
-            );
+            let is_whole =
+                size_of_val(shown) == size_of::<V>() && align_of_val(shown) == align_of::<V>();
             let shown: *mut T = shown;
-            assert!(std::ptr::addr_eq(shown, place), "the value itself is shown");
+            // `known` is safe code, but may show something else: a part of the value, or another one.
+            if !(is_whole && std::ptr::addr_eq(shown, place)) {
+                place.drop_in_place();
+                blocks::give_back(block.cast(), layout);
+                panic!("a value is known by the whole of it");
+            }
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
-                count: AtomicUsize::new(1),
+                count: Count::one(),
+                flag: AtomicBool::new(false),
                 value: NonNull::new_unchecked(shown),
                 head,
             });
@@ -84,11 +86,16 @@ impl<H, T: ?Sized> Thin<H, T> {
         &self.start().head
     }
 
+    /// A flag for whoever made the value, false at first, where there is room for it.
+    #[inline]
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.start().flag
+    }
+
     /// Whether there is no other handle. Then there will be none until this one is cloned.
     #[inline]
     pub(crate) fn is_only(&self) -> bool {
-        // Acquire: what others did with the value, before they let go of it, is over.
-        self.start().count.load(Ordering::Acquire) == 1
+        self.start().count.is_one()
     }
 
     /// The value, to write to; `None` if there are other handles.
@@ -125,7 +132,7 @@ impl<H, T: ?Sized> Thin<H, T> {
                 .unwrap_unchecked();
             value.drop_in_place();
             start.drop_in_place();
-            dealloc(start.as_ptr().cast(), layout.pad_to_align());
+            blocks::give_back(start.cast(), layout.pad_to_align());
         }
     }
 }
@@ -133,12 +140,7 @@ impl<H, T: ?Sized> Thin<H, T> {
 impl<H, T: ?Sized> Clone for Thin<H, T> {
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed, as in `Arc`: whoever has a handle may make another.
-        let others = self.start().count.fetch_add(1, Ordering::Relaxed);
-        if others > isize::MAX as usize {
-            // Handles that were forgotten, more than memory could hold: the count would wrap.
-            abort();
-        }
+        self.start().count.add();
         Self {
             start: self.start,
             owns: PhantomData,
@@ -149,11 +151,7 @@ impl<H, T: ?Sized> Clone for Thin<H, T> {
 impl<H, T: ?Sized> Drop for Thin<H, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.is_only() {
-            Self::release(self.start);
-        } else if self.start().count.fetch_sub(1, Ordering::Release) == 1 {
-            // The others went in the meantime, and are done with the value.
-            fence(Ordering::Acquire);
+        if self.start().count.remove() {
             Self::release(self.start);
         }
     }
@@ -227,7 +225,7 @@ mod tests {
     fn what_is_no_view_of_the_whole_value_is_refused() {
         let part = || Thin::<(), [i32]>::new((), [1, 2], |value| &mut value[1..]);
         assert!(catch_unwind(AssertUnwindSafe(part)).is_err());
-        let other = || Thin::<(), [i32]>::new((), [1, 2], |_| Box::leak(Box::new([3, 4])));
+        let other = || Thin::<(), [i32]>::new((), [1, 2], |_| &mut []);
         assert!(catch_unwind(AssertUnwindSafe(other)).is_err());
     }
 

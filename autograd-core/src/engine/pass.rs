@@ -4,10 +4,8 @@
 //! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
-use std::collections::BinaryHeap;
-
 use super::anomaly;
-use super::notes::{NO_SLOT, Slots, Visit, index};
+use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Retained};
@@ -29,8 +27,7 @@ pub(super) struct Pass<'g> {
     slots: Slots,
     /// Places in `visits` of the leaves that gradients have arrived for.
     leaves: Vec<u32>,
-    /// Sequence number and place in `visits` of each node that waits, largest number first.
-    ready: BinaryHeap<(u64, u32)>,
+    ready: Ready,
     /// Gradients for `retain_grad`, with where they are to be written.
     retained: Vec<(Retained, AnyGradient)>,
     scratch: Scratch,
@@ -54,7 +51,7 @@ impl<'g> Pass<'g> {
             places: Places::new(),
             slots: Slots::default(),
             leaves: Vec::new(),
-            ready: BinaryHeap::new(),
+            ready: Ready::default(),
             retained: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -147,7 +144,7 @@ impl<'g> Pass<'g> {
                 self.call(node, (slot, outputs), hooking)?;
                 self.visits[place as usize].ran = true;
                 if self.free_early {
-                    node.0.free();
+                    node.0.free(node);
                 }
             }
             // All that lead to it have run.
@@ -266,7 +263,7 @@ impl<'g> Pass<'g> {
     /// Frees what the nodes that ran had saved.
     pub(super) fn free(&mut self) {
         for visit in self.visits.iter().filter(|visit| visit.ran) {
-            visit.node.0.free();
+            visit.node.0.free(visit.node);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Recording one use of a function.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ndarray::{Array, Dimension};
@@ -13,7 +15,7 @@ use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, Signature};
 use crate::hooks::{Hooking, Hooks, hooked, hooked_late};
-use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, let_go, release_edges};
 use crate::tensor::Tensor;
 
 /// What all uses of one function have in common.
@@ -26,45 +28,58 @@ pub struct Rule<S: 'static> {
 }
 
 /// A kept value. A copy is made for each backward pass, so a value that owns memory is shared.
-pub enum Kept<V> {
+pub struct Kept<V: 'static>(Inner<V>);
+
+enum Inner<V> {
     /// A number, a flag, an enum: copied.
     Inline(V),
-    /// A vector, a string: shared.
-    Shared(Arc<V>),
+    /// A vector, a string: shared. There until it is dropped.
+    Shared(Option<Arc<V>>),
 }
 
-impl<V> Kept<V> {
+impl<V: 'static> Kept<V> {
     /// Keeps `value`.
     pub fn new(value: V) -> Self {
-        if std::mem::needs_drop::<V>() {
-            Self::Shared(Arc::new(value))
+        Self(if std::mem::needs_drop::<V>() {
+            Inner::Shared(Some(Arc::new(value)))
         } else {
-            Self::Inline(value)
-        }
+            Inner::Inline(value)
+        })
     }
 }
 
-impl<V: Clone> Clone for Kept<V> {
+impl<V: Clone + 'static> Clone for Kept<V> {
     fn clone(&self) -> Self {
-        match self {
-            Self::Inline(value) => Self::Inline(value.clone()),
-            Self::Shared(value) => Self::Shared(Arc::clone(value)),
+        Self(match &self.0 {
+            Inner::Inline(value) => Inner::Inline(value.clone()),
+            Inner::Shared(value) => Inner::Shared(value.clone()),
+        })
+    }
+}
+
+impl<V: 'static> Drop for Kept<V> {
+    fn drop(&mut self) {
+        if let Inner::Shared(value) = &mut self.0
+            && let Some(value) = value.take().and_then(Arc::into_inner)
+        {
+            let_go(value);
         }
     }
 }
 
-impl<V> Deref for Kept<V> {
+impl<V: 'static> Deref for Kept<V> {
     type Target = V;
 
     fn deref(&self) -> &V {
-        match self {
-            Self::Inline(value) => value,
-            Self::Shared(value) => value,
+        match &self.0 {
+            Inner::Inline(value) => value,
+            // INVARIANT: taken in `drop` alone.
+            Inner::Shared(value) => value.as_ref().expect("there until it is dropped"),
         }
     }
 }
 
-impl<V> fmt::Debug for Kept<V> {
+impl<V: 'static> fmt::Debug for Kept<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<V>())
     }
@@ -126,6 +141,12 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
 }
 
 /// What a node has for its backward functions.
+///
+/// # Note [Nothing saved]
+/// A node that saved nothing has nothing to copy or to drop: a lock would be most of what its backward
+/// costs. Such a node is live as long as its flag is not set. Whoever frees it sets the flag and leaves the
+/// state `Live`; whoever registers hooks sets it with the state `Hooked`. Hooks that are registered on one
+/// thread while another frees the node may be called once more, or not, as with any order of the two.
 enum State<S> {
     Live(S),
     Freed,
@@ -147,14 +168,14 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
 
     /// Calls the author's backward functions.
     #[inline]
-    fn run(&self, saved: Option<S>, mut call: BackwardCall<'_>) -> Result<bool, Error> {
+    fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
         let Some(saved) = saved else {
             return Err(Error::Freed {
                 function: self.rule.signature.name,
                 applied_at: call.node.applied_at(),
             });
         };
-        let mut call = Call::new(call.reborrow(), self.rule.signature, self.edges.ends());
+        let mut call = Call::new(call, self.rule.signature, self.edges.ends());
         (self.rule.backward)(saved, &mut call)?;
         call.finish()
     }
@@ -187,11 +208,15 @@ where
     }
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
+        let nothing = nothing::<S>();
+        if nothing.is_some() && !call.node.0.flag().load(Ordering::Acquire) {
+            return self.run(nothing, call).map(|_| ());
+        }
         // The author's code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
         let (saved, hooks) = match &*self.state() {
-            State::Live(saved) => (Some(saved.clone()), None),
-            State::Freed => (None, None),
+            State::Live(saved) if nothing.is_none() => (Some(saved.clone()), None),
+            State::Live(_) | State::Freed => (None, None),
             State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
         let Some(hooks) = hooks else {
@@ -205,7 +230,12 @@ where
         hooked(&hooks, call, run, || self.hooks())
     }
 
-    fn free(&self) {
+    fn free(&self, node: &Node) {
+        let flag = node.0.flag();
+        if nothing::<S>().is_some() && !flag.load(Ordering::Acquire) {
+            flag.store(true, Ordering::Release);
+            return;
+        }
         let mut state = self.state();
         let freed = match &*state {
             State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
@@ -227,10 +257,11 @@ where
         }
     }
 
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
         let mut state = self.state();
+        let was_freed = nothing::<S>().is_some() && node.0.flag().swap(true, Ordering::AcqRel);
         let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
-            State::Live(saved) => (Some(saved), None),
+            State::Live(saved) => ((!was_freed).then_some(saved), None),
             State::Freed => (None, None),
             State::Hooked(state) => (state.saved, Some(state.hooks)),
         };
@@ -241,6 +272,12 @@ where
         drop(state);
         drop(former);
     }
+}
+
+/// See Note [Nothing saved].
+#[inline]
+fn nothing<S: Clone + 'static>() -> Option<S> {
+    (&() as &dyn Any).downcast_ref::<S>().cloned()
 }
 
 impl<S: 'static, E: EdgeList, const OUT: usize> Drop for FunctionNode<S, E, OUT> {
@@ -264,7 +301,7 @@ mod tests {
 
     #[test]
     fn values_that_own_memory_are_shared() {
-        assert!(matches!(Kept::new(2.5), Kept::Inline(_)));
+        assert!(matches!(Kept::new(2.5).0, Inner::Inline(_)));
         let kept = Kept::new(vec![1, 2]);
         assert_eq!(kept.clone().as_ptr(), kept.as_ptr());
     }

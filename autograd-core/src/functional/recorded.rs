@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::panic::Location;
 
 use super::stack::{Layout, assemble};
-use crate::array::{PackedShape, Shape};
+use crate::array::Shape;
 use crate::engine::{gradients, lost_tangent, without_tangents};
 use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error};
 use crate::grad_mode::{enable_grad, with_grad_mode};
-use crate::hooks::{HookSlot, hooked};
-use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{BackwardCall, Edge, Node, OwnRule, own_node};
 
 pub(super) struct Recorded {
     /// What the function was called with: the caller's tensors, set apart.
@@ -196,65 +195,21 @@ pub(super) fn set_apart(
     called_at: &'static Location<'static>,
 ) -> AnyTensor {
     let edges = [tensor.edge().filter(|_| create_graph).cloned()];
-    let header = Header::after(&edges, called_at);
-    let node = Node::new(
-        header,
-        Input {
-            edges,
-            output: [(&Shape::from(tensor.shape())).into()],
-            hooks: HookSlot::default(),
-        },
-    );
-    tensor.clone().with_edge(Some(Edge { node, output_nr: 0 }))
+    let edge = own_node(Input, edges, &Shape::from(tensor.shape()), called_at);
+    tensor.clone().with_edge(Some(edge))
 }
 
-struct Input {
-    edges: [Option<Edge>; 1],
-    output: [PackedShape; 1],
-    hooks: HookSlot,
-}
+struct Input;
 
-impl TapeNode for Input {
-    fn name(&self) -> &'static str {
-        "Input"
-    }
+impl OwnRule for Input {
+    const NAME: &'static str = "Input";
 
     fn input_name(&self, _edge: usize) -> String {
         "input".to_owned()
     }
 
-    fn edges(&self) -> &[Option<Edge>] {
-        &self.edges
-    }
-
-    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
-        &mut self.edges
-    }
-
-    fn outputs(&self) -> &[PackedShape] {
-        &self.output
-    }
-
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
-        let pass_on = |call: BackwardCall<'_>| {
-            call.results[0] = call.grads[0].take();
-            Ok(())
-        };
-        match self.hooks() {
-            None => pass_on(call),
-            Some(hooks) => hooked(&hooks, call, pass_on, || self.hooks()),
-        }
-    }
-
-    fn free(&self) {}
-
-    fn hook_slot(&self) -> Option<&HookSlot> {
-        Some(&self.hooks)
-    }
-}
-
-impl Drop for Input {
-    fn drop(&mut self) {
-        release_edges(&mut self.edges);
+        call.results[0] = call.grads[0].take();
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Hooks: code of the user's that a backward pass calls with the gradients it meets.
 //!
-//! `register` has the methods that add hooks; here is what a node keeps of them and the order in which a
-//! pass calls them.
+//! `register` has the methods that add hooks, `slot` a place for them in a node; here is what a node keeps of
+//! them and the order in which a pass calls them.
 //!
 //! # Note [Order of hooks]
 //! A node runs when all gradients of its outputs have arrived. Then come, each kind in the order of
@@ -21,15 +21,17 @@
 //! through the same node. A hook that is removed while it waits for its turn is not called any more.
 
 mod register;
+mod slot;
 
 pub use register::HookHandle;
+pub(crate) use slot::HookSlot;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::array::Shape;
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Node};
+use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
 
 /// Gets the gradient of a tensor and gives what takes its place.
 type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
@@ -110,9 +112,10 @@ impl Hooks {
     /// What is left of the hooks of a node that was freed: it does not run again. Lets go of what the
     /// others have captured, and so of cycles through it.
     pub(crate) fn of_freed(&self) -> Option<Self> {
-        (!self.retained.is_empty()).then(|| Self {
-            retained: self.retained.clone(),
-            ..Self::default()
+        (!self.retained.is_empty()).then(|| {
+            let mut left = Self::default();
+            left.retained.clone_from(&self.retained);
+            left
         })
     }
 
@@ -250,6 +253,18 @@ impl Hooks {
     }
 }
 
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        let (tensor, pre) = (mem::take(&mut self.tensor), mem::take(&mut self.pre));
+        let_go((tensor, pre));
+        let (post_accumulate, post) = (
+            mem::take(&mut self.post_accumulate),
+            mem::take(&mut self.post),
+        );
+        let_go((post_accumulate, post));
+    }
+}
+
 /// Which hooks of a node a call of its backward brings with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hooking {
@@ -344,49 +359,5 @@ fn wrong_shape(node: &Node, expected: Shape, found: &AnyGradient) -> Error {
         expected,
         found: found.shape().clone(),
         applied_at: node.applied_at(),
-    }
-}
-
-/// The hooks of a node that has no better place for them.
-#[derive(Default)]
-pub(crate) struct HookSlot {
-    /// Whether there may be any: what every pass reads.
-    any: AtomicBool,
-    hooks: Mutex<Option<Arc<Hooks>>>,
-}
-
-/// Whether there has ever been a hook in a slot: most programs register none.
-static IN_USE: AtomicBool = AtomicBool::new(false);
-
-impl HookSlot {
-    /// Whether any of the slots may have hooks.
-    #[inline]
-    pub(crate) fn any_in_use() -> bool {
-        IN_USE.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> Option<Arc<Hooks>> {
-        // Hooks that are registered while a pass runs on another thread are seen by that pass or not.
-        if !self.any.load(Ordering::Acquire) {
-            return None;
-        }
-        self.lock().clone()
-    }
-
-    pub(crate) fn change(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        IN_USE.store(true, Ordering::Release);
-        self.any.store(true, Ordering::Release);
-        let mut slot = self.lock();
-        let mut hooks = slot.as_deref().cloned().unwrap_or_default();
-        change(&mut hooks);
-        let former = slot.replace(Arc::new(hooks));
-        drop(slot);
-        // Only now: a hook that goes may run code of the user's as it goes.
-        drop(former);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Hooks>>> {
-        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -72,7 +72,7 @@ fn register<F: ?Sized + Send + Sync + 'static>(
     list: impl Fn(&mut Hooks, Hook<F>),
 ) -> HookHandle {
     let place = Arc::new(Mutex::new(Some(hook)));
-    node.0.change_hooks(&mut |hooks| {
+    node.0.change_hooks(node, &mut |hooks| {
         hooks.sweep();
         list(hooks, Hook(Arc::clone(&place)));
     });
@@ -215,8 +215,9 @@ impl Edge {
     /// that are asked to.
     pub(crate) fn retain(&self, always: bool) {
         if self.node.0.as_leaf().is_none() {
-            let node = &self.node.0;
-            node.change_hooks(&mut |hooks| hooks.retain(self.output_nr, always));
+            let node = &self.node;
+            let retain = &mut |hooks: &mut Hooks| hooks.retain(self.output_nr, always);
+            node.0.change_hooks(node, retain);
         }
     }
 }

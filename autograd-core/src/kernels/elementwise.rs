@@ -1,7 +1,10 @@
 //! One element at a time.
 
+use std::mem::MaybeUninit;
+
 use ndarray::{Array, ArrayView, Dimension, Zip};
 
+use super::wide::{SHORT, map_into, zip_into};
 use crate::array::memory;
 
 /// The array of `f` of each element.
@@ -13,9 +16,12 @@ use crate::array::memory;
 /// let x = array![[1.0, -2.0]];
 /// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
 /// ```
-pub fn map<T: Copy, U, D: Dimension>(x: &ArrayView<'_, T, D>, f: impl Fn(T) -> U) -> Array<U, D> {
+pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    f: impl Fn(T) -> U + Sync,
+) -> Array<U, D> {
     if let Some(elements) = x.as_slice() {
-        return collect(x, elements.iter().map(|&x| f(x)));
+        return map_slice(x, elements, f);
     }
     match repeated(x) {
         Some(element) => collect(x, (0..x.len()).map(|_| f(element))),
@@ -36,10 +42,10 @@ pub fn map<T: Copy, U, D: Dimension>(x: &ArrayView<'_, T, D>, f: impl Fn(T) -> U
 /// assert_eq!(zip(&x.view(), &y.view(), |x, y| x + y), array![11.0, 22.0]);
 /// ```
 #[track_caller]
-pub fn zip<T: Copy, U: Copy, V, D: Dimension>(
+pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, U, D>,
-    f: impl Fn(T, U) -> V,
+    f: impl Fn(T, U) -> V + Sync,
 ) -> Array<V, D> {
     assert!(
         x.shape() == y.shape(),
@@ -48,14 +54,41 @@ pub fn zip<T: Copy, U: Copy, V, D: Dimension>(
         y.shape()
     );
     match (x.as_slice(), y.as_slice()) {
-        (Some(a), Some(b)) => collect(x, a.iter().zip(b).map(|(&a, &b)| f(a, b))),
+        (Some(a), Some(b)) => zip_slices(x, a, b, f),
         (slice_x, slice_y) => match (slice_x, repeated(x), slice_y, repeated(y)) {
-            (Some(a), _, _, Some(y)) => collect(x, a.iter().map(|&a| f(a, y))),
-            (_, Some(x), Some(b), _) => collect(y, b.iter().map(|&b| f(x, b))),
+            (Some(a), _, _, Some(y)) => map_slice(x, a, |a| f(a, y)),
+            (_, Some(x), Some(b), _) => map_slice(y, b, |b| f(x, b)),
             (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
             _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
         },
     }
+}
+
+/// The array of the shape of `like` of `f` of each element.
+#[inline]
+fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
+    like: &ArrayView<'_, L, D>,
+    x: &[T],
+    f: impl Fn(T) -> U + Sync,
+) -> Array<U, D> {
+    if x.len() < SHORT {
+        return collect(like, x.iter().map(|&x| f(x)));
+    }
+    filled(like, |out| map_into(x, out, &f))
+}
+
+/// The array of the shape of `like` of `f` of the elements of both.
+#[inline]
+fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    like: &ArrayView<'_, L, D>,
+    x: &[T],
+    y: &[U],
+    f: impl Fn(T, U) -> V + Sync,
+) -> Array<V, D> {
+    if x.len() < SHORT {
+        return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
+    }
+    filled(like, |out| zip_into(x, y, out, &f))
 }
 
 /// The element that a view shows everywhere, as what was broadcast from one does; `None` if it may show
@@ -78,6 +111,23 @@ fn collect<T, U, D: Dimension>(
     // SAFETY: as many elements as the shape has, as was just seen.
     #[expect(unsafe_code, reason = "see above")]
     unsafe {
+        Array::from_shape_vec_unchecked(like.raw_dim(), elements)
+    }
+}
+
+/// An array of the shape of `like`, whose elements `fill` writes, all of them.
+#[inline]
+fn filled<T, U, D: Dimension>(
+    like: &ArrayView<'_, T, D>,
+    fill: impl FnOnce(&mut [MaybeUninit<U>]),
+) -> Array<U, D> {
+    let length = like.len();
+    let mut elements = memory::take(length);
+    fill(&mut elements.spare_capacity_mut()[..length]);
+    // SAFETY: the loops of `wide` have written to each of as many elements as the shape has.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        elements.set_len(length);
         Array::from_shape_vec_unchecked(like.raw_dim(), elements)
     }
 }

@@ -85,15 +85,15 @@ impl Windows {
 /// If the windows do not fit.
 ///
 /// ```
-/// use autograd_core::kernels::{Windows, largest};
+/// use autograd_core::kernels::{Windows, largest_of_windows};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
 /// let pairs = Windows { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
-/// assert_eq!(largest(&x.view(), &pairs), array![[[[1, 2]]]]);
+/// assert_eq!(largest_of_windows(&x.view(), &pairs), array![[[[1, 2]]]]);
 /// ```
 #[track_caller]
-pub fn largest<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<usize> {
+pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<usize> {
     let [down, across] = windows.counted("max_pool2d", x.shape());
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();

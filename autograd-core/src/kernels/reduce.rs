@@ -1,7 +1,12 @@
 //! Many elements into few.
 
+use std::ops::Range;
+
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
+use super::lanes::{Lanes, reduced};
+use super::{Over, zip};
+use crate::array::memory;
 use crate::element::Element;
 
 /// How many elements are added one after the other before pairs of such sums are added. The error
@@ -24,25 +29,197 @@ const LANES: usize = 16;
 /// ```
 pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
     match x.as_slice_memory_order() {
-        Some(elements) => pairwise(elements),
-        None => pairwise(&x.iter().copied().collect::<Vec<T>>()),
+        Some(elements) => sum_slice(elements),
+        None => sum_slice(&x.iter().copied().collect::<Vec<T>>()),
     }
 }
 
-fn pairwise<T: Element>(elements: &[T]) -> T {
-    if elements.len() > BLOCK {
-        let (left, right) = elements.split_at((elements.len() / 2).next_multiple_of(LANES));
-        return pairwise(left) + pairwise(right);
+/// Σ f(x, y) of two slices of one length.
+pub(super) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
+    if x.len() > BLOCK {
+        let middle = (x.len() / 2).next_multiple_of(LANES);
+        let (left, right) = (
+            pairwise(&x[..middle], &y[..middle], f),
+            pairwise(&x[middle..], &y[middle..], f),
+        );
+        return left + right;
     }
     let mut lanes = [T::zero(); LANES];
-    let (chunks, rest) = elements.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (lane, &element) in lanes.iter_mut().zip(chunk) {
-            *lane += element;
+    let ((chunks_x, rest_x), (chunks_y, rest_y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in chunks_x.iter().zip(chunks_y) {
+        for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+            *lane += f(x, y);
         }
     }
-    let rest = rest.iter().fold(T::zero(), |sum, &element| sum + element);
+    let rest = rest_x
+        .iter()
+        .zip(rest_y)
+        .fold(T::zero(), |sum, (&x, &y)| sum + f(x, y));
     lanes.iter().fold(rest, |sum, &lane| sum + lane)
+}
+
+/// The sum of the elements of a slice, pairwise.
+///
+/// ```
+/// use autograd_core::kernels::sum_slice;
+///
+/// assert_eq!(sum_slice(&[1.0, 2.0, 4.0]), 7.0);
+/// ```
+pub fn sum_slice<T: Element>(x: &[T]) -> T {
+    pairwise(x, x, |x, _| x)
+}
+
+/// Σ x · y of two slices, pairwise.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// use autograd_core::kernels::dot_slices;
+///
+/// assert_eq!(dot_slices(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[track_caller]
+pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
+    assert!(
+        x.len() == y.len(),
+        "slices of {} and {} elements",
+        x.len(),
+        y.len()
+    );
+    pairwise(x, y, |x, y| x * y)
+}
+
+/// The sum over some axes, added pairwise.
+///
+/// # Panics
+/// If there are not all of the axes, or `E` has another rank than the result.
+///
+/// ```
+/// use autograd_core::kernels::{Over, sum_over};
+/// use autograd_core::ndarray::{Array1, Array2, Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let columns: Array1<f64> = sum_over(&x.view(), Over::axis(Axis(0)));
+/// assert_eq!(columns, array![4.0, 6.0]);
+/// let whole: Array2<f64> = sum_over(&x.view(), Over::all().keepdim());
+/// assert_eq!(whole, array![[10.0]]);
+/// ```
+#[track_caller]
+pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    over: Over,
+) -> Array<T, E> {
+    let shape = over.shape("sum", x.shape());
+    if let Some(last) = last_of_several(x.shape(), over) {
+        let partial: Array<T, D> = sum_over(x, last.keepdim());
+        return sum_over(&partial.view(), over);
+    }
+    let lanes = Lanes::of(x, over);
+    let same = [lanes.outer, lanes.length, lanes.inner];
+    reduced(
+        sums(&lanes.elements, &lanes.elements, same, |x, _| x),
+        &shape,
+    )
+}
+
+/// The last axes of `over` that lie side by side, if others have one that is kept between them: summed
+/// first, they leave less to sum and nothing to copy.
+fn last_of_several(shape: &[usize], over: Over) -> Option<Over> {
+    let mut axes = (0..shape.len()).rev().filter(|&axis| shape[axis] != 1);
+    let last = axes.find(|&axis| over.contains(axis))?;
+    let mut run = vec![last];
+    run.extend(axes.by_ref().take_while(|&axis| over.contains(axis)));
+    axes.any(|axis| over.contains(axis))
+        .then(|| Over::axes(&run))
+}
+
+/// Σ x · y over some axes, added pairwise.
+///
+/// # Panics
+/// If the shapes differ, if there are not all of the axes, or `E` has another rank than the result.
+///
+/// ```
+/// use autograd_core::kernels::{Over, dot_over};
+/// use autograd_core::ndarray::{Array1, Axis, array};
+///
+/// let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 1.0], [0.0, 2.0]]);
+/// let rows: Array1<f64> = dot_over(&x.view(), &y.view(), Over::axis(Axis(1)));
+/// assert_eq!(rows, array![3.0, 8.0]);
+/// ```
+#[track_caller]
+pub fn dot_over<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    over: Over,
+) -> Array<T, E> {
+    let is_plain = x.is_standard_layout() && y.is_standard_layout() && x.shape() == y.shape();
+    if !is_plain || last_of_several(x.shape(), over).is_some() {
+        return sum_over(&zip(x, y, |x, y| x * y).view(), over);
+    }
+    let shape = over.shape("dot", x.shape());
+    let (x, y) = (Lanes::of(x, over), Lanes::of(y, over));
+    let blocks = [x.outer, x.length, x.inner];
+    reduced(sums(&x.elements, &y.elements, blocks, |x, y| x * y), &shape)
+}
+
+/// How many columns are summed at a time: their sums stay in registers and the nearest cache.
+const COLUMNS: usize = 64;
+
+/// Σ f(x, y) over the rows of each block: see [`Lanes`].
+fn sums<T: Element>(
+    x: &[T],
+    y: &[T],
+    [outer, length, inner]: [usize; 3],
+    f: impl Fn(T, T) -> T + Copy,
+) -> Vec<T> {
+    let mut results = memory::take(outer * inner);
+    if length == 0 {
+        results.resize(outer * inner, T::zero());
+    } else if inner == 1 {
+        let rows = x.chunks_exact(length).zip(y.chunks_exact(length));
+        results.extend(rows.map(|(x, y)| pairwise(x, y, f)));
+    } else if inner > 0 {
+        let block = length * inner;
+        for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(block)) {
+            for first in (0..inner).step_by(COLUMNS) {
+                let columns = first..inner.min(first + COLUMNS);
+                let mut sums = [T::zero(); COLUMNS];
+                add_rows(x, y, inner, &columns, f, &mut sums[..columns.len()]);
+                results.extend_from_slice(&sums[..columns.len()]);
+            }
+        }
+    }
+    results
+}
+
+/// Adds f(x, y) of some columns of all rows, pairwise as [`pairwise`] does.
+fn add_rows<T: Element>(
+    x: &[T],
+    y: &[T],
+    inner: usize,
+    columns: &Range<usize>,
+    f: impl Fn(T, T) -> T + Copy,
+    sums: &mut [T],
+) {
+    let rows = x.len() / inner;
+    if rows > BLOCK {
+        let middle = rows / 2 * inner;
+        let mut second = [T::zero(); COLUMNS];
+        let second = &mut second[..sums.len()];
+        add_rows(&x[..middle], &y[..middle], inner, columns, f, sums);
+        add_rows(&x[middle..], &y[middle..], inner, columns, f, second);
+        for (sum, &second) in sums.iter_mut().zip(&*second) {
+            *sum += second;
+        }
+        return;
+    }
+    for (x, y) in x.chunks_exact(inner).zip(y.chunks_exact(inner)) {
+        let row = x[columns.clone()].iter().zip(&y[columns.clone()]);
+        for (sum, (&x, &y)) in sums.iter_mut().zip(row) {
+            *sum += f(x, y);
+        }
+    }
 }
 
 /// The sum over the axes along which an array of `shape` was repeated to the shape of `x`: the reverse
@@ -78,7 +255,7 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
         if kept == Some(rest.len_of(Axis(axis))) {
             continue;
         }
-        owned = sum_axis(&rest, axis);
+        owned = sum_over::<T, IxDyn, IxDyn>(&rest, Over::axis(Axis(axis)));
         if kept.is_some() {
             owned.insert_axis_inplace(Axis(axis));
         }
@@ -88,15 +265,6 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
     summed
         .into_dimensionality()
         .expect("the rank asked for is the shape's")
-}
-
-/// The sum along one axis, pairwise where the axis lies contiguous.
-fn sum_axis<T: Element>(x: &ArrayViewD<'_, T>, axis: usize) -> Array<T, IxDyn> {
-    let last = axis + 1 == x.ndim();
-    if last && x.is_standard_layout() {
-        return x.map_axis(Axis(axis), |lane| sum(&lane));
-    }
-    x.sum_axis(Axis(axis))
 }
 
 #[cfg(test)]
@@ -124,6 +292,24 @@ mod tests {
             sum(&counting([4, 5, 6]).slice(s![.., ..;2, 1..])),
             counting([4, 5, 6]).slice(s![.., ..;2, 1..]).sum()
         );
+    }
+
+    #[test]
+    fn columns_are_summed_pairwise() {
+        for (rows, columns) in [(1, 2), (127, 3), (129, 64), (1000, 65), (70_000, 2)] {
+            let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i % 7 + j) as f32);
+            let sums: Array1<f32> = sum_over(&x.view(), Over::axis(Axis(0)));
+            let squares: Array1<f32> = dot_over(&x.view(), &x.view(), Over::axis(Axis(0)));
+            for (j, column) in x.columns().into_iter().enumerate() {
+                let exact: f32 = column.iter().sum();
+                assert_eq!(sums[j], exact);
+                let exact: f64 = column.iter().map(|&x| f64::from(x * x)).sum();
+                assert!((f64::from(squares[j]) - exact).abs() <= 1e-6 * exact);
+            }
+        }
+        let tenths = Array2::from_elem((1_000_000, 2), 0.1_f32);
+        let sums: Array1<f32> = sum_over(&tenths.view(), Over::axis(Axis(0)));
+        assert!((sums[1] - 100_000.0).abs() < 0.1);
     }
 
     #[test]

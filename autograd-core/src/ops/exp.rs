@@ -15,7 +15,7 @@ impl<T: Element, D: Dimension> Exp<T, D> {
     /// eˣ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::exp)
+        kernels::map(&x, kernels::exp)
     }
 
     #[backward(x)]

@@ -63,19 +63,23 @@ impl<T: Element, E: Dimension> Solve<T, E> {
             a.shape(),
             b.shape()
         );
-        let shape = b.raw_dim();
         let mut b = b.into_dyn();
-        if b.ndim() == 1 {
+        let is_vector = b.ndim() == 1;
+        if is_vector {
             b = b.insert_axis(Axis(1));
         }
-        // INVARIANT: there are two axes now, and as many elements in the end.
+        // INVARIANT: there are two axes now, and those of b in the end.
         let b = b.into_dimensionality().expect("two axes");
         let x = if transposed {
             factors.solve_transposed(&b)
         } else {
             factors.solve(&b)
         };
-        Ok(x.into_shape_with_order(shape).expect("as many elements"))
+        let mut x = x.into_dyn();
+        if is_vector {
+            x = x.index_axis_move(Axis(1), 0);
+        }
+        Ok(x.into_dimensionality().expect("the axes of b"))
     }
 
     #[backward(a)]

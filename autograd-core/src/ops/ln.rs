@@ -15,7 +15,7 @@ impl<T: Element, D: Dimension> Ln<T, D> {
     /// ln x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::ln)
+        kernels::map(&x, kernels::ln)
     }
 
     #[backward(x)]

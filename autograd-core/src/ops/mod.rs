@@ -4,54 +4,135 @@
 //! They are used through operators and methods of [`Tensor`]; the types are here for
 //! those who want `apply` as a function, or the bare kernels.
 
+mod abs;
 mod add;
+mod arcs;
 mod attention;
 mod broadcast;
+mod clamp;
+mod concat;
 mod contract;
 mod conv;
 mod div;
+mod dropout;
 mod einsum;
+mod elu;
+mod embedding;
+mod erf;
 mod exp;
+mod exp_m1;
+mod extremum;
+mod flip;
+mod gather;
+mod gelu;
+mod gelu_tanh;
+mod hyperbolic;
+mod index_select;
 mod linalg;
 mod linear;
 mod ln;
+mod ln_1p;
+mod losses;
 mod matmul;
 mod mul;
 mod neg;
+mod norms;
 mod operators;
+mod pad;
+mod permute;
 mod pool;
+mod powf;
 mod powi;
+mod recip;
+mod reductions;
+mod relu;
+mod reshape;
+mod roll;
+mod roots;
 mod scalar;
+mod sigmoid;
+mod silu;
+mod slice;
+mod softplus;
+mod split;
+mod square;
+mod squeeze;
+mod stack;
 mod sub;
 mod sum;
 mod tanh;
 mod transpose;
+mod trigonometric;
+mod where_;
 
+pub use abs::Abs;
 pub use add::Add;
+pub use arcs::{Acos, Asin, Atan};
 pub use attention::{Attention, AttentionGradient};
 pub use broadcast::{BroadcastTo, SumTo};
+pub use clamp::Clamp;
+pub use concat::Concat;
 pub use contract::Contract;
 pub use conv::{Conv, ConvTranspose, ConvWeight};
 pub use div::Div;
+pub use dropout::Dropout;
 pub use einsum::einsum;
+pub use elu::Elu;
+pub use embedding::Embedding;
+pub use erf::Erf;
 pub use exp::Exp;
+pub use exp_m1::ExpM1;
+pub use extremum::{Maximum, Minimum};
+pub use flip::Flip;
+pub use gather::{Gather, ScatterAdd};
+pub use gelu::Gelu;
+pub use gelu_tanh::GeluTanh;
+pub use hyperbolic::{Cosh, Sinh};
+pub use index_select::{IndexAdd, IndexSelect};
 pub use linalg::{Cholesky, Det, Inverse, Solve, SolveTriangular};
 pub use linear::Linear;
 pub use ln::Ln;
+pub use ln_1p::Ln1p;
+pub use losses::{
+    AbsoluteError, BceWithLogits, CrossEntropy, CrossEntropyGradient, CrossEntropyOptions,
+    HuberLoss, KlDiv, NllLoss, Reduction, SquaredError,
+};
 pub use matmul::{MatMul, MatMulRank};
 pub use mul::Mul;
 pub use neg::Neg;
-pub use pool::{AvgPool2d, AvgUnpool2d, MaxPool2d, Pick, Put};
+pub use norms::{ChannelRepeat, ChannelSum, Normalise, NormaliseGradient, ScaleShift, Statistics};
+pub use pad::Pad;
+pub use permute::Permute;
+pub use pool::{AvgPool2d, AvgUnpool2d, MaxPool2d, PickPixels, PutPixels};
+pub use powf::Powf;
 pub use powi::Powi;
+pub use recip::Recip;
+pub use reductions::{
+    CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
+    Norm, Prod, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+};
+pub use relu::{LeakyRelu, Relu};
+pub use reshape::Reshape;
+pub use roll::Roll;
+pub use roots::{Rsqrt, Sqrt};
 pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
+pub use sigmoid::Sigmoid;
+pub use silu::Silu;
+pub use slice::{Place, Slice};
+pub use softplus::Softplus;
+pub use square::Square;
+pub use squeeze::{Squeeze, Unsqueeze};
+pub use stack::Stack;
 pub use sub::Sub;
 pub use sum::Sum;
 pub use tanh::Tanh;
 pub use transpose::Transpose;
+pub use trigonometric::{Cos, Sin, Tan};
+pub use where_::Where;
 
 use ndarray::Dimension;
 
-use crate::{Element, Tensor};
+use crate::{Element, Tensor, kernels};
 
 /// The sum of the two shares of a tangent, of which either may be missing.
 #[track_caller]
@@ -63,6 +144,25 @@ fn joined<T: Element, D: Dimension>(
         (Some(x), Some(y)) => Some(x + y),
         (x, y) => x.or(y),
     }
+}
+
+/// A constant of zeros, to add to.
+fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {
+    Tensor::from(kernels::filled(shape, T::zero()))
+}
+
+/// The gradient of a function of one number: `fused` of the gradient that came in and what was saved, or,
+/// where it is to be recorded, their product by way of `slope`.
+#[track_caller]
+fn chain<T: Element, D: Dimension>(
+    grad_output: Tensor<T, D>,
+    saved: &Tensor<T, D>,
+    fused: impl Fn(T, T) -> T + Sync,
+    slope: impl FnOnce(&Tensor<T, D>) -> Tensor<T, D>,
+) -> Tensor<T, D> {
+    grad_output
+        .fused(saved, fused)
+        .unwrap_or_else(|grad_output| grad_output * slope(saved))
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, Scal
 use crate::{Element, Shape, Tensor};
 
 /// The dimension that two operands broadcast to.
-type Common<D, E> = <D as DimMax<E>>::Output;
+pub(super) type Common<D, E> = <D as DimMax<E>>::Output;
 
 /// Both operands at their common shape.
-type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
+pub(super) type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
 
 /// Both operands as they are.
 type SamePair<'a, T, D, E> = (&'a Tensor<T, Common<D, E>>, &'a Tensor<T, Common<D, E>>);
@@ -37,7 +37,11 @@ where
 /// Repeats both operands to their common shape.
 #[inline(never)]
 #[track_caller]
-fn broadcast<T, D, E>(x: &Tensor<T, D>, y: &Tensor<T, E>, operator: &str) -> Pair<T, D, E>
+pub(super) fn broadcast<T, D, E>(
+    x: &Tensor<T, D>,
+    y: &Tensor<T, E>,
+    operator: &str,
+) -> Pair<T, D, E>
 where
     T: Element,
     D: Dimension + DimMax<E>,

@@ -26,28 +26,28 @@ impl<T: Element> MaxPool2d<T> {
     #[forward(outputs(output), saves(places, size))]
     #[track_caller]
     pub fn forward(x: ArrayView4<T>, windows: Windows) -> (Array4<T>, Array4<usize>, [usize; 2]) {
-        let places = kernels::largest(&x, &windows);
+        let places = kernels::largest_of_windows(&x, &windows);
         let (_, _, height, width) = x.dim();
         (kernels::pick(&x, &places), places, [height, width])
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        Put::apply(grad_output, places, size)
+        PutPixels::apply(grad_output, places, size)
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor4<T>, x: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
-        Pick::apply(tangent_x, &kernels::largest(&x.view(), &windows))
+        PickPixels::apply(tangent_x, &kernels::largest_of_windows(&x.view(), &windows))
     }
 }
 
 /// The elements at some places of each channel, which are counted in row-major order.
 #[derive(Debug)]
-pub struct Pick<T>(PhantomData<T>);
+pub struct PickPixels<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [1, 2, 2, 3], places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
-impl<T: Element> Pick<T> {
+impl<T: Element> PickPixels<T> {
     /// The elements.
     ///
     /// # Panics
@@ -61,7 +61,7 @@ impl<T: Element> Pick<T> {
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        Put::apply(grad_output, places, size)
+        PutPixels::apply(grad_output, places, size)
     }
 
     #[jvp]
@@ -70,16 +70,16 @@ impl<T: Element> Pick<T> {
     }
 }
 
-/// Images of zeros to which elements are added at some places of each channel: the reverse of [`Pick`].
+/// Images of zeros to which elements are added at some places of each channel: the reverse of [`PickPixels`].
 #[derive(Debug)]
-pub struct Put<T>(PhantomData<T>);
+pub struct PutPixels<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [1, 2, 1, 3],
     places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]],
     size = [2, 3]
 ))]
-impl<T: Element> Put<T> {
+impl<T: Element> PutPixels<T> {
     /// The images.
     ///
     /// # Panics
@@ -92,7 +92,7 @@ impl<T: Element> Put<T> {
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
-        Pick::apply(grad_output, places)
+        PickPixels::apply(grad_output, places)
     }
 
     #[jvp]

@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use crate::{Element, Tensor, custom_function, kernels};
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
 
 /// tanh x of each element.
 #[derive(Debug)]
@@ -15,13 +17,15 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
     /// tanh x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, T::tanh)
+        kernels::map(&x, kernels::tanh)
     }
 
     // d tanh x/dx = 1 − tanh² x
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        grad_output - grad_output * output * output
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, output, activations::tanh_backward, |output| {
+            -output.square() + T::one()
+        })
     }
 
     #[jvp]

@@ -2,10 +2,8 @@
 
 use std::panic::Location;
 
-use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, hooked};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
 pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
@@ -30,72 +28,30 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
 
 /// The sum of two gradients that are themselves differentiated.
 fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
-    let header = Header::after(&edges, Location::caller());
-    let node = Node::new(
-        header,
-        AccumulateGradients {
-            edges,
-            output: [total.shape().into()],
-            hooks: HookSlot::default(),
-        },
+    let edge = own_node(
+        AccumulateGradients,
+        edges,
+        total.shape(),
+        Location::caller(),
     );
-    total.with_edge(Edge { node, output_nr: 0 })
+    total.with_edge(edge)
 }
 
-struct AccumulateGradients {
-    edges: [Option<Edge>; 2],
-    output: [PackedShape; 1],
-    hooks: HookSlot,
-}
+struct AccumulateGradients;
 
-/// Both get what came.
-#[expect(clippy::unnecessary_wraps, reason = "as the backward of any node")]
-fn spread(call: BackwardCall<'_>) -> Result<(), Error> {
-    if let Some(grad) = &mut call.grads[0] {
-        for (result, needed) in call.results.iter_mut().zip(call.needs) {
-            *result = needed.then(|| grad.share());
-        }
-    }
-    Ok(())
-}
-
-impl TapeNode for AccumulateGradients {
-    fn name(&self) -> &'static str {
-        "AccumulateGradients"
-    }
+impl OwnRule for AccumulateGradients {
+    const NAME: &'static str = "AccumulateGradients";
 
     fn input_name(&self, edge: usize) -> String {
         ["first", "second"][edge].to_owned()
     }
 
-    fn edges(&self) -> &[Option<Edge>] {
-        &self.edges
-    }
-
-    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
-        &mut self.edges
-    }
-
-    fn outputs(&self) -> &[PackedShape] {
-        &self.output
-    }
-
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
-        match self.hooks() {
-            None => spread(call),
-            Some(hooks) => hooked(&hooks, call, spread, || self.hooks()),
+        if let Some(grad) = &mut call.grads[0] {
+            for (result, needed) in call.results.iter_mut().zip(call.needs) {
+                *result = needed.then(|| grad.share());
+            }
         }
-    }
-
-    fn free(&self) {}
-
-    fn hook_slot(&self) -> Option<&HookSlot> {
-        Some(&self.hooks)
-    }
-}
-
-impl Drop for AccumulateGradients {
-    fn drop(&mut self) {
-        release_edges(&mut self.edges);
+        Ok(())
     }
 }

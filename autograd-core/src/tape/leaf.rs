@@ -6,7 +6,7 @@ use crate::array::{PackedShape, Shape};
 use crate::element::Element;
 use crate::error::Error;
 use crate::hooks::HookSlot;
-use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, TapeNode, accumulate};
+use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Node, TapeNode, accumulate};
 
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
 pub(crate) struct Leaf<T> {
@@ -79,7 +79,7 @@ impl<T: Element> TapeNode for Leaf<T> {
         Ok(())
     }
 
-    fn free(&self) {}
+    fn free(&self, _node: &Node) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)

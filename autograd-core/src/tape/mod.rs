@@ -19,6 +19,7 @@ mod gradient;
 mod leaf;
 mod mark;
 mod once;
+mod own;
 mod release;
 
 pub(crate) use accumulate::accumulate;
@@ -26,7 +27,8 @@ pub use gradient::{AnyGradient, Gradient};
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
-pub(crate) use release::release_edges;
+pub(crate) use own::{OwnRule, own_node};
+pub(crate) use release::{let_go, release_edges};
 
 use std::any::Any;
 use std::cell::Cell;
@@ -186,7 +188,7 @@ pub(crate) trait TapeNode: Send + Sync {
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
     /// Frees what was saved.
-    fn free(&self);
+    fn free(&self, node: &Node);
 
     /// Where its hooks are, in a node that has no better place for them.
     fn hook_slot(&self) -> Option<&HookSlot> {
@@ -199,7 +201,7 @@ pub(crate) trait TapeNode: Send + Sync {
     }
 
     /// Adds hooks or takes some away.
-    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, _node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
         if let Some(slot) = self.hook_slot() {
             slot.change(change);
         }

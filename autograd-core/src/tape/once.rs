@@ -6,10 +6,8 @@
 
 use std::panic::Location;
 
-use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::HookSlot;
-use crate::tape::{AnyGradient, BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
 
 /// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
 /// that can be used but not differentiated.
@@ -19,46 +17,20 @@ pub(crate) fn once_differentiable(
     edges: Box<[Option<Edge>]>,
     derivative: AnyGradient,
 ) -> AnyGradient {
-    let header = Header::after(&edges, applied_at);
-    let node = Node::new(
-        header,
-        OnceDifferentiable {
-            function,
-            edges,
-            output: [derivative.shape().into()],
-            hooks: HookSlot::default(),
-        },
-    );
-    derivative.with_edge(Edge { node, output_nr: 0 })
+    let shape = derivative.shape().clone();
+    let rule = OnceDifferentiable { function };
+    derivative.with_edge(own_node(rule, edges, &shape, applied_at))
 }
 
 struct OnceDifferentiable {
     function: &'static str,
-    edges: Box<[Option<Edge>]>,
-    output: [PackedShape; 1],
-    /// Those of the derivative as a tensor: the node itself never runs.
-    hooks: HookSlot,
 }
 
-impl TapeNode for OnceDifferentiable {
-    fn name(&self) -> &'static str {
-        "OnceDifferentiable"
-    }
+impl OwnRule for OnceDifferentiable {
+    const NAME: &'static str = "OnceDifferentiable";
 
     fn input_name(&self, _edge: usize) -> String {
         self.function.to_owned()
-    }
-
-    fn edges(&self) -> &[Option<Edge>] {
-        &self.edges
-    }
-
-    fn edges_mut(&mut self) -> &mut [Option<Edge>] {
-        &mut self.edges
-    }
-
-    fn outputs(&self) -> &[PackedShape] {
-        &self.output
     }
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
@@ -66,17 +38,5 @@ impl TapeNode for OnceDifferentiable {
             function: self.function,
             applied_at: call.node.applied_at(),
         })
-    }
-
-    fn free(&self) {}
-
-    fn hook_slot(&self) -> Option<&HookSlot> {
-        Some(&self.hooks)
-    }
-}
-
-impl Drop for OnceDifferentiable {
-    fn drop(&mut self) {
-        release_edges(&mut self.edges);
     }
 }

@@ -3,6 +3,9 @@
 //! A node that drops its edges drops the nodes behind them, which drop theirs: a chain of some ten
 //! thousand nodes would overflow a thread's stack. Every node therefore hands its edges over here.
 
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
 use crate::tape::{Edge, Node};
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
@@ -32,5 +35,50 @@ fn take(edges: &mut [Option<Edge>], next: &mut Option<Node>, pending: &mut Vec<N
             None => *next = Some(node),
             Some(_) => pending.push(node),
         }
+    }
+}
+
+/// How many values may be dropped one inside the other: some hundred bytes of stack each, and what the
+/// user's own types take.
+const DEPTH: u32 = 32;
+
+thread_local! {
+    static DROPPING: Cell<u32> = const { Cell::new(0) };
+    /// Values that were met too deep, for the outermost to drop.
+    static LATER: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Drops something of the user's that a node held: a value, a hook, what was packed. It may hold tensors,
+/// and so the nodes before, which hold such things in turn: a chain of another kind, that edges do not show.
+pub(crate) fn let_go<V: 'static>(value: V) {
+    /// Goes up again, in a panic too.
+    struct Level(u32);
+    impl Drop for Level {
+        fn drop(&mut self) {
+            DROPPING.set(self.0);
+        }
+    }
+    let depth = DROPPING.get();
+    if depth >= DEPTH {
+        // Once a thread has no list any more, it is about to end: there is nothing left that could be deep.
+        let mut value = Some(value);
+        let kept = LATER.try_with(|later| {
+            later
+                .borrow_mut()
+                .extend(value.take().map(|value| Box::new(value) as Box<dyn Any>));
+        });
+        debug_assert!(kept.is_err() || value.is_none());
+        return;
+    }
+    let _level = Level(depth);
+    DROPPING.set(depth + 1);
+    drop(value);
+    while depth == 0
+        && let Some(next) = LATER
+            .try_with(|later| later.borrow_mut().pop())
+            .ok()
+            .flatten()
+    {
+        drop(next);
     }
 }

@@ -8,12 +8,20 @@ use ndarray::Dimension;
 
 use super::Tensor;
 use crate::element::Element;
+use crate::kernels;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Puts `f` of each element in its place, if nobody can tell the difference; whether it did.
     #[inline]
-    pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T) -> bool {
-        self.raw.is_plain() && self.raw.buffer.map_in_place(f)
+    pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T + Sync) -> bool {
+        if !self.raw.is_plain() {
+            return false;
+        }
+        let Some(elements) = self.raw.buffer.own_slice_mut() else {
+            return false;
+        };
+        kernels::map_in_place(elements, f);
+        true
     }
 
     /// Puts `f` of each element and `other`'s in its place, if nobody can tell the difference; whether it
@@ -22,10 +30,39 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub(crate) fn zip_in_place<E: Dimension>(
         &mut self,
         other: &Tensor<T, E>,
-        f: impl Fn(T, T) -> T,
+        f: impl Fn(T, T) -> T + Sync,
     ) -> bool {
         let is_plain = self.raw.is_plain() && other.raw.is_plain();
-        is_plain && self.raw.buffer.zip_in_place(&other.raw.buffer, f)
+        if !is_plain || self.raw.buffer.shape() != other.raw.buffer.shape() {
+            return false;
+        }
+        let elements = self.raw.buffer.own_slice_mut();
+        let (Some(elements), Some(others)) = (elements, other.raw.buffer.as_slice()) else {
+            return false;
+        };
+        kernels::zip_in_place(elements, others, f);
+        true
+    }
+
+    /// `f` of each element and `other`'s in one loop, if nothing of it has to be recorded: in this tensor's
+    /// place, if nobody can tell the difference. Else the tensor comes back.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn fused(
+        mut self,
+        other: &Self,
+        f: impl Fn(T, T) -> T + Sync,
+    ) -> Result<Self, Self> {
+        if !self.raw.is_plain() || !other.raw.is_plain() {
+            return Err(self);
+        }
+        if self.zip_in_place(other, &f) {
+            return Ok(self);
+        }
+        Ok(kernels::zip(&self.view(), &other.view(), f).into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pullback::ndarray::{ArrayD, Dimension, arr0};
+use pullback::ndarray::{Dimension, arr0};
 use pullback::prelude::*;
 
 use super::program::{Program, Step, arbitrary};
@@ -10,10 +10,11 @@ use super::program::{Program, Step, arbitrary};
 pub type Dyn = TensorD<f64>;
 
 /// Values that no derivative goes through: detached ones, and what was computed inside `no_grad`. A run
-/// at other leaves has to take them as they were, or finite differences would see through the cut.
+/// at other leaves has to take them as they were, or finite differences would see through the cut; in the
+/// same memory, or sums over them would be rounded in another order.
 #[derive(Default)]
 pub struct Cuts {
-    seen: Vec<ArrayD<f64>>,
+    seen: Vec<Dyn>,
     replayed: Option<usize>,
 }
 
@@ -32,11 +33,11 @@ impl Cuts {
                 !tensor.requires_grad(),
                 "a value that is cut off has a history"
             );
-            self.seen.push(tensor.to_array());
+            self.seen.push(tensor.clone());
             return tensor;
         };
         *place += 1;
-        Tensor::from(self.seen[*place - 1].clone())
+        self.seen[*place - 1].clone()
     }
 }
 

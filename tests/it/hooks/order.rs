@@ -15,7 +15,7 @@ fn b063_the_hooks_of_a_leaf_come_in_their_order() {
     let accumulation = leaf_node(&y);
     // Registered in another order than they are called in.
     let kept = x.clone();
-    accumulation.register_hook(move |inputs: &Gradients, outputs: &Gradients| {
+    let cyclic = accumulation.register_hook(move |inputs: &Gradients, outputs: &Gradients| {
         assert!(inputs.is_empty());
         assert_eq!(outputs[0].as_ref().unwrap().item(), -0.2);
         let grad = kept.grad().unwrap();
@@ -28,6 +28,7 @@ fn b063_the_hooks_of_a_leaf_come_in_their_order() {
     x.register_hook(|grad| Some(grad - 2.0));
     y.backward_with(array![1.0]).unwrap();
     assert!((of(&x).unwrap() - 3.0).abs() < 1e-12);
+    cyclic.remove();
 }
 
 #[test]

@@ -1,0 +1,317 @@
+//! Arrays seen as channels: what is normalised together, or scaled by one number.
+
+use ndarray::{Array, Array1, ArrayView, ArrayView3, Dimension, Ix1};
+
+use super::{Over, dot_over, moments, sum_over};
+use crate::array::memory;
+use crate::element::Element;
+
+/// The elements of an array in row-major order as `outer` × `count` × `inner`, where the middle index is the
+/// channel.
+///
+/// ```
+/// use autograd_core::kernels::Channels;
+///
+/// // An image has its channels in the second axis; a row of features is normalised whole.
+/// let images = Channels::along(&[8, 3, 32, 32], 1);
+/// assert_eq!((images.outer, images.count, images.inner), (8, 3, 1024));
+/// let rows = Channels::rows(&[8, 10, 64], 2);
+/// assert_eq!((rows.outer, rows.count, rows.inner), (1, 80, 64));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// How many blocks have all channels.
+    pub outer: usize,
+    /// How many channels there are.
+    pub count: usize,
+    /// How many elements of a channel lie side by side.
+    pub inner: usize,
+}
+
+impl Channels {
+    /// A channel for each index of an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    #[track_caller]
+    pub fn along(shape: &[usize], axis: usize) -> Self {
+        assert!(
+            axis < shape.len(),
+            "channels of shape {shape:?} along axis {axis}: there is no such axis"
+        );
+        Self {
+            outer: shape[..axis].iter().product(),
+            count: shape[axis],
+            inner: shape[axis + 1..].iter().product(),
+        }
+    }
+
+    /// A channel for each row of the axes from `first` on.
+    ///
+    /// # Panics
+    /// If there are fewer axes.
+    #[track_caller]
+    pub fn rows(shape: &[usize], first: usize) -> Self {
+        assert!(
+            first <= shape.len(),
+            "rows of shape {shape:?} from axis {first} on: there is no such axis"
+        );
+        Self {
+            outer: 1,
+            count: shape[..first].iter().product(),
+            inner: shape[first..].iter().product(),
+        }
+    }
+
+    /// How many elements a channel has.
+    pub fn size(self) -> usize {
+        self.outer * self.inner
+    }
+
+    #[track_caller]
+    fn check(self, shape: &[usize]) {
+        let size: usize = shape.iter().product();
+        assert!(
+            self.size() * self.count == size,
+            "channels of shape {shape:?}: they are not {} × {} × {}",
+            self.outer,
+            self.count,
+            self.inner
+        );
+    }
+
+    fn view<T>(self, elements: &[T]) -> ArrayView3<'_, T> {
+        // INVARIANT: `check` has counted the elements.
+        ArrayView3::from_shape((self.outer, self.count, self.inner), elements).expect("as many")
+    }
+}
+
+/// Which axes of a view as channels do not tell them apart.
+fn within() -> Over {
+    Over::axes(&[0, 2])
+}
+
+/// The sum of each channel.
+///
+/// # Panics
+/// If the elements are not as many as those of the channels.
+///
+/// ```
+/// use autograd_core::kernels::{Channels, channel_sums};
+/// use autograd_core::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// assert_eq!(channel_sums(&x.view(), Channels::along(&[2, 2], 1)), array![4.0, 6.0]);
+/// ```
+#[track_caller]
+pub fn channel_sums<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    channels: Channels,
+) -> Array1<T> {
+    channels.check(x.shape());
+    let x = x.as_standard_layout();
+    sum_over::<_, _, Ix1>(&channels.view(slice(&x.view())), within())
+}
+
+/// Each element, the one of `y` in its place and the `parameters` of their channel put together by `f`.
+///
+/// # Panics
+/// If the shapes differ, the elements are not as many as those of the channels, or there are not parameters
+/// for each.
+///
+/// ```
+/// use autograd_core::kernels::{Channels, zip_channels};
+/// use autograd_core::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let scaled = zip_channels(&x.view(), &x.view(), Channels::along(&[2, 2], 1), &[[1.0], [10.0]], |x, _, [by]| x * by);
+/// assert_eq!(scaled, array![[1.0, 20.0], [3.0, 40.0]]);
+/// ```
+#[track_caller]
+pub fn zip_channels<T: Element, D: Dimension, const N: usize>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    channels: Channels,
+    parameters: &[[T; N]],
+    f: impl Fn(T, T, [T; N]) -> T,
+) -> Array<T, D> {
+    channels.check(x.shape());
+    assert!(
+        x.shape() == y.shape() && parameters.len() == channels.count,
+        "arrays of shapes {:?} and {:?} with parameters of {} channels",
+        x.shape(),
+        y.shape(),
+        parameters.len()
+    );
+    let (rows_x, rows_y) = (x.as_standard_layout(), y.as_standard_layout());
+    let (rows_x, rows_y) = (rows_x.view(), rows_y.view());
+    let (x, y) = (slice(&rows_x), slice(&rows_y));
+    let mut results = memory::take(x.len());
+    if channels.inner == 1 {
+        let rows = x.chunks_exact(channels.count.max(1));
+        for (x, y) in rows.zip(y.chunks_exact(channels.count.max(1))) {
+            let elements = x.iter().zip(y).zip(parameters);
+            results.extend(elements.map(|((&x, &y), &parameters)| f(x, y, parameters)));
+        }
+    } else {
+        let runs = x.chunks_exact(channels.inner.max(1));
+        let runs = runs.zip(y.chunks_exact(channels.inner.max(1)));
+        for ((x, y), &parameters) in runs.zip(parameters.iter().cycle()) {
+            results.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y, parameters)));
+        }
+    }
+    // INVARIANT: one for each element, as `check` has counted them.
+    Array::from_shape_vec(rows_x.raw_dim(), results).expect("one for each")
+}
+
+/// Each channel less its mean and over its deviation: (x − mean) · rstd, with rstd = 1 / √(variance + eps).
+/// Also the mean, the variance with the divisor n, and rstd, of each channel.
+///
+/// # Panics
+/// If the elements are not as many as those of the channels.
+///
+/// ```
+/// use autograd_core::kernels::{Channels, normalise};
+/// use autograd_core::ndarray::array;
+///
+/// let x = array![[1.0, 3.0], [10.0, 30.0]];
+/// let (normalised, statistics) = normalise(&x.view(), Channels::rows(&[2, 2], 1), 0.0);
+/// assert_eq!(normalised, array![[-1.0, 1.0], [-1.0, 1.0]]);
+/// assert_eq!(statistics, [[2.0, 1.0, 1.0], [20.0, 100.0, 0.1]]);
+/// ```
+#[track_caller]
+pub fn normalise<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    channels: Channels,
+    eps: T,
+) -> (Array<T, D>, Vec<[T; 3]>) {
+    channels.check(x.shape());
+    let x = x.as_standard_layout();
+    let view = x.view();
+    let size = channels.size() as f64;
+    let size = T::from_f64(size);
+    let statistics = |mean: T, squares: T| {
+        let variance = squares / size;
+        [mean, variance, T::one() / (variance + eps).sqrt()]
+    };
+    let statistics: Vec<[T; 3]> = if channels.outer == 1 && channels.inner > 0 {
+        let rows = slice(&view).chunks_exact(channels.inner).map(moments);
+        rows.map(|(mean, squares)| statistics(mean, squares))
+            .collect()
+    } else {
+        let means = channel_sums(&view, channels) / size;
+        let means: Vec<[T; 1]> = means.iter().map(|&mean| [mean]).collect();
+        let centred = zip_channels(&view, &view, channels, &means, |x, _, [mean]| x - mean);
+        let centred = centred.view();
+        let blocks = channels.view(slice(&centred));
+        let squares = dot_over::<_, _, Ix1>(&blocks, &blocks, within());
+        let each = means.iter().zip(&squares);
+        each.map(|(&[mean], &squares)| statistics(mean, squares))
+            .collect()
+    };
+    let centre = |x: T, _, [mean, _, rstd]: [T; 3]| (x - mean) * rstd;
+    (
+        zip_channels(&view, &view, channels, &statistics, centre),
+        statistics,
+    )
+}
+
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalise`] makes of a gradient g that
+/// comes in for its x̂.
+///
+/// # Panics
+/// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
+/// for each.
+///
+/// ```
+/// use autograd_core::kernels::{Channels, normalise_gradient};
+/// use autograd_core::ndarray::array;
+///
+/// let (g, normalised) = (array![[1.0, 0.0, 0.0, 1.0]], array![[-1.0, 1.0, -1.0, 1.0]]);
+/// let rows = Channels::rows(&[1, 4], 1);
+/// let gradient = normalise_gradient(&g.view(), &normalised.view(), &[2.0], rows);
+/// assert_eq!(gradient, array![[1.0, -1.0, -1.0, 1.0]]);
+/// ```
+#[track_caller]
+pub fn normalise_gradient<T: Element, D: Dimension>(
+    g: &ArrayView<'_, T, D>,
+    normalised: &ArrayView<'_, T, D>,
+    rstd: &[T],
+    channels: Channels,
+) -> Array<T, D> {
+    channels.check(g.shape());
+    channels.check(normalised.shape());
+    let (rows_g, rows_x) = (g.as_standard_layout(), normalised.as_standard_layout());
+    let (rows_g, rows_x) = (rows_g.view(), rows_x.view());
+    let (blocks_g, blocks_x) = (channels.view(slice(&rows_g)), channels.view(slice(&rows_x)));
+    let size = channels.size() as f64;
+    let size = T::from_f64(size);
+    let sums = sum_over::<_, _, Ix1>(&blocks_g, within());
+    let dots = dot_over::<_, _, Ix1>(&blocks_g, &blocks_x, within());
+    let each = rstd.iter().zip(sums.iter().zip(&dots));
+    let each = each.map(|(&rstd, (&sum, &dot))| [rstd, sum / size, dot / size]);
+    let parameters: Vec<[T; 3]> = each.collect();
+    zip_channels(
+        &rows_g,
+        &rows_x,
+        channels,
+        &parameters,
+        |g, x, [rstd, mean, along]| rstd * (g - mean - x * along),
+    )
+}
+
+/// The elements of what has standard layout.
+fn slice<'a, T, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> &'a [T] {
+    // INVARIANT: callers have seen to it.
+    x.as_slice().expect("row-major")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array4, Axis};
+
+    #[test]
+    fn channels_of_every_kind_are_normalised() {
+        let x = Array4::from_shape_fn((3, 4, 2, 5), |(i, j, k, l)| {
+            (i * 7 + j * j * 13 + k * l * 3) as f64 * 0.37 % 1.9 + j as f64 * 100.0
+        });
+        let shape = x.shape().to_vec();
+        let all = [
+            Channels::along(&shape, 0),
+            Channels::along(&shape, 1),
+            Channels::along(&shape, 3),
+            Channels::rows(&shape, 0),
+            Channels::rows(&shape, 2),
+        ];
+        for channels in all {
+            for view in [x.view(), x.slice(ndarray::s![..;-1, .., .., ..])] {
+                let (normalised, statistics) = normalise(&view, channels, 0.0);
+                assert_eq!(statistics.len(), channels.count);
+                let sums = channel_sums(&normalised.view(), channels);
+                let squares = channel_sums(&(&normalised * &normalised).view(), channels);
+                for (sum, square) in sums.iter().zip(&squares) {
+                    assert!(sum.abs() < 1e-9 && (square - channels.size() as f64).abs() < 1e-8);
+                }
+                let means = channel_sums(&view, channels) / channels.size() as f64;
+                for (mean, [expected, _, _]) in means.iter().zip(&statistics) {
+                    assert!((mean - expected).abs() < 1e-10);
+                }
+            }
+        }
+        let along = channel_sums(&x.view(), Channels::along(&shape, 2));
+        let expected = x.sum_axis(Axis(3)).sum_axis(Axis(1)).sum_axis(Axis(0));
+        assert!(
+            (along - expected)
+                .iter()
+                .all(|difference| difference.abs() < 1e-9)
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "channels of shape [3]: they are not 1 × 2 × 1")]
+    fn other_channels_are_refused() {
+        let channels = Channels::rows(&[2], 1);
+        let _ = channel_sums(&ndarray::array![1.0, 2.0, 3.0].view(), channels);
+    }
+}

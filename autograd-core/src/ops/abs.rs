@@ -1,0 +1,58 @@
+//! |x|
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// |x| of each element.
+#[derive(Debug)]
+pub struct Abs<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Abs<T, D> {
+    /// |x| of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::abs)
+    }
+
+    // A constant piece by piece: nothing comes of differentiating it again.
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad * sign(x),
+            |x| Tensor::from(kernels::map(&x.view(), sign)),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * Tensor::from(kernels::map(&x.view(), sign))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// |x| of each element, with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0]).abs().to_array(), array![2.0, 3.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn abs(&self) -> Self {
+        Abs::apply(self)
+    }
+}
+
+/// −1, 0 or 1, and what is not a number as it is.
+fn sign<T: Element>(x: T) -> T {
+    if x == T::zero() { x } else { x.signum() }
+}

@@ -1,0 +1,136 @@
+//! The reverse of sin, cos and tan: three functions of a few lines.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// arcsin x of each element.
+#[derive(Debug)]
+pub struct Asin<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Asin<T, D> {
+    /// arcsin x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::asin)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad / ((T::one() - x) * (T::one() + x)).sqrt(),
+            |x| (-x.square() + T::one()).rsqrt(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * ((-x.square() + T::one()).rsqrt())
+    }
+}
+
+/// arccos x of each element.
+#[derive(Debug)]
+pub struct Acos<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Acos<T, D> {
+    /// arccos x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::acos)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| -(grad / ((T::one() - x) * (T::one() + x)).sqrt()),
+            |x| -(-x.square() + T::one()).rsqrt(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (-(-x.square() + T::one()).rsqrt())
+    }
+}
+
+/// arctan x of each element.
+#[derive(Debug)]
+pub struct Atan<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Atan<T, D> {
+    /// arctan x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::atan)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad / (x * x + T::one()),
+            |x| (x.square() + T::one()).recip(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * ((x.square() + T::one()).recip())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// arcsin x of each element; not a number outside of −1 to 1.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).asin().to_array(), array![0.0, 1.0_f64.asin()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn asin(&self) -> Self {
+        Asin::apply(self)
+    }
+
+    /// arccos x of each element; not a number outside of −1 to 1.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 0.0]).acos().to_array(), array![0.0, 0.0_f64.acos()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn acos(&self) -> Self {
+        Acos::apply(self)
+    }
+
+    /// arctan x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).atan().to_array(), array![0.0, 1.0_f64.atan()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn atan(&self) -> Self {
+        Atan::apply(self)
+    }
+}

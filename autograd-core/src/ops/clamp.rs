@@ -1,0 +1,79 @@
+//! x between two bounds.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// The nearest number between two bounds to each element.
+#[derive(Debug)]
+pub struct Clamp<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], min = 0.7, max = 1.2))]
+impl<T: Element, D: Dimension> Clamp<T, D> {
+    /// The nearest number between two bounds to each element.
+    ///
+    /// # Panics
+    /// If a bound is not a number.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, min: T, max: T) -> Array<T, D> {
+        assert!(
+            !min.is_nan() && !max.is_nan(),
+            "clamp between {min} and {max}: a bound is not a number"
+        );
+        kernels::map(&x, |x| {
+            let raised = if x < min { min } else { x };
+            if raised > max { max } else { raised }
+        })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| {
+                if x >= min && x <= max {
+                    grad
+                } else {
+                    T::zero()
+                }
+            },
+            |x| inside(x, min, max),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
+        tangent_x * (inside(x, min, max))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The nearest number between two bounds to each element, of which one may be infinite; `max` if they are the
+    /// wrong way round. The derivative is 1 at the bounds.
+    ///
+    /// # Panics
+    /// If a bound is not a number.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0, 0.5]).clamp(-1.0, 1.0).to_array(), array![1.0, -1.0, 0.5]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn clamp(&self, min: T, max: T) -> Self {
+        Clamp::apply(self, min, max)
+    }
+}
+
+/// 1 between the bounds, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
+fn inside<T: Element, D: Dimension>(x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
+    let each = |x: T| T::from_f64(f64::from(x >= min && x <= max));
+    kernels::map(&x.view(), each).into()
+}

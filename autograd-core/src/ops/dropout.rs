@@ -1,0 +1,62 @@
+//! Elements left out at random.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// Elements left out at random: its own gradient and tangent, as the seed says again which. No mask is kept.
+#[derive(Debug)]
+pub struct Dropout<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [3, 4], p = 0.4, seed = 5))]
+impl<T: Element, D: Dimension> Dropout<T, D> {
+    /// Zero with probability `p` for each element, and x / (1 − p) else.
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, p: f64, seed: u64) -> Array<T, D> {
+        kernels::dropout(&x, p, seed)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, p: f64, seed: u64) -> Tensor<T, D> {
+        Self::apply(grad_output, p, seed)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, p: f64, seed: u64) -> Tensor<T, D> {
+        Self::apply(tangent_x, p, seed)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Zero with probability `p` for each element, independently, and x / (1 − p) else, so that the mean
+    /// stays. Which, follows from `seed` alone: there is no hidden state, and a second call, such as that
+    /// of [`checkpoint`](crate::checkpoint), does the same. Each call of a training step needs a seed of its
+    /// own.
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    ///
+    /// ```
+    /// use autograd_core::ndarray::Array1;
+    /// use autograd_core::{Tensor, Tensor1};
+    ///
+    /// let x: Tensor1<f64> = Tensor::from(Array1::ones(1000)).set_requires_grad(true);
+    /// let y = x.dropout(0.25, 42);
+    /// let left_out = y.view().iter().filter(|&&y| y == 0.0).count();
+    /// assert!((200..300).contains(&left_out));
+    /// y.sum().backward()?;
+    /// assert_eq!(x.grad(), Some(y.to_array()));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn dropout(&self, p: f64, seed: u64) -> Self {
+        Dropout::apply(self, p, seed)
+    }
+}

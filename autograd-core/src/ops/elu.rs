@@ -1,0 +1,75 @@
+//! x, and α(eˣ − 1) on the left.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x of each positive element, α(eˣ − 1) of the others.
+#[derive(Debug)]
+pub struct Elu<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], alpha = 1.5))]
+impl<T: Element, D: Dimension> Elu<T, D> {
+    /// x of each positive element, α(eˣ − 1) of the others.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, alpha: T) -> Array<T, D> {
+        kernels::map(&x, |x| {
+            if x > T::zero() {
+                x
+            } else {
+                alpha * kernels::exp_m1(x)
+            }
+        })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| {
+                if x > T::zero() {
+                    grad
+                } else {
+                    grad * alpha * kernels::exp(x)
+                }
+            },
+            |x| slope(x, alpha),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
+        tangent_x * (slope(x, alpha))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x of each positive element, α(eˣ − 1) of the others.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, f64::NEG_INFINITY]).elu(1.0).to_array(), array![2.0, -1.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn elu(&self, alpha: T) -> Self {
+        Elu::apply(self, alpha)
+    }
+}
+
+/// 1 where x is positive, α eˣ elsewhere.
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
+    let side =
+        |left: T, right: T| kernels::map(&x.view(), |x| if x > T::zero() { right } else { left });
+    let left = Tensor::from(side(alpha, T::zero()));
+    let right = Tensor::from(side(T::zero(), T::one()));
+    // Nothing large comes to the exponential, whose product with 0 would not be 0.
+    left * x.clamp(T::neg_infinity(), T::zero()).exp() + right
+}

@@ -1,0 +1,115 @@
+//! Rows by their indices.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use super::{IndexAdd, zeros};
+use crate::{Element, Shape, Tensor2, custom_function, kernels};
+
+/// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
+#[derive(Debug)]
+pub struct Embedding<T>(PhantomData<T>);
+
+// With a padding the gradient is not that of the values, which is what a padding is for.
+#[custom_function(gradcheck(weight = [4, 3], indices = &[2, 0, 2], padding = None))]
+impl<T: Element> Embedding<T> {
+    /// The rows of `weight` at `indices`.
+    ///
+    /// # Panics
+    /// If there is no row for an index.
+    #[forward(outputs(output), saves(shape))]
+    #[track_caller]
+    pub fn forward(
+        weight: ArrayView2<T>,
+        indices: &[usize],
+        padding: Option<usize>,
+    ) -> (Array2<T>, Shape) {
+        let _ = padding; // of which only derivatives know
+        let rows = weight.nrows();
+        if let Some(index) = indices.iter().find(|&&index| index >= rows) {
+            panic!("embedding of the index {index}: there are {rows} rows");
+        }
+        let output = kernels::index_select(&weight, Axis(0), indices);
+        (output, Shape::from(weight.shape()))
+    }
+
+    #[backward(weight)]
+    fn backward(
+        grad_output: &Tensor2<T>,
+        indices: &[usize],
+        padding: Option<usize>,
+        shape: &Shape,
+    ) -> Tensor2<T> {
+        let (places, counted) = counted(indices, padding);
+        if counted.len() == indices.len() {
+            return IndexAdd::apply(zeros(shape), Axis(0), indices, grad_output);
+        }
+        let rows = grad_output.index_select(Axis(0), &places);
+        IndexAdd::apply(zeros(shape), Axis(0), &counted, &rows)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_weight: &Tensor2<T>,
+        output: &Tensor2<T>,
+        indices: &[usize],
+        padding: Option<usize>,
+    ) -> Tensor2<T> {
+        let (places, counted) = counted(indices, padding);
+        let rows = tangent_weight.index_select(Axis(0), &counted);
+        IndexAdd::apply(zeros(output.shape()), Axis(0), &places, &rows)
+    }
+}
+
+/// The indices that are not the padding, and their places.
+fn counted(indices: &[usize], padding: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+    let each = indices.iter().copied().enumerate();
+    each.filter(|&(_, index)| padding != Some(index)).unzip()
+}
+
+impl<T: Element> Tensor2<T> {
+    /// A row for each index: of a weight with a row for each word, the vectors of a text. The gradients of
+    /// rows that stand there several times are added up.
+    ///
+    /// # Panics
+    /// If there is no row for an index.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+    /// let vectors = weight.embedding(&[1, 0, 1]);
+    /// assert_eq!(vectors.to_array(), array![[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]);
+    /// vectors.sum().backward()?;
+    /// assert_eq!(weight.grad(), Some(array![[1.0, 1.0], [2.0, 2.0]]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn embedding(&self, indices: &[usize]) -> Self {
+        Embedding::apply(self, indices, None)
+    }
+
+    /// As [`embedding`](Self::embedding), with an index whose row gets no gradient: that of a sign which
+    /// fills texts up to one length.
+    ///
+    /// # Panics
+    /// If there is no row for an index.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let weight = Tensor::from(array![[1.0], [3.0]]).set_requires_grad(true);
+    /// weight.embedding_padded(&[1, 0, 1], 0).sum().backward()?;
+    /// assert_eq!(weight.grad(), Some(array![[0.0], [2.0]]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn embedding_padded(&self, indices: &[usize], padding: usize) -> Self {
+        Embedding::apply(self, indices, Some(padding))
+    }
+}

@@ -1,0 +1,50 @@
+//! The error function
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+#[derive(Debug)]
+pub struct Erf<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Erf<T, D> {
+    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, kernels::erf)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, activations::erf_backward, |x| {
+            (-x.square()).exp() * T::from_f64(std::f64::consts::FRAC_2_SQRT_PI)
+        })
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * ((-x.square()).exp() * T::from_f64(std::f64::consts::FRAC_2_SQRT_PI))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, f64::INFINITY]).erf().to_array(), array![0.0, 1.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn erf(&self) -> Self {
+        Erf::apply(self)
+    }
+}

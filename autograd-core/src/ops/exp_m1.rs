@@ -1,0 +1,52 @@
+//! eˣ − 1
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// eˣ − 1 of each element, exact near zero too.
+#[derive(Debug)]
+pub struct ExpM1<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> ExpM1<T, D> {
+    /// eˣ − 1 of each element, exact near zero too.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, kernels::exp_m1)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| grad * (y + T::one()),
+            |output| output + T::one(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (output + T::one())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// eˣ − 1 of each element, exact near zero too.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1e-20]).exp_m1().to_array(), array![0.0, 1e-20]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn exp_m1(&self) -> Self {
+        ExpM1::apply(self)
+    }
+}

@@ -1,0 +1,153 @@
+//! The larger and the smaller of two numbers: two functions that differ in a sign.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, DimMax, Dimension};
+
+use super::operators::{Common, broadcast};
+use super::{chain, joined};
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// The larger of two numbers, element by element, of tensors of one shape; the method broadcasts.
+#[derive(Debug)]
+pub struct Maximum<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Maximum<T, D> {
+    /// The larger of two elements, or that which is not a number.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
+        kernels::zip(&x, &y, |x, y| if x > y || x.is_nan() { x } else { y })
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        times(grad_output, &share(x, y, |x, y| x < y))
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        times(grad_output, &share(y, x, |y, x| y < x))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| tangent * share(x, y, |x, y| x < y));
+        let along_y = tangent_y.map(|tangent| tangent * share(y, x, |y, x| y < x));
+        joined(along_x, along_y)
+    }
+}
+
+/// The smaller of two numbers, element by element, of tensors of one shape; the method broadcasts.
+#[derive(Debug)]
+pub struct Minimum<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Minimum<T, D> {
+    /// The smaller of two elements, or that which is not a number.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
+        kernels::zip(&x, &y, |x, y| if x < y || x.is_nan() { x } else { y })
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        times(grad_output, &share(x, y, |x, y| x > y))
+    }
+
+    #[backward(y)]
+    fn grad_y(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+        times(grad_output, &share(y, x, |y, x| y > x))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| tangent * share(x, y, |x, y| x > y));
+        let along_y = tangent_y.map(|tangent| tangent * share(y, x, |y, x| y > x));
+        joined(along_x, along_y)
+    }
+}
+
+/// What part of the gradient goes to `x`: all, none where it `loses`, half where the two are one. A constant, of which
+/// nothing comes when it is differentiated again.
+fn share<T: Element, D: Dimension>(
+    x: &Tensor<T, D>,
+    y: &Tensor<T, D>,
+    loses: impl Fn(T, T) -> bool + Sync,
+) -> Tensor<T, D> {
+    let half = T::from_f64(0.5);
+    let each = |x, y| match x == y {
+        true => half,
+        false if loses(x, y) => T::zero(),
+        false => T::one(),
+    };
+    kernels::zip(&x.view(), &y.view(), each).into()
+}
+
+/// The gradient by its share; nothing of it where the share is none, even if it is infinite.
+#[track_caller]
+fn times<T: Element, D: Dimension>(
+    grad_output: Tensor<T, D>,
+    share: &Tensor<T, D>,
+) -> Tensor<T, D> {
+    let each = |grad, share: T| if share.is_zero() { share } else { grad * share };
+    chain(grad_output, share, each, Tensor::clone)
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The larger of this tensor's element and `other`'s, broadcast as operators do; not a number where either is not.
+    /// Where they are the same each has half of the gradient.
+    ///
+    /// # Panics
+    /// If the shapes do not broadcast.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, y) = (Tensor::from(array![1.0, 5.0]), Tensor::from(array![4.0]));
+    /// assert_eq!(x.maximum(&y).to_array(), array![4.0, 5.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn maximum<E: Dimension>(&self, other: &Tensor<T, E>) -> Tensor<T, Common<D, E>>
+    where
+        D: DimMax<E>,
+    {
+        let (x, y) = broadcast(self, other, "maximum");
+        Maximum::apply(&x, &y)
+    }
+
+    /// The smaller of this tensor's element and `other`'s, broadcast as operators do; not a number where either is not.
+    /// Where they are the same each has half of the gradient.
+    ///
+    /// # Panics
+    /// If the shapes do not broadcast.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, y) = (Tensor::from(array![1.0, 5.0]), Tensor::from(array![4.0]));
+    /// assert_eq!(x.minimum(&y).to_array(), array![1.0, 4.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn minimum<E: Dimension>(&self, other: &Tensor<T, E>) -> Tensor<T, Common<D, E>>
+    where
+        D: DimMax<E>,
+    {
+        let (x, y) = broadcast(self, other, "minimum");
+        Minimum::apply(&x, &y)
+    }
+}

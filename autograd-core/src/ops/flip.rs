@@ -1,0 +1,62 @@
+//! Axes backwards.
+
+use std::marker::PhantomData;
+
+use ndarray::{Axis, Dimension};
+
+use crate::kernels::checks::has_each_axis;
+use crate::{Element, Tensor, custom_function};
+
+/// A tensor with the order of its elements reversed along some axes, without a copy.
+#[derive(Debug)]
+pub struct Flip<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3, 4], axes = &[2, 0]))]
+impl<T: Element, D: Dimension> Flip<T, D> {
+    /// The same memory, seen backwards along `axes`.
+    ///
+    /// # Panics
+    /// If there is no such axis, or one is named twice.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
+        has_each_axis("flip", x.shape(), axes);
+        x.part(|view| {
+            let mut flipped = view.view();
+            for &axis in axes {
+                flipped.invert_axis(Axis(axis));
+            }
+            flipped
+        })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
+        grad_output.flip(axes)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axes: &[usize]) -> Tensor<T, D> {
+        tangent_x.flip(axes)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor with the order of its elements reversed along `axes`, without a copy.
+    ///
+    /// # Panics
+    /// If there is no such axis, or one is named twice.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.flip(&[1]).to_array(), array![[2.0, 1.0], [4.0, 3.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn flip(&self, axes: &[usize]) -> Self {
+        Flip::apply(self, axes)
+    }
+}

@@ -1,0 +1,179 @@
+//! Elements that indices name in each lane along an axis, and what adds to them: each is the other's
+//! backward.
+
+use std::marker::PhantomData;
+
+use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
+
+use super::zeros;
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// Of each lane of a tensor along an axis, the elements that the indices of the same lane name.
+#[derive(Debug)]
+pub struct Gather<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [3, 3], axis = Axis(1), indices = example()))]
+impl<T: Element, D: Dimension> Gather<T, D> {
+    /// `output[i, j] = x[i, indices[i, j]]` along the second of two axes.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, or `indices` is longer than `x` along
+    /// another.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        axis: Axis,
+        indices: ArcArray<usize, IxDyn>,
+    ) -> (Array<T, D>, Shape) {
+        let gathered = kernels::gather(&x, axis, &typed("gather", &indices, x.shape()));
+        (gathered, Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, D>,
+        axis: Axis,
+        indices: &ArcArray<usize, IxDyn>,
+        from: &Shape,
+    ) -> Tensor<T, D> {
+        ScatterAdd::apply(zeros(from), axis, indices.clone(), grad_output)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, indices: &ArcArray<usize, IxDyn>) -> Tensor<T, D> {
+        Self::apply(tangent_x, axis, indices.clone())
+    }
+}
+
+/// A tensor with the elements of another added where indices say, lane by lane along an axis.
+#[derive(Debug)]
+pub struct ScatterAdd<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    x = [3, 3],
+    axis = Axis(1),
+    indices = example(),
+    source = [2, 4],
+))]
+impl<T: Element, D: Dimension> ScatterAdd<T, D> {
+    /// `x`, in its own memory, with `source[i, j]` added to `x[i, indices[i, j]]`, along the second of
+    /// two axes.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, `indices` is longer than `x` along another,
+    /// or `source` has another shape than `indices`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(
+        mut x: Array<T, D>,
+        axis: Axis,
+        indices: ArcArray<usize, IxDyn>,
+        source: ArrayView<T, D>,
+    ) -> Array<T, D> {
+        kernels::scatter_add(
+            &mut x.view_mut(),
+            axis,
+            &typed("scatter_add", &indices, source.shape()),
+            &source,
+        );
+        x
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
+    }
+
+    #[backward(source)]
+    fn grad_source(
+        grad_output: &Tensor<T, D>,
+        axis: Axis,
+        indices: &ArcArray<usize, IxDyn>,
+    ) -> Tensor<T, D> {
+        Gather::apply(grad_output, axis, indices.clone())
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_source: Option<&Tensor<T, D>>,
+        axis: Axis,
+        indices: &ArcArray<usize, IxDyn>,
+        output: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let Some(source) = tangent_source else {
+            return tangent_x.cloned();
+        };
+        let x = tangent_x.map_or_else(|| zeros(output.shape()), Tensor::clone);
+        Some(Self::apply(x, axis, indices.clone(), source))
+    }
+}
+
+/// Indices for a tensor of `shape`. The functions keep them without a rank: their dimension type would
+/// have to be known to live as long as a node.
+#[track_caller]
+fn typed<'a, D: Dimension>(
+    function: &str,
+    indices: &'a ArcArray<usize, IxDyn>,
+    shape: &[usize],
+) -> ArrayView<'a, usize, D> {
+    let typed = indices.view().into_dimensionality();
+    typed.unwrap_or_else(|_| {
+        panic!(
+            "{function} of a tensor of shape {shape:?} with indices of shape {:?}: the ranks differ",
+            indices.shape()
+        )
+    })
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Of each lane along an axis, the elements that the indices of the same lane name:
+    /// `y[i, j] = x[i, indices[i, j]]` along the second of two axes.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, or `indices` is longer than the tensor along
+    /// another.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.gather(Axis(1), &array![[1], [0]]).to_array(), array![[2.0], [3.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn gather(&self, axis: Axis, indices: &Array<usize, D>) -> Self {
+        Gather::apply(self, axis, indices.to_shared().into_dyn())
+    }
+
+    /// The tensor with each element of `source` added to the one that its index names, in the same lane
+    /// along an axis: `source[i, j]` to `x[i, indices[i, j]]` along the second of two axes.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, `indices` is longer than the tensor along
+    /// another, or `source` has another shape than `indices`.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// let source = Tensor::from(array![[10.0], [20.0]]);
+    /// let sum = x.scatter_add(Axis(1), &array![[1], [0]], &source);
+    /// assert_eq!(sum.to_array(), array![[1.0, 12.0], [23.0, 4.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn scatter_add(&self, axis: Axis, indices: &Array<usize, D>, source: &Self) -> Self {
+        ScatterAdd::apply(self.clone(), axis, indices.to_shared().into_dyn(), source)
+    }
+}
+
+#[cfg(test)]
+fn example() -> ArcArray<usize, IxDyn> {
+    ndarray::arr2(&[[2, 0, 2, 2], [1, 1, 0, 2]])
+        .into_shared()
+        .into_dyn()
+}

@@ -1,0 +1,60 @@
+//! x Φ(x)
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+#[derive(Debug)]
+pub struct Gelu<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Gelu<T, D> {
+    /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, kernels::gelu)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, activations::gelu_backward, |x| slope(x))
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (slope(x))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 100.0]).gelu().to_array(), array![0.0, 100.0]);
+    /// let x = Tensor::from(array![1.0_f64]);
+    /// assert!((x.gelu().to_array()[0] - 0.841_344_746).abs() < 1e-9);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn gelu(&self) -> Self {
+        Gelu::apply(self)
+    }
+}
+
+/// Φ(x) + x φ(x)
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    let [half, scale, peak] =
+        [0.5, FRAC_1_SQRT_2, 0.5 * FRAC_1_SQRT_2 * FRAC_2_SQRT_PI].map(T::from_f64);
+    let below = (x * scale).erf() * half + half;
+    below + x * (x.square() * -half).exp() * peak
+}

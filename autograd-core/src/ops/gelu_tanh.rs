@@ -1,0 +1,60 @@
+//! ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+#[derive(Debug)]
+pub struct GeluTanh<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> GeluTanh<T, D> {
+    /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, activations::gelu_tanh)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, activations::gelu_tanh_backward, |x| {
+            slope(x)
+        })
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (slope(x))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 100.0]).gelu_tanh().to_array(), array![0.0, 100.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn gelu_tanh(&self) -> Self {
+        GeluTanh::apply(self)
+    }
+}
+
+/// The derivative of x σ(ax + bx³), which is the function: σ + x σ (1 − σ) (a + 3bx²)
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    let [linear, cubic] = activations::GELU_TANH.map(T::from_f64);
+    let square = x.square();
+    let sigmoid = (x * (&square * cubic + linear)).sigmoid();
+    let inner = square * (cubic * T::from_f64(3.0)) + linear;
+    &sigmoid + x * &sigmoid * (-&sigmoid + T::one()) * inner
+}

@@ -1,0 +1,84 @@
+//! sinh x and cosh x: two functions of a few lines, which are each other's derivatives.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// sinh x of each element.
+#[derive(Debug)]
+pub struct Sinh<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Sinh<T, D> {
+    /// sinh x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::sinh)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, |grad, x| grad * x.cosh(), |x| x.cosh())
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (x.cosh())
+    }
+}
+
+/// cosh x of each element.
+#[derive(Debug)]
+pub struct Cosh<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Cosh<T, D> {
+    /// cosh x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::cosh)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, |grad, x| grad * x.sinh(), |x| x.sinh())
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (x.sinh())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// sinh x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).sinh().to_array(), array![0.0, 1.0_f64.sinh()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sinh(&self) -> Self {
+        Sinh::apply(self)
+    }
+
+    /// cosh x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).cosh().to_array(), array![1.0, 1.0_f64.cosh()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cosh(&self) -> Self {
+        Cosh::apply(self)
+    }
+}

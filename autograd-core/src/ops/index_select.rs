@@ -1,0 +1,131 @@
+//! Parts at some indices along an axis, and what adds to them: each is the other's backward.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::zeros;
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// The parts of a tensor that stand at some indices along an axis.
+#[derive(Debug)]
+pub struct IndexSelect<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1), indices = &[2, 0, 2, 2]))]
+impl<T: Element, D: Dimension> IndexSelect<T, D> {
+    /// The parts of `x` at `indices`, in their order.
+    ///
+    /// # Panics
+    /// If there is no such axis, or an index is outside of it.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: &[usize]) -> (Array<T, D>, Shape) {
+        let selected = kernels::index_select(&x, axis, indices);
+        (selected, Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, D>,
+        axis: Axis,
+        indices: &[usize],
+        from: &Shape,
+    ) -> Tensor<T, D> {
+        IndexAdd::apply(zeros(from), axis, indices, grad_output)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, indices: &[usize]) -> Tensor<T, D> {
+        tangent_x.index_select(axis, indices)
+    }
+}
+
+/// A tensor to whose parts at some indices along an axis those of another are added.
+#[derive(Debug)]
+pub struct IndexAdd<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1), indices = &[2, 0, 2, 2], source = [2, 4]))]
+impl<T: Element, D: Dimension> IndexAdd<T, D> {
+    /// `x`, in its own memory, with each part of `source` added to that at its index.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, or `source` has another shape than what
+    /// stands at the indices.
+    #[forward]
+    #[track_caller]
+    pub fn forward(
+        mut x: Array<T, D>,
+        axis: Axis,
+        indices: &[usize],
+        source: ArrayView<T, D>,
+    ) -> Array<T, D> {
+        kernels::index_add(&mut x.view_mut(), axis, indices, &source);
+        x
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: Tensor<T, D>) -> Tensor<T, D> {
+        grad_output
+    }
+
+    #[backward(source)]
+    fn grad_source(grad_output: &Tensor<T, D>, axis: Axis, indices: &[usize]) -> Tensor<T, D> {
+        grad_output.index_select(axis, indices)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_source: Option<&Tensor<T, D>>,
+        axis: Axis,
+        indices: &[usize],
+        output: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let Some(source) = tangent_source else {
+            return tangent_x.cloned();
+        };
+        let x = tangent_x.map_or_else(|| zeros(output.shape()), Tensor::clone);
+        Some(Self::apply(x, axis, indices, source))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The parts at `indices` along an axis, in their order; of one that is named twice, the gradients
+    /// are added.
+    ///
+    /// # Panics
+    /// If there is no such axis, or an index is outside of it.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.index_select(Axis(0), &[1, 1]).to_array(), array![[3.0, 4.0], [3.0, 4.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn index_select(&self, axis: Axis, indices: &[usize]) -> Self {
+        IndexSelect::apply(self, axis, indices)
+    }
+
+    /// The tensor with the parts of `source` added to those at `indices` along an axis; to one that is
+    /// named twice, both.
+    ///
+    /// # Panics
+    /// If there is no such axis, an index is outside of it, or `source` has another shape than what
+    /// stands at the indices.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let (x, source) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![10.0, 20.0]));
+    /// assert_eq!(x.index_add(Axis(0), &[1, 1], &source).to_array(), array![1.0, 32.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn index_add(&self, axis: Axis, indices: &[usize], source: &Self) -> Self {
+        IndexAdd::apply(self.clone(), axis, indices, source)
+    }
+}

@@ -1,0 +1,52 @@
+//! ln(1 + x)
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// ln(1 + x) of each element, exact near zero too.
+#[derive(Debug)]
+pub struct Ln1p<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Ln1p<T, D> {
+    /// ln(1 + x) of each element, exact near zero too.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, kernels::ln_1p)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad / (x + T::one()),
+            |x| (x + T::one()).recip(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * ((x + T::one()).recip())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// ln(1 + x) of each element, exact near zero too.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1e-20]).ln_1p().to_array(), array![0.0, 1e-20]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn ln_1p(&self) -> Self {
+        Ln1p::apply(self)
+    }
+}

@@ -1,0 +1,94 @@
+//! Binary cross-entropy.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Reduction, check_shapes};
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// ln (1 + eˣ) − x · target of each element, stable.
+#[derive(Debug)]
+pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
+impl<T: Element, D: Dimension> BceWithLogits<T, D> {
+    /// The losses of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
+        check_shapes("bce_with_logits", &x, &target);
+        kernels::zip(&x, &target, |x, target| {
+            // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too. What is not a number stays.
+            let positive = if x < T::zero() { T::zero() } else { x };
+            positive - x * target + kernels::ln_1p(kernels::exp(-x.abs()))
+        })
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
+        (x.sigmoid() - target) * grad_output
+    }
+
+    #[backward(target)]
+    fn grad_target(grad_output: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        -(grad_output * x)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_target: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| (x.sigmoid() - target) * tangent);
+        let along_target = tangent_target.map(|tangent| -(tangent * x));
+        joined(along_x, along_target)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The mean or the sum of [`bce_with_logits_each`](Self::bce_with_logits_each).
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let (x, target) = (Tensor::from(array![0.0, -1000.0]), Tensor::from(array![1.0, 0.0]));
+    /// let loss = x.bce_with_logits(&target, Reduction::Mean);
+    /// assert_eq!(loss.item(), 2.0_f64.ln() / 2.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn bce_with_logits(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
+        reduction.of(&self.bce_with_logits_each(target))
+    }
+
+    /// −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ);
+    /// computed from x, so that it is right for p near 0 and 1.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, target) = (Tensor::from(array![0.0, 1000.0]), Tensor::from(array![1.0, 0.0]));
+    /// assert_eq!(x.bce_with_logits_each(&target).to_array(), array![2.0_f64.ln(), 1000.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn bce_with_logits_each(&self, target: &Self) -> Self {
+        BceWithLogits::apply(self, target)
+    }
+}

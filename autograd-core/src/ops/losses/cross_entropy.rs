@@ -1,0 +1,306 @@
+//! Cross-entropy of logits and labels.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix2};
+
+use super::{Reduction, labels};
+use crate::kernels::Over;
+use crate::ops::{DotOver, SoftmaxGradient, joined};
+use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
+
+/// What a cross-entropy may be asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CrossEntropyOptions {
+    /// How much of each target, between 0 and 1, is spread evenly over all classes.
+    pub label_smoothing: f64,
+    /// The label of rows that do not count. It need not be a class.
+    pub ignore_index: Option<usize>,
+}
+
+impl CrossEntropyOptions {
+    #[track_caller]
+    fn check(self, shape: &[usize], labels: &[usize]) {
+        labels::check("cross_entropy", shape, labels, self.ignore_index);
+        assert!(
+            (0.0..=1.0).contains(&self.label_smoothing),
+            "cross_entropy with the label smoothing {}: it is between 0 and 1",
+            self.label_smoothing
+        );
+    }
+
+    fn ignores(self, label: usize) -> bool {
+        self.ignore_index == Some(label)
+    }
+
+    /// The target of the label's class beyond that of all, and that of all.
+    fn targets<T: Element>(self, classes: usize) -> (T, T) {
+        let classes = classes as f64;
+        let all = T::from_f64(self.label_smoothing / classes);
+        (T::from_f64(1.0 - self.label_smoothing), all)
+    }
+}
+
+/// −Σ target · ln softmax(logits) of each row; also the probabilities softmax(logits), of which the gradient
+/// is made. Forward and backward go through memory once each.
+#[derive(Debug)]
+pub struct CrossEntropy<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    logits = [3, 4],
+    labels = &[2, 9, 3],
+    options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
+))]
+impl<T: Element> CrossEntropy<T> {
+    /// The loss of each row, and the probabilities.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// between 0 and 1.
+    #[forward(outputs(losses, probabilities))]
+    #[track_caller]
+    pub fn forward(
+        logits: ArrayView2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> (Array1<T>, Array2<T>) {
+        options.check(logits.shape(), labels);
+        let mut losses = Vec::with_capacity(labels.len());
+        let (of_label, of_all) = options.targets::<T>(logits.ncols());
+        let mut each = labels.iter();
+        let probabilities = kernels::map_lanes(&logits, Axis(1), |row| {
+            // INVARIANT: there is a label for each row.
+            let label = *each.next().expect("a label");
+            let logit = row.get(label).copied();
+            // What is not asked for may be infinite, and does not count.
+            let sum = (options.label_smoothing > 0.0).then(|| kernels::sum_slice(row));
+            let count = row.len() as f64;
+            let (largest, log_sum) = kernels::softmax_and_log_sum(row);
+            let loss = logit.filter(|_| !options.ignores(label)).map(|logit| {
+                let loss = of_label * ((largest - logit) + log_sum);
+                let smooth = |sum| {
+                    let count = T::from_f64(count);
+                    of_all * ((largest * count - sum) + log_sum * count)
+                };
+                loss + sum.map_or(T::zero(), smooth)
+            });
+            losses.push(loss.unwrap_or(T::zero()));
+        });
+        losses.resize(labels.len(), T::zero()); // rows of no class, which are all ignored
+        (Array1::from_vec(losses), probabilities)
+    }
+
+    #[backward(logits)]
+    fn backward(
+        grad_losses: Option<&Tensor1<T>>,
+        grad_probabilities: Option<&Tensor2<T>>,
+        probabilities: &Tensor2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Option<Tensor2<T>> {
+        let along_losses = grad_losses
+            .map(|grad| CrossEntropyGradient::apply(grad, probabilities, labels, options));
+        let along_probabilities =
+            grad_probabilities.map(|grad| SoftmaxGradient::apply(grad, probabilities, Axis(1)));
+        joined(along_losses, along_probabilities)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_logits: &Tensor2<T>,
+        probabilities: &Tensor2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> (Tensor1<T>, Tensor2<T>) {
+        (
+            along(tangent_logits, probabilities, labels, options),
+            SoftmaxGradient::apply(tangent_logits, probabilities, Axis(1)),
+        )
+    }
+}
+
+/// g · (probabilities − targets), 0 in rows that do not count: what [`CrossEntropy`] makes of a gradient g that
+/// comes in for the losses.
+#[derive(Debug)]
+pub struct CrossEntropyGradient<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(
+    g = [3],
+    probabilities = [3, 4],
+    labels = &[2, 9, 3],
+    options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
+))]
+impl<T: Element> CrossEntropyGradient<T> {
+    /// g · (probabilities − targets).
+    ///
+    /// # Panics
+    /// If there is not a g and a label for each row, or a label is no class and not ignored, or the label
+    /// smoothing is not between 0 and 1.
+    #[forward]
+    #[track_caller]
+    pub fn forward(
+        g: ArrayView1<T>,
+        probabilities: ArrayView2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Array2<T> {
+        options.check(probabilities.shape(), labels);
+        assert!(
+            g.len() == labels.len(),
+            "the gradient of a cross_entropy of shape {:?} of {} losses",
+            probabilities.shape(),
+            g.len()
+        );
+        let (of_label, of_all) = options.targets::<T>(probabilities.ncols());
+        let mut each = g.iter().zip(labels);
+        kernels::map_lanes(&probabilities, Axis(1), |row| {
+            // INVARIANT: there is a g and a label for each row.
+            let (&g, &label) = each.next().expect("a label");
+            if options.ignores(label) {
+                return row.fill(T::zero());
+            }
+            kernels::map_in_place(row, |p| (p - of_all) * g);
+            row[label] -= of_label * g;
+        })
+    }
+
+    #[backward(g)]
+    fn grad_g(
+        grad_output: &Tensor2<T>,
+        probabilities: &Tensor2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Tensor1<T> {
+        along(grad_output, probabilities, labels, options)
+    }
+
+    #[backward(probabilities)]
+    fn grad_probabilities(
+        grad_output: &Tensor2<T>,
+        g: &Tensor1<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Tensor2<T> {
+        by_row(g, grad_output, labels, options)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_g: Option<&Tensor1<T>>,
+        tangent_probabilities: Option<&Tensor2<T>>,
+        g: &Tensor1<T>,
+        probabilities: &Tensor2<T>,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Option<Tensor2<T>> {
+        let along_g = tangent_g.map(|tangent| Self::apply(tangent, probabilities, labels, options));
+        let along_probabilities =
+            tangent_probabilities.map(|tangent| by_row(g, tangent, labels, options));
+        joined(along_g, along_probabilities)
+    }
+}
+
+/// Σ x · (probabilities − targets) of each row that counts.
+#[track_caller]
+fn along<T: Element>(
+    x: &Tensor2<T>,
+    probabilities: &Tensor2<T>,
+    labels: &[usize],
+    options: CrossEntropyOptions,
+) -> Tensor1<T> {
+    let ones = Tensor::from(Array1::ones(labels.len()));
+    let slopes = CrossEntropyGradient::apply(&ones, probabilities, labels, options);
+    DotOver::apply(x, &slopes, Over::axis(Axis(1)))
+}
+
+/// The rows of x that count, each times its g, and zeros.
+#[track_caller]
+fn by_row<T: Element>(
+    g: &Tensor1<T>,
+    x: &Tensor2<T>,
+    labels: &[usize],
+    options: CrossEntropyOptions,
+) -> Tensor2<T> {
+    let g = match labels::counted(labels, options.ignore_index) {
+        Some(counted) => g * counted,
+        None => g.clone(),
+    };
+    g.repeat_over::<Ix2>(Over::axis(Axis(1)), x.shape()) * x
+}
+
+impl<T: Element> Tensor2<T> {
+    /// The mean or the sum of −ln softmax(logits) at the label of each row.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]).set_requires_grad(true);
+    /// let loss = logits.cross_entropy(&[1, 0], Reduction::Sum);
+    /// assert_eq!(loss.item(), 2.0_f64.ln());
+    /// loss.backward()?;
+    /// assert_eq!(logits.grad(), Some(array![[0.5, -0.5], [0.0, 0.0]]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cross_entropy(&self, labels: &[usize], reduction: Reduction) -> Tensor0<T> {
+        self.cross_entropy_opts(labels, reduction, CrossEntropyOptions::default())
+    }
+
+    /// As [`cross_entropy`](Self::cross_entropy), with options. The mean is over the rows that count; of none it
+    /// is not a number.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// between 0 and 1.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::{CrossEntropyOptions, Reduction};
+    ///
+    /// let logits = Tensor::from(array![[0.0, 0.0], [5.0, 0.0]]);
+    /// let options = CrossEntropyOptions { ignore_index: Some(7), ..Default::default() };
+    /// let loss = logits.cross_entropy_opts(&[1, 7], Reduction::Mean, options);
+    /// assert_eq!(loss.item(), 2.0_f64.ln());
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cross_entropy_opts(
+        &self,
+        labels: &[usize],
+        reduction: Reduction,
+        options: CrossEntropyOptions,
+    ) -> Tensor0<T> {
+        let sum = self.cross_entropy_each(labels, options).sum();
+        match reduction {
+            Reduction::Mean => sum / labels::count::<T>(labels, options.ignore_index),
+            Reduction::Sum => sum,
+        }
+    }
+
+    /// The cross-entropy of each row; 0 of those that do not count.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// between 0 and 1.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]);
+    /// let losses = logits.cross_entropy_each(&[1, 1], Default::default());
+    /// assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1000.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cross_entropy_each(&self, labels: &[usize], options: CrossEntropyOptions) -> Tensor1<T> {
+        CrossEntropy::apply(self, labels, options).0
+    }
+}

@@ -1,0 +1,116 @@
+//! Squares near the target, absolute values far from it.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Reduction, check_shapes};
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+#[derive(Debug)]
+pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [3, 4], target = [3, 4], delta = 0.3))]
+impl<T: Element, D: Dimension> HuberLoss<T, D> {
+    /// The losses of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ, or `delta` is not positive.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>, delta: T) -> Array<T, D> {
+        check_shapes("huber_loss", &x, &target);
+        assert!(
+            delta > T::zero(),
+            "huber_loss with delta {delta}: it is positive"
+        );
+        let half = T::from_f64(0.5);
+        kernels::zip(&x, &target, |x, target| {
+            let distance = (x - target).abs();
+            if distance > delta {
+                delta * (distance - half * delta)
+            } else {
+                half * distance * distance
+            }
+        })
+    }
+
+    #[backward(x)]
+    fn grad_x(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+        delta: T,
+    ) -> Tensor<T, D> {
+        slopes(x, target, delta) * grad_output
+    }
+
+    #[backward(target)]
+    fn grad_target(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+        delta: T,
+    ) -> Tensor<T, D> {
+        slopes(target, x, delta) * grad_output
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_target: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+        delta: T,
+    ) -> Option<Tensor<T, D>> {
+        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        Some(slopes(x, target, delta) * tangent)
+    }
+}
+
+/// x − y between −δ and δ, and these bounds beyond.
+#[track_caller]
+fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>, delta: T) -> Tensor<T, D> {
+    (x - y).clamp(-delta, delta)
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The mean or the sum of [`huber_loss_each`](Self::huber_loss_each).
+    ///
+    /// # Panics
+    /// If the shapes differ, or `delta` is not positive.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
+    /// assert_eq!(x.huber_loss(&target, 1.0, Reduction::Sum).item(), 0.5 + 2.5);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn huber_loss(&self, target: &Self, delta: T, reduction: Reduction) -> Tensor0<T> {
+        reduction.of(&self.huber_loss_each(target, delta))
+    }
+
+    /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+    ///
+    /// # Panics
+    /// If the shapes differ, or `delta` is not positive.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
+    /// assert_eq!(x.huber_loss_each(&target, 1.0).to_array(), array![0.5, 2.5]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn huber_loss_each(&self, target: &Self, delta: T) -> Self {
+        HuberLoss::apply(self, target, delta)
+    }
+}

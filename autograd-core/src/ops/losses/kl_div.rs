@@ -1,0 +1,100 @@
+//! The Kullback-Leibler divergence.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Reduction, check_shapes};
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is.
+#[derive(Debug)]
+pub struct KlDiv<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
+impl<T: Element, D: Dimension> KlDiv<T, D> {
+    /// target · (ln target − x) of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
+        check_shapes("kl_div", &x, &target);
+        kernels::zip(&x, &target, |x, target| {
+            if target.is_zero() {
+                T::zero()
+            } else {
+                target * (target.ln() - x)
+            }
+        })
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
+        -(grad_output * target)
+    }
+
+    #[backward(target)]
+    fn grad_target(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        (target.ln() - x + T::one()) * grad_output
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_target: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let along_x = tangent_x.map(|tangent| -(tangent * target));
+        let along_target = tangent_target.map(|tangent| (target.ln() - x + T::one()) * tangent);
+        joined(along_x, along_target)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The mean or the sum of [`kl_div_each`](Self::kl_div_each). The divergence of distributions along an
+    /// axis, averaged over the others, is the sum divided by how many of them there are.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
+    /// assert_eq!(x.kl_div(&target, Reduction::Sum).item(), 2.0_f64.ln());
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn kl_div(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
+        reduction.of(&self.kl_div_each(target))
+    }
+
+    /// target · (ln target − x) of each element, where x is the logarithm of a probability and the target is
+    /// a probability; 0 where the target is.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
+    /// assert_eq!(x.kl_div_each(&target).to_array(), array![2.0_f64.ln(), 0.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn kl_div_each(&self, target: &Self) -> Self {
+        KlDiv::apply(self, target)
+    }
+}

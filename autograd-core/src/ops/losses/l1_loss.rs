@@ -1,0 +1,104 @@
+//! |x − target|
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Reduction, check_shapes};
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// |x − target| of each element. Where they are equal, its gradient is taken to be 0.
+#[derive(Debug)]
+pub struct AbsoluteError<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
+impl<T: Element, D: Dimension> AbsoluteError<T, D> {
+    /// |x − target| of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
+        check_shapes("l1_loss", &x, &target);
+        kernels::zip(&x, &target, |x, target| (x - target).abs())
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
+        grad_output * signs(x, target)
+    }
+
+    #[backward(target)]
+    fn grad_target(
+        grad_output: Tensor<T, D>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        grad_output * signs(target, x)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_target: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        Some(tangent * signs(x, target))
+    }
+}
+
+/// The sign of x − y; of 0 it is 0. It is constant but for jumps: its derivative is 0 where there is one.
+#[track_caller]
+fn signs<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+    Tensor::from(kernels::zip(&x.view(), &y.view(), |x, y| {
+        let difference = x - y;
+        if difference.is_zero() {
+            T::zero()
+        } else {
+            difference.signum()
+        }
+    }))
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The mean or the sum of |x − target|. Where they are equal, the gradient is taken to be 0.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
+    /// assert_eq!(x.l1_loss(&target, Reduction::Mean).item(), 1.5);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn l1_loss(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
+        reduction.of(&self.l1_loss_each(target))
+    }
+
+    /// |x − target| of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
+    /// assert_eq!(x.l1_loss_each(&target).to_array(), array![0.0, 3.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn l1_loss_each(&self, target: &Self) -> Self {
+        AbsoluteError::apply(self, target)
+    }
+}

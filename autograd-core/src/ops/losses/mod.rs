@@ -1,0 +1,56 @@
+//! Losses: how far predictions are from targets.
+//!
+//! Each is a function that gives the losses of all elements or examples, `…_each`; [`Reduction`] says which
+//! number becomes of them.
+
+mod bce_with_logits;
+mod cross_entropy;
+mod huber_loss;
+mod kl_div;
+mod l1_loss;
+mod labels;
+mod mse_loss;
+mod nll_loss;
+
+pub use bce_with_logits::BceWithLogits;
+pub use cross_entropy::{CrossEntropy, CrossEntropyGradient, CrossEntropyOptions};
+pub use huber_loss::HuberLoss;
+pub use kl_div::KlDiv;
+pub use l1_loss::AbsoluteError;
+pub use mse_loss::SquaredError;
+pub use nll_loss::NllLoss;
+
+use ndarray::{ArrayView, Dimension};
+
+use crate::{Element, Tensor, Tensor0};
+
+/// What becomes of the losses of all elements or examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their mean; not a number of none.
+    #[default]
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+impl Reduction {
+    #[track_caller]
+    fn of<T: Element, D: Dimension>(self, losses: &Tensor<T, D>) -> Tensor0<T> {
+        match self {
+            Self::Mean => losses.mean(),
+            Self::Sum => losses.sum(),
+        }
+    }
+}
+
+/// That a prediction and its target have one shape: nothing is broadcast, which in a loss is a mistake.
+#[track_caller]
+fn check_shapes<T, D: Dimension>(name: &str, x: &ArrayView<T, D>, target: &ArrayView<T, D>) {
+    assert!(
+        x.shape() == target.shape(),
+        "{name} of shape {:?} with a target of shape {:?}: they differ",
+        x.shape(),
+        target.shape()
+    );
+}

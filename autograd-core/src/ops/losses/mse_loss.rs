@@ -1,0 +1,91 @@
+//! (x − target)²
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{Reduction, check_shapes};
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// (x − target)² of each element.
+#[derive(Debug)]
+pub struct SquaredError<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
+impl<T: Element, D: Dimension> SquaredError<T, D> {
+    /// (x − target)² of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
+        check_shapes("mse_loss", &x, &target);
+        kernels::zip(&x, &target, |x, target| (x - target) * (x - target))
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor<T, D>, x: &Tensor<T, D>, target: &Tensor<T, D>) -> Tensor<T, D> {
+        (x - target) * grad_output * T::from_f64(2.0)
+    }
+
+    #[backward(target)]
+    fn grad_target(
+        grad_output: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Tensor<T, D> {
+        (target - x) * grad_output * T::from_f64(2.0)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: Option<&Tensor<T, D>>,
+        tangent_target: Option<&Tensor<T, D>>,
+        x: &Tensor<T, D>,
+        target: &Tensor<T, D>,
+    ) -> Option<Tensor<T, D>> {
+        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        Some((x - target) * tangent * T::from_f64(2.0))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The mean or the sum of (x − target)².
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
+    /// assert_eq!(x.mse_loss(&target, Reduction::Mean).item(), 4.5);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn mse_loss(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
+        reduction.of(&self.mse_loss_each(target))
+    }
+
+    /// (x − target)² of each element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
+    /// assert_eq!(x.mse_loss_each(&target).to_array(), array![0.0, 9.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn mse_loss_each(&self, target: &Self) -> Self {
+        SquaredError::apply(self, target)
+    }
+}

@@ -1,0 +1,126 @@
+//! −x at the label.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array1, ArrayView2, Axis};
+
+use super::{Reduction, labels};
+use crate::kernels::Over;
+use crate::ops::reductions::{pick, put};
+use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
+
+/// −x at the label of each row; 0 where it is ignored.
+#[derive(Debug)]
+pub struct NllLoss<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(x = [3, 4], labels = &[2, 9, 3], ignore_index = Some(9)))]
+impl<T: Element> NllLoss<T> {
+    /// −x at the label of each row.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not ignored.
+    #[forward(outputs(losses), saves(shape))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView2<T>,
+        labels: &[usize],
+        ignore_index: Option<usize>,
+    ) -> (Array1<T>, Shape) {
+        labels::check("nll_loss", x.shape(), labels, ignore_index);
+        let each = x.rows().into_iter().zip(labels);
+        let losses = each.map(|(row, &label)| match ignore_index {
+            Some(ignored) if ignored == label => T::zero(),
+            _ => -row[label],
+        });
+        (losses.collect(), Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_losses: &Tensor1<T>,
+        labels: &[usize],
+        ignore_index: Option<usize>,
+        shape: &Shape,
+    ) -> Tensor2<T> {
+        let places = places(labels, ignore_index);
+        match labels::counted(labels, ignore_index) {
+            Some(counted) => put(&-(grad_losses * counted), &places, over(), shape),
+            None => put(&-grad_losses, &places, over(), shape),
+        }
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor2<T>, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
+        let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), over());
+        match labels::counted(labels, ignore_index) {
+            Some(counted) => -(picked * counted),
+            None => -picked,
+        }
+    }
+}
+
+fn over() -> Over {
+    Over::axis(Axis(1))
+}
+
+/// The labels; in the place of those that are ignored, which need not be classes, the first class.
+fn places(labels: &[usize], ignore_index: Option<usize>) -> Vec<usize> {
+    let places = labels.iter().map(|&label| {
+        if ignore_index == Some(label) {
+            0
+        } else {
+            label
+        }
+    });
+    places.collect()
+}
+
+impl<T: Element> Tensor2<T> {
+    /// The mean, over the labels that are not ignored, or the sum of
+    /// [`nll_loss_each`](Self::nll_loss_each). The mean of none is not a number.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not `ignore_index`.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::ops::Reduction;
+    ///
+    /// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]);
+    /// assert_eq!(x.nll_loss(&[0, 1], None, Reduction::Mean).item(), 2.5);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn nll_loss(
+        &self,
+        labels: &[usize],
+        ignore_index: Option<usize>,
+        reduction: Reduction,
+    ) -> Tensor0<T> {
+        let sum = self.nll_loss_each(labels, ignore_index).sum();
+        match reduction {
+            Reduction::Mean => sum / labels::count::<T>(labels, ignore_index),
+            Reduction::Sum => sum,
+        }
+    }
+
+    /// −x at the label of each row, where x is the logarithm of the probability of each class; 0 where the
+    /// label is `ignore_index`.
+    ///
+    /// # Panics
+    /// If there is not a label for each row, or one is no class and not `ignore_index`.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]);
+    /// assert_eq!(x.nll_loss_each(&[9, 1], Some(9)).to_array(), array![0.0, 4.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn nll_loss_each(&self, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
+        NllLoss::apply(self, labels, ignore_index)
+    }
+}

@@ -1,0 +1,107 @@
+//! Each channel over the whole batch.
+
+use ndarray::{Array1, Dimension};
+
+use super::Normalise;
+use super::group_norm::second_axis;
+use crate::{Element, Tensor, Tensor1};
+
+/// What a batch says of its channels, for running means of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics<T> {
+    /// The mean of each channel.
+    pub mean: Array1<T>,
+    /// The variance of each channel, with the divisor n − 1: an estimate for all that the batch was drawn
+    /// from.
+    pub variance: Array1<T>,
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The channels, which are the second axis, over the whole batch less their mean and over their deviation
+    /// √(variance + `eps`), where the variance has the divisor n; then times the `weight` of the channel, plus
+    /// its `bias`. Also the statistics of the batch, as plain numbers.
+    ///
+    /// # Panics
+    /// If there is no second axis, if `weight` or `bias` does not have its length, or if a channel has fewer
+    /// than two elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
+    /// let (y, statistics) = x.batch_norm(None, None, 0.0);
+    /// assert_eq!(y.to_array(), array![[-1.0, -1.0], [1.0, 1.0]]);
+    /// assert_eq!(statistics.mean, array![2.0, 20.0]);
+    /// assert_eq!(statistics.variance, array![2.0, 200.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn batch_norm(
+        &self,
+        weight: Option<&Tensor1<T>>,
+        bias: Option<&Tensor1<T>>,
+        eps: T,
+    ) -> (Self, Statistics<T>) {
+        let channels = second_axis("batch_norm", self, weight, bias);
+        assert!(
+            channels.count == 0 || channels.size() > 1,
+            "batch_norm of shape {:?}: channels of fewer than two elements have no variance",
+            self.shape()
+        );
+        let (normalised, _, moments) = Normalise::apply(self, channels, eps);
+        let size = channels.size() as f64;
+        let estimate = T::from_f64(size / (size - 1.0));
+        let statistics = Statistics {
+            mean: moments.iter().map(|&[mean, _]| mean).collect(),
+            variance: moments
+                .iter()
+                .map(|&[_, variance]| variance * estimate)
+                .collect(),
+        };
+        (normalised.scale_shift(weight, bias, channels), statistics)
+    }
+
+    /// The channels, which are the second axis, less a given `mean` and over a given deviation
+    /// √(`variance` + `eps`), as after training; then times the `weight` of the channel, plus its `bias`.
+    /// Gradients of all of them are right, and those of constants cost nothing.
+    ///
+    /// # Panics
+    /// If there is no second axis, or `mean`, `variance`, `weight` or `bias` does not have its length.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
+    /// let (mean, variance) = (Tensor::from(array![1.0, 20.0]), Tensor::from(array![4.0, 100.0]));
+    /// let y = x.batch_norm_with(&mean, &variance, None, None, 0.0);
+    /// assert_eq!(y.to_array(), array![[0.0, -1.0], [1.0, 1.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn batch_norm_with(
+        &self,
+        mean: &Tensor1<T>,
+        variance: &Tensor1<T>,
+        weight: Option<&Tensor1<T>>,
+        bias: Option<&Tensor1<T>>,
+        eps: T,
+    ) -> Self {
+        let channels = second_axis("batch_norm_with", self, weight, bias);
+        second_axis("batch_norm_with", self, Some(mean), Some(variance));
+        // A scale and a shift for each channel are all that there is to do with each element.
+        let rstd = (variance + eps).rsqrt();
+        let scale = match weight {
+            Some(weight) => rstd * weight,
+            None => rstd,
+        };
+        let centre = -(mean * &scale);
+        let shift = match bias {
+            Some(bias) => centre + bias,
+            None => centre,
+        };
+        self.clone()
+            .scale_shift(Some(&scale), Some(&shift), channels)
+    }
+}

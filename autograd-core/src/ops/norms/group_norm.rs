@@ -1,0 +1,72 @@
+//! Groups of channels, each example for itself.
+
+use ndarray::Dimension;
+
+use super::Normalise;
+use crate::kernels::Channels;
+use crate::{Element, Tensor, Tensor1};
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The channels, which are the second axis, in groups of one size: those of each example and group less
+    /// their mean and over their deviation √(variance + `eps`), where the variance has the divisor n; then
+    /// times the `weight` of the channel, plus its `bias`.
+    ///
+    /// # Panics
+    /// If there is no second axis, if it does not fall into `groups`, or if `weight` or `bias` does not have
+    /// its length.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 3.0, 10.0, 30.0]]);
+    /// let y = x.group_norm(2, None, None, 0.0);
+    /// assert_eq!(y.to_array(), array![[-1.0, 1.0, -1.0, 1.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn group_norm(
+        &self,
+        groups: usize,
+        weight: Option<&Tensor1<T>>,
+        bias: Option<&Tensor1<T>>,
+        eps: T,
+    ) -> Self {
+        let channels = second_axis("group_norm", self, weight, bias);
+        assert!(
+            groups > 0 && channels.count.is_multiple_of(groups),
+            "group_norm of shape {:?} in {groups} groups: the channels do not fall into them",
+            self.shape()
+        );
+        let examples_and_groups = Channels {
+            outer: 1,
+            count: channels.outer * groups,
+            inner: channels.count / groups * channels.inner,
+        };
+        let (normalised, ..) = Normalise::apply(self, examples_and_groups, eps);
+        normalised.scale_shift(weight, bias, channels)
+    }
+}
+
+/// The second axis as channels, with a weight and a bias for each if there are any.
+#[track_caller]
+pub(super) fn second_axis<T: Element, D: Dimension>(
+    name: &str,
+    x: &Tensor<T, D>,
+    weight: Option<&Tensor1<T>>,
+    bias: Option<&Tensor1<T>>,
+) -> Channels {
+    let shape = x.shape();
+    assert!(
+        shape.len() >= 2,
+        "{name} of shape {shape:?}: there is no second axis for channels"
+    );
+    for given in [weight, bias].into_iter().flatten() {
+        assert!(
+            given.len() == shape[1],
+            "{name} of shape {shape:?} with a weight or bias of shape {:?}",
+            given.shape()
+        );
+    }
+    Channels::along(shape, 1)
+}

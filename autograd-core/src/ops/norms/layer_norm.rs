@@ -1,0 +1,58 @@
+//! Each row for itself.
+
+use ndarray::Dimension;
+
+use super::Normalise;
+use crate::kernels::Channels;
+use crate::{Element, Tensor};
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The last axes, of the lengths `normalised`, less their mean and over their deviation
+    /// √(variance + `eps`), where the variance has the divisor n; then times `weight`, plus `bias`.
+    ///
+    /// # Panics
+    /// If `normalised` is empty or not how the shape ends, or `weight` or `bias` has not that shape.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 3.0], [10.0, 30.0]]);
+    /// let (weight, bias) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![0.0, 0.5]));
+    /// let y = x.layer_norm(&[2], Some(&weight), Some(&bias), 0.0);
+    /// assert_eq!(y.to_array(), array![[-1.0, 2.5], [-1.0, 2.5]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn layer_norm<E: Dimension>(
+        &self,
+        normalised: &[usize],
+        weight: Option<&Tensor<T, E>>,
+        bias: Option<&Tensor<T, E>>,
+        eps: T,
+    ) -> Self {
+        let shape = self.shape();
+        assert!(
+            !normalised.is_empty() && shape.ends_with(normalised),
+            "layer_norm of shape {shape:?} over {normalised:?}: the shape does not end so"
+        );
+        for given in [weight, bias].into_iter().flatten() {
+            assert!(
+                given.shape() == normalised,
+                "layer_norm over {normalised:?} with a weight or bias of shape {:?}",
+                given.shape()
+            );
+        }
+        let first = shape.len() - normalised.len();
+        let (rows, ..) = Normalise::apply(self, Channels::rows(shape, first), eps);
+        // For the weight, each place in a row is a channel.
+        let outer = shape[..first].iter().product();
+        let count = normalised.iter().product();
+        let places = Channels {
+            outer,
+            count,
+            inner: 1,
+        };
+        rows.scale_shift(weight, bias, places)
+    }
+}

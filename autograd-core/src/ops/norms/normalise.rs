@@ -1,0 +1,191 @@
+//! (x − mean) / √(variance + eps) of each channel.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
+
+use super::{ChannelRepeat, ChannelSum};
+use crate::kernels::Channels;
+use crate::ops::joined;
+use crate::{Element, Tensor, Tensor1, custom_function, kernels};
+
+/// Each channel less its mean and over its deviation, x̂ = (x − mean) · rstd, and rstd = 1 / √(variance + eps).
+/// Also their means and variances, with the divisor n.
+///
+/// That rstd is an output with a gradient of its own makes the gradient of x a polynomial in x̂ and rstd,
+/// which can be differentiated again without x.
+#[derive(Debug)]
+pub struct Normalise<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), eps = 0.1))]
+impl<T: Element, D: Dimension> Normalise<T, D> {
+    /// x̂, rstd, and the mean and the variance of each channel.
+    ///
+    /// # Panics
+    /// If `x` has not as many elements as the channels.
+    #[forward(outputs(normalised, rstd, moments))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        channels: Channels,
+        eps: T,
+    ) -> (Array<T, D>, Array1<T>, Vec<[T; 2]>) {
+        let (normalised, statistics) = kernels::normalise(&x, channels, eps);
+        let rstd = statistics.iter().map(|&[_, _, rstd]| rstd).collect();
+        let moments = statistics
+            .iter()
+            .map(|&[mean, variance, _]| [mean, variance]);
+        (normalised, rstd, moments.collect())
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_normalised: Option<&Tensor<T, D>>,
+        grad_rstd: Option<&Tensor1<T>>,
+        normalised: &Tensor<T, D>,
+        rstd: &Tensor1<T>,
+        channels: Channels,
+    ) -> Option<Tensor<T, D>> {
+        let along_normalised =
+            grad_normalised.map(|grad| NormaliseGradient::apply(grad, normalised, rstd, channels));
+        // d rstd / dx = −rstd² · x̂ / n
+        let along_rstd = grad_rstd.map(|grad| {
+            let each = grad * rstd * rstd / -size::<T>(channels);
+            each.to_channels::<D>(channels, normalised.shape()) * normalised
+        });
+        joined(along_normalised, along_rstd)
+    }
+
+    // The Jacobian of x̂ is symmetric.
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        normalised: &Tensor<T, D>,
+        rstd: &Tensor1<T>,
+        channels: Channels,
+    ) -> (Tensor<T, D>, Tensor1<T>) {
+        let along_rstd = (tangent_x * normalised).of_channels(channels) * rstd * rstd;
+        (
+            NormaliseGradient::apply(tangent_x, normalised, rstd, channels),
+            along_rstd / -size::<T>(channels),
+        )
+    }
+}
+
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`Normalise`] makes of a gradient g that
+/// comes in for its x̂.
+#[derive(Debug)]
+pub struct NormaliseGradient<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(
+    g = [2, 3, 2], normalised = [2, 3, 2], rstd = [3], channels = Channels::along(&[2, 3, 2], 1)
+))]
+impl<T: Element, D: Dimension> NormaliseGradient<T, D> {
+    /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
+    ///
+    /// # Panics
+    /// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
+    /// for each.
+    #[forward]
+    #[track_caller]
+    pub fn forward(
+        g: ArrayView<T, D>,
+        normalised: ArrayView<T, D>,
+        rstd: ArrayView1<T>,
+        channels: Channels,
+    ) -> Array<T, D> {
+        kernels::normalise_gradient(&g, &normalised, &rstd.to_vec(), channels)
+    }
+
+    // As a matrix it is symmetric.
+    #[backward(g)]
+    fn grad_g(
+        grad_output: &Tensor<T, D>,
+        normalised: &Tensor<T, D>,
+        rstd: &Tensor1<T>,
+        channels: Channels,
+    ) -> Tensor<T, D> {
+        Self::apply(grad_output, normalised, rstd, channels)
+    }
+
+    #[backward(normalised)]
+    fn grad_normalised(
+        grad_output: &Tensor<T, D>,
+        g: &Tensor<T, D>,
+        normalised: &Tensor<T, D>,
+        rstd: &Tensor1<T>,
+        channels: Channels,
+    ) -> Tensor<T, D> {
+        let scales = rstd / -size::<T>(channels);
+        let repeat = |each: Tensor1<T>| each.to_channels::<D>(channels, g.shape());
+        let along_g = (g * normalised).of_channels(channels) * &scales;
+        let along_grad = (grad_output * normalised).of_channels(channels) * &scales;
+        grad_output * repeat(along_g) + g * repeat(along_grad)
+    }
+
+    #[backward(rstd)]
+    fn grad_rstd(
+        grad_output: &Tensor<T, D>,
+        g: &Tensor<T, D>,
+        normalised: &Tensor<T, D>,
+        channels: Channels,
+    ) -> Tensor1<T> {
+        (grad_output * unscaled(g, normalised, channels)).of_channels(channels)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_g: Option<&Tensor<T, D>>,
+        tangent_normalised: Option<&Tensor<T, D>>,
+        tangent_rstd: Option<&Tensor1<T>>,
+        g: &Tensor<T, D>,
+        normalised: &Tensor<T, D>,
+        rstd: &Tensor1<T>,
+        channels: Channels,
+    ) -> Option<Tensor<T, D>> {
+        let repeat = |each: Tensor1<T>| each.to_channels::<D>(channels, g.shape());
+        let along_g = tangent_g.map(|tangent| Self::apply(tangent, normalised, rstd, channels));
+        let along_normalised = tangent_normalised.map(|tangent| {
+            let scales = rstd / -size::<T>(channels);
+            let first = (g * normalised).of_channels(channels) * &scales;
+            let second = (g * tangent).of_channels(channels) * &scales;
+            tangent * repeat(first) + normalised * repeat(second)
+        });
+        let along_rstd =
+            tangent_rstd.map(|tangent| unscaled(g, normalised, channels) * repeat(tangent.clone()));
+        joined(joined(along_g, along_normalised), along_rstd)
+    }
+}
+
+/// The gradient where rstd is 1.
+#[track_caller]
+fn unscaled<T: Element, D: Dimension>(
+    g: &Tensor<T, D>,
+    normalised: &Tensor<T, D>,
+    channels: Channels,
+) -> Tensor<T, D> {
+    let ones = Tensor::from(Array1::ones(channels.count));
+    NormaliseGradient::apply(g, normalised, &ones, channels)
+}
+
+/// The number of elements of a channel.
+fn size<T: Element>(channels: Channels) -> T {
+    let size = channels.size() as f64;
+    T::from_f64(size)
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The sum of each channel.
+    #[track_caller]
+    fn of_channels(&self, channels: Channels) -> Tensor1<T> {
+        ChannelSum::apply(self, channels, &[channels.count])
+    }
+}
+
+impl<T: Element> Tensor1<T> {
+    /// A number for each channel, repeated to `shape`.
+    #[track_caller]
+    fn to_channels<D: Dimension>(&self, channels: Channels, shape: &[usize]) -> Tensor<T, D> {
+        ChannelRepeat::apply(self, channels, shape)
+    }
+}

@@ -1,0 +1,65 @@
+//! A tensor with one value around it.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension, SliceInfoElem};
+
+use super::Slice;
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// A tensor with one value around it.
+#[derive(Debug)]
+pub struct Pad<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], widths = &[(0, 1), (1, 2)], value = 0.5))]
+impl<T: Element, D: Dimension> Pad<T, D> {
+    /// `x` with `value` around it.
+    ///
+    /// # Panics
+    /// If there is not a pair of widths for each axis, or no memory is as large.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        widths: &[(usize, usize)],
+        value: T,
+    ) -> (Array<T, D>, Shape) {
+        (kernels::pad(&x, widths, value), Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, D>,
+        widths: &[(usize, usize)],
+        from: &Shape,
+    ) -> Tensor<T, D> {
+        let middle = widths.iter().zip(from.iter());
+        let middle = middle.map(|(&(before, _), length)| (before..before + length).into());
+        Slice::apply(grad_output, &middle.collect::<Vec<SliceInfoElem>>())
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, widths: &[(usize, usize)]) -> Tensor<T, D> {
+        tangent_x.pad(widths, T::zero())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor with `value` around it: for each axis, how many times before and behind.
+    ///
+    /// # Panics
+    /// If there is not a pair of widths for each axis, or no memory is as large.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0]]);
+    /// assert_eq!(x.pad(&[(0, 1), (1, 0)], 0.0).to_array(), array![[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn pad(&self, widths: &[(usize, usize)], value: T) -> Self {
+        Pad::apply(self, widths, value)
+    }
+}

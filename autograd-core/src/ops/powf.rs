@@ -1,0 +1,68 @@
+//! xᵖ for any power.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// xᵖ of each element, for any number p.
+#[derive(Debug)]
+pub struct Powf<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], p = 2.5))]
+impl<T: Element, D: Dimension> Powf<T, D> {
+    /// xᵖ of each element, for any number p.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, p: T) -> Array<T, D> {
+        kernels::map(&x, |x| x.powf(p))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
+        let slope_of_one = |x: T| {
+            if p == T::zero() {
+                p
+            } else {
+                p * x.powf(p - T::one())
+            }
+        };
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad * slope_of_one(x),
+            |x| slope(x, p),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
+        tangent_x * (slope(x, p))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// xᵖ of each element, for any number p; not a number of negative elements if p is not whole.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![4.0, 9.0]).powf(0.5).to_array(), array![2.0, 3.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn powf(&self, p: T) -> Self {
+        Powf::apply(self, p)
+    }
+}
+
+/// p xᵖ⁻¹, and 0 for p = 0, at x = 0 too
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
+    if p == T::zero() {
+        return kernels::map(&x.view(), |_| T::zero()).into();
+    }
+    x.powf(p - T::one()) * p
+}

@@ -1,0 +1,52 @@
+//! 1/x
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// 1/x of each element.
+#[derive(Debug)]
+pub struct Recip<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Recip<T, D> {
+    /// 1/x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::recip)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| -(grad * (y * y)),
+            |output| -output.square(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (-output.square())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// 1/x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, -4.0]).recip().to_array(), array![1.0, -0.25]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn recip(&self) -> Self {
+        Recip::apply(self)
+    }
+}

@@ -1,0 +1,68 @@
+//! Running sums.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use crate::kernels::Over;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// The sums of the elements up to each along an axis, or, `reversed`, of those from it on. They are added in
+/// `f64`.
+#[derive(Debug)]
+pub struct CumSum<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1), reversed = false))]
+impl<T: Element, D: Dimension> CumSum<T, D> {
+    /// The running sums along an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, axis: Axis, reversed: bool) -> Array<T, D> {
+        let _ = Over::axis(axis).shape("cumsum", x.shape());
+        kernels::map_lanes(&x, axis, |lane| {
+            let mut sum = 0.0;
+            let add = |x: &mut T| {
+                sum += x.as_f64();
+                *x = T::from_f64(sum);
+            };
+            if reversed {
+                lane.iter_mut().rev().for_each(add);
+            } else {
+                lane.iter_mut().for_each(add);
+            }
+        })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, axis: Axis, reversed: bool) -> Tensor<T, D> {
+        Self::apply(grad_output, axis, !reversed)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, reversed: bool) -> Tensor<T, D> {
+        Self::apply(tangent_x, axis, reversed)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The sums of the elements up to each along an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.cumsum(Axis(1)).to_array(), array![[1.0, 3.0], [3.0, 7.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cumsum(&self, axis: Axis) -> Self {
+        CumSum::apply(self, axis, false)
+    }
+}

@@ -1,0 +1,345 @@
+//! The largest and the smallest element, and where they are.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::{methods, pick, put};
+use crate::kernels::Over;
+use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
+
+/// Which element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extremum {
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+}
+
+impl Extremum {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Min => "min",
+        }
+    }
+
+    fn of<T: Element>(self, x: &[T]) -> T {
+        match self {
+            Self::Max => kernels::largest(x),
+            Self::Min => kernels::smallest(x),
+        }
+    }
+
+    fn place<T: Element>(self, x: &[T]) -> Option<usize> {
+        match self {
+            Self::Max => kernels::place_of_largest(x),
+            Self::Min => kernels::place_of_smallest(x),
+        }
+    }
+
+    /// That there is an element wherever a result is wanted.
+    #[track_caller]
+    fn check(self, name: &str, shape: &[usize], over: Over) {
+        let _ = over.shape(name, shape);
+        assert!(
+            over.count(shape) > 0,
+            "{name} of shape {shape:?}: nothing has no {} element",
+            if self == Self::Max {
+                "largest"
+            } else {
+                "smallest"
+            }
+        );
+    }
+}
+
+/// The largest or smallest element over some axes. If several are, they share the gradient evenly. What is
+/// not a number is both.
+#[derive(Debug)]
+pub struct Extreme<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(
+    x = [2, 3], over = Over::axis(Axis(1)), extremum = Extremum::Min, E = ndarray::Ix1
+))]
+impl<T: Element, D: Dimension, E: Dimension> Extreme<T, D, E> {
+    /// The largest or smallest element over some axes.
+    ///
+    /// # Panics
+    /// If there are not all of the axes, or no elements, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over, extremum: Extremum) -> Array<T, E> {
+        extremum.check(extremum.name(), x.shape(), over);
+        kernels::reduce(&x, over, |lane| extremum.of(lane))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, E>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, D> {
+        shares(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, E> {
+        (shares(x, output, over) * tangent_x).summed_over(over)
+    }
+}
+
+/// For each element, one part in as many as there are extremes, if it is one. It is constant but for jumps:
+/// its derivative is 0 where there is one.
+fn shares<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    output: &Tensor<T, E>,
+    over: Over,
+) -> Tensor<T, D> {
+    let (x, output) = (x.detach(), output.detach());
+    let extremes = output.repeat_over::<D>(over, x.shape());
+    let is_extreme = kernels::zip(&x.view(), &extremes.view(), |x, extreme| {
+        let is_one = x == extreme || x.is_nan() && extreme.is_nan();
+        if is_one { T::one() } else { T::zero() }
+    });
+    let is_extreme = Tensor::from(is_extreme);
+    let count: Tensor<T, E> = is_extreme.summed_over(over);
+    is_extreme / count.repeat_over::<D>(over, x.shape())
+}
+
+/// The first of the largest or smallest elements along one axis, and its place there, of each lane in
+/// row-major order. It alone has the gradient. What is not a number is both largest and smallest.
+#[derive(Debug)]
+pub struct FirstExtreme<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(
+    x = [2, 3], over = Over::axis(Axis(1)).keepdim(), extremum = Extremum::Max, E = ndarray::Ix2
+))]
+impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
+    /// The first of the largest or smallest elements along an axis, and its place there.
+    ///
+    /// # Panics
+    /// If `over` is not of one axis, if there is no such axis, or nothing along it, or the result has another
+    /// rank than `E`.
+    #[forward(outputs(output, places), saves(shape))]
+    #[track_caller]
+    pub fn forward(
+        x: ArrayView<T, D>,
+        over: Over,
+        extremum: Extremum,
+    ) -> (Array<T, E>, Vec<usize>, Shape) {
+        extremum.check(extremum.name(), x.shape(), over);
+        let _ = one(over);
+        let mut places = Vec::new();
+        let output = kernels::reduce(&x, over, |lane| {
+            let place = extremum.place(lane).unwrap_or_default();
+            places.push(place);
+            lane[place]
+        });
+        (output, places, Shape::from(x.shape()))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, E>,
+        places: &[usize],
+        over: Over,
+        shape: &Shape,
+    ) -> Tensor<T, D> {
+        put(grad_output, places, over, shape)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], over: Over) -> Tensor<T, E> {
+        pick(tangent_x, places, over)
+    }
+}
+
+#[track_caller]
+fn one(over: Over) -> Axis {
+    let Some(axis) = over.only() else {
+        panic!("the first extreme over {over:?}: it is of one axis");
+    };
+    axis
+}
+
+#[track_caller]
+fn first_max<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
+    FirstExtreme::apply(x, over, Extremum::Max).0
+}
+
+#[track_caller]
+fn shared_max<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    over: Over,
+) -> Tensor<T, E> {
+    Extreme::apply(x, over, Extremum::Max)
+}
+
+methods!(
+    first_max, shared_max, [max_axis, max_keepdim, max_axes, max_axes_keepdim],
+    "largest element, which has the gradient (of several the first over one axis, all evenly over more),",
+    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]", whole "6.0"
+);
+
+#[track_caller]
+fn first_min<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
+    FirstExtreme::apply(x, over, Extremum::Min).0
+}
+
+#[track_caller]
+fn shared_min<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    over: Over,
+) -> Tensor<T, E> {
+    Extreme::apply(x, over, Extremum::Min)
+}
+
+methods!(
+    first_min, shared_min, [min_axis, min_keepdim, min_axes, min_axes_keepdim],
+    "smallest element, which has the gradient (of several the first over one axis, all evenly over more),",
+    of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
+);
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The largest of all elements. If several are, they share the gradient evenly; what is not a number is
+    /// largest.
+    ///
+    /// # Panics
+    /// If there are no elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0, 2.0, 1.0]).set_requires_grad(true);
+    /// let max = x.max();
+    /// assert_eq!(max.item(), 2.0);
+    /// max.backward()?;
+    /// assert_eq!(x.grad(), Some(array![0.5, 0.5, 0.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn max(&self) -> Tensor0<T> {
+        Extreme::apply(self, Over::all(), Extremum::Max)
+    }
+
+    /// The places of the largest elements along one axis, of several the first.
+    ///
+    /// # Panics
+    /// If there is no such axis, or nothing along it.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 0.0]]);
+    /// assert_eq!(x.argmax_axis(Axis(1)), array![1, 0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn argmax_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
+        let over = Over::axis(axis);
+        Extremum::Max.check("argmax", self.shape(), over);
+        kernels::reduce(&self.view(), over, |lane| {
+            Extremum::Max.place(lane).unwrap_or_default()
+        })
+    }
+
+    /// The place of the largest element in row-major order, of several the first.
+    ///
+    /// # Panics
+    /// If there are no elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[4.0, 2.0], [0.0, 4.0]]).argmax(), 0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn argmax(&self) -> usize {
+        Extremum::Max.check("argmax", self.shape(), Over::all());
+        let view = self.view();
+        let rows = view.as_standard_layout();
+        // INVARIANT: it is row-major, and not empty.
+        let place = Extremum::Max.place(rows.as_slice().expect("row-major"));
+        place.expect("an element")
+    }
+
+    /// The smallest of all elements. If several are, they share the gradient evenly; what is not a number is
+    /// smallest.
+    ///
+    /// # Panics
+    /// If there are no elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0, 2.0, 1.0]).set_requires_grad(true);
+    /// let min = x.min();
+    /// assert_eq!(min.item(), 1.0);
+    /// min.backward()?;
+    /// assert_eq!(x.grad(), Some(array![0.0, 0.0, 1.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn min(&self) -> Tensor0<T> {
+        Extreme::apply(self, Over::all(), Extremum::Min)
+    }
+
+    /// The places of the smallest elements along one axis, of several the first.
+    ///
+    /// # Panics
+    /// If there is no such axis, or nothing along it.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 0.0]]);
+    /// assert_eq!(x.argmin_axis(Axis(1)), array![0, 1]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn argmin_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
+        let over = Over::axis(axis);
+        Extremum::Min.check("argmin", self.shape(), over);
+        kernels::reduce(&self.view(), over, |lane| {
+            Extremum::Min.place(lane).unwrap_or_default()
+        })
+    }
+
+    /// The place of the smallest element in row-major order, of several the first.
+    ///
+    /// # Panics
+    /// If there are no elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[4.0, 2.0], [0.0, 4.0]]).argmin(), 2);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn argmin(&self) -> usize {
+        Extremum::Min.check("argmin", self.shape(), Over::all());
+        let view = self.view();
+        let rows = view.as_standard_layout();
+        // INVARIANT: it is row-major, and not empty.
+        let place = Extremum::Min.place(rows.as_slice().expect("row-major"));
+        place.expect("an element")
+    }
+}

@@ -1,0 +1,113 @@
+//! x − ln Σ eˣ along an axis.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use crate::kernels::Over;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x − ln Σ eˣ along an axis, stable.
+#[derive(Debug)]
+pub struct LogSoftmax<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
+impl<T: Element, D: Dimension> LogSoftmax<T, D> {
+    /// x − ln Σ eˣ along an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
+        let _ = Over::axis(axis).shape("log_softmax", x.shape());
+        kernels::map_lanes(&x, axis, kernels::log_softmax)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        LogSoftmaxGradient::apply(grad_output, output, axis)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        tangent_x - along(tangent_x * output.exp(), axis)
+    }
+}
+
+/// g − eʸ · Σ g along an axis: what [`LogSoftmax`] makes of a gradient g that comes in for its output y.
+#[derive(Debug)]
+pub struct LogSoftmaxGradient<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
+impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
+    /// g − eʸ · Σ g along an axis.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
+        kernels::zip_lanes(&g, &y, axis, |g, y| {
+            let sum = kernels::sum_slice(g);
+            kernels::zip_in_place(g, y, |g, y| g - kernels::exp(y) * sum);
+        })
+    }
+
+    #[backward(g)]
+    fn grad_g(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        grad_output - along(grad_output * y.exp(), axis)
+    }
+
+    #[backward(y)]
+    fn grad_y(
+        grad_output: &Tensor<T, D>,
+        g: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+        axis: Axis,
+    ) -> Tensor<T, D> {
+        -(grad_output * y.exp() * along(g.clone(), axis))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_g: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        g: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+        axis: Axis,
+    ) -> Option<Tensor<T, D>> {
+        let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
+        let along_y = tangent_y.map(|tangent| -(tangent * y.exp() * along(g.clone(), axis)));
+        crate::ops::joined(along_g, along_y)
+    }
+}
+
+/// The sum along an axis, repeated along it.
+#[track_caller]
+fn along<T: Element, D: Dimension>(x: Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+    let over = Over::axis(axis).keepdim();
+    x.summed_over::<D>(over).repeat_over(over, x.shape())
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x − ln Σ eˣ along an axis, the logarithm of [`softmax`](Self::softmax); not a number where all
+    /// elements are −∞, or one is ∞.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 1.0], [1000.0, 0.0]]);
+    /// let half = 0.5_f64.ln();
+    /// assert_eq!(x.log_softmax(Axis(1)).to_array(), array![[half, half], [0.0, -1000.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn log_softmax(&self, axis: Axis) -> Self {
+        LogSoftmax::apply(self, axis)
+    }
+}

@@ -1,0 +1,88 @@
+//! ln Σ eˣ
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{DotOver, methods};
+use crate::kernels::Over;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// ln Σ eˣ over some axes, stable. Its gradient is softmax: not a number where all elements are −∞.
+#[derive(Debug)]
+pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
+    /// ln Σ eˣ over some axes.
+    ///
+    /// # Panics
+    /// If there are not all of the axes, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
+        let _ = over.shape("logsumexp", x.shape());
+        kernels::reduce(&x, over, kernels::log_sum_exp)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, E>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, D> {
+        weights(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, E> {
+        DotOver::apply(tangent_x, &weights(x, output, over), over)
+    }
+}
+
+/// The share of each element in the sum.
+#[track_caller]
+fn weights<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    output: &Tensor<T, E>,
+    over: Over,
+) -> Tensor<T, D> {
+    (x - output.repeat_over::<D>(over, x.shape())).exp()
+}
+
+#[track_caller]
+fn logsumexp_over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    over: Over,
+) -> Tensor<T, E> {
+    LogSumExp::apply(x, over)
+}
+
+methods!(
+    logsumexp_over, logsumexp_over, [logsumexp_axis, logsumexp_keepdim, logsumexp_axes, logsumexp_axes_keepdim],
+    "logarithm of the sum of exponentials", of "[[0.0, 0.0], [0.0, 0.0]]":
+    rows "[2.0_f64.ln(), 2.0_f64.ln()]", whole "4.0_f64.ln()"
+);
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// ln Σ eˣ over all elements, stable; −∞ of none, and of −∞ alone.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1000.0, 1000.0]);
+    /// assert_eq!(x.logsumexp().item(), 1000.0 + 2.0_f64.ln());
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn logsumexp(&self) -> Tensor0<T> {
+        LogSumExp::apply(self, Over::all())
+    }
+}

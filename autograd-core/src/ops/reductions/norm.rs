@@ -1,0 +1,74 @@
+//! √Σx²
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{DotOver, apart_from_zero, methods};
+use crate::kernels::Over;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// The Euclidean norm over some axes. Where all elements are 0, its gradient is taken to be 0.
+#[derive(Debug)]
+pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
+    /// √Σx² over some axes, whose squares may be out of range.
+    ///
+    /// # Panics
+    /// If there are not all of the axes, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
+        let _ = over.shape("norm", x.shape());
+        kernels::reduce(&x, over, kernels::norm)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: Tensor<T, E>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, D> {
+        let scaled = grad_output / apart_from_zero(output);
+        scaled.repeat_over::<D>(over, x.shape()) * x
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, E> {
+        DotOver::<T, D, E>::apply(tangent_x, x, over) / apart_from_zero(output)
+    }
+}
+
+#[track_caller]
+fn norm_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
+    Norm::apply(x, over)
+}
+
+methods!(
+    norm_over, norm_over, [norm_axis, norm_keepdim, norm_axes, norm_axes_keepdim],
+    "Euclidean norm", of "[[3.0, 4.0], [0.0, 12.0]]": rows "[5.0, 12.0]", whole "13.0"
+);
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The Euclidean norm √Σx² of all elements. Where all are 0, its gradient is taken to be 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![3.0, -4.0]).norm().item(), 5.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn norm(&self) -> Tensor0<T> {
+        Norm::apply(self, Over::all())
+    }
+}

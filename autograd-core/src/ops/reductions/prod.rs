@@ -1,0 +1,138 @@
+//! Πx
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::{SumOver, methods};
+use crate::kernels::Over;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// The product along one axis.
+#[derive(Debug)]
+pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], over = Over::axis(Axis(1)), E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
+    /// The product along one axis.
+    ///
+    /// # Panics
+    /// If `over` is not of one axis, or there is no such axis, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
+        let _ = (over.shape("prod", x.shape()), one(over));
+        let product = |lane: &[T]| lane.iter().fold(T::one(), |product, &x| product * x);
+        kernels::reduce(&x, over, product)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: &Tensor<T, E>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, D> {
+        others(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+    ) -> Tensor<T, E> {
+        (others(x, output, over) * tangent_x).summed_over(over)
+    }
+}
+
+/// The product of all others, for each element: the whole product over the element, but for products that
+/// are 0 or out of range, where nothing can be divided back.
+#[track_caller]
+fn others<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    product: &Tensor<T, E>,
+    over: Over,
+) -> Tensor<T, D> {
+    if product.view().iter().all(|product| product.is_normal()) {
+        return product.repeat_over::<D>(over, x.shape()) / x;
+    }
+    let axis = one(over);
+    // A window is the product of some elements in a row, round and round; windows of 1, 2, 4, … of them
+    // make up the one of all others, which begins behind each element.
+    let (mut window, mut length) = (turned(x, axis, 1), 1);
+    let mut rest = x.shape()[axis.index()].saturating_sub(1);
+    let (mut others, mut covered) = (None, 0);
+    while rest > 0 {
+        if rest % 2 == 1 {
+            let next = turned(&window, axis, covered);
+            others = Some(match others {
+                Some(others) => next * &others,
+                None => next,
+            });
+            covered += length;
+        }
+        rest /= 2;
+        if rest > 0 {
+            window = &window * turned(&window, axis, length);
+            length *= 2;
+        }
+    }
+    others.unwrap_or_else(|| Tensor::from(Array::ones(x.view().raw_dim())))
+}
+
+/// The elements along an axis moved towards its start, round and round.
+#[track_caller]
+fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
+    x.roll(axis, -by.cast_signed())
+}
+
+#[track_caller]
+fn one(over: Over) -> Axis {
+    let Some(axis) = over.only() else {
+        panic!("Prod over {over:?}: it is of one axis");
+    };
+    axis
+}
+
+/// The product over one axis, or over several one after the other.
+#[track_caller]
+fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
+    let _ = over.shape("prod", x.shape());
+    if over.only().is_some() {
+        return Prod::apply(x, over);
+    }
+    let mut product = x.clone();
+    for axis in (0..x.ndim()).filter(|&axis| over.contains(axis)) {
+        product = Prod::apply(&product, Over::axis(Axis(axis)).keepdim());
+    }
+    // The sum of one element each: the axes go, or stay.
+    SumOver::apply(&product, over)
+}
+
+methods!(
+    prod_over, prod_over, [prod_axis, prod_keepdim, prod_axes, prod_axes_keepdim],
+    "product", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 18.0]", whole "36.0"
+);
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The product of all elements; 1 of none.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![0.0, 2.0, 5.0]).set_requires_grad(true);
+    /// let product = x.prod();
+    /// assert_eq!(product.item(), 0.0);
+    /// product.backward()?;
+    /// assert_eq!(x.grad(), Some(array![10.0, 0.0, 0.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn prod(&self) -> Tensor0<T> {
+        prod_over(self, Over::all())
+    }
+}

@@ -1,0 +1,115 @@
+//! eˣ / Σ eˣ along an axis.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use crate::kernels::Over;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// eˣ / Σ eˣ along an axis, stable.
+#[derive(Debug)]
+pub struct Softmax<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
+impl<T: Element, D: Dimension> Softmax<T, D> {
+    /// eˣ / Σ eˣ along an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
+        let _ = Over::axis(axis).shape("softmax", x.shape());
+        kernels::map_lanes(&x, axis, kernels::softmax)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        SoftmaxGradient::apply(grad_output, output, axis)
+    }
+
+    // Its Jacobian is symmetric.
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        SoftmaxGradient::apply(tangent_x, output, axis)
+    }
+}
+
+/// y · (g − Σ g · y) along an axis: what [`Softmax`] makes of a gradient g that comes in for its output y.
+#[derive(Debug)]
+pub struct SoftmaxGradient<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
+impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
+    /// y · (g − Σ g · y) along an axis.
+    ///
+    /// # Panics
+    /// If the shapes differ, or there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
+        kernels::zip_lanes(&g, &y, axis, |g, y| {
+            let mean = kernels::dot_slices(g, y);
+            kernels::zip_in_place(g, y, |g, y| y * (g - mean));
+        })
+    }
+
+    #[backward(g)]
+    fn grad_g(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        Self::apply(grad_output, y, axis)
+    }
+
+    // The y before the bracket, and the one in the sum.
+    #[backward(y)]
+    fn grad_y(
+        grad_output: &Tensor<T, D>,
+        g: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+        axis: Axis,
+    ) -> Tensor<T, D> {
+        let along = |x: &Tensor<T, D>| {
+            let over = Over::axis(axis).keepdim();
+            (x * y)
+                .summed_over::<D>(over)
+                .repeat_over::<D>(over, y.shape())
+        };
+        grad_output * (g - along(g)) - g * along(grad_output)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_g: Option<&Tensor<T, D>>,
+        tangent_y: Option<&Tensor<T, D>>,
+        g: &Tensor<T, D>,
+        y: &Tensor<T, D>,
+        axis: Axis,
+    ) -> Option<Tensor<T, D>> {
+        let over = Over::axis(axis).keepdim();
+        let along = |x: Tensor<T, D>| x.summed_over::<D>(over).repeat_over::<D>(over, y.shape());
+        let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
+        let along_y =
+            tangent_y.map(|tangent| tangent * (g - along(g * y)) - y * along(g * tangent));
+        crate::ops::joined(along_g, along_y)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// eˣ / Σ eˣ along an axis, stable; not a number where all elements are −∞, or one is ∞.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 1.0], [1000.0, 0.0]]);
+    /// assert_eq!(x.softmax(Axis(1)).to_array(), array![[0.5, 0.5], [1.0, 0.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn softmax(&self, axis: Axis) -> Self {
+        Softmax::apply(self, axis)
+    }
+}

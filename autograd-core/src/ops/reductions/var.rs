@@ -1,0 +1,172 @@
+//! The variance over some axes, and its square root.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::{DotOver, SumOver, apart_from_zero, methods};
+use crate::kernels::Over;
+use crate::{Element, Tensor, Tensor0, custom_function, kernels};
+
+/// Σ (x − x̄)² / (n − ddof) over n elements: over some axes.
+#[derive(Debug)]
+pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
+    /// The variance over some axes.
+    ///
+    /// # Panics
+    /// If there are not all of the axes, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over, ddof: usize) -> Array<T, E> {
+        variance(&x, over, ddof, "var", |variance| variance)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: Tensor<T, E>,
+        x: &Tensor<T, D>,
+        over: Over,
+        ddof: usize,
+    ) -> Tensor<T, D> {
+        let scaled = grad_output * (T::from_f64(2.0) / freedom::<T>(x.shape(), over, ddof));
+        scaled.repeat_over::<D>(over, x.shape()) * centred::<T, D, E>(x, over)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, over: Over, ddof: usize) -> Tensor<T, E> {
+        let along = DotOver::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, over), over);
+        along * (T::from_f64(2.0) / freedom::<T>(x.shape(), over, ddof))
+    }
+}
+
+/// The square root of [`Var`]. Where all elements are equal, its gradient is taken to be 0.
+#[derive(Debug)]
+pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
+    /// The standard deviation over some axes.
+    ///
+    /// # Panics
+    /// If there are not all of the axes, or the result has another rank than `E`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, over: Over, ddof: usize) -> Array<T, E> {
+        variance(&x, over, ddof, "std", T::sqrt)
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: Tensor<T, E>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+        ddof: usize,
+    ) -> Tensor<T, D> {
+        let scaled = grad_output / apart_from_zero(output) / freedom::<T>(x.shape(), over, ddof);
+        scaled.repeat_over::<D>(over, x.shape()) * centred::<T, D, E>(x, over)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor<T, D>,
+        x: &Tensor<T, D>,
+        output: &Tensor<T, E>,
+        over: Over,
+        ddof: usize,
+    ) -> Tensor<T, E> {
+        let along = DotOver::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, over), over);
+        along / apart_from_zero(output) / freedom::<T>(x.shape(), over, ddof)
+    }
+}
+
+/// n − ddof; 0 if there are fewer elements than that.
+fn freedom<T: Element>(shape: &[usize], over: Over, ddof: usize) -> T {
+    let freedom = over.count(shape).saturating_sub(ddof) as f64;
+    T::from_f64(freedom)
+}
+
+#[track_caller]
+fn variance<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<T, D>,
+    over: Over,
+    ddof: usize,
+    name: &str,
+    f: impl Fn(T) -> T,
+) -> Array<T, E> {
+    let _ = over.shape(name, x.shape());
+    let freedom: T = freedom(x.shape(), over, ddof);
+    kernels::reduce(x, over, |lane| f(kernels::moments(lane).1 / freedom))
+}
+
+/// x − x̄
+#[track_caller]
+fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, D> {
+    let count = over.count(x.shape()) as f64;
+    let mean: Tensor<T, E> = SumOver::apply(x, over);
+    x - (mean / T::from_f64(count)).repeat_over::<D>(over, x.shape())
+}
+
+#[track_caller]
+fn var_over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    over: Over,
+    ddof: usize,
+) -> Tensor<T, E> {
+    Var::apply(x, over, ddof)
+}
+
+#[track_caller]
+fn std_over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    over: Over,
+    ddof: usize,
+) -> Tensor<T, E> {
+    Std::apply(x, over, ddof)
+}
+
+methods!(
+    var_over, var_over, [var_axis, var_keepdim, var_axes, var_axes_keepdim], ddof: usize = "0",
+    "variance, with the divisor n − `ddof`,", of "[[1.0, 2.0], [3.0, 6.0]]":
+    rows "[0.25, 2.25]", whole "3.5"
+);
+
+methods!(
+    std_over, std_over, [std_axis, std_keepdim, std_axes, std_axes_keepdim], ddof: usize = "0",
+    "standard deviation, with the divisor n − `ddof` under the root,", of "[[1.0, 2.0], [3.0, 6.0_f64]]":
+    rows "[0.5, 1.5]", whole "3.5_f64.sqrt()"
+);
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The variance of all elements, Σ (x − x̄)² / (n − `ddof`); not a number of too few.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).var(1).item(), 7.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn var(&self, ddof: usize) -> Tensor0<T> {
+        Var::apply(self, Over::all(), ddof)
+    }
+
+    /// The standard deviation of all elements, the root of [`var`](Self::var). Where all are equal, its
+    /// gradient is taken to be 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 3.0]).std(0).item(), 1.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn std(&self, ddof: usize) -> Tensor0<T> {
+        Std::apply(self, Over::all(), ddof)
+    }
+}

@@ -1,0 +1,106 @@
+//! max(x, 0), and with a slope on the left.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// max(x, 0) of each element.
+#[derive(Debug)]
+pub struct Relu<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Relu<T, D> {
+    /// max(x, 0) of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| if x <= T::zero() { T::zero() } else { x })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| if y <= T::zero() { T::zero() } else { grad },
+            |output| steps(output),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (steps(output))
+    }
+}
+
+/// x of each positive element, slope · x of the others.
+#[derive(Debug)]
+pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3], slope = 0.1))]
+impl<T: Element, D: Dimension> LeakyRelu<T, D> {
+    /// x of each positive element, slope · x of the others.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>, slope: T) -> Array<T, D> {
+        kernels::map(&x, |x| if x > T::zero() { x } else { x * slope })
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| if x > T::zero() { grad } else { grad * slope },
+            |x| slopes(x, slope),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
+        tangent_x * (slopes(x, slope))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// max(x, 0) of each element, with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0]).relu().to_array(), array![2.0, 0.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn relu(&self) -> Self {
+        Relu::apply(self)
+    }
+
+    /// x of each positive element, slope · x of the others, with the derivative `slope` at 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0]).leaky_relu(0.1).to_array(), array![2.0, -3.0 * 0.1]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn leaky_relu(&self, slope: T) -> Self {
+        LeakyRelu::apply(self, slope)
+    }
+}
+
+/// 1 where max(x, 0) is not 0, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
+fn steps<T: Element, D: Dimension>(output: &Tensor<T, D>) -> Tensor<T, D> {
+    let each = |y: T| if y <= T::zero() { T::zero() } else { T::one() };
+    kernels::map(&output.view(), each).into()
+}
+
+/// 1 where x is positive, `slope` elsewhere: a constant too.
+fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
+    let each = |x: T| if x > T::zero() { T::one() } else { slope };
+    kernels::map(&x.view(), each).into()
+}

@@ -1,0 +1,106 @@
+//! The same elements in another shape.
+
+use std::marker::PhantomData;
+
+use ndarray::{Dimension, IntoDimension, IxDyn};
+
+use crate::kernels::checks::{has_axis, has_rank, size};
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// The elements of a tensor, in row-major order, in another shape.
+#[derive(Debug)]
+pub struct Reshape<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3, 2], shape = &[4, 3], E = ndarray::Ix2))]
+impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
+    /// The same memory seen as `shape` where it is in row-major order, else a copy.
+    ///
+    /// # Panics
+    /// If `shape` has not as many elements as `x`, or another rank than `E`.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
+        let from = Shape::from(x.shape());
+        assert!(
+            size(shape) == Some(x.len()),
+            "reshape of a tensor of shape {from:?} to {shape:?}: the numbers of elements differ"
+        );
+        has_rank::<E>("reshape", &from, shape.len());
+        let copy;
+        let source = if x.view().is_standard_layout() {
+            x
+        } else {
+            copy = Tensor::from(kernels::row_major(&x.view()));
+            &copy
+        };
+        let output = source.part(|view| {
+            let reshaped = view.view().into_shape_with_order(IxDyn(shape));
+            // INVARIANT: the source is in row-major order, and of as many elements.
+            reshaped.expect("as many elements")
+        });
+        (output, from)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, from: &Shape) -> Tensor<T, D> {
+        Reshape::apply(grad_output, from)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize]) -> Tensor<T, E> {
+        Self::apply(tangent_x, shape)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The elements, in row-major order, in another shape, which gives the rank its type: `(2, 3)` and
+    /// `[2, 3]` a matrix, a slice or a `Vec` a tensor whose rank is known at run time.
+    ///
+    /// A copy is made only if the elements do not lie in row-major order, as those of a transposed
+    /// matrix.
+    ///
+    /// # Panics
+    /// If `shape` has not as many elements as the tensor.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.reshape((2, 2)).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn reshape<S: IntoDimension>(&self, shape: S) -> Tensor<T, S::Dim> {
+        Reshape::apply(self, shape.into_dimension().slice())
+    }
+
+    /// The tensor with the axes `from` to `to`, both included, made one.
+    ///
+    /// # Panics
+    /// If there are no such axes, or the result has another rank than `E`.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, Tensor2};
+    /// use autograd_core::ndarray::Array4;
+    ///
+    /// let images = Tensor::from(Array4::<f32>::zeros((5, 3, 2, 2)));
+    /// let rows: Tensor2<f32> = images.flatten(1, 3);
+    /// assert_eq!(rows.shape(), [5, 12]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn flatten<E: Dimension>(&self, from: usize, to: usize) -> Tensor<T, E> {
+        has_axis("flatten", self.shape(), to);
+        assert!(
+            from <= to,
+            "flatten of a tensor of shape {:?}: the axis {from} comes after {to}",
+            self.shape()
+        );
+        let mut shape = self.shape().to_vec();
+        let merged = shape[from..=to].iter().product();
+        shape.splice(from..=to, [merged]);
+        has_rank::<E>("flatten", self.shape(), shape.len());
+        Reshape::apply(self, &shape)
+    }
+}

@@ -1,0 +1,72 @@
+//! Elements moved on along an axis, the last ones to the front.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use crate::kernels::checks::has_axis;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// A tensor with its elements moved on along an axis, where those that leave it at one end come in at
+/// the other.
+#[derive(Debug)]
+pub struct Roll<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 5], axis = Axis(1), shift = 2))]
+impl<T: Element, D: Dimension> Roll<T, D> {
+    /// The elements of `x`, `shift` places further on.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, axis: Axis, shift: isize) -> Array<T, D> {
+        has_axis("roll", x.shape(), axis.index());
+        let length = x.len_of(axis);
+        let (front, back) = x.split_at(axis, length - steps(shift, length));
+        kernels::concat(axis, &[back, front])
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, D>, axis: Axis, shift: isize) -> Tensor<T, D> {
+        let length = grad_output.shape()[axis.index()];
+        // No further than the length, so that there is a place as far on the other side.
+        let back = (length - steps(shift, length)).cast_signed();
+        grad_output.roll(axis, back)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, shift: isize) -> Tensor<T, D> {
+        tangent_x.roll(axis, shift)
+    }
+}
+
+/// How many places on `shift` is on an axis of some length: less than the length.
+fn steps(shift: isize, length: usize) -> usize {
+    match length {
+        0 => 0,
+        _ => shift.rem_euclid(length.cast_signed()).cast_unsigned(),
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor with its elements moved on by `shift` places along an axis, where those that leave it
+    /// at one end come in at the other.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0, 3.0]);
+    /// assert_eq!(x.roll(Axis(0), 1).to_array(), array![3.0, 1.0, 2.0]);
+    /// assert_eq!(x.roll(Axis(0), -1).to_array(), array![2.0, 3.0, 1.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn roll(&self, axis: Axis, shift: isize) -> Self {
+        Roll::apply(self, axis, shift)
+    }
+}

@@ -1,0 +1,95 @@
+//! √x and 1/√x: two functions of a few lines, of which one is the other's reciprocal.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// √x of each element.
+#[derive(Debug)]
+pub struct Sqrt<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Sqrt<T, D> {
+    /// √x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::sqrt)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| grad / (y + y),
+            |output| output.recip() * T::from_f64(0.5),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (output.recip() * T::from_f64(0.5))
+    }
+}
+
+/// 1/√x of each element.
+#[derive(Debug)]
+pub struct Rsqrt<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Rsqrt<T, D> {
+    /// 1/√x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| x.sqrt().recip())
+    }
+
+    // d x^(−½)/dx = −½ x^(−3/2)
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| T::from_f64(-0.5) * grad * (y * y * y),
+            |output| output.powi(3) * T::from_f64(-0.5),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (output.powi(3) * T::from_f64(-0.5))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// √x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 4.0]).sqrt().to_array(), array![0.0, 2.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sqrt(&self) -> Self {
+        Sqrt::apply(self)
+    }
+
+    /// 1/√x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![1.0, 4.0]).rsqrt().to_array(), array![1.0, 0.5]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn rsqrt(&self) -> Self {
+        Rsqrt::apply(self)
+    }
+}

@@ -1,0 +1,53 @@
+//! 1 / (1 + e⁻ˣ)
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// 1 / (1 + e⁻ˣ) of each element.
+#[derive(Debug)]
+pub struct Sigmoid<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Sigmoid<T, D> {
+    /// 1 / (1 + e⁻ˣ) of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, kernels::sigmoid)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            activations::sigmoid_backward,
+            |output| output * (-output + T::one()),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (output * (-output + T::one()))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// 1 / (1 + e⁻ˣ) of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, f64::INFINITY]).sigmoid().to_array(), array![0.5, 1.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sigmoid(&self) -> Self {
+        Sigmoid::apply(self)
+    }
+}

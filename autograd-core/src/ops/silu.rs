@@ -1,0 +1,55 @@
+//! x / (1 + e⁻ˣ)
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// x / (1 + e⁻ˣ) of each element, also known as swish.
+#[derive(Debug)]
+pub struct Silu<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Silu<T, D> {
+    /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, activations::silu)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, activations::silu_backward, |x| slope(x))
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (slope(x))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 100.0]).silu().to_array(), array![0.0, 100.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn silu(&self) -> Self {
+        Silu::apply(self)
+    }
+}
+
+/// σ + xσ(1 − σ), with σ = 1 / (1 + e⁻ˣ)
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    let sigmoid = x.sigmoid();
+    &sigmoid + x * &sigmoid * (-&sigmoid + T::one())
+}

@@ -1,0 +1,163 @@
+//! A part of a tensor, and its reverse: each is the other's backward.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
+
+use crate::kernels::checks::{has_axis, has_rank};
+use crate::{Element, Shape, Tensor, custom_function, kernels};
+
+/// A part of a tensor, without a copy.
+#[derive(Debug)]
+pub struct Slice<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [3, 4], slice = ndarray::s![1, ..;-2].as_ref(), E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
+    /// The part of the memory that `slice` says.
+    ///
+    /// # Panics
+    /// If `slice` does not fit `x`, or gives another rank than that of `E`.
+    #[forward(outputs(output), saves(from))]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> (Tensor<T, E>, Shape) {
+        let from = Shape::from(x.shape());
+        fits("slice", &from, slice);
+        let taken = slice.iter().filter(|part| part.is_index()).count();
+        has_rank::<E>("slice", &from, slice.len() - taken);
+        (x.part(|view| view.slice(slice)), from)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, slice: &[SliceInfoElem], from: &Shape) -> Tensor<T, D> {
+        Place::apply(grad_output, from, slice)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> Tensor<T, E> {
+        Self::apply(tangent_x, slice)
+    }
+}
+
+/// A tensor of zeros but for a part, which another tensor fills.
+#[derive(Debug)]
+pub struct Place<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(
+    x = [2],
+    shape = &[3, 4],
+    slice = ndarray::s![1, ..;-2].as_ref(),
+    E = ndarray::Ix2,
+))]
+impl<T: Element, D: Dimension, E: Dimension> Place<T, D, E> {
+    /// Zeros of `shape`, with `x` as the part that `slice` says.
+    ///
+    /// # Panics
+    /// If `slice` does not fit `shape`, `x` has another shape than that part, or `E` another rank than
+    /// `shape`.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: ArrayView<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Array<T, E> {
+        fits("place", shape, slice);
+        let mut whole = kernels::filled(shape, T::zero());
+        let mut part = whole.view_mut().into_dyn().slice_move(slice);
+        assert!(
+            part.shape() == x.shape(),
+            "place of a tensor of shape {:?} in a part of shape {:?}",
+            x.shape(),
+            part.shape()
+        );
+        part.assign(&x);
+        whole
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, slice: &[SliceInfoElem]) -> Tensor<T, D> {
+        Slice::apply(grad_output, slice)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Tensor<T, E> {
+        Self::apply(tangent_x, shape, slice)
+    }
+}
+
+/// # Panics
+/// If `slice` has not an entry for each axis of an array of `shape`, or one that is not within it.
+#[track_caller]
+fn fits(function: &str, shape: &[usize], slice: &[SliceInfoElem]) {
+    let entries = slice.iter().filter(|entry| !entry.is_new_axis());
+    assert!(
+        entries.clone().count() == shape.len(),
+        "{function} of a tensor of shape {shape:?}: there are entries for {} axes",
+        entries.count()
+    );
+    for (axis, (entry, &length)) in entries.zip(shape).enumerate() {
+        assert!(
+            is_within(entry, length),
+            "{function} of a tensor of shape {shape:?}: `{entry}` is not within the axis {axis}"
+        );
+    }
+}
+
+/// Whether an axis of some length has what `entry` names.
+fn is_within(entry: &SliceInfoElem, length: usize) -> bool {
+    // Negative places count from the end.
+    let place = |index: isize| match index {
+        0.. => Some(index.unsigned_abs()),
+        _ => length.checked_sub(index.unsigned_abs()),
+    };
+    match *entry {
+        SliceInfoElem::Slice { start, end, step } => {
+            let borders = [Some(start), end].into_iter().flatten();
+            step != 0
+                && borders
+                    .map(place)
+                    .all(|place| place.is_some_and(|place| place <= length))
+        }
+        SliceInfoElem::Index(index) => place(index).is_some_and(|place| place < length),
+        SliceInfoElem::NewAxis => true,
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// A part of the tensor, without a copy, written as for an [`Array`] with ndarray's
+    /// [`s!`](ndarray::s): ranges, negative steps, single places, new axes.
+    ///
+    /// # Panics
+    /// If a range or a place is not within its axis, or a step is zero.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{array, s};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(x.slice(s![1, ..;-1]).to_array(), array![6.0, 5.0, 4.0]);
+    /// assert_eq!(x.slice(s![.., 1..]).to_array(), array![[2.0, 3.0], [5.0, 6.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn slice<I: SliceArg<D>>(&self, slice: I) -> Tensor<T, I::OutDim> {
+        Slice::apply(self, slice.as_ref())
+    }
+
+    /// A part of the tensor along one axis, without a copy.
+    ///
+    /// # Panics
+    /// If there is no such axis, or the part is not within it.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, Slice, array};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(x.slice_axis(Axis(1), Slice::from(1..)).to_array(), array![[2.0, 3.0], [5.0, 6.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn slice_axis(&self, axis: Axis, part: ndarray::Slice) -> Self {
+        has_axis("slice_axis", self.shape(), axis.index());
+        let mut slice = vec![SliceInfoElem::from(..); self.ndim()];
+        slice[axis.index()] = part.into();
+        Slice::apply(self, &slice)
+    }
+}

@@ -1,0 +1,50 @@
+//! ln(1 + eˣ)
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::kernels::{self, activations};
+use crate::{Element, Tensor, custom_function};
+
+/// ln(1 + eˣ) of each element, which never overflows.
+#[derive(Debug)]
+pub struct Softplus<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Softplus<T, D> {
+    /// ln(1 + eˣ) of each element, which never overflows.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, activations::softplus)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, activations::softplus_backward, |x| {
+            x.sigmoid()
+        })
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (x.sigmoid())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// ln(1 + eˣ) of each element, which never overflows.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1000.0]).softplus().to_array(), array![2.0_f64.ln(), 1000.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn softplus(&self) -> Self {
+        Softplus::apply(self)
+    }
+}

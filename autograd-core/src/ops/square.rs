@@ -1,0 +1,52 @@
+//! x²
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// x² of each element.
+#[derive(Debug)]
+pub struct Square<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Square<T, D> {
+    /// x² of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, |x| x * x)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            x,
+            |grad, x| grad * (x + x),
+            |x| x * T::from_f64(2.0),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (x * T::from_f64(2.0))
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// x² of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![2.0, -3.0]).square().to_array(), array![4.0, 9.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn square(&self) -> Self {
+        Square::apply(self)
+    }
+}

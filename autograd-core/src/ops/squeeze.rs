@@ -1,0 +1,115 @@
+//! An axis of length 1 taken away or added: each is the other's backward.
+
+use std::marker::PhantomData;
+
+use ndarray::{Axis, Dimension};
+
+use crate::kernels::checks::{has_axis, has_rank};
+use crate::{Element, Tensor, custom_function};
+
+/// A tensor without one of its axes of length 1, without a copy.
+#[derive(Debug)]
+pub struct Squeeze<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 1, 3], axis = Axis(1), E = ndarray::Ix2))]
+impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
+    /// The same memory seen without the axis.
+    ///
+    /// # Panics
+    /// If there is no such axis, it has another length than 1, or `E` is not of one rank less.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
+        has_axis("squeeze", x.shape(), axis.index());
+        assert!(
+            x.shape()[axis.index()] == 1,
+            "squeeze of a tensor of shape {:?}: the axis {} has another length than 1",
+            x.shape(),
+            axis.index()
+        );
+        has_rank::<E>("squeeze", x.shape(), x.ndim() - 1);
+        x.part(|view| view.view().index_axis_move(axis, 0))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
+        Unsqueeze::apply(grad_output, axis)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
+        Self::apply(tangent_x, axis)
+    }
+}
+
+/// A tensor with one more axis, of length 1, without a copy.
+#[derive(Debug)]
+pub struct Unsqueeze<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(x = [2, 3], axis = Axis(1), E = ndarray::Ix3))]
+impl<T: Element, D: Dimension, E: Dimension> Unsqueeze<T, D, E> {
+    /// The same memory seen with the new axis.
+    ///
+    /// # Panics
+    /// If the new axis would leave a gap behind the others, or `E` is not of one rank more.
+    #[forward]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
+        assert!(
+            axis.index() <= x.ndim(),
+            "unsqueeze of a tensor of shape {:?}: there is no place for an axis {}",
+            x.shape(),
+            axis.index()
+        );
+        has_rank::<E>("unsqueeze", x.shape(), x.ndim() + 1);
+        x.part(|view| view.view().insert_axis(axis))
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor<T, E>, axis: Axis) -> Tensor<T, D> {
+        Squeeze::apply(grad_output, axis)
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
+        Self::apply(tangent_x, axis)
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// The tensor without an axis of length 1, without a copy.
+    ///
+    /// # Panics
+    /// If there is no such axis, or it has another length than 1.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let column = Tensor::from(array![[1.0], [2.0]]);
+    /// assert_eq!(column.squeeze(Axis(1)).to_array(), array![1.0, 2.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn squeeze(&self, axis: Axis) -> Tensor<T, D::Smaller> {
+        Squeeze::apply(self, axis)
+    }
+
+    /// The tensor with a new axis of length 1 in place `axis`, without a copy.
+    ///
+    /// # Panics
+    /// If the new axis would leave a gap behind the others.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]);
+    /// assert_eq!(x.unsqueeze(Axis(1)).to_array(), array![[1.0], [2.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn unsqueeze(&self, axis: Axis) -> Tensor<T, D::Larger> {
+        Unsqueeze::apply(self, axis)
+    }
+}

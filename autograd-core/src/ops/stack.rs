@@ -1,0 +1,85 @@
+//! Tensors side by side along a new axis.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, SliceInfoElem};
+
+use super::Slice;
+use crate::kernels::checks::has_rank;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// Tensors of one shape side by side along a new axis.
+#[derive(Debug)]
+pub struct Stack<T, D, E>(PhantomData<(T, D, E)>);
+
+#[custom_function(gradcheck(axis = Axis(1), parts = [[2, 3], [2, 3]], E = ndarray::Ix3))]
+impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
+    /// The parts side by side, in new memory.
+    ///
+    /// # Panics
+    /// If there are none, their shapes differ, the new axis would leave a gap behind the others, or `E`
+    /// is not of one rank more.
+    #[forward(outputs(output), saves(count))]
+    #[track_caller]
+    pub fn forward(axis: Axis, parts: &[ArrayView<T, D>]) -> (Array<T, E>, usize) {
+        let Some(first) = parts.first() else {
+            panic!("stack of no tensors");
+        };
+        let from = first.shape();
+        assert!(
+            axis.index() <= first.ndim(),
+            "stack of tensors of shape {from:?}: there is no place for an axis {}",
+            axis.index()
+        );
+        has_rank::<E>("stack", from, first.ndim() + 1);
+        for part in parts {
+            assert!(
+                part.shape() == from,
+                "stack of tensors of shapes {from:?} and {:?}: they differ",
+                part.shape()
+            );
+        }
+        let widened = parts
+            .iter()
+            .map(|part| part.view().into_dyn().insert_axis(axis));
+        let stacked = kernels::concat(axis, &widened.collect::<Vec<ArrayViewD<T>>>());
+        // INVARIANT: of one rank more than the parts, as `E` is.
+        let stacked = stacked.into_dimensionality().expect("one rank more");
+        (stacked, parts.len())
+    }
+
+    #[backward(parts)]
+    fn backward(grad_output: &Tensor<T, E>, axis: Axis, count: usize) -> Vec<Tensor<T, D>> {
+        let mut slice = vec![SliceInfoElem::from(..); grad_output.ndim()];
+        let mut part = |index: usize| {
+            slice[axis.index()] = index.into();
+            Slice::apply(grad_output, &slice)
+        };
+        (0..count).map(&mut part).collect()
+    }
+
+    #[jvp]
+    fn jvp(tangent_parts: &[Tensor<T, D>], axis: Axis) -> Tensor<T, E> {
+        Self::apply(axis, &tangent_parts.iter().collect::<Vec<_>>())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Tensors of one shape side by side along a new axis in place `axis`.
+    ///
+    /// # Panics
+    /// If there are none, their shapes differ, or the new axis would leave a gap behind the others.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::{Axis, array};
+    ///
+    /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
+    /// assert_eq!(Tensor::stack(Axis(0), &[&x, &y]).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn stack(axis: Axis, parts: &[&Self]) -> Tensor<T, D::Larger> {
+        Stack::apply(axis, parts)
+    }
+}

@@ -1,0 +1,232 @@
+//! Losses.
+
+use ndarray::{Array1, Array2, Axis, array};
+
+use super::{SHAPES, check, leaf, numbers};
+use crate::ops::{CrossEntropyOptions, Reduction};
+use crate::{Tensor, Tensor2, TensorD, grad};
+
+/// Against predictions and targets of every shape, that are never equal.
+#[track_caller]
+fn loss(function: impl Fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>) {
+    for shape in SHAPES {
+        let target = Tensor::from(numbers(shape) * 0.4 + 0.3).set_requires_grad(true);
+        let checked = check().run(|(x, y)| function(x, y), (&leaf(shape), &target));
+        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+    }
+}
+
+#[test]
+fn losses_of_elements() {
+    loss(|x, y| x.mse_loss_each(y));
+    loss(|x, y| x.l1_loss_each(y));
+    loss(|x, y| x.huber_loss_each(y, 0.2));
+    loss(|x, y| x.bce_with_logits_each(y));
+    loss(|x, y| x.kl_div_each(y));
+}
+
+#[test]
+fn their_means_and_sums() {
+    let (x, y) = (leaf(&[2, 3]), Tensor::from(numbers(&[2, 3]) * 0.4));
+    for reduction in [Reduction::Mean, Reduction::Sum] {
+        let scale = if reduction == Reduction::Mean {
+            6.0
+        } else {
+            1.0
+        };
+        for (found, each) in [
+            (x.mse_loss(&y, reduction), x.mse_loss_each(&y)),
+            (x.l1_loss(&y, reduction), x.l1_loss_each(&y)),
+            (x.huber_loss(&y, 0.2, reduction), x.huber_loss_each(&y, 0.2)),
+            (x.bce_with_logits(&y, reduction), x.bce_with_logits_each(&y)),
+            (x.kl_div(&y, reduction), x.kl_div_each(&y)),
+        ] {
+            assert!((found.item() - each.to_array().sum() / scale).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn kinks_and_extremes() {
+    let gradient = |x: f64, y: f64, each: fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>| {
+        let x = Tensor::from(array![x]).into_dyn().set_requires_grad(true);
+        let y = Tensor::from(array![y]).into_dyn().set_requires_grad(true);
+        let loss = each(&x, &y);
+        let (x, y) = grad(&loss.sum(), (&x, &y)).unwrap();
+        [loss.view()[[0]], x.view()[[0]], y.view()[[0]]]
+    };
+    let infinity = f64::INFINITY;
+    assert_eq!(
+        gradient(1.0, 1.0, |x, y| x.l1_loss_each(y)),
+        [0.0, 0.0, 0.0]
+    );
+    assert_eq!(
+        gradient(2.0, 1.0, |x, y| x.huber_loss_each(y, 1.0)),
+        [0.5, 1.0, -1.0]
+    );
+    assert_eq!(
+        gradient(-infinity, 1.0, |x, y| x.huber_loss_each(y, 2.0)),
+        [infinity, -2.0, 2.0]
+    );
+    assert!(
+        gradient(f64::NAN, 1.0, |x, y| x.l1_loss_each(y))
+            .iter()
+            .all(|x| x.is_nan())
+    );
+    let [loss, slope, _] = gradient(-50.0, 0.0, |x, y| x.bce_with_logits_each(y));
+    assert!((loss / (-50.0_f64).exp() - 1.0).abs() < 1e-14 && (slope / loss - 1.0).abs() < 1e-14);
+    assert_eq!(
+        gradient(800.0, 1.0, |x, y| x.bce_with_logits_each(y)),
+        [0.0, 0.0, -800.0]
+    );
+    assert_eq!(
+        gradient(-1.0, 0.0, |x, y| x.kl_div_each(y)),
+        [0.0, 0.0, -infinity]
+    );
+}
+
+fn logits() -> Tensor2<f64> {
+    let logits: Array2<f64> = numbers(&[3, 4]).into_dimensionality().unwrap();
+    Tensor::from(logits * 3.0).set_requires_grad(true)
+}
+
+const PLAIN: CrossEntropyOptions = CrossEntropyOptions {
+    label_smoothing: 0.0,
+    ignore_index: None,
+};
+
+#[test]
+fn losses_of_labels() {
+    let logits = logits();
+    for options in [
+        PLAIN,
+        CrossEntropyOptions {
+            label_smoothing: 0.3,
+            ..PLAIN
+        },
+        CrossEntropyOptions {
+            label_smoothing: 1.0,
+            ..PLAIN
+        },
+        CrossEntropyOptions {
+            ignore_index: Some(0),
+            ..PLAIN
+        },
+        CrossEntropyOptions {
+            label_smoothing: 0.3,
+            ignore_index: Some(0),
+        },
+    ] {
+        check()
+            .run(|(x,)| x.cross_entropy_each(&[3, 0, 1], options), (&logits,))
+            .unwrap();
+        let mean =
+            |(x,): (&Tensor2<f64>,)| x.cross_entropy_opts(&[3, 0, 1], Reduction::Mean, options);
+        check().run(mean, (&logits,)).unwrap();
+    }
+    for ignored in [None, Some(0), Some(77)] {
+        check()
+            .run(|(x,)| x.nll_loss_each(&[3, 0, 1], ignored), (&logits,))
+            .unwrap();
+    }
+    check()
+        .run(
+            |(x,)| x.cross_entropy_each(&[], PLAIN),
+            (&Tensor::from(Array2::<f64>::zeros((0, 4))),),
+        )
+        .unwrap();
+}
+
+#[test]
+fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
+    let (logits, labels) = (logits(), [3, 9, 1]);
+    let ignored = CrossEntropyOptions {
+        ignore_index: Some(9),
+        ..PLAIN
+    };
+    for reduction in [Reduction::Mean, Reduction::Sum] {
+        let fused = logits.cross_entropy_opts(&labels, reduction, ignored);
+        let composed = logits
+            .log_softmax(Axis(1))
+            .nll_loss(&labels, Some(9), reduction);
+        assert!((fused.item() - composed.item()).abs() < 1e-12);
+        let gradients = [fused, composed].map(|loss| grad(&loss, (&logits,)).unwrap().0.to_array());
+        assert!(
+            (&gradients[0] - &gradients[1])
+                .iter()
+                .all(|difference| difference.abs() < 1e-12)
+        );
+    }
+    // Smoothed: the share of the mean over all classes.
+    let smoothed = CrossEntropyOptions {
+        label_smoothing: 0.2,
+        ..PLAIN
+    };
+    let found = logits.cross_entropy_each(&[3, 0, 1], smoothed).to_array();
+    let plain = logits.cross_entropy_each(&[3, 0, 1], PLAIN).to_array();
+    let spread = -logits.log_softmax(Axis(1)).mean_axis(Axis(1)).to_array();
+    let expected = plain * 0.8 + spread * 0.2;
+    assert!(
+        (found - expected)
+            .iter()
+            .all(|difference: &f64| difference.abs() < 1e-12)
+    );
+}
+
+#[test]
+fn impossible_and_certain_classes() {
+    let infinity = f64::INFINITY;
+    let x = array![
+        [0.0, -infinity, 0.0],
+        [1e4, 0.0, -1e4],
+        [-infinity, 0.0, f64::NAN]
+    ];
+    let x = Tensor::from(x).set_requires_grad(true);
+    let options = CrossEntropyOptions {
+        ignore_index: Some(9),
+        ..PLAIN
+    };
+    let losses = x.cross_entropy_each(&[0, 1, 9], options);
+    assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1e4, 0.0]);
+    let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
+    let expected = array![[-0.5, 0.0, 0.5], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]];
+    assert_eq!(gradient.to_array(), expected);
+    let losses = x.nll_loss_each(&[1, 9, 9], Some(9));
+    assert_eq!(losses.to_array(), array![infinity, 0.0, 0.0]);
+    let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
+    assert_eq!(gradient.to_array().row(0), array![0.0, -1.0, 0.0]);
+    assert_eq!(gradient.to_array().row(2), array![0.0, 0.0, 0.0]);
+    let none = x.cross_entropy_opts(&[9, 9, 9], Reduction::Mean, options);
+    assert!(none.item().is_nan());
+}
+
+#[test]
+fn mistakes_are_told_at_the_callers_line() {
+    let (x, y) = (logits(), Tensor::from(Array2::<f64>::zeros((3, 1))));
+    let negative = CrossEntropyOptions {
+        label_smoothing: -0.1,
+        ..PLAIN
+    };
+    told_here!(x.mse_loss(&y, Reduction::Mean));
+    told_here!(x.l1_loss(&y, Reduction::Mean));
+    told_here!(x.huber_loss(&x, 0.0, Reduction::Sum));
+    told_here!(x.bce_with_logits_each(&y));
+    told_here!(x.kl_div_each(&y));
+    told_here!(x.cross_entropy(&[0, 1], Reduction::Mean));
+    told_here!(x.cross_entropy(&[0, 1, 4], Reduction::Mean));
+    told_here!(x.cross_entropy_each(&[0, 1, 2], negative));
+    told_here!(x.nll_loss_each(&[0, 1, 4], None));
+}
+
+#[test]
+#[should_panic(expected = "cross_entropy of shape [3, 4]: the label 7 of row 1 is no class")]
+fn a_label_that_is_no_class_is_named() {
+    let _ = logits().cross_entropy(&[0, 7, 1], Reduction::Mean);
+}
+
+#[test]
+#[should_panic(expected = "mse_loss of shape [2] with a target of shape [1]: they differ")]
+fn targets_are_not_broadcast() {
+    let x = Tensor::from(Array1::<f64>::zeros(2));
+    let _ = x.mse_loss(&Tensor::from(Array1::zeros(1)), Reduction::Mean);
+}

@@ -1,0 +1,326 @@
+//! Reductions over all axes, one and several; cumulative sums and softmax.
+
+use ndarray::{Array1, ArrayD, Axis, IxDyn, array, s};
+
+use super::{SHAPES, check, leaf, numbers};
+use crate::{Tensor, Tensor0, Tensor1, TensorD, grad};
+
+/// A function of every shape along each of its axes, of at least `shortest` elements each.
+#[track_caller]
+fn along_each_axis(shortest: usize, function: impl Fn(&TensorD<f64>, usize) -> TensorD<f64>) {
+    for shape in SHAPES {
+        for axis in (0..shape.len()).filter(|&axis| shape[axis] >= shortest) {
+            let checked = check().run(|(x,)| function(x, axis), (&leaf(shape),));
+            checked.unwrap_or_else(|error| panic!("shape {shape:?}, axis {axis}: {error}"));
+        }
+    }
+}
+
+/// The forms of one reduction: over all axes, and along one, which goes or stays.
+#[track_caller]
+fn reduction(
+    shortest: usize,
+    all: impl Fn(&TensorD<f64>) -> Tensor0<f64>,
+    axis: impl Fn(&TensorD<f64>, Axis) -> TensorD<f64>,
+    keepdim: impl Fn(&TensorD<f64>, Axis) -> TensorD<f64>,
+    axes: impl Fn(&TensorD<f64>, &[usize]) -> TensorD<f64>,
+    axes_keepdim: impl Fn(&TensorD<f64>, &[usize]) -> TensorD<f64>,
+) {
+    for shape in SHAPES
+        .into_iter()
+        .filter(|shape| shape.iter().product::<usize>() >= shortest)
+    {
+        let checked = check().run(|(x,)| all(x), (&leaf(shape),));
+        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+    }
+    along_each_axis(shortest, |x, i| axis(x, Axis(i)));
+    let x = leaf(&[2, 3, 2]);
+    for several in [&[0, 2][..], &[2, 1], &[1]] {
+        let checked = check().run(|(x,)| axes(x, several), (&x,));
+        checked.unwrap_or_else(|error| panic!("axes {several:?}: {error}"));
+    }
+    check().run(|(x,)| axes_keepdim(x, &[0, 2]), (&x,)).unwrap();
+    check().run(|(x,)| keepdim(x, Axis(1)), (&x,)).unwrap();
+    // All forms say the same.
+    let along = axis(&x, Axis(1)).to_array();
+    assert_eq!(
+        keepdim(&x, Axis(1)).to_array(),
+        along.clone().insert_axis(Axis(1))
+    );
+    assert_close(&axes(&x, &[1]).to_array(), &along);
+    assert_close(
+        &axes(&x, &[2, 0, 1]).to_array(),
+        &all(&x).to_array().into_dyn(),
+    );
+    assert_eq!(axes_keepdim(&x, &[0, 2]).shape(), [1, 3, 1]);
+    assert_close(
+        &axes_keepdim(&x, &[0, 1, 2])
+            .to_array()
+            .remove_axis(Axis(0))
+            .remove_axis(Axis(0))
+            .remove_axis(Axis(0)),
+        &all(&x).to_array().into_dyn(),
+    );
+    // Of every layout.
+    let transposed = Tensor::from(x.to_array().reversed_axes());
+    assert_close(
+        &axis(&transposed, Axis(1)).to_array(),
+        &along.reversed_axes(),
+    );
+}
+
+#[track_caller]
+fn assert_close(found: &ArrayD<f64>, expected: &ArrayD<f64>) {
+    assert_eq!(found.shape(), expected.shape());
+    assert!(
+        (found - expected)
+            .iter()
+            .all(|difference| difference.abs() < 1e-12),
+        "{found} is not {expected}"
+    );
+}
+
+macro_rules! forms {
+    ($shortest:literal, $all:ident $axis:ident $keepdim:ident $axes:ident $axes_keepdim:ident $(, $value:expr)?) => {
+        reduction(
+            $shortest,
+            |x| x.$all($($value)?),
+            |x, axis| x.$axis(axis $(, $value)?),
+            |x, axis| x.$keepdim(axis $(, $value)?),
+            |x, axes| x.$axes(axes $(, $value)?),
+            |x, axes| x.$axes_keepdim(axes $(, $value)?),
+        )
+    };
+}
+
+#[test]
+fn sums_and_means() {
+    forms!(0, sum sum_axis sum_keepdim sum_axes sum_axes_keepdim);
+    forms!(1, mean mean_axis mean_keepdim mean_axes mean_axes_keepdim);
+}
+
+#[test]
+fn products() {
+    forms!(0, prod prod_axis prod_keepdim prod_axes prod_axes_keepdim);
+}
+
+#[test]
+fn extremes() {
+    forms!(1, max max_axis max_keepdim max_axes max_axes_keepdim);
+    forms!(1, min min_axis min_keepdim min_axes min_axes_keepdim);
+}
+
+#[test]
+fn spreads() {
+    forms!(1, var var_axis var_keepdim var_axes var_axes_keepdim, 0);
+    forms!(2, var var_axis var_keepdim var_axes var_axes_keepdim, 1);
+    forms!(2, std std_axis std_keepdim std_axes std_axes_keepdim, 1);
+    forms!(0, norm norm_axis norm_keepdim norm_axes norm_axes_keepdim);
+}
+
+#[test]
+fn exponentials() {
+    forms!(1, logsumexp logsumexp_axis logsumexp_keepdim logsumexp_axes logsumexp_axes_keepdim);
+    along_each_axis(0, |x, axis| x.softmax(Axis(axis)));
+    along_each_axis(0, |x, axis| x.log_softmax(Axis(axis)));
+}
+
+#[test]
+fn running_sums() {
+    along_each_axis(0, |x, axis| x.cumsum(Axis(axis)));
+    let tenths = Tensor::from(Array1::from_elem(1_000_000, 0.1_f32)).cumsum(Axis(0));
+    assert!((tenths.view()[999_999] - 100_000.0).abs() < 0.01);
+}
+
+fn gradient(x: &Tensor1<f64>, function: impl Fn(&Tensor1<f64>) -> Tensor0<f64>) -> Vec<f64> {
+    let x = x.clone().set_requires_grad(true);
+    grad(&function(&x), (&x,)).unwrap().0.to_array().to_vec()
+}
+
+#[test]
+fn products_with_zeros_have_all_their_derivatives() {
+    for zeros in [&[1][..], &[0, 2], &[0, 1, 2, 3]] {
+        for length in [1, 2, 3, 4, 5, 8, 11] {
+            let mut x = numbers(&[length]);
+            zeros
+                .iter()
+                .filter(|&&zero| zero < length)
+                .for_each(|&zero| x[zero] = 0.0);
+            let x = Tensor::from(x).set_requires_grad(true);
+            let checked = check().run(|(x,)| x.prod(), (&x,));
+            checked.unwrap_or_else(|error| panic!("{length} elements: {error}"));
+        }
+    }
+    let mut x = numbers(&[2, 3, 2]);
+    x[[0, 1, 1]] = 0.0;
+    x[[1, 1, 1]] = 0.0;
+    let x = Tensor::from(x).set_requires_grad(true);
+    check().run(|(x,)| x.prod_axes(&[2, 1]), (&x,)).unwrap();
+}
+
+#[test]
+fn products_out_of_range_have_their_derivatives() {
+    let tiny = Tensor::from(array![1e-200, 1e-200, 2.0]);
+    assert_eq!(gradient(&tiny, Tensor::prod), [2e-200, 2e-200, 0.0]);
+    let huge = Tensor::from(array![1e200, 1e200, 1e-200]);
+    let expected = [1.0, 1.0, f64::INFINITY];
+    for (found, expected) in gradient(&huge, Tensor::prod).into_iter().zip(expected) {
+        assert!(
+            found == expected || (found - expected).abs() < 1e-12,
+            "{found}"
+        );
+    }
+    let infinite = Tensor::from(array![f64::INFINITY, 3.0, 2.0]);
+    assert_eq!(
+        gradient(&infinite, Tensor::prod),
+        [6.0, f64::INFINITY, f64::INFINITY]
+    );
+}
+
+#[test]
+fn ties_share_over_all_and_the_first_takes_it_along_an_axis() {
+    let x = Tensor::from(array![2.0, 5.0, 5.0, 2.0]);
+    assert_eq!(gradient(&x, Tensor::max), [0.0, 0.5, 0.5, 0.0]);
+    assert_eq!(gradient(&x, Tensor::min), [0.5, 0.0, 0.0, 0.5]);
+    assert_eq!(
+        gradient(&x, |x| x.max_axes(&[0]).sum()),
+        [0.0, 0.5, 0.5, 0.0]
+    );
+    assert_eq!(gradient(&x, |x| x.max_axis(Axis(0))), [0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(
+        gradient(&x, |x| x.min_keepdim(Axis(0)).sum()),
+        [1.0, 0.0, 0.0, 0.0]
+    );
+    assert_eq!((x.argmax(), x.argmin()), (1, 0));
+    assert_eq!(x.argmax_axis(Axis(0)).into_scalar(), 1);
+}
+
+#[test]
+fn what_is_no_number_is_the_extreme() {
+    let x = Tensor::from(array![1.0, f64::NAN, 3.0, f64::NAN]);
+    assert!(x.max().item().is_nan() && x.min().item().is_nan());
+    assert!(x.max_axis(Axis(0)).item().is_nan());
+    assert_eq!(gradient(&x, Tensor::max), [0.0, 0.5, 0.0, 0.5]);
+    assert_eq!(gradient(&x, |x| x.min_axis(Axis(0))), [0.0, 1.0, 0.0, 0.0]);
+    assert_eq!((x.argmax(), x.argmin()), (1, 1));
+    let infinite = Tensor::from(Array1::from_elem(2, f64::NEG_INFINITY));
+    assert_eq!(infinite.max().item(), f64::NEG_INFINITY);
+    assert_eq!(infinite.argmax(), 0);
+}
+
+#[test]
+fn places_are_counted_in_the_order_of_the_axes() {
+    let x = numbers(&[3, 4, 2]);
+    let views = [
+        x.clone(),
+        x.clone().reversed_axes(),
+        x.slice(s![..;-1, 1.., ..]).to_owned().into_dyn(),
+    ];
+    for array in views {
+        let largest = array.iter().copied().fold(f64::MIN, f64::max);
+        let x = Tensor::from(array.clone());
+        assert_eq!(array.iter().nth(x.argmax()), Some(&largest));
+        for axis in 0..3 {
+            let places = x.argmin_axis(Axis(axis));
+            let values = x.min_axis(Axis(axis)).to_array();
+            for ((lane, &place), &value) in array
+                .lanes(Axis(axis))
+                .into_iter()
+                .zip(&places)
+                .zip(&values)
+            {
+                assert_eq!(lane[place], value);
+                assert!(lane.iter().all(|&other| other >= value));
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_has_a_sum_and_a_product_but_no_extreme() {
+    let nothing: TensorD<f64> = Tensor::from(ArrayD::zeros(IxDyn(&[0, 2])));
+    assert_eq!(
+        nothing.sum_axis(Axis(0)).to_array().as_slice(),
+        Some(&[0.0; 2][..])
+    );
+    assert_eq!(
+        nothing.prod_axis(Axis(0)).to_array().as_slice(),
+        Some(&[1.0; 2][..])
+    );
+    assert_eq!((nothing.prod().item(), nothing.norm().item()), (1.0, 0.0));
+    assert_eq!(nothing.sum_axis(Axis(1)).shape(), [0]);
+    assert_eq!(nothing.max_axis(Axis(1)).shape(), [0]);
+    assert_eq!(nothing.logsumexp().item(), f64::NEG_INFINITY);
+    assert!(nothing.mean_axis(Axis(0)).view()[[0]].is_nan());
+    assert!(nothing.var(0).item().is_nan() && nothing.std_axis(Axis(0), 1).view()[[1]].is_nan());
+    assert_eq!(nothing.softmax(Axis(0)).shape(), [0, 2]);
+    assert_eq!(nothing.cumsum(Axis(1)).shape(), [0, 2]);
+    let one = Tensor::from(array![3.0_f64]);
+    assert!(one.var(1).item().is_nan() && one.std(1).item().is_nan());
+    assert!(one.var(2).item().is_nan());
+}
+
+#[test]
+fn roots_of_zero_have_the_gradient_zero() {
+    let equal = Tensor::from(array![3.0, 3.0, 3.0]);
+    assert_eq!(gradient(&equal, |x| x.std(1)), [0.0; 3]);
+    let zero = Tensor::from(array![0.0, 0.0]);
+    assert_eq!(gradient(&zero, Tensor::norm), [0.0; 2]);
+    let along = crate::jvp(
+        |(x,)| x.norm(),
+        (&zero,),
+        (&Tensor::from(array![1.0, 2.0]),),
+    );
+    assert_eq!(along.unwrap().1.item(), 0.0);
+}
+
+#[test]
+fn softmax_of_infinities() {
+    let infinity = f64::INFINITY;
+    let masked = Tensor::from(array![0.0, -infinity, 0.0]);
+    assert_eq!(masked.softmax(Axis(0)).to_array(), array![0.5, 0.0, 0.5]);
+    assert_eq!(gradient(&masked, |x| x.logsumexp()), [0.5, 0.0, 0.5]);
+    let first = |x: &Tensor1<f64>| (x.softmax(Axis(0)) * Tensor::from(array![1.0, 0.0, 0.0])).sum();
+    assert_eq!(gradient(&masked, first), [0.25, 0.0, -0.25]);
+    let log_softmax = masked.log_softmax(Axis(0)).to_array();
+    assert_eq!(log_softmax, array![-2.0_f64.ln(), -infinity, -2.0_f64.ln()]);
+    let first = |x: &Tensor1<f64>| x.log_softmax(Axis(0)).max_axis(Axis(0));
+    assert_eq!(gradient(&masked, first), [0.5, 0.0, -0.5]);
+    let nothing_left = Tensor::from(array![-infinity, -infinity]);
+    assert_eq!(nothing_left.logsumexp().item(), -infinity);
+    assert!(nothing_left.softmax(Axis(0)).view()[0].is_nan());
+    assert_eq!(
+        Tensor::from(array![0.0, infinity]).logsumexp().item(),
+        infinity
+    );
+}
+
+#[test]
+fn a_missing_axis_is_told_at_the_callers_line() {
+    let x: TensorD<f64> = Tensor::from(numbers(&[2, 0]));
+    let missing = Axis(2);
+    told_here!(x.sum_axis(missing));
+    told_here!(x.mean_axes(&[0, 2]));
+    told_here!(x.prod_axes(&[0, 0]));
+    told_here!(x.var_keepdim(missing, 1));
+    told_here!(x.logsumexp_axis(missing));
+    told_here!(x.max_axis(Axis(1)));
+    told_here!(x.min_axes(&[1]));
+    told_here!(x.max());
+    told_here!(x.argmax_axis(Axis(1)));
+    told_here!(x.softmax(missing));
+    told_here!(x.log_softmax(missing));
+    told_here!(x.cumsum(missing));
+}
+
+#[test]
+#[should_panic(expected = "max of shape [2, 0]: nothing has no largest element")]
+fn the_extreme_of_nothing_is_refused() {
+    let _ = Tensor::from(numbers(&[2, 0])).max_axis(Axis(1));
+}
+
+#[test]
+#[should_panic(expected = "var of shape [2, 3] over axis 2: there is no such axis")]
+fn a_missing_axis_is_named() {
+    let _ = Tensor::from(numbers(&[2, 3])).var_axis(Axis(2), 0);
+}

@@ -1,0 +1,127 @@
+//! sin x, cos x and tan x: three functions of a few lines, which are each other's derivatives.
+
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::chain;
+use crate::{Element, Tensor, custom_function, kernels};
+
+/// sin x of each element.
+#[derive(Debug)]
+pub struct Sin<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Sin<T, D> {
+    /// sin x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::sin)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, |grad, x| grad * x.cos(), |x| x.cos())
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (x.cos())
+    }
+}
+
+/// cos x of each element.
+#[derive(Debug)]
+pub struct Cos<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Cos<T, D> {
+    /// cos x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::cos)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(grad_output, x, |grad, x| -(grad * x.sin()), |x| -x.sin())
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (-x.sin())
+    }
+}
+
+/// tan x of each element.
+#[derive(Debug)]
+pub struct Tan<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 3]))]
+impl<T: Element, D: Dimension> Tan<T, D> {
+    /// tan x of each element.
+    #[forward]
+    pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
+        kernels::map(&x, T::tan)
+    }
+
+    // d tan x/dx = 1 + tan² x
+    #[backward(x)]
+    fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        chain(
+            grad_output,
+            output,
+            |grad, y| grad * (y * y + T::one()),
+            |output| output.square() + T::one(),
+        )
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
+        tangent_x * (output.square() + T::one())
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// sin x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).sin().to_array(), array![0.0, 1.0_f64.sin()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn sin(&self) -> Self {
+        Sin::apply(self)
+    }
+
+    /// cos x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).cos().to_array(), array![1.0, 1.0_f64.cos()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn cos(&self) -> Self {
+        Cos::apply(self)
+    }
+
+    /// tan x of each element.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![0.0, 1.0]).tan().to_array(), array![0.0, 1.0_f64.tan()]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn tan(&self) -> Self {
+        Tan::apply(self)
+    }
+}

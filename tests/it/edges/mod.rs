@@ -1,0 +1,165 @@
+//! Every built-in function at the edges: axes of length 0, rank 0, tensors that show the memory of
+//! others backwards, with gaps, transposed or repeated, infinities, both zeros and what is no number.
+//!
+//! The result is that of a plain computation on contiguous arrays, in f64 and in f32; gradients have the
+//! shapes of their inputs and are those of contiguous copies. Each group of functions has a file of rows.
+
+mod elementwise;
+mod inputs;
+mod linear;
+mod norms;
+mod reductions;
+mod rows;
+mod shapes;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use pullback::Node;
+use pullback::ndarray::{ArrayD, Zip};
+use pullback::prelude::*;
+
+use inputs::{Fill, Layout, ordinary};
+use rows::Row;
+
+fn all<T: Element>() -> Vec<Row<T>> {
+    let groups = [
+        elementwise::rows(),
+        linear::rows(),
+        norms::rows(),
+        reductions::rows(),
+        shapes::rows(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// The result, and the gradient of each input.
+fn run<T: Element>(row: &Row<T>, inputs: &[TensorD<T>]) -> (ArrayD<T>, Vec<ArrayD<T>>) {
+    let leaf = |input: &TensorD<T>| input.detach().set_requires_grad(true);
+    let leaves: Vec<TensorD<T>> = inputs.iter().map(leaf).collect();
+    let output = (row.function)(&leaves);
+    let upstream = ordinary(output.shape(), 7).mapv(T::from_f64);
+    let passed = output.backward_with(upstream);
+    passed.unwrap_or_else(|error| panic!("{}: {error}", row.name));
+    let gradients = leaves.iter().map(|leaf| leaf.grad().expect("a gradient"));
+    (output.to_array(), gradients.collect())
+}
+
+/// Whether the shapes are one and the numbers are close; what is no number or infinite is the same.
+fn agree<T: Element>(found: &ArrayD<T>, expected: &ArrayD<f64>, tolerance: f64) -> bool {
+    let is_close = |found: f64, expected: f64| {
+        let both_are_none = found.is_nan() && expected.is_nan();
+        let is_near = (found - expected).abs() <= tolerance * (1.0 + expected.abs());
+        both_are_none || found == expected || is_near
+    };
+    found.shape() == expected.shape()
+        && Zip::from(found)
+            .and(expected)
+            .all(|found, &expected| is_close(found.as_f64(), expected))
+}
+
+fn check<T: Element>(row: &Row<T>, tolerance: f64) {
+    for shapes in &row.shapes {
+        let fills = Fill::ALL.into_iter();
+        let fills = fills.filter(|fill| fill.is_finite() || !row.is_of_finite);
+        for (fill, first) in fills.flat_map(Layout::starts) {
+            let inputs = shapes.iter().zip(0..).zip(Layout::from(first));
+            let inputs: Vec<TensorD<T>> = inputs
+                .map(|((shape, seed), layout)| layout.show(&fill.array(shape, seed)))
+                .collect();
+            let copies: Vec<TensorD<T>> = inputs
+                .iter()
+                .map(|input| Tensor::from(input.view().as_standard_layout().into_owned()))
+                .collect();
+            let plain: Vec<ArrayD<f64>> = copies
+                .iter()
+                .map(|copy| copy.view().mapv(T::as_f64))
+                .collect();
+            let at = format!("{} of {shapes:?}, {fill:?}, {first:?} first", row.name);
+            let (output, gradients) = run(row, &inputs);
+            let expected = (row.plain)(&plain);
+            assert!(
+                agree(&output, &expected, tolerance),
+                "{at}:\n{output}\nnot\n{expected}\nof\n{plain:?}"
+            );
+            let (_, expected) = run(row, &copies);
+            for ((gradient, expected), input) in gradients.iter().zip(expected).zip(&inputs) {
+                assert_eq!(gradient.shape(), input.shape(), "{at}");
+                let expected = expected.mapv(T::as_f64);
+                assert!(
+                    agree(gradient, &expected, tolerance),
+                    "{at}: the gradient is\n{gradient}\nof a copy\n{expected}\nof\n{plain:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_function_is_right_at_the_edges_in_f64() {
+    for row in all::<f64>() {
+        check(&row, 1e-12);
+    }
+}
+
+#[test]
+fn every_function_is_right_at_the_edges_in_f32() {
+    for row in all::<f32>() {
+        check(&row, 1e-5);
+    }
+}
+
+/// The names of the nodes that a tensor's history consists of.
+fn names(history: Option<Node>, into: &mut BTreeSet<&'static str>) {
+    let mut rest = vec![history];
+    while let Some(node) = rest.pop() {
+        if let Some(node) = node {
+            into.insert(node.name());
+            rest.extend(node.next_functions());
+        }
+    }
+}
+
+/// The functions that the sources of the built-in ones define.
+fn defined(folder: &Path, into: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            defined(&path, into);
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a readable source");
+        let functions = source.lines().filter(|line| line.contains("(PhantomData<"));
+        for line in functions.filter_map(|line| line.strip_prefix("pub struct ")) {
+            let name = line.chars().take_while(|c| c.is_alphanumeric());
+            into.insert(name.collect());
+        }
+    }
+}
+
+#[test]
+fn every_function_has_a_row() {
+    let mut seen = BTreeSet::new();
+    for row in all::<f64>() {
+        for shapes in &row.shapes {
+            let leaf =
+                |shape: &Vec<usize>| Tensor::from(ordinary(shape, 0)).set_requires_grad(true);
+            let leaves: Vec<TensorD<f64>> = shapes.iter().map(leaf).collect();
+            let output = (row.function)(&leaves);
+            names(output.grad_fn(), &mut seen);
+            // Some functions are there for the gradients of others.
+            let upstream = ordinary(output.shape(), 7);
+            let pass = Grad::of(&output).seed(upstream).create_graph(true);
+            for gradient in pass.run(&leaves[..]).expect("gradients") {
+                names(gradient.grad_fn(), &mut seen);
+            }
+        }
+    }
+    let mut functions = BTreeSet::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    defined(&root.join("autograd-core/src/ops"), &mut functions);
+    assert!(functions.contains("Exp") && functions.contains("Place"));
+    functions.retain(|function| !seen.contains(&function[..]));
+    assert!(functions.is_empty(), "without a row: {functions:?}");
+}

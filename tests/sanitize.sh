@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Runs tests under tools that look at memory and threads. A tool that is not there is skipped, with the reason.
+#
+#     tests/sanitize.sh [address|thread|memcheck|miri]...
+#
+# The stable compiler has the sanitizers; RUSTC_BOOTSTRAP lets it show them.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TERM_COLOR=never RUST_BACKTRACE=0
+host=$(rustc -vV | sed -n 's/^host: //p')
+target=${CARGO_TARGET_DIR:-target}
+failed=0
+
+skip() { printf '== %s skipped: %s\n' "$tool" "$1"; }
+
+# sanitized NAME LIBRARY ARGUMENTS...: cargo test with a sanitizer, in a target folder of its own.
+sanitized() {
+    local name=$1 library=$2
+    shift 2
+    if ! compgen -G "$(rustc --print sysroot)/lib/rustlib/$host/lib/librustc-*_rt.$library.a" > /dev/null; then
+        skip "the compiler has no librustc-*_rt.$library.a"
+        return
+    fi
+    printf '== %s: cargo test %s\n' "$tool" "$*"
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$name -Cunsafe-allow-abi-mismatch=sanitizer" \
+        CARGO_TARGET_DIR="$target/sanitize-$name" cargo test --target "$host" "$@" || failed=1
+}
+
+address() {
+    # `loom` switches stacks by itself. `engine::depth` looks at where the stack is: locals have to be on it.
+    export ASAN_OPTIONS=detect_stack_use_after_return=0
+    sanitized address asan -p autograd-core --lib -- --skip tape::mark --skip array::count
+    PROPTEST_CASES=300 sanitized address asan --test it --test memory -- --skip digits:: --skip house:: --skip renamed::
+}
+
+thread() {
+    local list
+    list=$(mktemp)
+    trap 'rm -f "$list"' RETURN
+    # std comes compiled, so what it does with atomics there is not seen: the fence when an `Arc` goes, a lock
+    # that has to be waited for, and its own threads and channels. Two threads that follow each other in the
+    # memory of an `Arc`, or under the lock of a leaf or of what a node has saved, look like a race.
+    cat > "$list" <<'SUPPRESSIONS'
+race:<alloc::sync::Arc
+race:std::sync::mpmc
+race:std::thread::lifecycle::Packet
+race:test::event
+race:autograd_core::tape::leaf::Leaf<*AnyLeaf>::accumulate
+race:autograd_core::function::record::FunctionNode<*TapeNode>::free
+race:autograd_core::function::record::FunctionNode<*TapeNode>::backward
+race:autograd_core::tensor::Tensor<*>::grad
+race:autograd_core::tensor::Tensor<*>::set_grad
+race:autograd_core::tensor::Tensor<*>::zero_grad
+SUPPRESSIONS
+    TSAN_OPTIONS="suppressions=$list" sanitized thread tsan --test it threads -- --test-threads=1
+}
+
+memcheck() {
+    if ! command -v valgrind > /dev/null; then
+        skip "there is no valgrind"
+        return
+    fi
+    local program
+    program=$(cargo test --test it --no-run --message-format=json 2> /dev/null |
+        grep '"name":"it"' | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
+    printf '== %s: %s\n' "$tool" "$program"
+    PROPTEST_CASES=10 valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=definite,indirect \
+        --errors-for-leak-kinds=definite,indirect "$program" --test-threads=1 threads:: transaction:: in_place:: \
+        graphs:: lists:: || failed=1
+}
+
+miri() {
+    if ! cargo +nightly miri --version > /dev/null 2>&1; then
+        skip "the nightly compiler has no Miri"
+        return
+    fi
+    printf '== %s: cargo +nightly miri test -p autograd-core --lib -- array kernels\n' "$tool"
+    CARGO_TARGET_DIR="$target/miri" cargo +nightly miri test -p autograd-core --lib -- array kernels || failed=1
+}
+
+[ $# -gt 0 ] || set -- address thread memcheck miri
+for tool in "$@"; do
+    case $tool in
+        address | thread | memcheck | miri) "$tool" ;;
+        *)
+            echo "no tool is named $tool" >&2
+            failed=1
+            ;;
+    esac
+done
+exit "$failed"
