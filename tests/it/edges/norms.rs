@@ -1,8 +1,8 @@
 //! Norms of batches and rows, losses, and what looks up rows of a table.
 
 use pullback::kernels::Channels;
-use pullback::ndarray::{ArrayD, Axis, Dimension, IxDyn, concatenate};
-use pullback::ops::{AddRows, ChannelRepeat, ChannelSum, CrossEntropyOptions, TakeRows};
+use pullback::ndarray::{ArrayD, Axis, Dimension, IxDyn};
+use pullback::ops::{ChannelRepeat, ChannelSum, CrossEntropyOptions};
 use pullback::prelude::*;
 
 use super::rows::{Row, along, binary, placed, row, whole};
@@ -250,26 +250,6 @@ fn tables<T: Element>() -> Vec<Row<T>> {
                     .into_dyn()
             },
             move |x| x[0].select(Axis(0), &indices),
-        ),
-        row(
-            "take_rows",
-            tables,
-            move |x| TakeRows::apply(&ranked(&x[0]), &indices, Some(0)).into_dyn(),
-            move |x| {
-                let mut rows = x[0].select(Axis(0), &indices);
-                rows.index_axis_mut(Axis(0), 1).fill(0.0);
-                rows
-            },
-        ),
-        row(
-            "add_rows",
-            &[&[&[3, 2]], &[&[3, 0]]],
-            move |x| AddRows::apply(&ranked(&x[0]), &indices, Some(0), 2).into_dyn(),
-            |x| {
-                let row = |index: usize| x[0].index_axis(Axis(0), index).insert_axis(Axis(0));
-                let sum = &row(0) + &row(2);
-                concatenate![Axis(0), sum.mapv(|_| 0.0).view(), sum.view()]
-            },
         ),
     ]
 }

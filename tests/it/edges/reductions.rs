@@ -2,7 +2,7 @@
 
 use pullback::kernels::Over;
 use pullback::ndarray::{ArrayD, Axis, arr0};
-use pullback::ops::{DotOver, Pick, Put, RepeatOver};
+use pullback::ops::{DotOver, RepeatOver};
 use pullback::prelude::*;
 
 use super::rows::{Row, along, folds, lanes, placed, row, whole};
@@ -256,23 +256,6 @@ fn repeated<T: Element>() -> Vec<Row<T>> {
             &[&[&[3]], &[&[0]]],
             move |x| RepeatOver::apply(&x[0], over, &[2, x[0].len(), 4]),
             |x| placed(&[2, x[0].len(), 4], |place| x[0][[place[1]]]),
-        ),
-        row(
-            "pick",
-            &[&[&[2, 3]]],
-            move |x| Pick::apply(&x[0], &[2, 0], axis),
-            |x| placed(&[2], |place| x[0][[place[0], 2 - 2 * place[0]]]),
-        ),
-        row(
-            "put",
-            &[&[&[2]]],
-            move |x| Put::apply(&x[0], &[2, 0], axis, &[2, 3]),
-            |x| {
-                placed(&[2, 3], |place| {
-                    let is_there = place[1] == 2 - 2 * place[0];
-                    if is_there { x[0][[place[0]]] } else { 0.0 }
-                })
-            },
         ),
     ]
 }
