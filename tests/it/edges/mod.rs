@@ -6,6 +6,7 @@
 
 mod elementwise;
 mod inputs;
+mod layers;
 mod linear;
 mod reductions;
 mod rows;
@@ -25,6 +26,7 @@ use rows::Row;
 fn all<T: Element>() -> Vec<Row<T>> {
     let groups = [
         elementwise::rows(),
+        layers::rows(),
         linear::rows(),
         reductions::rows(),
         shapes::rows(),
