@@ -6,6 +6,7 @@
 
 mod elementwise;
 mod inputs;
+mod layers;
 mod linear;
 mod norms;
 mod reductions;
@@ -26,6 +27,7 @@ use rows::Row;
 fn all<T: Element>() -> Vec<Row<T>> {
     let groups = [
         elementwise::rows(),
+        layers::rows(),
         linear::rows(),
         norms::rows(),
         reductions::rows(),

@@ -90,18 +90,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ) -> Self {
         let channels = second_axis("batch_norm_with", self, weight, bias);
         second_axis("batch_norm_with", self, Some(mean), Some(variance));
-        // A scale and a shift for each channel are all that there is to do with each element.
         let rstd = (variance + eps).rsqrt();
         let scale = match weight {
             Some(weight) => rstd * weight,
             None => rstd,
         };
-        let centre = -(mean * &scale);
-        let shift = match bias {
-            Some(bias) => centre + bias,
-            None => centre,
-        };
-        self.clone()
-            .scale_shift(Some(&scale), Some(&shift), channels)
+        // The mean goes first: one shift for both would lose what differs little from a large mean.
+        let centred = self.clone().scale_shift(None, Some(&-mean), channels);
+        centred.scale_shift(Some(&scale), bias, channels)
     }
 }
