@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use pullback::kernels::{gemm, map};
-use pullback::ndarray::{Array0, Array1, Array2, ArrayView0, ArrayView2, Axis, Zip};
+use pullback::kernels::gemm;
+use pullback::ndarray::{Array1, Array2, ArrayD, ArrayView2, Axis, Dimension, Zip};
+use pullback::ops::Reduction;
 use pullback::prelude::*;
 
 use crate::harness::{Filter, medians, report, timed};
@@ -12,43 +13,6 @@ use crate::harness::{Filter, medians, report, timed};
 const BATCH: usize = 64;
 const LENGTHS: [usize; 4] = [784, 256, 128, 10];
 const RATE: f32 = 0.01;
-
-/// max(x, 0)
-struct Relu;
-
-#[custom_function]
-impl Relu {
-    #[forward]
-    fn forward(x: ArrayView2<f32>) -> Array2<f32> {
-        map(&x, |x| x.max(0.0))
-    }
-
-    #[backward(x)]
-    fn backward(mut grad_output: Array2<f32>, output: ArrayView2<f32>) -> Array2<f32> {
-        let masked = Zip::from(&mut grad_output).and(&output);
-        masked.for_each(|grad, &y| *grad = if y > 0.0 { *grad } else { 0.0 });
-        grad_output
-    }
-}
-
-/// The mean of −log softmax of each row's class.
-struct CrossEntropy;
-
-#[custom_function]
-impl CrossEntropy {
-    #[forward(outputs(loss), saves(grad))]
-    fn forward(x: ArrayView2<f32>, classes: &[usize]) -> (Array0<f32>, Array2<f32>) {
-        let mut grad = x.to_owned();
-        let loss = cross_entropy(&mut grad, classes);
-        (Array0::from_elem((), loss), grad)
-    }
-
-    #[backward(x)]
-    fn backward(grad_loss: ArrayView0<f32>, grad: ArrayView2<f32>) -> Array2<f32> {
-        let factor = *grad_loss.into_scalar();
-        map(&grad, |x| x * factor)
-    }
-}
 
 /// The loss of some rows; in their place, its gradient.
 fn cross_entropy(x: &mut Array2<f32>, classes: &[usize]) -> f32 {
@@ -119,9 +83,10 @@ impl Network {
         timed(|| {
             let [w1, w2, w3] = &self.weights;
             let [b1, b2, b3] = &self.biases;
-            let hidden = Relu::apply(&self.input.linear(w1, Some(b1)));
-            let hidden = Relu::apply(&hidden.linear(w2, Some(b2)));
-            let loss = CrossEntropy::apply(&hidden.linear(w3, Some(b3)), &self.classes);
+            let hidden = self.input.linear(w1, Some(b1)).relu();
+            let hidden = hidden.linear(w2, Some(b2)).relu();
+            let outputs = hidden.linear(w3, Some(b3));
+            let loss = outputs.cross_entropy(&self.classes, Reduction::Mean);
             let gradients = grad(&loss, (w1, w2, w3, b1, b2, b3)).expect("the graph is whole");
             let (of_w1, of_w2, of_w3, of_b1, of_b2, of_b3) = gradients;
             for (weight, gradient) in self.weights.iter_mut().zip([of_w1, of_w2, of_w3]) {
@@ -136,8 +101,8 @@ impl Network {
 }
 
 /// A step of a leaf against its gradient, in the leaf's memory.
-fn descend<D: pullback::ndarray::Dimension>(leaf: &mut Tensor<f32, D>, gradient: &Tensor<f32, D>) {
-    let empty = Tensor::from(pullback::ndarray::ArrayD::zeros(vec![0; leaf.ndim()]));
+fn descend<D: Dimension>(leaf: &mut Tensor<f32, D>, gradient: &Tensor<f32, D>) {
+    let empty = Tensor::from(ArrayD::zeros(vec![0; leaf.ndim()]));
     let empty = empty.into_dimensionality().expect("the same rank");
     let mut array = std::mem::replace(leaf, empty).into_array();
     array.scaled_add(-RATE, &gradient.view());
