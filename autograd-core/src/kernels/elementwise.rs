@@ -116,8 +116,9 @@ fn collect<T, U, D: Dimension>(
     }
 }
 
-/// An array of the shape of `like`, whose elements `fill` writes, all of them.
-#[inline]
+/// An array of the shape of `like`, whose elements `fill` writes, all of them. Not inlined: small arrays never come
+/// here, and its code would be in their way.
+#[inline(never)]
 fn filled<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
     fill: impl FnOnce(&mut [MaybeUninit<U>]),
