@@ -1,11 +1,12 @@
-//! Products of large matrices, by a library: matrixmultiply, the crate gemm or the program's BLAS.
+//! Products of large matrices: by the crate gemm or the program's BLAS if it is asked for, else by our own
+//! blocks with AVX-512, and without it by matrixmultiply.
 
 use super::Product;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::element::Element as Lanes;
 
 #[cfg(target_arch = "x86_64")]
-use super::small::Lanes;
+use super::tile::Lanes;
 
 /// Element types that a library knows.
 pub(in crate::kernels) trait Library: Lanes {
@@ -25,6 +26,13 @@ macro_rules! library {
                     #[cfg(feature = "blas")]
                     if by_blas(product) {
                         return;
+                    }
+                    #[cfg(all(
+                        target_arch = "x86_64",
+                        not(any(feature = "gemm", feature = "blas"))
+                    ))]
+                    if is_x86_feature_detected!("avx512f") {
+                        return super::blocked::product(product);
                     }
                     #[cfg(feature = "gemm")]
                     by_gemm(product);
