@@ -1,12 +1,11 @@
-//! Products of large matrices: by the crate gemm or the program's BLAS if it is asked for, else by our own
-//! blocks with AVX-512, and without it by matrixmultiply.
+//! Products of large matrices, by a library: matrixmultiply, the crate gemm or the program's BLAS.
 
 use super::Product;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::element::Element as Lanes;
 
 #[cfg(target_arch = "x86_64")]
-use super::tile::Lanes;
+use super::small::Lanes;
 
 /// Element types that a library knows.
 pub(in crate::kernels) trait Library: Lanes {
@@ -26,13 +25,6 @@ macro_rules! library {
                     #[cfg(feature = "blas")]
                     if by_blas(product) {
                         return;
-                    }
-                    #[cfg(all(
-                        target_arch = "x86_64",
-                        not(any(feature = "gemm", feature = "blas"))
-                    ))]
-                    if is_x86_feature_detected!("avx512f") {
-                        return super::blocked::product(product);
                     }
                     #[cfg(feature = "gemm")]
                     by_gemm(product);

@@ -1,7 +1,7 @@
 //! `C = αAB + βC`, whatever the strides.
 //!
 //! A vector beside a matrix goes to `vector`, which reads the matrix once; small matrices to `small`, for
-//! which copying would take longer than the arithmetic; the rest to `backend`, in parts on several threads.
+//! which a general kernel spends more on packing than on arithmetic; the rest to a library, `backend`.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
@@ -10,12 +10,8 @@
 )]
 
 mod backend;
-#[cfg(all(target_arch = "x86_64", not(any(feature = "gemm", feature = "blas"))))]
-mod blocked;
 #[cfg(target_arch = "x86_64")]
 mod small;
-#[cfg(target_arch = "x86_64")]
-mod tile;
 mod vector;
 
 use std::ops::Range;
@@ -262,32 +258,6 @@ impl<T: Element> Product<T> {
         }
     }
 
-    /// The same of some rows, summands and columns.
-    ///
-    /// # Safety
-    /// There must be such rows, summands and columns.
-    #[inline(always)]
-    unsafe fn block(&self, rows: Range<usize>, k: Range<usize>, columns: Range<usize>) -> Self {
-        // SAFETY: within the matrices, as the caller says.
-        unsafe {
-            Self {
-                lengths: [rows.len(), k.len(), columns.len()],
-                alpha: self.alpha,
-                a: Operand {
-                    start: at(self.a.start, rows.start, k.start, self.a.strides),
-                    ..self.a
-                },
-                b: Operand {
-                    start: at(self.b.start, k.start, columns.start, self.b.strides),
-                    ..self.b
-                },
-                beta: self.beta,
-                c: at_mut(self.c, rows.start, columns.start, self.c_strides),
-                c_strides: self.c_strides,
-            }
-        }
-    }
-
     /// `C = βC`.
     unsafe fn without_summands(self) {
         let [m, _, n] = self.lengths;
@@ -314,7 +284,7 @@ impl<T: backend::Library> Product<T> {
                 return vector::product::<T, LANES>(&self);
             }
             #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx512f") && small::fits(self.lengths) {
+            if small::fits(self.lengths) {
                 return small::product(&self);
             }
             self.on_threads();
@@ -329,12 +299,12 @@ impl<T: backend::Library> Product<T> {
         // As many parts as threads: each reads all of the other operand.
         let work = BLOCK.saturating_mul(k).saturating_mul(m.min(n));
         let at_least = blocks.div_ceil(threads()).max(AT_LEAST.div_ceil(work));
-        let shared = &Shared(self);
+        let shared = Shared(self);
+        let shared = &shared;
         split(blocks, at_least, |range| {
             let part = range.start * BLOCK..m.max(n).min(range.end * BLOCK);
-            let (rows, columns) = if by_rows { (part, 0..n) } else { (0..m, part) };
             // SAFETY: the rows or columns of a part, which no other part has.
-            unsafe { T::product(&shared.whole().block(rows, 0..k, columns)) };
+            unsafe { T::product(&shared.part(part, by_rows)) };
         });
     }
 }
@@ -351,9 +321,42 @@ struct Shared<'a, T>(&'a Product<T>);
 // SAFETY: operands are only read, and parts of C are disjoint.
 unsafe impl<T: Sync> Sync for Shared<'_, T> {}
 
-impl<T> Shared<'_, T> {
-    fn whole(&self) -> &Product<T> {
-        self.0
+impl<T: Element> Shared<'_, T> {
+    /// The same for some rows, or columns, of C.
+    ///
+    /// # Safety
+    /// There must be such rows or columns.
+    unsafe fn part(&self, part: Range<usize>, by_rows: bool) -> Product<T> {
+        let whole = self.0;
+        let [m, k, n] = whole.lengths;
+        let (row, column) = if by_rows {
+            (part.start, 0)
+        } else {
+            (0, part.start)
+        };
+        let (m, n) = if by_rows {
+            (part.len(), n)
+        } else {
+            (m, part.len())
+        };
+        // SAFETY: within the matrices, as the caller says.
+        unsafe {
+            Product {
+                lengths: [m, k, n],
+                alpha: whole.alpha,
+                a: Operand {
+                    start: at(whole.a.start, row, 0, whole.a.strides),
+                    ..whole.a
+                },
+                b: Operand {
+                    start: at(whole.b.start, 0, column, whole.b.strides),
+                    ..whole.b
+                },
+                beta: whole.beta,
+                c: at_mut(whole.c, row, column, whole.c_strides),
+                c_strides: whole.c_strides,
+            }
+        }
     }
 }
 
