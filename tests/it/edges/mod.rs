@@ -6,7 +6,6 @@
 
 mod elementwise;
 mod inputs;
-mod layers;
 mod linear;
 mod norms;
 mod reductions;
@@ -27,7 +26,6 @@ use rows::Row;
 fn all<T: Element>() -> Vec<Row<T>> {
     let groups = [
         elementwise::rows(),
-        layers::rows(),
         linear::rows(),
         norms::rows(),
         reductions::rows(),

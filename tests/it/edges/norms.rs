@@ -1,7 +1,7 @@
 //! Norms of batches and rows, losses, and what looks up rows of a table.
 
 use pullback::kernels::Channels;
-use pullback::ndarray::{ArrayD, Axis, Dimension, IxDyn, concatenate};
+use pullback::ndarray::{ArrayD, Axis, Dimension, IxDyn};
 use pullback::ops::{ChannelRepeat, ChannelSum, CrossEntropyOptions};
 use pullback::prelude::*;
 
