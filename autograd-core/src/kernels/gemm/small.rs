@@ -13,7 +13,7 @@ use crate::element::Element;
 /// The most summands. A panel of them is kept on the stack where B is not read where it lies.
 const SUMMANDS: usize = 128;
 
-/// The most products of two elements. Beyond, the library's blocks pay.
+/// The most products of two elements. Beyond, the blocks of a library pay.
 const PRODUCTS: usize = 128 * 128 * 128;
 
 /// The rows of a tile.
