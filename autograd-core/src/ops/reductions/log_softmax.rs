@@ -54,7 +54,9 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
             exponentials.clear();
             exponentials.extend_from_slice(y);
             kernels::map_in_place(&mut exponentials, kernels::exp);
-            kernels::zip_in_place(g, &exponentials, |g, exponential| g - exponential * sum);
+            g.iter_mut()
+                .zip(&exponentials)
+                .for_each(|(g, &y)| *g -= y * sum);
         })
     }
 
