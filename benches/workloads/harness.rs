@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use pullback::kernels::set_threads;
+
 /// Which workloads to run: those whose name begins with one of the arguments, or all.
 pub struct Filter(Vec<String>);
 
@@ -22,8 +24,9 @@ impl Filter {
     }
 }
 
-/// Keeps this thread on one processor, the last: interrupts are served by the first.
+/// Keeps this thread, and its work, on one processor, the last: interrupts are served by the first.
 pub fn pin() {
+    set_threads(1);
     let pinned = core_affinity::get_core_ids()
         .and_then(|processors| processors.last().copied())
         .is_some_and(core_affinity::set_for_current);

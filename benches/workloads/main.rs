@@ -11,11 +11,15 @@
     reason = "a program has no public items"
 )]
 
+mod counting;
 mod harness;
 mod w1;
 mod w2;
+mod w3;
+mod w4;
 mod w5;
 mod w6;
+mod w7;
 
 use harness::Filter;
 
@@ -31,6 +35,9 @@ fn main() {
     harness::pin();
     w1::run(&filter);
     w2::run(&filter);
+    w3::run(&filter);
+    w4::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
+    w7::run(&filter);
 }

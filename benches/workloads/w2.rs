@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use pullback::kernels::{affine, matmul};
+use pullback::ndarray::{Array1, Array2, ArrayRef2, ArrayView1, ArrayView2, Axis};
 use pullback::prelude::*;
 
 use crate::harness::{Filter, medians, report, timed};
@@ -15,23 +16,35 @@ struct Linear<T>(PhantomData<T>);
 impl<T: Element> Linear<T> {
     #[forward]
     fn forward(input: ArrayView2<T>, weight: ArrayView2<T>, bias: ArrayView1<T>) -> Array2<T> {
-        input.dot(&weight.t()) + bias
+        affine(&input, &weight.t(), Some(&bias))
     }
 
     #[backward(input)]
     fn grad_input(grad_output: ArrayView2<T>, weight: ArrayView2<T>) -> Array2<T> {
-        grad_output.dot(&weight)
+        matmul(&grad_output, &weight)
     }
 
     #[backward(weight)]
     fn grad_weight(grad_output: ArrayView2<T>, input: ArrayView2<T>) -> Array2<T> {
-        grad_output.t().dot(&input)
+        matmul(&grad_output.t(), &input)
     }
 
     #[backward(bias)]
     fn grad_bias(grad_output: ArrayView2<T>) -> Array1<T> {
         grad_output.sum_axis(Axis(0))
     }
+}
+
+/// By matrixmultiply, as ndarray calls it.
+#[cfg(not(feature = "gemm"))]
+fn product(a: &ArrayRef2<f32>, b: &ArrayRef2<f32>) -> Array2<f32> {
+    a.dot(b)
+}
+
+/// By the crate gemm, as the kernels call it.
+#[cfg(feature = "gemm")]
+fn product(a: &ArrayRef2<f32>, b: &ArrayRef2<f32>) -> Array2<f32> {
+    matmul(&a.view(), &b.view())
 }
 
 pub fn run(filter: &Filter) {
@@ -98,9 +111,9 @@ impl Layer {
 
     fn by_hand(&self) -> Duration {
         let (time, _) = timed(|| {
-            let output = self.input.dot(&self.weight.t()) + &self.bias;
-            let grad_input = self.grad.dot(&self.weight);
-            let grad_weight = self.grad.t().dot(&self.input);
+            let output = product(&self.input, &self.weight.t()) + &self.bias;
+            let grad_input = product(&self.grad, &self.weight);
+            let grad_weight = product(&self.grad.t(), &self.input);
             let grad_bias = self.grad.sum_axis(Axis(0));
             (output, grad_input, grad_weight, grad_bias)
         });

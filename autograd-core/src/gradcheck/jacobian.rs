@@ -33,10 +33,13 @@ pub(super) fn check(
     let analytical = recorded.analytical()?;
     let mut moved: Vec<AnyTensor> = inputs.iter().map(AnyTensor::copy).collect();
     for input in (0..inputs.len()).filter(|&input| checked[input]) {
+        let columns: Vec<_> = analytical
+            .iter()
+            .map(|rows| Columns::new(rows, input, inputs[input].len()))
+            .collect();
         for entry in 0..inputs[input].len() {
             let numerical = central_difference(function, &mut moved, input, entry, tolerances.eps)?;
-            let analytical =
-                |output: usize, output_entry: usize| analytical[output][output_entry][input][entry];
+            let analytical = |output: usize, row: usize| columns[output].column(entry)[row];
             recorded.compare(
                 [input, entry],
                 analytical,
@@ -47,6 +50,30 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// The derivatives of all entries of an output by each entry of an input, one entry after the other.
+struct Columns(Vec<Vec<f64>>);
+
+impl Columns {
+    fn new(rows: &[Vec<Vec<f64>>], input: usize, entries: usize) -> Self {
+        /// As many entries of a row as are read at once, while they are in cache.
+        const BLOCK: usize = 16;
+        let mut columns = vec![Vec::with_capacity(rows.len()); entries];
+        for (block, columns) in columns.chunks_mut(BLOCK).enumerate() {
+            for row in rows {
+                let entries = &row[input][block * BLOCK..];
+                for (column, &entry) in columns.iter_mut().zip(entries) {
+                    column.push(entry);
+                }
+            }
+        }
+        Self(columns)
+    }
+
+    fn column(&self, entry: usize) -> &[f64] {
+        &self.0[entry]
+    }
 }
 
 /// Compares every derivative of every output of `function` along every entry of the inputs that are
@@ -186,26 +213,21 @@ fn central_difference(
             outputs.iter().map(AnyTensor::values).collect::<Vec<_>>(),
         ))
     };
-    let (high, above) = at(centre + eps)?;
+    let (high, mut above) = at(centre + eps)?;
     let (low, below) = at(centre - eps)?;
     inputs[input].set(entry, centre);
     let step = high - low;
-    Ok(above
-        .iter()
-        .zip(&below)
-        .map(|(above, below)| {
-            assert_eq!(
-                above.len(),
-                below.len(),
-                "a checked function changed its output's shape"
-            );
-            above
-                .iter()
-                .zip(below)
-                .map(|(above, below)| (above - below) / step)
-                .collect()
-        })
-        .collect())
+    for (above, below) in above.iter_mut().zip(&below) {
+        assert_eq!(
+            above.len(),
+            below.len(),
+            "a checked function changed its output's shape"
+        );
+        for (above, below) in above.iter_mut().zip(below) {
+            *above = (*above - below) / step;
+        }
+    }
+    Ok(above)
 }
 
 impl Recorded {

@@ -168,8 +168,7 @@ pub fn attention_gradients<T: Element>(
 impl<'a, T: Element> Operands<'a, T> {
     #[track_caller]
     fn new(arrays: [&'a ArrayViewD<'_, T>; 3], options: &'a AttentionOptions) -> Self {
-        let shapes = arrays.map(|array| array.shape());
-        let [q, k, v] = shapes;
+        let [q, k, v] = arrays.map(|array| (**array).shape());
         let lead = q.len().saturating_sub(2);
         let fits = q.len() >= 2
             && [k, v]
@@ -242,10 +241,8 @@ impl<'a, T: Element> Operands<'a, T> {
         queries: Range<usize>,
         scores: &'b mut Vec<T>,
     ) -> ArrayView2<'b, T> {
-        let keys = match self.causal {
-            true => self.keys.min(queries.end),
-            false => self.keys,
-        };
+        let end = if self.causal { queries.end } else { self.keys };
+        let keys = self.keys.min(end);
         scores.clear();
         scores.resize(queries.len() * keys, T::zero());
         let (q, k) = (
@@ -338,7 +335,9 @@ fn softmax<T: Element>(row: &mut [T]) {
         sum += *x;
     }
     let factor = T::one() / sum;
-    row.iter_mut().for_each(|x| *x *= factor);
+    for x in row {
+        *x *= factor;
+    }
 }
 
 /// As many pieces of one length.

@@ -7,7 +7,8 @@ use ndarray::{Array, ArrayView, Dimension, Zip};
 use super::wide::{SHORT, map_into, zip_into};
 use crate::array::memory;
 
-/// The array of `f` of each element.
+/// The array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is then vector
+/// code.
 ///
 /// ```
 /// use autograd_core::kernels::map;
@@ -56,8 +57,8 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     match (x.as_slice(), y.as_slice()) {
         (Some(a), Some(b)) => zip_slices(x, a, b, f),
         (slice_x, slice_y) => match (slice_x, repeated(x), slice_y, repeated(y)) {
-            (Some(a), _, _, Some(y)) => map_slice(x, a, |a| f(a, y)),
-            (_, Some(x), Some(b), _) => map_slice(y, b, |b| f(x, b)),
+            (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
+            (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
             (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
             _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
         },

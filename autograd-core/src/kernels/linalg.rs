@@ -101,7 +101,7 @@ impl<T: Element> Lu<T> {
         x
     }
 
-    /// The X of AᵀX = B.
+    /// The X of `AᵀX = B`.
     ///
     /// # Panics
     /// If B has another number of rows.
@@ -122,7 +122,7 @@ impl<T: Element> Lu<T> {
     }
 }
 
-/// The lower triangular L of A = LLᵀ, of (A + Aᵀ)/2 if A is not symmetric.
+/// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
 ///
 /// # Errors
 /// If A is not positive definite, with the place on the diagonal where this shows.
@@ -159,7 +159,7 @@ pub fn cholesky<T: Element>(a: &ArrayView2<'_, T>) -> Result<Array2<T>, usize> {
     Ok(l)
 }
 
-/// The X of LX = B, or of LᵀX = B, where L is the lower triangle of a matrix. Infinite, or not a number, where
+/// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Infinite, or not a number, where
 /// its diagonal is 0.
 ///
 /// # Panics

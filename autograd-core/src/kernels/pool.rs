@@ -36,13 +36,13 @@ impl Windows {
     /// are empty or too small, a kernel or stride is 0, or more than half of a window could lie outside.
     pub fn count(&self, shape: &[usize]) -> Option<[usize; 2]> {
         let mut count = [0; 2];
-        for axis in 0..2 {
+        for (axis, count) in count.iter_mut().enumerate() {
             let (kernel, padding) = (self.kernel[axis], self.padding[axis]);
             let length = *shape.get(axis + 2)?;
             if length == 0 || padding > kernel / 2 {
                 return None;
             }
-            count[axis] = output_length(length, kernel, self.stride[axis], padding, 1)?;
+            *count = output_length(length, kernel, self.stride[axis], padding, 1)?;
         }
         Some(count)
     }

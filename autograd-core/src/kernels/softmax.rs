@@ -46,11 +46,11 @@ pub fn softmax<T: Element>(x: &mut [T]) {
 /// ```
 pub fn log_softmax<T: Element>(x: &mut [T]) {
     let largest = largest(x);
-    x.iter_mut().for_each(|x| *x -= largest);
+    map_in_place(x, |x| x - largest);
     let mut exponentials = x.to_vec();
     map_in_place(&mut exponentials, exp);
     let log_sum = sum_slice(&exponentials).ln();
-    x.iter_mut().for_each(|x| *x -= log_sum);
+    map_in_place(x, |x| x - log_sum);
 }
 
 /// As [`softmax`], and gives the largest element and ln Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ: their sum is [`log_sum_exp`], and x
@@ -59,14 +59,14 @@ pub(crate) fn softmax_and_log_sum<T: Element>(x: &mut [T]) -> (T, T) {
     let largest = largest(x);
     exponentials_less(largest, x);
     let sum = sum_slice(x);
-    x.iter_mut().for_each(|x| *x /= sum);
+    map_in_place(x, |x| x / sum);
     (largest, sum.ln())
 }
 
 /// Puts eˣ⁻ˡᵃʳᵍᵉˢᵗ in the place of each element. In two loops: the exponential is vector code where nothing else
 /// stands with it.
 fn exponentials_less<T: Element>(largest: T, x: &mut [T]) {
-    x.iter_mut().for_each(|x| *x -= largest);
+    map_in_place(x, |x| x - largest);
     map_in_place(x, exp);
 }
 

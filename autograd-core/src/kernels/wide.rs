@@ -17,6 +17,9 @@ pub(super) const SHORT: usize = 32;
 const THREAD: usize = 1 << 16;
 
 /// A loop whose body is compiled into whoever calls it, for the instruction set that that one has.
+///
+/// The slices are arguments of functions of their own, `each` and the like: only there does the compiler know
+/// that writing to one changes neither the other nor what `f` has borrowed.
 trait Loop {
     fn run(self);
 }
@@ -27,10 +30,13 @@ struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], &'a F);
 impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
     #[inline(always)]
     fn run(self) {
-        let Self(x, out, f) = self;
-        for (out, &x) in out.iter_mut().zip(x) {
-            out.write(f(x));
+        #[inline(always)]
+        fn each<T: Copy, U>(x: &[T], out: &mut [MaybeUninit<U>], f: &impl Fn(T) -> U) {
+            for (out, &x) in out.iter_mut().zip(x) {
+                *out = MaybeUninit::new(f(x));
+            }
         }
+        each(self.0, self.1, self.2);
     }
 }
 
@@ -40,10 +46,18 @@ struct Zip<'a, T, U, V, F>(&'a [T], &'a [U], &'a mut [MaybeUninit<V>], &'a F);
 impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
     #[inline(always)]
     fn run(self) {
-        let Self(x, y, out, f) = self;
-        for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
-            out.write(f(x, y));
+        #[inline(always)]
+        fn each<T: Copy, U: Copy, V>(
+            x: &[T],
+            y: &[U],
+            out: &mut [MaybeUninit<V>],
+            f: &impl Fn(T, U) -> V,
+        ) {
+            for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *out = MaybeUninit::new(f(x, y));
+            }
         }
+        each(self.0, self.1, self.2, self.3);
     }
 }
 
@@ -53,10 +67,13 @@ struct MapInPlace<'a, T, F>(&'a mut [T], &'a F);
 impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
     #[inline(always)]
     fn run(self) {
-        let Self(x, f) = self;
-        for x in x {
-            *x = f(*x);
+        #[inline(always)]
+        fn each<T: Copy>(x: &mut [T], f: &impl Fn(T) -> T) {
+            for x in x {
+                *x = f(*x);
+            }
         }
+        each(self.0, self.1);
     }
 }
 
@@ -66,10 +83,13 @@ struct ZipInPlace<'a, T, U, F>(&'a mut [T], &'a [U], &'a F);
 impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
     #[inline(always)]
     fn run(self) {
-        let Self(x, y, f) = self;
-        for (x, &y) in x.iter_mut().zip(y) {
-            *x = f(*x, y);
+        #[inline(always)]
+        fn each<T: Copy, U: Copy>(x: &mut [T], y: &[U], f: &impl Fn(T, U) -> T) {
+            for (x, &y) in x.iter_mut().zip(y) {
+                *x = f(*x, y);
+            }
         }
+        each(self.0, self.1, self.2);
     }
 }
 

@@ -47,7 +47,6 @@ impl<T: Element, D: Dimension> Attention<T, D> {
     }
 
     #[jvp]
-    #[expect(clippy::too_many_arguments, reason = "each has its tangent")]
     fn jvp(
         tangent_q: Option<&Tensor<T, D>>,
         tangent_k: Option<&Tensor<T, D>>,
@@ -204,10 +203,10 @@ fn probabilities<T: Element, D: Dimension>(
         let found = seen
             .map(|(&score, _)| score)
             .fold(T::neg_infinity(), T::max);
-        let is_any = found > T::neg_infinity();
-        (*largest, *none) = match is_any {
-            true => (found, T::zero()),
-            false => (T::zero(), T::one()),
+        (*largest, *none) = if found > T::neg_infinity() {
+            (found, T::zero())
+        } else {
+            (T::zero(), T::one())
         };
     }
     let allowed = Tensor::from(allowed.mapv(|allowed| if allowed { T::one() } else { T::zero() }));

@@ -24,7 +24,7 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
             !min.is_nan() && !max.is_nan(),
             "clamp between {min} and {max}: a bound is not a number"
         );
-        kernels::map(&x, |x| {
+        kernels::map(&x, move |x| {
             let raised = if x < min { min } else { x };
             if raised > max { max } else { raised }
         })
@@ -35,7 +35,7 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
         chain(
             grad_output,
             x,
-            |grad, x| {
+            move |grad, x| {
                 if x >= min && x <= max {
                     grad
                 } else {
@@ -74,6 +74,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
 /// 1 between the bounds, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
 fn inside<T: Element, D: Dimension>(x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
-    let each = |x: T| T::from_f64(f64::from(x >= min && x <= max));
+    let each = move |x: T| T::from_f64(f64::from(x >= min && x <= max));
     kernels::map(&x.view(), each).into()
 }

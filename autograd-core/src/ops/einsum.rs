@@ -123,8 +123,11 @@ fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
         Some(names) => names_of(names, 0)?,
         None => {
             let all: Vec<u8> = inputs.iter().flatten().copied().collect();
-            let count = |name: u8| all.iter().filter(|&&other| other == name).count();
-            let once = (0..DOTS).filter(|&name| count(name) == 1);
+            let is_once = |name: u8| {
+                let mut places = all.iter().filter(|&&other| other == name);
+                places.next().is_some() && places.next().is_none()
+            };
+            let once = (0..DOTS).filter(|&name| is_once(name));
             numbers(dots)?.into_iter().chain(once).collect()
         }
     };

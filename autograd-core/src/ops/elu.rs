@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> Elu<T, D> {
     /// x of each positive element, α(eˣ − 1) of the others.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, alpha: T) -> Array<T, D> {
-        kernels::map(&x, |x| {
+        kernels::map(&x, move |x| {
             if x > T::zero() {
                 x
             } else {
@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> Elu<T, D> {
         chain(
             grad_output,
             x,
-            |grad, x| {
+            move |grad, x| {
                 if x > T::zero() {
                     grad
                 } else {

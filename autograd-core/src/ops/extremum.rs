@@ -86,7 +86,7 @@ fn share<T: Element, D: Dimension>(
     loses: impl Fn(T, T) -> bool + Sync,
 ) -> Tensor<T, D> {
     let half = T::from_f64(0.5);
-    let each = |x, y| match x == y {
+    let each = move |x, y| match x == y {
         true => half,
         false if loses(x, y) => T::zero(),
         false => T::one(),

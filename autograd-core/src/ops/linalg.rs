@@ -36,7 +36,7 @@ fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<
 /// What a gradient says that solves a system which forward has solved.
 const SOLVED: &str = "a matrix that was factored once";
 
-/// The X of AX = B, or of AᵀX = B.
+/// The X of AX = B, or of `AᵀX = B`.
 #[derive(Debug)]
 pub struct Solve<T, E>(PhantomData<(T, E)>);
 
@@ -63,18 +63,23 @@ impl<T: Element, E: Dimension> Solve<T, E> {
             a.shape(),
             b.shape()
         );
-        let shape = b.raw_dim();
         let mut b = b.into_dyn();
-        if b.ndim() == 1 {
+        let is_vector = b.ndim() == 1;
+        if is_vector {
             b = b.insert_axis(Axis(1));
         }
-        // INVARIANT: there are two axes now, and as many elements in the end.
+        // INVARIANT: there are two axes now, and those of b in the end.
         let b = b.into_dimensionality().expect("two axes");
-        let x = match transposed {
-            true => factors.solve_transposed(&b),
-            false => factors.solve(&b),
+        let x = if transposed {
+            factors.solve_transposed(&b)
+        } else {
+            factors.solve(&b)
         };
-        Ok(x.into_shape_with_order(shape).expect("as many elements"))
+        let mut x = x.into_dyn();
+        if is_vector {
+            x = x.index_axis_move(Axis(1), 0);
+        }
+        Ok(x.into_dimensionality().expect("the axes of b"))
     }
 
     #[backward(a)]
@@ -85,9 +90,10 @@ impl<T: Element, E: Dimension> Solve<T, E> {
         transposed: bool,
     ) -> Tensor2<T> {
         let of_b = Self::apply(a, grad_output, !transposed).expect(SOLVED);
-        let (rows, columns) = match transposed {
-            true => (output, &of_b),
-            false => (&of_b, output),
+        let (rows, columns) = if transposed {
+            (output, &of_b)
+        } else {
+            (&of_b, output)
         };
         let names = |own| -> Vec<u8> { [own, 2][..rows.ndim()].to_vec() };
         let subscripts = Subscripts::new(names(0), names(1), [0, 1]);
@@ -183,7 +189,7 @@ impl<T: Element> Det<T> {
     }
 }
 
-/// The X of LX = B, or of LᵀX = B, where L is the lower triangle of a matrix. Infinite, or not a number,
+/// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Infinite, or not a number,
 /// where its diagonal is 0.
 #[derive(Debug)]
 pub struct SolveTriangular<T>(PhantomData<T>);
@@ -208,9 +214,10 @@ impl<T: Element> SolveTriangular<T> {
         transposed: bool,
     ) -> Tensor2<T> {
         let of_b = Self::apply(l, grad_output, !transposed);
-        let product = match transposed {
-            true => output.matmul(&of_b.t()),
-            false => of_b.matmul(&output.t()),
+        let product = if transposed {
+            output.matmul(&of_b.t())
+        } else {
+            of_b.matmul(&output.t())
         };
         -lower(&product, T::one())
     }
@@ -250,7 +257,7 @@ fn lower<T: Element>(x: &Tensor2<T>, diagonal: T) -> Tensor2<T> {
     x * Tensor::from(mask)
 }
 
-/// The lower triangular L of A = LLᵀ.
+/// The lower triangular L of `A = LLᵀ`.
 #[derive(Debug)]
 pub struct Cholesky<T>(PhantomData<T>);
 
@@ -360,7 +367,7 @@ impl<T: Element> Tensor2<T> {
         Det::apply(self)
     }
 
-    /// The lower triangular L of A = LLᵀ, of (A + Aᵀ)/2 if A is not symmetric.
+    /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] if A is not.

@@ -126,6 +126,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
+// Names of axes; leading ones are numbered from the last.
+const ROWS: u8 = 255;
+const INNER: u8 = 254;
+const COLUMNS: u8 = 253;
+
 /// Names for the axes of operands that are not both matrices, and the shape of their product.
 #[track_caller]
 fn batched(x: &[usize], y: &[usize]) -> (Subscripts, Vec<usize>) {
@@ -142,10 +147,6 @@ fn batched(x: &[usize], y: &[usize]) -> (Subscripts, Vec<usize>) {
     let Some(lead) = common_shape(x_lead, y_lead) else {
         panic!("matmul of tensors of shapes {x:?} and {y:?}: the leading axes do not broadcast")
     };
-    // Leading axes are numbered from the last; these are the other names.
-    const ROWS: u8 = 255;
-    const INNER: u8 = 254;
-    const COLUMNS: u8 = 253;
     let names = |lead: usize, own: &[u8]| -> Vec<u8> {
         // INVARIANT: no tensor has so many axes.
         let lead = u8::try_from(lead).expect("few axes");

@@ -16,12 +16,12 @@ impl<T: Element, D: Dimension> Powf<T, D> {
     /// xᵖ of each element, for any number p.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, p: T) -> Array<T, D> {
-        kernels::map(&x, |x| x.powf(p))
+        kernels::map(&x, move |x| x.powf(p))
     }
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
-        let slope_of_one = |x: T| {
+        let slope_of_one = move |x: T| {
             if p == T::zero() {
                 p
             } else {
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Powf<T, D> {
         chain(
             grad_output,
             x,
-            |grad, x| grad * slope_of_one(x),
+            move |grad, x| grad * slope_of_one(x),
             |x| slope(x, p),
         )
     }

@@ -16,7 +16,7 @@ impl<T: Element, D: Dimension> Relu<T, D> {
     /// max(x, 0) of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, |x| if x <= T::zero() { T::zero() } else { x })
+        kernels::map(&x, move |x| if x <= T::zero() { T::zero() } else { x })
     }
 
     #[backward(x)]
@@ -44,7 +44,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
     /// x of each positive element, slope · x of the others.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, slope: T) -> Array<T, D> {
-        kernels::map(&x, |x| if x > T::zero() { x } else { x * slope })
+        kernels::map(&x, move |x| if x > T::zero() { x } else { x * slope })
     }
 
     #[backward(x)]
@@ -52,7 +52,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
         chain(
             grad_output,
             x,
-            |grad, x| if x > T::zero() { grad } else { grad * slope },
+            move |grad, x| if x > T::zero() { grad } else { grad * slope },
             |x| slopes(x, slope),
         )
     }
@@ -95,12 +95,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
 /// 1 where max(x, 0) is not 0, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
 fn steps<T: Element, D: Dimension>(output: &Tensor<T, D>) -> Tensor<T, D> {
-    let each = |y: T| if y <= T::zero() { T::zero() } else { T::one() };
+    let each = move |y: T| if y <= T::zero() { T::zero() } else { T::one() };
     kernels::map(&output.view(), each).into()
 }
 
 /// 1 where x is positive, `slope` elsewhere: a constant too.
 fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-    let each = |x: T| if x > T::zero() { T::one() } else { slope };
+    let each = move |x: T| if x > T::zero() { T::one() } else { slope };
     kernels::map(&x.view(), each).into()
 }

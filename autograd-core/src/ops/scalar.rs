@@ -25,7 +25,7 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
     /// x + c of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
-        kernels::map(&x, |x| x + c)
+        kernels::map(&x, move |x| x + c)
     }
 
     #[backward(x)]
@@ -55,7 +55,7 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
     /// c − x of each element.
     #[forward]
     pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, |x| c - x)
+        kernels::map(&x, move |x| c - x)
     }
 
     #[backward(x)]
@@ -85,7 +85,7 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
     /// c · x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
-        kernels::map(&x, |x| x * c)
+        kernels::map(&x, move |x| x * c)
     }
 
     #[backward(x)]
@@ -115,7 +115,7 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
     /// x / c of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
-        kernels::map(&x, |x| x / c)
+        kernels::map(&x, move |x| x / c)
     }
 
     #[backward(x)]
@@ -145,7 +145,7 @@ impl<T: Element, D: Dimension> ScalarDiv<T, D> {
     /// c / x of each element.
     #[forward]
     pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
-        kernels::map(&x, |x| c / x)
+        kernels::map(&x, move |x| c / x)
     }
 
     // d(c / x)/dx = −c / x² = −output / x

@@ -34,6 +34,10 @@ impl Fill {
         Self::Zeros,
     ];
 
+    pub fn is_finite(self) -> bool {
+        matches!(self, Self::Ordinary | Self::Zeros)
+    }
+
     pub fn array(self, shape: &[usize], seed: usize) -> ArrayD<f64> {
         let mut array = ordinary(shape, seed);
         let length = array.len();

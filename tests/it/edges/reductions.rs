@@ -1,14 +1,14 @@
-//! Reductions, running sums and softmax.
+//! Reductions over one axis, several and all, and what else is made of lanes.
 
 use pullback::kernels::Over;
-use pullback::ndarray::{Array, ArrayD, Axis, Ix1, arr0};
-use pullback::ops::DotOver;
+use pullback::ndarray::{ArrayD, Axis, arr0};
+use pullback::ops::{DotOver, RepeatOver};
 use pullback::prelude::*;
 
-use super::rows::{Row, along, folds, lanes, row, whole};
+use super::rows::{Row, along, folds, lanes, placed, row, whole};
 
 pub fn rows<T: Element>() -> Vec<Row<T>> {
-    let groups = [totals(), over_one(), over_several()];
+    let groups = [of_all(), over_one(), over_several(), of_lanes(), repeated()];
     groups.into_iter().flatten().collect()
 }
 
@@ -16,192 +16,246 @@ fn number(x: f64) -> ArrayD<f64> {
     arr0(x).into_dyn()
 }
 
-fn all(x: &ArrayD<f64>, f: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
-    number(f(&x.iter().copied().collect::<Vec<f64>>()))
+/// The elements in row-major order.
+fn elements(x: &ArrayD<f64>) -> Vec<f64> {
+    x.iter().copied().collect()
 }
 
-pub fn mean(x: &[f64]) -> f64 {
+/// Those of the shapes along whose axes, or along the named one, there is something.
+fn of_some<T>(rows: Vec<Row<T>>) -> Vec<Row<T>> {
+    let mut rows = rows;
+    for (axis, row) in rows.iter_mut().enumerate() {
+        row.shapes.retain(|shapes| shapes[0][axis] > 0);
+    }
+    rows
+}
+
+fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-pub fn variance(x: &[f64], divisor: f64) -> f64 {
+fn var(x: &[f64], ddof: usize) -> f64 {
     let mean = mean(x);
-    x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / divisor
-}
-
-/// Not a number if one is none.
-fn largest(x: &[f64]) -> f64 {
-    let choose = |largest: f64, &x: &f64| {
-        if x > largest || x.is_nan() {
-            x
-        } else {
-            largest
-        }
-    };
-    x.iter().fold(f64::NEG_INFINITY, choose)
-}
-
-fn smallest(x: &[f64]) -> f64 {
-    -largest(&x.iter().map(|x| -x).collect::<Vec<f64>>())
+    let squares: f64 = x.iter().map(|x| (x - mean) * (x - mean)).sum();
+    squares / x.len().saturating_sub(ddof) as f64
 }
 
 fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Of moderate numbers.
+/// The largest by an order; what is no number is largest in any.
+fn extreme(x: &[f64], is_before: impl Fn(f64, f64) -> bool) -> f64 {
+    let last = |last: f64, &x: &f64| {
+        let wins = x.is_nan() || is_before(last, x);
+        if !last.is_nan() && wins { x } else { last }
+    };
+    x.iter().skip(1).fold(x[0], last)
+}
+
+fn max(x: &[f64]) -> f64 {
+    extreme(x, |x, y| x < y)
+}
+
+fn min(x: &[f64]) -> f64 {
+    extreme(x, |x, y| x > y)
+}
+
 fn logsumexp(x: &[f64]) -> f64 {
-    x.iter().map(|x| x.exp()).sum::<f64>().ln()
+    // One that is infinite decides.
+    let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match x.iter().any(|x| x.is_nan()) {
+        true => f64::NAN,
+        false if largest.is_infinite() => largest,
+        false => largest + x.iter().map(|x| (x - largest).exp()).sum::<f64>().ln(),
+    }
 }
 
-pub fn log_softmax(x: &[f64]) -> Vec<f64> {
-    let largest = largest(x);
-    let x: Vec<f64> = x.iter().map(|x| x - largest).collect();
-    let sum = logsumexp(&x);
-    x.iter().map(|x| x - sum).collect()
+fn softmax(x: &[f64]) -> Vec<f64> {
+    let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = x.iter().map(|x| (x - largest).exp()).sum();
+    x.iter().map(|x| (x - largest).exp() / sum).collect()
 }
 
-fn totals<T: Element>() -> Vec<Row<T>> {
-    let some: &[&[&[usize]]] = &[&[&[]], &[&[1]], &[&[5]], &[&[2, 3]], &[&[2, 1, 3]]];
-    vec![
-        whole("mean", |x| x.mean().into_dyn(), |x| all(x, mean)),
-        whole("norm", |x| x.norm().into_dyn(), |x| all(x, norm)),
-        whole("prod", |x| x.prod().into_dyn(), |x| number(x.product())),
-        whole("sum", |x| x.sum().into_dyn(), |x| number(x.sum())),
-        whole(
-            "std",
-            |x| x.std(0).into_dyn(),
-            |x| all(x, |x| variance(x, x.len() as f64).sqrt()),
-        ),
+fn of_all<T: Element>() -> Vec<Row<T>> {
+    let mut rows = vec![
         whole(
             "logsumexp",
             |x| x.logsumexp().into_dyn(),
-            |x| all(x, logsumexp),
+            |x| number(logsumexp(&elements(x))),
         ),
-        row(
-            "max",
-            some,
-            |x| x[0].max().into_dyn(),
-            |x| all(&x[0], largest),
+        whole(
+            "mean",
+            |x| x.mean().into_dyn(),
+            |x| number(mean(&elements(x))),
         ),
-        row(
-            "min",
-            some,
-            |x| x[0].min().into_dyn(),
-            |x| all(&x[0], smallest),
+        whole(
+            "norm",
+            |x| x.norm().into_dyn(),
+            |x| number(norm(&elements(x))),
         ),
-    ]
-}
-
-fn over_one<T: Element>() -> Vec<Row<T>> {
-    let minus_one = |x: &[f64]| x.len().saturating_sub(1) as f64;
-    let some: &[&[&[usize]]] = &[&[&[0, 3]], &[&[5, 4]], &[&[2, 1, 3]], &[&[3, 2, 0]]];
-    let extreme = |lane: fn(&[f64]) -> f64| {
-        move |x: &[ArrayD<f64>]| along(&x[0], Axis(1), &|x: &[f64]| vec![lane(x)])
-    };
-    let mut rows = vec![
-        row(
-            "max_keepdim",
-            &some[..3],
-            |x| x[0].max_keepdim(Axis(1)),
-            extreme(largest),
+        whole("prod", |x| x.prod().into_dyn(), |x| number(x.product())),
+        whole(
+            "std",
+            |x| x.std(0).into_dyn(),
+            |x| number(var(&elements(x), 0).sqrt()),
         ),
-        row(
-            "min_keepdim",
-            some,
-            |x| x[0].min_keepdim(Axis(1)),
-            extreme(smallest),
+        whole("sum", |x| x.sum().into_dyn(), |x| number(x.sum())),
+        whole(
+            "var",
+            |x| x.var(1).into_dyn(),
+            |x| number(var(&elements(x), 1)),
         ),
     ];
-    rows.extend(folds(
-        "sum_axis",
-        |x, axis| x.sum_axis(axis),
-        |x| x.iter().sum(),
-    ));
-    rows.extend(folds("mean_axis", |x, axis| x.mean_axis(axis), mean));
-    rows.extend(folds(
-        "prod_axis",
-        |x, axis| x.prod_axis(axis),
-        |x| x.iter().product(),
-    ));
-    rows.extend(folds("norm_axis", |x, axis| x.norm_axis(axis), norm));
-    rows.extend(folds(
-        "logsumexp_axis",
-        |x, axis| x.logsumexp_axis(axis),
-        logsumexp,
-    ));
-    rows.extend(folds(
-        "var_axis",
-        |x, axis| x.var_axis(axis, 1),
-        move |x| variance(x, minus_one(x)),
-    ));
-    rows.extend(folds(
-        "std_axis",
-        |x, axis| x.std_axis(axis, 1),
-        move |x| variance(x, minus_one(x)).sqrt(),
-    ));
-    rows.extend(lanes(
-        "softmax",
-        |x, axis| x.softmax(axis),
-        |x| log_softmax(x).into_iter().map(f64::exp).collect(),
-    ));
-    rows.extend(lanes(
-        "log_softmax",
-        |x, axis| x.log_softmax(axis),
-        log_softmax,
-    ));
-    rows.extend(lanes(
-        "cumsum",
-        |x, axis| x.cumsum(axis),
-        |x| (1..=x.len()).map(|end| x[..end].iter().sum()).collect(),
-    ));
+    let mut extremes = [
+        whole("max", |x| x.max().into_dyn(), |x| number(max(&elements(x)))),
+        whole("min", |x| x.min().into_dyn(), |x| number(min(&elements(x)))),
+    ];
+    for row in &mut extremes {
+        row.shapes.retain(|shapes| !shapes[0].contains(&0));
+    }
+    rows.extend(extremes);
     rows
 }
 
+fn over_one<T: Element>() -> Vec<Row<T>> {
+    let groups = [
+        folds("logsumexp", |x, axis| x.logsumexp_axis(axis), logsumexp),
+        folds("mean", |x, axis| x.mean_axis(axis), mean),
+        folds("norm", |x, axis| x.norm_axis(axis), norm),
+        folds(
+            "prod",
+            |x, axis| x.prod_axis(axis),
+            |lane| lane.iter().product(),
+        ),
+        folds(
+            "std",
+            |x, axis| x.std_axis(axis, 0),
+            |lane| var(lane, 0).sqrt(),
+        ),
+        folds("sum", |x, axis| x.sum_axis(axis), |lane| lane.iter().sum()),
+        folds("var", |x, axis| x.var_axis(axis, 1), |lane| var(lane, 1)),
+        of_some(folds("max", |x, axis| x.max_axis(axis), max)),
+        of_some(folds("min", |x, axis| x.min_axis(axis), min)),
+        lanes(
+            "sum_keepdim",
+            |x, axis| x.sum_keepdim(axis),
+            |lane| vec![lane.iter().sum()],
+        ),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// Of all but the middle one of three axes.
+fn outer(x: &ArrayD<f64>, plain: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
+    placed(&[x.shape()[1]], |place| {
+        plain(&elements(&x.index_axis(Axis(1), place[0]).to_owned()))
+    })
+}
+
 fn over_several<T: Element>() -> Vec<Row<T>> {
-    let shapes: &[&[&[usize]]] = &[&[&[2, 1, 3]], &[&[3, 4, 2]], &[&[2, 0, 3]]];
-    let outer = |x: &ArrayD<f64>| x.sum_axis(Axis(2)).sum_axis(Axis(0));
-    let lane = |x: &ArrayD<f64>, of: fn(&[f64]) -> f64| {
-        let middle = x.view().permuted_axes(vec![1, 0, 2]);
-        let each = middle.outer_iter().map(|part| {
-            let part: Vec<f64> = part.iter().copied().collect();
-            of(&part)
-        });
-        each.collect::<Array<f64, Ix1>>().into_dyn()
-    };
+    let shapes: &[&[&[usize]]] = &[&[&[2, 3, 4]], &[&[3, 0, 2]], &[&[0, 3, 0]]];
+    let kept = |x: ArrayD<f64>| x.insert_axis(Axis(0)).insert_axis(Axis(2));
     vec![
+        row(
+            "logsumexp_axes",
+            shapes,
+            |x| x[0].logsumexp_axes(&[2, 0]),
+            |x| outer(&x[0], logsumexp),
+        ),
+        row(
+            "mean_axes",
+            shapes,
+            |x| x[0].mean_axes(&[0, 2]),
+            |x| outer(&x[0], mean),
+        ),
+        row(
+            "norm_axes",
+            shapes,
+            |x| x[0].norm_axes(&[0, 2]),
+            |x| outer(&x[0], norm),
+        ),
+        row(
+            "prod_axes",
+            shapes,
+            |x| x[0].prod_axes(&[0, 2]),
+            |x| outer(&x[0], |x| x.iter().product()),
+        ),
         row(
             "sum_axes",
             shapes,
-            |x| x[0].sum_axes(&[2, 0]),
-            move |x| outer(&x[0]),
+            |x| x[0].sum_axes(&[0, 2]),
+            |x| outer(&x[0], |x| x.iter().sum()),
+        ),
+        row(
+            "sum_axes over none",
+            shapes,
+            |x| x[0].sum_axes(&[]),
+            |x| x[0].clone(),
         ),
         row(
             "max_axes",
             &shapes[..2],
             |x| x[0].max_axes(&[0, 2]),
-            move |x| lane(&x[0], largest),
+            |x| outer(&x[0], max),
         ),
         row(
-            "logsumexp_axes",
+            "var_axes_keepdim",
             shapes,
-            |x| x[0].logsumexp_axes(&[0, 2]),
-            move |x| lane(&x[0], logsumexp),
+            |x| x[0].var_axes_keepdim(&[0, 2], 0),
+            move |x| kept(outer(&x[0], |x| var(x, 0))),
         ),
+    ]
+}
+
+fn of_lanes<T: Element>() -> Vec<Row<T>> {
+    let groups = [
+        lanes(
+            "cumsum",
+            |x, axis| x.cumsum(axis),
+            |lane| {
+                let mut sum = 0.0;
+                let sums = lane.iter().map(|x| {
+                    sum += x;
+                    sum
+                });
+                sums.collect()
+            },
+        ),
+        lanes("softmax", |x, axis| x.softmax(axis), softmax),
+        lanes(
+            "log_softmax",
+            |x, axis| x.log_softmax(axis),
+            |lane| {
+                let largest = lane.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = lane.iter().map(|x| (x - largest).exp()).sum();
+                lane.iter().map(|x| x - largest - sum.ln()).collect()
+            },
+        ),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// What gradients of reductions are made of.
+fn repeated<T: Element>() -> Vec<Row<T>> {
+    let over = Over::axes(&[0, 2]);
+    let axis = Over::axis(Axis(1));
+    vec![
         row(
-            "prod_axes_keepdim",
-            shapes,
-            |x| x[0].prod_axes_keepdim(&[0, 2]),
-            move |x| {
-                let products = lane(&x[0], |x| x.iter().product());
-                products.insert_axis(Axis(0)).insert_axis(Axis(2))
+            "dot_over",
+            &[&[&[2, 3, 2], &[2, 3, 2]], &[&[0, 3, 2], &[0, 3, 2]]],
+            move |x| DotOver::apply(&x[0], &x[1], axis),
+            |x| {
+                let products = &x[0] * &x[1];
+                along(&products, Axis(1), &|lane: &[f64]| vec![lane.iter().sum()])
+                    .index_axis_move(Axis(1), 0)
             },
         ),
         row(
-            "dot_over",
-            &[&[&[2, 3], &[2, 3]], &[&[0, 3], &[0, 3]]],
-            |x| DotOver::apply(&x[0], &x[1], Over::axis(Axis(0))),
-            |x| (&x[0] * &x[1]).sum_axis(Axis(0)),
+            "repeat_over",
+            &[&[&[3]], &[&[0]]],
+            move |x| RepeatOver::apply(&x[0], over, &[2, x[0].len(), 4]),
+            |x| placed(&[2, x[0].len(), 4], |place| x[0][[place[1]]]),
         ),
     ]
 }

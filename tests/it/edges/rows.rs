@@ -37,6 +37,16 @@ pub struct Row<T> {
     pub shapes: Vec<Vec<Vec<usize>>>,
     pub function: Function<T>,
     pub plain: Plain,
+    /// Whether it is only run on finite numbers.
+    pub is_of_finite: bool,
+}
+
+impl<T> Row<T> {
+    /// For a function whose result on other numbers depends on how it is computed.
+    pub fn of_finite(mut self) -> Self {
+        self.is_of_finite = true;
+        self
+    }
 }
 
 pub fn row<T>(
@@ -51,6 +61,7 @@ pub fn row<T>(
         shapes: shapes.iter().map(owned).collect(),
         function: Box::new(function),
         plain: Box::new(plain),
+        is_of_finite: false,
     }
 }
 

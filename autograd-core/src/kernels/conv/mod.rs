@@ -123,9 +123,10 @@ pub fn conv2d_transposed<T: Element>(
                     let pixels = lines.len() * shape.output[1];
                     memory.clear();
                     memory.reserve(shape.summands() * pixels);
-                    let (c, stride) = match shape.is_plain() {
-                        true => (shape.in_plain_input(channels, first), shape.output_pixels()),
-                        false => (memory.as_mut_ptr(), pixels),
+                    let (c, stride) = if shape.is_plain() {
+                        (shape.in_plain_input(channels, first), shape.output_pixels())
+                    } else {
+                        (memory.as_mut_ptr(), pixels)
                     };
                     let product = Product {
                         lengths: [shape.summands(), shape.outputs, pixels],
@@ -137,9 +138,10 @@ pub fn conv2d_transposed<T: Element>(
                             start: shape.in_output(slice(&grad).as_ptr().cast_mut(), task, first),
                             strides: [shape.output_pixels().cast_signed(), 1],
                         },
-                        beta: match shape.is_plain() && bias.is_some() {
-                            true => T::one(),
-                            false => T::zero(),
+                        beta: if shape.is_plain() && bias.is_some() {
+                            T::one()
+                        } else {
+                            T::zero()
                         },
                         c,
                         c_strides: [stride.cast_signed(), 1],

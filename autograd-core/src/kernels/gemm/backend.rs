@@ -23,7 +23,7 @@ macro_rules! library {
                 // SAFETY: passed on.
                 unsafe {
                     #[cfg(feature = "blas")]
-                    if super::blas::product(product) {
+                    if by_blas(product) {
                         return;
                     }
                     #[cfg(feature = "gemm")]
@@ -114,4 +114,30 @@ unsafe fn by_gemm<T: Library>(product: &Product<T>) {
             gemm::Parallelism::None,
         );
     }
+}
+
+/// Whether it was computed: ndarray, which knows the program's BLAS, takes no arrays that run backwards.
+#[cfg(feature = "blas")]
+unsafe fn by_blas<T: Library>(product: &Product<T>) -> bool {
+    use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};
+
+    let [m, k, n] = product.lengths;
+    let forwards = |[rows, columns]: [isize; 2]| -> Option<(usize, usize)> {
+        Some((rows.try_into().ok()?, columns.try_into().ok()?))
+    };
+    let (Some(of_a), Some(of_b), Some(of_c)) = (
+        forwards(product.a.strides),
+        forwards(product.b.strides),
+        forwards(product.c_strides),
+    ) else {
+        return false;
+    };
+    // SAFETY: as the type of the product says; with β = 0, C is not read.
+    unsafe {
+        let a = ArrayView2::from_shape_ptr((m, k).strides(of_a), product.a.start);
+        let b = ArrayView2::from_shape_ptr((k, n).strides(of_b), product.b.start);
+        let mut c = ArrayViewMut2::from_shape_ptr((m, n).strides(of_c), product.c);
+        general_mat_mul(product.alpha, &a, &b, product.beta, &mut c);
+    }
+    true
 }

@@ -1,17 +1,24 @@
-//! C = αAB + βC, whatever the strides.
+//! `C = αAB + βC`, whatever the strides.
 //!
 //! A vector beside a matrix goes to `vector`, which reads the matrix once; small matrices to `small`, for
 //! which a general kernel spends more on packing than on arithmetic; the rest to a library, `backend`.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
+#![allow(
+    clippy::inline_always,
+    reason = "what is compiled for a processor's instructions must not be a function of its own"
+)]
 
 mod backend;
 #[cfg(target_arch = "x86_64")]
 mod small;
 mod vector;
 
+use std::ops::Range;
+
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
+use super::parallel::{split, threads};
 use crate::array::memory;
 use crate::element::{Element, Family};
 
@@ -190,7 +197,7 @@ impl<T> Operand<T> {
     }
 }
 
-/// C = αAB + βC, as pointers.
+/// `C = αAB + βC`, as pointers.
 ///
 /// It can be [`run`](Self::run) while, for `lengths` of m, k and n, `a` is a readable matrix of m rows and
 /// k columns, `b` one of k rows and n columns, and `c` a matrix of m rows and n columns that nobody else
@@ -235,7 +242,7 @@ impl<T: Element> Product<T> {
         }
     }
 
-    /// The same product with the rows of C side by side rather than its columns: Cᵀ = BᵀAᵀ.
+    /// The same product with the rows of C side by side rather than its columns: `Cᵀ = BᵀAᵀ`.
     fn upright(self) -> Self {
         let [m, k, n] = self.lengths;
         let [rows, columns] = self.c_strides;
@@ -251,7 +258,7 @@ impl<T: Element> Product<T> {
         }
     }
 
-    /// C = βC.
+    /// `C = βC`.
     unsafe fn without_summands(self) {
         let [m, _, n] = self.lengths;
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
@@ -280,7 +287,75 @@ impl<T: backend::Library> Product<T> {
             if small::fits(self.lengths) {
                 return small::product(&self);
             }
-            T::product(&self);
+            self.on_threads();
+        }
+    }
+
+    /// A large product on several threads, each of which has some rows of C, or columns if these are more.
+    unsafe fn on_threads(&self) {
+        let [m, k, n] = self.lengths;
+        let by_rows = m >= n;
+        let blocks = m.max(n).div_ceil(BLOCK);
+        // As many parts as threads: each reads all of the other operand.
+        let work = BLOCK.saturating_mul(k).saturating_mul(m.min(n));
+        let at_least = blocks.div_ceil(threads()).max(AT_LEAST.div_ceil(work));
+        let shared = Shared(self);
+        let shared = &shared;
+        split(blocks, at_least, |range| {
+            let part = range.start * BLOCK..m.max(n).min(range.end * BLOCK);
+            // SAFETY: the rows or columns of a part, which no other part has.
+            unsafe { T::product(&shared.part(part, by_rows)) };
+        });
+    }
+}
+
+/// The rows or columns that stay together on one thread.
+const BLOCK: usize = 32;
+
+/// How many products of elements are worth a thread.
+const AT_LEAST: usize = 1 << 21;
+
+/// A product that several threads compute, each its own part.
+struct Shared<'a, T>(&'a Product<T>);
+
+// SAFETY: operands are only read, and parts of C are disjoint.
+unsafe impl<T: Sync> Sync for Shared<'_, T> {}
+
+impl<T: Element> Shared<'_, T> {
+    /// The same for some rows, or columns, of C.
+    ///
+    /// # Safety
+    /// There must be such rows or columns.
+    unsafe fn part(&self, part: Range<usize>, by_rows: bool) -> Product<T> {
+        let whole = self.0;
+        let [m, k, n] = whole.lengths;
+        let (row, column) = if by_rows {
+            (part.start, 0)
+        } else {
+            (0, part.start)
+        };
+        let (m, n) = if by_rows {
+            (part.len(), n)
+        } else {
+            (m, part.len())
+        };
+        // SAFETY: within the matrices, as the caller says.
+        unsafe {
+            Product {
+                lengths: [m, k, n],
+                alpha: whole.alpha,
+                a: Operand {
+                    start: at(whole.a.start, row, 0, whole.a.strides),
+                    ..whole.a
+                },
+                b: Operand {
+                    start: at(whole.b.start, 0, column, whole.b.strides),
+                    ..whole.b
+                },
+                beta: whole.beta,
+                c: at_mut(whole.c, row, column, whole.c_strides),
+                c_strides: whole.c_strides,
+            }
         }
     }
 }

@@ -209,10 +209,10 @@ unsafe fn tile<T: Lanes, const R: usize, const V: usize>(
             let start = panel.start.offset(p.cast_signed() * panel.stride);
             let b: [T::Register; V] =
                 std::array::from_fn(|v| T::Register::load(start.add(v * lanes), counts[v]));
-            for i in 0..R {
+            for (i, sums) in sums.iter_mut().enumerate() {
                 let factor = T::Register::all(*at(a.start, row + i, p, a.strides));
-                for v in 0..V {
-                    sums[i][v] = sums[i][v].plus(factor, b[v]);
+                for (sum, &b) in sums.iter_mut().zip(&b) {
+                    *sum = sum.plus(factor, b);
                 }
             }
         }

@@ -54,10 +54,24 @@ fn every_layout_and_size_gives_the_sums_of_products() {
                 let expected = by_definition(&a, &b);
                 let off = (matmul(&a, &b) - &expected).mapv(f64::abs);
                 assert!(off.iter().all(|&off| off < 1e-13), "{m} {k} {n}");
-                let single = (a.mapv(|x| x as f32), b.mapv(|x| x as f32));
+                let single = (a.mapv(f32::from_f64), b.mapv(f32::from_f64));
                 let off = matmul(&single.0.view(), &single.1.view()).mapv(f64::from) - &expected;
                 assert!(off.iter().all(|off| off.abs() < 1e-4), "{m} {k} {n}");
             }
+        }
+    }
+}
+
+/// On several threads, where there are several.
+#[test]
+fn large_products_are_those_of_their_rows() {
+    for (m, k, n) in [(333, 200, 150), (150, 200, 333)] {
+        let (a, b) = (numbers(m, k, 0.0), numbers(k, n, 0.3));
+        let whole = matmul(&a.view(), &b.view());
+        for first in (0..m).step_by(20) {
+            let rows = s![first..m.min(first + 20), ..];
+            let off = matmul(&a.slice(rows), &b.view()) - whole.slice(rows);
+            assert!(off.iter().all(|off| off.abs() < 1e-12));
         }
     }
 }

@@ -12,23 +12,20 @@ macro_rules! exponentials {
         magic: $magic:expr, digits: $digits:expr, bias: $bias:expr,
         ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr,
         overflow: $overflow:expr, underflow: $underflow:expr,
-        tiny: $tiny:expr, minus_one: $minus_one:expr, tanh: $tanh:expr,
+        tiny: $tiny:expr, minus_one: $minus_one:expr, tanh: $tanh:expr, sigmoid: $sigmoid:expr,
     ) => {
         pub(in super::super) mod $module {
             use super::polynomial;
 
-            /// The n and r of x.
+            /// The n and r of x, and eʳ − 1 − r with what r has lost in rounding.
             #[inline(always)]
-            fn reduced(x: $float) -> ($float, $float) {
+            fn reduced(x: $float) -> ($float, $float, $float) {
                 let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
-                // The first product is exact: the high part of ln 2 ends in as many zeros as n has digits.
-                (n, (x - n * $high) - n * $low)
-            }
-
-            /// eʳ − 1
-            #[inline(always)]
-            fn small(r: $float) -> $float {
-                r + r * r * polynomial(r, $quadratic)
+                // This product is exact: the high part of ln 2 ends in as many zeros as n has digits.
+                let (high, low) = (x - n * $high, n * $low);
+                let r = high - low;
+                let lost = (high - r) - low;
+                (n, r, lost + r * r * polynomial(r, $quadratic))
             }
 
             /// 2ⁿ for a whole n that is no more than the largest exponent, nor less than the smallest.
@@ -43,10 +40,13 @@ macro_rules! exponentials {
                 // Comparisons that keep what is not a number.
                 let x = if x > $overflow { $overflow } else { x };
                 let x = if x < $underflow { $underflow } else { x };
-                let (n, r) = reduced(x);
+                let (n, r, rest) = reduced(x);
+                // 1 + r, and what that loses in rounding.
+                let sum = 1.0 + r;
+                let whole = sum + (((1.0 - sum) + r) + rest);
                 // In two steps: 2ⁿ itself may be too large or too small.
                 let half = (n * 0.5 + $magic) - $magic;
-                (1.0 + small(r)) * power(half) * power(n - half)
+                whole * power(half) * power(n - half)
             }
 
             #[inline(always)]
@@ -57,11 +57,16 @@ macro_rules! exponentials {
                 } else {
                     between
                 };
-                let (n, r) = reduced(between);
+                let (n, r, rest) = reduced(between);
                 // 2ⁿ (eʳ − 1) + (2ⁿ − 1), all by half: 2ⁿ itself may be too large.
                 let half = power(n - 1.0);
-                let result = (small(r) * half + (half - 0.5)) * 2.0;
+                let result = ((r + rest) * half + (half - 0.5)) * 2.0;
                 if x.abs() < $tiny { x } else { result }
+            }
+
+            #[inline(always)]
+            pub(in super::super) fn sigmoid(x: $float) -> $float {
+                $sigmoid(x)
             }
 
             #[inline(always)]
@@ -70,14 +75,6 @@ macro_rules! exponentials {
                 let near = x + x * (square * polynomial(square, $tanh));
                 let far = 1.0 - 2.0 / (1.0 + exp(2.0 * x.abs()));
                 (if x.abs() < 0.6 { near } else { far }).copysign(x)
-            }
-
-            #[inline(always)]
-            pub(in super::super) fn sigmoid(x: $float) -> $float {
-                // Of the smaller exponential, so that the small results on the left are exact.
-                let e = exp(-x.abs());
-                let right = 1.0 / (1.0 + e);
-                if x < 0.0 { e - e * (e * right) } else { right }
             }
         }
     };
@@ -88,7 +85,7 @@ exponentials! {
     magic: 12_582_912.0, digits: 23, bias: 127,
     ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE,
     overflow: 89.0, underflow: -104.0,
-    tiny: 3e-8, minus_one: -18.0, tanh: super::TANH_SINGLE,
+    tiny: 3e-8, minus_one: -18.0, tanh: super::TANH_SINGLE, sigmoid: super::sigmoid_single,
 }
 
 exponentials! {
@@ -96,8 +93,45 @@ exponentials! {
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
     ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE,
     overflow: 710.0, underflow: -746.0,
-    tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE,
+    tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE, sigmoid: super::sigmoid_double,
 }
+
+/// In double precision, where single precision would lose a unit in each step.
+#[inline(always)]
+fn sigmoid_single(x: f32) -> f32 {
+    let x = f64::from(x);
+    let e = exp_of_negative(-x.abs());
+    ((if x < 0.0 { e } else { 1.0 }) / (1.0 + e)) as f32
+}
+
+/// Of the smaller exponential, so that the small results on the left are exact.
+#[inline(always)]
+fn sigmoid_double(x: f64) -> f64 {
+    let e = double::exp(-x.abs());
+    (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
+}
+
+/// e^x for x ≤ 0, to some 10⁻⁹, and 0 where `f32` has nothing above it.
+#[inline(always)]
+pub(super) fn exp_of_negative(x: f64) -> f64 {
+    const MAGIC: f64 = 6_755_399_441_055_744.0;
+    let shifted = x * std::f64::consts::LOG2_E + MAGIC;
+    let r = x - (shifted - MAGIC) * std::f64::consts::LN_2;
+    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
+    let result = polynomial(r, EXP_SINGLE) * power;
+    if x < -200.0 { 0.0 } else { result }
+}
+
+/// eʳ on |r| ≤ 0.347, to 3·10⁻⁹.
+const EXP_SINGLE: [f64; 7] = [
+    1.0,
+    1.000_000_037_995_771_4,
+    0.500_000_004_746_693_3,
+    0.166_664_142_746_577_73,
+    0.041_666_351_348_041_47,
+    0.008_375_229_517_496_828,
+    0.001_394_123_722_562_802,
+];
 
 /// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 2·10⁻¹⁰.
 const QUADRATIC_SINGLE: [f32; 6] = [

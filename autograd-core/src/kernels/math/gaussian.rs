@@ -6,18 +6,8 @@
 use super::polynomial;
 
 pub(super) mod single {
-    use super::{SINGLE_EXP, SINGLE_SMALL, SINGLE_W, polynomial};
-
-    /// e^x for x ≤ 0, to some 10⁻⁹, and 0 where `f32` has nothing above it.
-    #[inline(always)]
-    fn exp(x: f64) -> f64 {
-        const MAGIC: f64 = 6_755_399_441_055_744.0;
-        let shifted = x * std::f64::consts::LOG2_E + MAGIC;
-        let r = x - (shifted - MAGIC) * std::f64::consts::LN_2;
-        let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-        let result = polynomial(r, SINGLE_EXP) * power;
-        if x < -200.0 { 0.0 } else { result }
-    }
+    use super::super::exponential::exp_of_negative as exp;
+    use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
     /// w(a)
     #[inline(always)]
@@ -122,17 +112,6 @@ pub(super) mod double {
 
 /// 1 / √(2π)
 const PEAK: f64 = 0.398_942_280_401_432_7;
-
-/// eʳ on |r| ≤ 0.347, to 3·10⁻⁹.
-const SINGLE_EXP: [f64; 7] = [
-    1.0,
-    1.000_000_037_995_771_4,
-    0.500_000_004_746_693_3,
-    0.166_664_142_746_577_73,
-    0.041_666_351_348_041_47,
-    0.008_375_229_517_496_828,
-    0.001_394_123_722_562_802,
-];
 
 /// erf x / x in x² up to ¼, to 2·10⁻¹¹.
 const SINGLE_SMALL: [f64; 6] = [

@@ -108,7 +108,7 @@ impl<T: Element> Tensor4<T> {
         output_padding: [usize; 2],
     ) -> Self {
         let mut size = [0; 2];
-        for axis in 0..2 {
+        for (axis, size) in size.iter_mut().enumerate() {
             let lengths = [self.shape()[axis + 2], weight.shape()[axis + 2]];
             let Some(length) = transposed_length(lengths, &options, output_padding, axis) else {
                 panic!(
@@ -118,7 +118,7 @@ impl<T: Element> Tensor4<T> {
                     weight.shape()
                 )
             };
-            size[axis] = length;
+            *size = length;
         }
         ConvTranspose::<T, Ix4>::apply(self, weight, bias, options, size)
     }

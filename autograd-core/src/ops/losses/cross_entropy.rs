@@ -159,7 +159,7 @@ impl<T: Element> CrossEntropyGradient<T> {
             if options.ignores(label) {
                 return row.fill(T::zero());
             }
-            row.iter_mut().for_each(|p| *p = (*p - of_all) * g);
+            kernels::map_in_place(row, |p| (p - of_all) * g);
             row[label] -= of_label * g;
         })
     }

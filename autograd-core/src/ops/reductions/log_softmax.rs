@@ -54,9 +54,7 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
             exponentials.clear();
             exponentials.extend_from_slice(y);
             kernels::map_in_place(&mut exponentials, kernels::exp);
-            g.iter_mut()
-                .zip(&exponentials)
-                .for_each(|(g, &y)| *g -= y * sum);
+            kernels::zip_in_place(g, &exponentials, |g, y| g - y * sum);
         })
     }
 

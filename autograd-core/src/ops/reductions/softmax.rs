@@ -51,7 +51,7 @@ impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
         kernels::zip_lanes(&g, &y, axis, |g, y| {
             let mean = kernels::dot_slices(g, y);
-            g.iter_mut().zip(y).for_each(|(g, &y)| *g = y * (*g - mean));
+            kernels::zip_in_place(g, y, |g, y| y * (g - mean));
         })
     }
 

@@ -9,6 +9,7 @@ macro_rules! told_here {
     };
 }
 
+mod attention;
 mod elementwise;
 mod linear;
 mod losses;

@@ -130,6 +130,14 @@ fn what_a_view_shows_stays() {
 }
 
 #[test]
+fn systems_are_solved_for_transposed_right_hand_sides() {
+    let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
+    let b = Tensor::from(array![[2.0, 9.0], [4.0, 18.0], [6.0, 27.0]]);
+    let x = a.solve(&b.t()).unwrap();
+    assert_eq!(x.to_array(), array![[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]);
+}
+
+#[test]
 fn parts_are_those_of_ndarray() {
     let x = matrix();
     let array = x.to_array();

@@ -1,0 +1,95 @@
+use std::collections::HashSet;
+use std::sync::Barrier;
+
+use super::*;
+
+#[test]
+fn ranges_are_all_that_was_asked_for() {
+    for count in [0, 1, 2, 7, 100, 1001] {
+        for at_least in [0, 1, 3, 1000] {
+            let seen: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            split(count, at_least, |range| {
+                for i in range {
+                    seen[i].fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed) == 1));
+        }
+    }
+}
+
+#[test]
+fn pieces_are_whole_rows_in_their_places() {
+    for (rows, row) in [(0, 3), (1, 1), (5, 7), (1000, 3), (4, 0)] {
+        let mut elements = vec![usize::MAX; rows * row];
+        split_mut(&mut elements, row, 1, |first, piece| {
+            for (i, element) in piece.iter_mut().enumerate() {
+                *element = first * row + i;
+            }
+        });
+        assert!(
+            elements
+                .iter()
+                .enumerate()
+                .all(|(i, &element)| i == element)
+        );
+    }
+}
+
+#[test]
+#[should_panic(expected = "7 elements are no rows of 3")]
+fn what_is_no_row_is_refused() {
+    split_mut(&mut [0; 7], 3, 1, |_, _| ());
+}
+
+#[test]
+fn helpers_help_and_nested_work_stays_where_it_is() {
+    // Two parts wait for each other, which one thread alone could not.
+    let (both, threads) = (Barrier::new(2), Mutex::new(HashSet::new()));
+    in_parts(2, 2, &|part| {
+        both.wait();
+        let here = thread::current().id();
+        split(1000, 1, |_| assert_eq!(thread::current().id(), here));
+        threads.lock().unwrap().insert((here, part));
+    });
+    let threads = threads.into_inner().unwrap();
+    let different: HashSet<_> = threads.iter().map(|(thread, _)| thread).collect();
+    assert_eq!((threads.len(), different.len()), (2, 2));
+    assert!(!AT_WORK.get());
+}
+
+#[test]
+fn panics_reach_the_caller_and_leave_the_helpers_at_work() {
+    for culprit in [0, 1] {
+        let both = Barrier::new(2);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            in_parts(2, 2, &|part| {
+                both.wait();
+                assert!(part != culprit, "part {part} failed");
+            });
+        }));
+        let panic = result.unwrap_err();
+        assert_eq!(
+            panic.downcast_ref::<String>().unwrap(),
+            &format!("part {culprit} failed")
+        );
+    }
+    helpers_help_and_nested_work_stays_where_it_is();
+}
+
+#[test]
+fn many_callers_at_once_all_finish() {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let sum = AtomicUsize::new(0);
+                    in_parts(2, 5, &|part| {
+                        sum.fetch_add(part + 1, Ordering::Relaxed);
+                    });
+                    assert_eq!(sum.into_inner(), 15);
+                }
+            });
+        }
+    });
+}

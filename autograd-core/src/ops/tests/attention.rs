@@ -1,0 +1,95 @@
+//! Attention against softmax and products written down as a whole.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Ix2, Ix3, array};
+
+use super::check;
+use super::linear::{close, leaf};
+use crate::kernels::AttentionOptions;
+use crate::{Tensor, grad};
+
+#[test]
+fn attention_to_second_order() {
+    let q = leaf::<Ix3>(&[2, 2, 2], 0.0);
+    let (k, v) = (leaf::<Ix3>(&[2, 3, 2], 1.0), leaf::<Ix3>(&[2, 3, 1], 2.0));
+    let mask = array![[true, false, true], [true, true, false]].into_dyn();
+    let all = [
+        AttentionOptions::default(),
+        AttentionOptions {
+            causal: true,
+            scale: Some(2.0),
+            ..AttentionOptions::default()
+        },
+        AttentionOptions {
+            mask: Some(Arc::new(mask)),
+            ..AttentionOptions::default()
+        },
+    ];
+    for options in &all {
+        let attended = |(q, k, v): (&crate::Tensor3<f64>, &_, &_)| {
+            q.scaled_dot_product_attention(k, v, options)
+        };
+        check()
+            .run(|(q, k, v)| attended((q, k, v)), (&q, &k, &v))
+            .unwrap();
+    }
+}
+
+/// Many queries, so that there are several blocks; the weights written down as a whole.
+#[test]
+fn attention_is_softmax_of_products() {
+    let (q, k) = (leaf::<Ix2>(&[150, 4], 0.0), leaf::<Ix2>(&[130, 4], 1.0));
+    let v = leaf::<Ix2>(&[130, 3], 2.0);
+    for causal in [false, true] {
+        let options = AttentionOptions {
+            causal,
+            ..AttentionOptions::default()
+        };
+        let found = q.scaled_dot_product_attention(&k, &v, &options);
+        let mut weights = (q.matmul(&k.t()) / 2.0).exp().to_array();
+        if causal {
+            for ((query, key), weight) in weights.indexed_iter_mut() {
+                *weight *= if key > query { 0.0 } else { 1.0 };
+            }
+        }
+        let sums = weights
+            .sum_axis(ndarray::Axis(1))
+            .insert_axis(ndarray::Axis(1));
+        let expected = Tensor::from(weights / sums).matmul(&v);
+        close(&found.into_dyn(), &expected.into_dyn());
+    }
+}
+
+#[test]
+fn queries_that_attend_to_nothing_give_zeros() {
+    let q = leaf::<Ix2>(&[2, 2], 0.0);
+    let (k, v) = (leaf::<Ix2>(&[3, 2], 1.0), leaf::<Ix2>(&[3, 2], 2.0));
+    let mask = array![[false, false, false], [true, false, true]].into_dyn();
+    let options = AttentionOptions {
+        mask: Some(Arc::new(mask)),
+        ..AttentionOptions::default()
+    };
+    let y = q.scaled_dot_product_attention(&k, &v, &options);
+    assert_eq!(y.view().row(0), array![0.0, 0.0]);
+    check()
+        .run(
+            |(q, k, v)| q.scaled_dot_product_attention(k, v, &options),
+            (&q, &k, &v),
+        )
+        .unwrap();
+    // No keys at all, and queries and keys without a length: all values weigh the same.
+    let none = leaf::<Ix2>(&[0, 2], 0.0);
+    let y = q.scaled_dot_product_attention(&none, &none, &AttentionOptions::default());
+    assert_eq!(y.to_array(), Array2::<f64>::zeros((2, 2)));
+    let (q, k) = (leaf::<Ix2>(&[2, 0], 0.0), leaf::<Ix2>(&[4, 0], 0.0));
+    let v = leaf::<Ix2>(&[4, 1], 0.0);
+    let options = AttentionOptions {
+        scale: Some(1.0),
+        ..AttentionOptions::default()
+    };
+    let y = q.scaled_dot_product_attention(&k, &v, &options);
+    assert!((y.sum().item() - 2.0 * v.mean().item()).abs() < 1e-14);
+    let (of_v,) = grad(&y.sum(), (&v,)).unwrap();
+    assert_eq!(of_v.to_array(), Array2::from_elem((4, 1), 0.5));
+}

@@ -1,0 +1,263 @@
+//! The same as sums, element by element.
+
+use pullback::kernels::{ConvOptions, Windows};
+use pullback::ndarray::{ArrayD, Axis, IxDyn, Slice};
+
+use crate::edges::rows::placed;
+
+pub fn product(x: &ArrayD<f64>, y: &ArrayD<f64>) -> ArrayD<f64> {
+    let inner = x.shape()[1];
+    placed(&[x.shape()[0], y.shape()[1]], |place| {
+        let terms = (0..inner).map(|k| x[[place[0], k]] * y[[k, place[1]]]);
+        terms.sum()
+    })
+}
+
+/// Products of matrices, where a vector is a row on the left and a column on the right.
+pub fn batched(x: &ArrayD<f64>, y: &ArrayD<f64>) -> ArrayD<f64> {
+    let (row, column) = (x.ndim() == 1, y.ndim() == 1);
+    let x = if row {
+        x.clone().insert_axis(Axis(0))
+    } else {
+        x.clone()
+    };
+    let y = if column {
+        y.clone().insert_axis(Axis(1))
+    } else {
+        y.clone()
+    };
+    let (of_x, of_y) = (&x.shape()[..x.ndim() - 2], &y.shape()[..y.ndim() - 2]);
+    // Addition broadcasts; here it is for the shape.
+    let leading = (ArrayD::<f64>::zeros(of_x) + ArrayD::<f64>::zeros(of_y))
+        .shape()
+        .to_vec();
+    let (rows, inner) = (x.shape()[x.ndim() - 2], x.shape()[x.ndim() - 1]);
+    let columns = y.shape()[y.ndim() - 1];
+    let x = x
+        .broadcast(&[&leading[..], &[rows, inner]].concat()[..])
+        .expect("fits");
+    let y = y
+        .broadcast(&[&leading[..], &[inner, columns]].concat()[..])
+        .expect("fits");
+    let mut output = placed(&[&leading[..], &[rows, columns]].concat(), |place| {
+        let (lead, last) = place.split_at(leading.len());
+        let terms = (0..inner).map(|k| {
+            let left = &[lead, &[last[0], k]].concat()[..];
+            x[left] * y[&[lead, &[k, last[1]]].concat()[..]]
+        });
+        terms.sum()
+    });
+    if column {
+        output = output.index_axis_move(Axis(leading.len() + 1), 0);
+    }
+    if row {
+        output = output.index_axis_move(Axis(leading.len()), 0);
+    }
+    output
+}
+
+/// The place in an image that a window looks at, `None` in what was added around it.
+fn seen(
+    [window, inside]: [usize; 2],
+    [stride, padding, dilation]: [usize; 3],
+    length: usize,
+) -> Option<usize> {
+    let place = (window * stride + inside * dilation).checked_sub(padding)?;
+    (place < length).then_some(place)
+}
+
+pub fn conv2d(
+    x: &ArrayD<f64>,
+    weight: &ArrayD<f64>,
+    bias: &ArrayD<f64>,
+    options: ConvOptions<2>,
+) -> ArrayD<f64> {
+    let by = |axis: usize| {
+        [
+            options.stride[axis],
+            options.padding[axis],
+            options.dilation[axis],
+        ]
+    };
+    let length = |axis: usize| {
+        let [stride, padding, dilation] = by(axis);
+        let span = dilation * (weight.shape()[2 + axis] - 1) + 1;
+        (x.shape()[2 + axis] + 2 * padding - span) / stride + 1
+    };
+    let outputs = weight.shape()[0];
+    let channels = weight.shape()[1];
+    placed(&[x.shape()[0], outputs, length(0), length(1)], |at| {
+        let group = at[1] / (outputs / options.groups);
+        let mut sum = bias[at[1]];
+        for (place, &factor) in weight.index_axis(Axis(0), at[1]).indexed_iter() {
+            let row = seen([at[2], place[1]], by(0), x.shape()[2]);
+            let column = seen([at[3], place[2]], by(1), x.shape()[3]);
+            let channel = group * channels + place[0];
+            let pixel = row
+                .zip(column)
+                .map(|(row, column)| x[[at[0], channel, row, column]]);
+            sum += pixel.unwrap_or(0.0) * factor;
+        }
+        sum
+    })
+}
+
+pub fn conv_transpose2d(
+    x: &ArrayD<f64>,
+    weight: &ArrayD<f64>,
+    bias: &ArrayD<f64>,
+    options: ConvOptions<2>,
+    output_padding: [usize; 2],
+) -> ArrayD<f64> {
+    let by = |axis: usize| {
+        [
+            options.stride[axis],
+            options.padding[axis],
+            options.dilation[axis],
+        ]
+    };
+    let length = |axis: usize| {
+        let [stride, padding, dilation] = by(axis);
+        let span = dilation * (weight.shape()[2 + axis] - 1) + 1;
+        (x.shape()[2 + axis] - 1) * stride + span + output_padding[axis] - 2 * padding
+    };
+    let each = weight.shape()[1];
+    let shape = [x.shape()[0], each * options.groups, length(0), length(1)];
+    let mut output = placed(&shape, |at| bias[at[1]]);
+    for (at, &pixel) in x.indexed_iter() {
+        let group = at[1] / (x.shape()[1] / options.groups);
+        for (place, &factor) in weight.index_axis(Axis(0), at[1]).indexed_iter() {
+            let row = seen([at[2], place[1]], by(0), shape[2]);
+            let column = seen([at[3], place[2]], by(1), shape[3]);
+            if let Some((row, column)) = row.zip(column) {
+                output[[at[0], group * each + place[0], row, column]] += pixel * factor;
+            }
+        }
+    }
+    output
+}
+
+/// Calls `f` with the elements that each window sees.
+pub fn pooled(x: &ArrayD<f64>, windows: Windows, f: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
+    let length = |axis: usize| {
+        let padded = x.shape()[2 + axis] + 2 * windows.padding[axis];
+        (padded - windows.kernel[axis]) / windows.stride[axis] + 1
+    };
+    let by = |axis: usize| [windows.stride[axis], windows.padding[axis], 1];
+    placed(&[x.shape()[0], x.shape()[1], length(0), length(1)], |at| {
+        let rows = (0..windows.kernel[0]).filter_map(|k| seen([at[2], k], by(0), x.shape()[2]));
+        let columns = (0..windows.kernel[1]).filter_map(|k| seen([at[3], k], by(1), x.shape()[3]));
+        let columns: Vec<usize> = columns.collect();
+        let window: Vec<f64> = rows
+            .flat_map(|row| {
+                columns
+                    .iter()
+                    .map(move |&column| [at[0], at[1], row, column])
+            })
+            .map(|place| x[place])
+            .collect();
+        f(&window)
+    })
+}
+
+/// The largest element; what is no number is larger than all.
+pub fn largest(elements: &[f64]) -> f64 {
+    elements.iter().fold(f64::NEG_INFINITY, |largest, &x| {
+        if x.is_nan() || x > largest {
+            x
+        } else {
+            largest
+        }
+    })
+}
+
+/// Each element's share of the mean added to what its window sees.
+pub fn shares(x: &ArrayD<f64>, windows: Windows, size: [usize; 2]) -> ArrayD<f64> {
+    let by = |axis: usize| [windows.stride[axis], windows.padding[axis], 1];
+    let area = (windows.kernel[0] * windows.kernel[1]) as f64;
+    let mut image = ArrayD::zeros(IxDyn(&[x.shape()[0], x.shape()[1], size[0], size[1]]));
+    for (at, &element) in x.indexed_iter() {
+        for row in (0..windows.kernel[0]).filter_map(|k| seen([at[2], k], by(0), size[0])) {
+            for column in (0..windows.kernel[1]).filter_map(|k| seen([at[3], k], by(1), size[1])) {
+                image[[at[0], at[1], row, column]] += element / area;
+            }
+        }
+    }
+    image
+}
+
+/// The values, weighed by the softmax of the scores of the keys that `is_seen`.
+pub fn attention(
+    q: &ArrayD<f64>,
+    k: &ArrayD<f64>,
+    v: &ArrayD<f64>,
+    is_seen: impl Fn(usize) -> bool,
+) -> ArrayD<f64> {
+    let last = q.ndim() - 1;
+    let scale = 1.0 / (q.shape()[last] as f64).sqrt();
+    let mut weights = batched(q, &swapped(k)) * scale;
+    for mut row in weights.lanes_mut(Axis(last)) {
+        let seen = |key: usize, score: f64| if is_seen(key) { score.exp() } else { 0.0 };
+        row.indexed_iter_mut()
+            .for_each(|(key, score)| *score = seen(key, *score));
+        let sum = row.sum();
+        row /= sum;
+    }
+    batched(&weights, v)
+}
+
+/// With the last two axes exchanged.
+fn swapped(x: &ArrayD<f64>) -> ArrayD<f64> {
+    let mut swapped = x.clone();
+    swapped.swap_axes(x.ndim() - 2, x.ndim() - 1);
+    swapped
+}
+
+/// The upper triangle that elimination leaves of a matrix with further columns.
+fn eliminated(a: &ArrayD<f64>, b: &ArrayD<f64>) -> ArrayD<f64> {
+    let mut both = pullback::ndarray::concatenate![Axis(1), a.view(), b.view()];
+    for pivot in 0..a.shape()[0] {
+        let row = both.index_axis(Axis(0), pivot).to_owned();
+        for mut below in both.axis_iter_mut(Axis(0)).skip(pivot + 1) {
+            let factor = below[pivot] / row[pivot];
+            below.scaled_add(-factor, &row);
+        }
+    }
+    both
+}
+
+pub fn solved(a: &ArrayD<f64>, b: &ArrayD<f64>) -> ArrayD<f64> {
+    let rows = a.shape()[0];
+    let mut both = eliminated(a, b);
+    for pivot in (0..rows).rev() {
+        let mut row = both.index_axis(Axis(0), pivot).to_owned();
+        row /= row[pivot];
+        both.index_axis_mut(Axis(0), pivot).assign(&row);
+        for mut above in both.axis_iter_mut(Axis(0)).take(pivot) {
+            let factor = above[pivot];
+            above.scaled_add(-factor, &row);
+        }
+    }
+    both.slice_axis(Axis(1), Slice::from(rows..)).to_owned()
+}
+
+pub fn determinant(a: &ArrayD<f64>) -> ArrayD<f64> {
+    let upper = eliminated(a, &ArrayD::zeros(IxDyn(&[a.shape()[0], 0])));
+    placed(&[], |_| (0..a.shape()[0]).map(|i| upper[[i, i]]).product())
+}
+
+pub fn cholesky(a: &ArrayD<f64>) -> ArrayD<f64> {
+    let mut factor = ArrayD::<f64>::zeros(a.raw_dim());
+    for i in 0..a.shape()[0] {
+        for j in 0..=i {
+            let sum: f64 = (0..j).map(|k| factor[[i, k]] * factor[[j, k]]).sum();
+            let rest = a[[i, j]] - sum;
+            factor[[i, j]] = if i == j {
+                rest.sqrt()
+            } else {
+                rest / factor[[j, j]]
+            };
+        }
+    }
+    factor
+}
