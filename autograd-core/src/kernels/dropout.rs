@@ -6,7 +6,8 @@ use super::lanes::rows;
 use crate::array::memory;
 use crate::element::Element;
 
-/// x · 0 with probability `p` for each element, independently, and x / (1 − p) else. Which, follows from
+/// x · 0 with probability `p` for each element, independently, and x / (1 − p) else: what is infinite or no
+/// number does not vanish. Which, follows from
 /// `seed` and the element's place in row-major order alone.
 ///
 /// # Panics
