@@ -1,8 +1,10 @@
 //! Arrays seen as channels: what is normalised together, or scaled by one number.
 
-use ndarray::{Array, Array1, ArrayView, ArrayView3, Dimension, Ix1};
+use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1, Ix3};
 
-use super::{Over, dot_over, moments, sum_over};
+use super::lanes::rows;
+use super::reduce::pairwise;
+use super::{Over, moments, sum_over};
 use crate::array::memory;
 use crate::element::Element;
 
@@ -80,15 +82,40 @@ impl Channels {
         );
     }
 
-    fn view<T>(self, elements: &[T]) -> ArrayView3<'_, T> {
+    /// The sum of each channel.
+    fn sums<T: Element>(self, elements: &[T]) -> Vec<T> {
+        let shape = (self.outer, self.count, self.inner);
         // INVARIANT: `check` has counted the elements.
-        ArrayView3::from_shape((self.outer, self.count, self.inner), elements).expect("as many")
+        let blocks = ArrayView3::from_shape(shape, elements).expect("as many");
+        sum_over::<_, _, Ix1>(&blocks, Over::axes(&[0, 2])).to_vec()
     }
-}
 
-/// Which axes of a view as channels do not tell them apart.
-fn within() -> Over {
-    Over::axes(&[0, 2])
+    /// Σ f(x, y, number of the channel) of each channel.
+    fn sums_of<T: Element>(
+        self,
+        x: &[T],
+        y: &[T],
+        numbers: &[T],
+        f: impl Fn(T, T, T) -> T + Copy,
+    ) -> Vec<T> {
+        if self.inner == 1 {
+            let numbers: Vec<[T; 1]> = numbers.iter().map(|&number| [number]).collect();
+            let shape = Ix3(self.outer, self.count, self.inner);
+            let each = zipped(shape, x, y, self, &numbers, |x, y, [number]| {
+                f(x, y, number)
+            });
+            return self.sums(each.as_slice().unwrap_or(&[]));
+        }
+        if self.size() == 0 {
+            return vec![T::zero(); self.count];
+        }
+        let runs = x.chunks_exact(self.inner).zip(y.chunks_exact(self.inner));
+        let each = runs.zip(numbers.iter().cycle());
+        let each = each.map(|((x, y), &number)| pairwise(x, y, |x, y| f(x, y, number)));
+        // INVARIANT: each block has a run for each channel.
+        let each = Array2::from_shape_vec((self.outer, self.count), each.collect());
+        sum_over::<_, _, Ix1>(&each.expect("a run for each").view(), Over::axis(Axis(0))).to_vec()
+    }
 }
 
 /// The sum of each channel.
@@ -109,43 +136,51 @@ pub fn channel_sums<T: Element, D: Dimension>(
     channels: Channels,
 ) -> Array1<T> {
     channels.check(x.shape());
-    let x = x.as_standard_layout();
-    sum_over::<_, _, Ix1>(&channels.view(slice(&x.view())), within())
+    channels.sums(&rows(x)).into()
 }
 
-/// Each element, the one of `y` in its place and the `parameters` of their channel put together by `f`.
+/// Each element and the `parameters` of its channel put together by `f`.
 ///
 /// # Panics
-/// If the shapes differ, the elements are not as many as those of the channels, or there are not parameters
-/// for each.
+/// If the elements are not as many as those of the channels, or there are not parameters for each.
 ///
 /// ```
-/// use autograd_core::kernels::{Channels, zip_channels};
+/// use autograd_core::kernels::{Channels, map_channels};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let scaled = zip_channels(&x.view(), &x.view(), Channels::along(&[2, 2], 1), &[[1.0], [10.0]], |x, _, [by]| x * by);
+/// let columns = Channels::along(&[2, 2], 1);
+/// let scaled = map_channels(&x.view(), columns, &[[1.0], [10.0]], |x, [scale]| x * scale);
 /// assert_eq!(scaled, array![[1.0, 20.0], [3.0, 40.0]]);
 /// ```
 #[track_caller]
-pub fn zip_channels<T: Element, D: Dimension, const N: usize>(
+pub fn map_channels<T: Element, D: Dimension, const N: usize>(
     x: &ArrayView<'_, T, D>,
-    y: &ArrayView<'_, T, D>,
+    channels: Channels,
+    parameters: &[[T; N]],
+    f: impl Fn(T, [T; N]) -> T,
+) -> Array<T, D> {
+    channels.check(x.shape());
+    assert!(
+        parameters.len() == channels.count,
+        "an array of shape {:?} with parameters of {} channels",
+        x.shape(),
+        parameters.len()
+    );
+    let rows = rows(x);
+    let each = |x, _, parameters| f(x, parameters);
+    zipped(x.raw_dim(), &rows, &rows, channels, parameters, each)
+}
+
+/// What `f` makes of each element of `x`, the one of `y` in its place and the parameters of their channel.
+fn zipped<T: Element, D: Dimension, const N: usize>(
+    shape: D,
+    x: &[T],
+    y: &[T],
     channels: Channels,
     parameters: &[[T; N]],
     f: impl Fn(T, T, [T; N]) -> T,
 ) -> Array<T, D> {
-    channels.check(x.shape());
-    assert!(
-        x.shape() == y.shape() && parameters.len() == channels.count,
-        "arrays of shapes {:?} and {:?} with parameters of {} channels",
-        x.shape(),
-        y.shape(),
-        parameters.len()
-    );
-    let (rows_x, rows_y) = (x.as_standard_layout(), y.as_standard_layout());
-    let (rows_x, rows_y) = (rows_x.view(), rows_y.view());
-    let (x, y) = (slice(&rows_x), slice(&rows_y));
     let mut results = memory::take(x.len());
     if channels.inner == 1 {
         let rows = x.chunks_exact(channels.count.max(1));
@@ -160,8 +195,8 @@ pub fn zip_channels<T: Element, D: Dimension, const N: usize>(
             results.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y, parameters)));
         }
     }
-    // INVARIANT: one for each element, as `check` has counted them.
-    Array::from_shape_vec(rows_x.raw_dim(), results).expect("one for each")
+    // INVARIANT: one for each element, as callers have counted them.
+    Array::from_shape_vec(shape, results).expect("one for each")
 }
 
 /// Each channel less its mean and over its deviation: (x − mean) · rstd, with rstd = 1 / √(variance + eps).
@@ -186,34 +221,33 @@ pub fn normalise<T: Element, D: Dimension>(
     eps: T,
 ) -> (Array<T, D>, Vec<[T; 3]>) {
     channels.check(x.shape());
-    let x = x.as_standard_layout();
-    let view = x.view();
+    let elements = rows(x);
     let size = channels.size() as f64;
     let size = T::from_f64(size);
-    let statistics = |mean: T, squares: T| {
+    let statistics = |(mean, squares): (T, T)| {
         let variance = squares / size;
         [mean, variance, T::one() / (variance + eps).sqrt()]
     };
     let statistics: Vec<[T; 3]> = if channels.outer == 1 && channels.inner > 0 {
-        let rows = slice(&view).chunks_exact(channels.inner).map(moments);
-        rows.map(|(mean, squares)| statistics(mean, squares))
-            .collect()
+        let rows = elements.chunks_exact(channels.inner);
+        rows.map(|row| statistics(moments(row))).collect()
     } else {
-        let means = channel_sums(&view, channels) / size;
-        let means: Vec<[T; 1]> = means.iter().map(|&mean| [mean]).collect();
-        let centred = zip_channels(&view, &view, channels, &means, |x, _, [mean]| x - mean);
-        let centred = centred.view();
-        let blocks = channels.view(slice(&centred));
-        let squares = dot_over::<_, _, Ix1>(&blocks, &blocks, within());
-        let each = means.iter().zip(&squares);
-        each.map(|(&[mean], &squares)| statistics(mean, squares))
-            .collect()
+        let means = channels.sums(&elements).into_iter().map(|sum| sum / size);
+        let means: Vec<T> = means.collect();
+        let square = |x: T, _, mean| (x - mean) * (x - mean);
+        let squares = channels.sums_of(&elements, &elements, &means, square);
+        means.into_iter().zip(squares).map(statistics).collect()
     };
     let centre = |x: T, _, [mean, _, rstd]: [T; 3]| (x - mean) * rstd;
-    (
-        zip_channels(&view, &view, channels, &statistics, centre),
-        statistics,
-    )
+    let normalised = zipped(
+        x.raw_dim(),
+        &elements,
+        &elements,
+        channels,
+        &statistics,
+        centre,
+    );
+    (normalised, statistics)
 }
 
 /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalise`] makes of a gradient g that
@@ -240,36 +274,36 @@ pub fn normalise_gradient<T: Element, D: Dimension>(
     channels: Channels,
 ) -> Array<T, D> {
     channels.check(g.shape());
-    channels.check(normalised.shape());
-    let (rows_g, rows_x) = (g.as_standard_layout(), normalised.as_standard_layout());
-    let (rows_g, rows_x) = (rows_g.view(), rows_x.view());
-    let (blocks_g, blocks_x) = (channels.view(slice(&rows_g)), channels.view(slice(&rows_x)));
+    assert!(
+        g.shape() == normalised.shape() && rstd.len() == channels.count,
+        "a gradient of shape {:?} for what has shape {:?} with parameters of {} channels",
+        g.shape(),
+        normalised.shape(),
+        rstd.len()
+    );
+    let (g_rows, x_rows) = (rows(g), rows(normalised));
     let size = channels.size() as f64;
     let size = T::from_f64(size);
-    let sums = sum_over::<_, _, Ix1>(&blocks_g, within());
-    let dots = dot_over::<_, _, Ix1>(&blocks_g, &blocks_x, within());
-    let each = rstd.iter().zip(sums.iter().zip(&dots));
-    let each = each.map(|(&rstd, (&sum, &dot))| [rstd, sum / size, dot / size]);
+    let sums = channels.sums(&g_rows);
+    let dots = channels.sums_of(&g_rows, &x_rows, rstd, |g, x, _| g * x);
+    let each = rstd.iter().zip(sums.into_iter().zip(dots));
+    let each = each.map(|(&rstd, (sum, dot))| [rstd, sum / size, dot / size]);
     let parameters: Vec<[T; 3]> = each.collect();
-    zip_channels(
-        &rows_g,
-        &rows_x,
+    let gradient = |g: T, x: T, [rstd, mean, along]: [T; 3]| rstd * (g - mean - x * along);
+    zipped(
+        g.raw_dim(),
+        &g_rows,
+        &x_rows,
         channels,
         &parameters,
-        |g, x, [rstd, mean, along]| rstd * (g - mean - x * along),
+        gradient,
     )
-}
-
-/// The elements of what has standard layout.
-fn slice<'a, T, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> &'a [T] {
-    // INVARIANT: callers have seen to it.
-    x.as_slice().expect("row-major")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array4, Axis};
+    use ndarray::Array4;
 
     #[test]
     fn channels_of_every_kind_are_normalised() {

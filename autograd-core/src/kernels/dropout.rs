@@ -2,10 +2,12 @@
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::lanes::rows;
 use crate::array::memory;
 use crate::element::Element;
 
-/// Zeros with probability `p` for each element, independently, and x / (1 − p) else. Which, follows from
+/// x · 0 with probability `p` for each element, independently, and x / (1 − p) else: what is infinite or no
+/// number does not vanish. Which, follows from
 /// `seed` and the element's place in row-major order alone.
 ///
 /// # Panics
@@ -30,14 +32,16 @@ pub fn dropout<T: Element, D: Dimension>(
         (0.0..=1.0).contains(&p),
         "dropout with the probability {p}: it is between 0 and 1"
     );
-    let scale = T::from_f64(1.0 / (1.0 - p));
+    let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
+    // No branch on what is random: a processor could not guess it.
+    let factors = [T::zero(), T::from_f64(scale)];
     let start = mixed(seed);
     let mut results = memory::take(x.len());
-    results.extend(x.iter().zip(1_u64..).map(|(&x, place)| {
+    results.extend(rows(x).iter().zip(1_u64..).map(|(&x, place)| {
         let bits = mixed(start.wrapping_add(place.wrapping_mul(GOLDEN)));
         // The upper 53 bits, as a number in [0, 1).
-        let uniform = (bits >> 11) as f64 * f64::EPSILON / 2.0;
-        if uniform < p { T::zero() } else { x * scale }
+        let uniform = (bits >> 11) as f64 * (f64::EPSILON / 2.0);
+        x * factors[usize::from(uniform >= p)]
     }));
     // INVARIANT: one for each element.
     Array::from_shape_vec(x.raw_dim(), results).expect("one for each")

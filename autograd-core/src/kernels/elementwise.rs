@@ -94,7 +94,7 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
 
 /// The element that a view shows everywhere, as what was broadcast from one does; `None` if it may show
 /// several, or none.
-fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
+pub(super) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
     let mut axes = x.shape().iter().zip(x.strides());
     let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);
     x.first().copied().filter(|_| is_repeated)

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::Over;
+use super::elementwise::repeated;
 use crate::array::{Shape, memory};
 use crate::element::Element;
 
@@ -52,11 +53,11 @@ impl<'a, T: Element> Lanes<'a, T> {
         } else if self.inner == 1 {
             self.elements.chunks_exact(self.length).for_each(f);
         } else if self.inner > 0 {
-            let mut lanes = Vec::new();
+            let mut lanes = Together::new(self.length);
             for block in self.elements.chunks_exact(self.length * self.inner) {
                 for first in (0..self.inner).step_by(TOGETHER) {
-                    gather(block, self.inner, first, &mut lanes);
-                    lanes.chunks_exact(self.length).for_each(&mut f);
+                    let count = lanes.gather(block, self.inner, first);
+                    (0..count).for_each(|position| f(lanes.lane(position)));
                 }
             }
         }
@@ -82,20 +83,24 @@ fn elements<'a, T: Element, D: Dimension>(
     x: &'a ArrayView<'_, T, D>,
     axes: &[usize],
 ) -> Cow<'a, [T]> {
-    if let Some(elements) = x.as_slice()
-        && axes.is_sorted()
-    {
-        return Cow::Borrowed(elements);
+    if axes.is_sorted() {
+        return rows(x);
     }
     let permuted = x.view().into_dyn().permuted_axes(axes);
-    if permuted.is_standard_layout()
-        && let Some(elements) = x.as_slice_memory_order()
-    {
-        return Cow::Borrowed(elements);
+    match x.as_slice_memory_order() {
+        Some(elements) if permuted.is_standard_layout() => Cow::Borrowed(elements),
+        _ => Cow::Owned(permuted.iter().copied().collect()),
     }
-    let mut copy = memory::take(x.len());
-    copy.extend(permuted.iter().copied());
-    Cow::Owned(copy)
+}
+
+/// The elements in row-major order.
+pub(super) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> Cow<'a, [T]> {
+    match (x.as_slice(), repeated(x)) {
+        (Some(elements), _) => Cow::Borrowed(elements),
+        // As the gradient of a sum is.
+        (_, Some(element)) => Cow::Owned(vec![element; x.len()]),
+        _ => Cow::Owned(x.iter().copied().collect()),
+    }
 }
 
 /// How axes of a `shape`, taken in this order, make up lanes; `None` if those of `over` do not stand side by
@@ -115,22 +120,53 @@ fn blocks(axes: &[usize], shape: &[usize], over: Over) -> Option<[usize; 3]> {
     Some(blocks)
 }
 
-/// Copies the lanes of a block from column `first` on, a few at most, one behind the other.
-fn gather<T: Copy>(block: &[T], inner: usize, first: usize, lanes: &mut Vec<T>) {
-    let columns = first..inner.min(first + TOGETHER);
-    lanes.clear();
-    for column in columns {
-        lanes.extend(block[column..].iter().step_by(inner));
-    }
+/// A few neighbouring lanes of a block, one behind the other. Between them are gaps, so that lanes of a power
+/// of two do not all meet in one place of the cache.
+struct Together<T> {
+    elements: Vec<T>,
+    length: usize,
+    stride: usize,
 }
 
-/// The reverse of [`gather`].
-fn scatter<T: Copy>(lanes: &[T], inner: usize, first: usize, block: &mut [T]) {
-    let length = block.len() / inner;
-    for (column, lane) in (first..).zip(lanes.chunks_exact(length)) {
-        for (place, &element) in block[column..].iter_mut().step_by(inner).zip(lane) {
-            *place = element;
+impl<T: Element> Together<T> {
+    fn new(length: usize) -> Self {
+        let stride = length + TOGETHER;
+        Self {
+            elements: vec![T::zero(); stride * TOGETHER],
+            length,
+            stride,
         }
+    }
+
+    /// Copies the lanes from column `first` on, as many as there are room for, and says how many.
+    fn gather(&mut self, block: &[T], inner: usize, first: usize) -> usize {
+        let columns = first..inner.min(first + TOGETHER);
+        for (place, row) in block.chunks_exact(inner).enumerate() {
+            let to = self.elements[place..].iter_mut().step_by(self.stride);
+            for (to, &element) in to.zip(&row[columns.clone()]) {
+                *to = element;
+            }
+        }
+        columns.len()
+    }
+
+    /// The reverse of [`gather`](Self::gather).
+    fn scatter(&self, block: &mut [T], inner: usize, first: usize) {
+        let columns = first..inner.min(first + TOGETHER);
+        for (place, row) in block.chunks_exact_mut(inner).enumerate() {
+            let from = self.elements[place..].iter().step_by(self.stride);
+            for (to, &element) in row[columns.clone()].iter_mut().zip(from) {
+                *to = element;
+            }
+        }
+    }
+
+    fn lane(&self, position: usize) -> &[T] {
+        &self.elements[position * self.stride..][..self.length]
+    }
+
+    fn lane_mut(&mut self, position: usize) -> &mut [T] {
+        &mut self.elements[position * self.stride..][..self.length]
     }
 }
 
@@ -237,29 +273,34 @@ fn each_lane<T: Element, D: Dimension>(
     let axes: Vec<usize> = (0..x.ndim()).collect();
     let [_, length, inner] = blocks(&axes, x.shape(), over).unwrap_or([1; 3]);
     let block = length * inner;
-    let (elements_x, elements_y) = (elements(x, &axes), y.map(|y| elements(y, &axes)));
+    let (rows_x, rows_y) = (rows(x), y.map(rows));
     let mut results: Vec<T> = memory::take(x.len());
-    let (mut lanes, mut others) = (Vec::new(), Vec::new());
+    let mut together = (inner > 1 && !x.is_empty()).then(|| {
+        let others = y.map(|_| Together::new(length));
+        (Together::new(length), others)
+    });
     for start in (0..x.len()).step_by(block.max(1)) {
-        let of_y = elements_y
+        let of_y = rows_y
             .as_ref()
             .map_or(&[][..], |y| &y[start..start + block]);
-        results.extend_from_slice(&elements_x[start..start + block]);
+        results.extend_from_slice(&rows_x[start..start + block]);
         let target = &mut results[start..];
-        if inner == 1 {
+        let Some((lanes, others)) = &mut together else {
             f(target, of_y);
             continue;
-        }
+        };
         for first in (0..inner).step_by(TOGETHER) {
-            gather(target, inner, first, &mut lanes);
-            if y.is_some() {
-                gather(of_y, inner, first, &mut others);
+            let count = lanes.gather(target, inner, first);
+            if let Some(others) = others {
+                others.gather(of_y, inner, first);
             }
-            for (position, lane) in lanes.chunks_exact_mut(length).enumerate() {
-                let other = others.get(position * length..(position + 1) * length);
-                f(lane, other.unwrap_or(&[]));
+            for position in 0..count {
+                let other = others
+                    .as_ref()
+                    .map_or(&[][..], |others| others.lane(position));
+                f(lanes.lane_mut(position), other);
             }
-            scatter(&lanes, inner, first, target);
+            lanes.scatter(target, inner, first);
         }
     }
     // INVARIANT: every element was copied and written back.

@@ -27,7 +27,7 @@ mod wide;
 
 pub use crate::array::row_major;
 pub use attention::{AttentionOptions, attention, attention_gradients};
-pub use channels::{Channels, channel_sums, normalise, normalise_gradient, zip_channels};
+pub use channels::{Channels, channel_sums, map_channels, normalise, normalise_gradient};
 pub use contract::{Subscripts, contract};
 pub use conv::{ConvOptions, conv2d, conv2d_transposed, conv2d_weight};
 pub use dropout::dropout;

@@ -18,7 +18,7 @@ pub fn log_sum_exp<T: Element>(x: &[T]) -> T {
         return largest;
     }
     let mut exponentials = x.to_vec();
-    map_in_place(&mut exponentials, |x| exp(x - largest));
+    exponentials_less(largest, &mut exponentials);
     largest + sum_slice(&exponentials).ln()
 }
 
@@ -57,10 +57,17 @@ pub fn log_softmax<T: Element>(x: &mut [T]) {
 /// less the one and then the other is [`log_softmax`], which rounds less.
 pub(crate) fn softmax_and_log_sum<T: Element>(x: &mut [T]) -> (T, T) {
     let largest = largest(x);
-    map_in_place(x, |x| exp(x - largest));
+    exponentials_less(largest, x);
     let sum = sum_slice(x);
     map_in_place(x, |x| x / sum);
     (largest, sum.ln())
+}
+
+/// Puts eˣ⁻ˡᵃʳᵍᵉˢᵗ in the place of each element. In two loops: the exponential is vector code where nothing else
+/// stands with it.
+fn exponentials_less<T: Element>(largest: T, x: &mut [T]) {
+    map_in_place(x, |x| x - largest);
+    map_in_place(x, exp);
 }
 
 #[cfg(test)]

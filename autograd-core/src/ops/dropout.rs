@@ -12,7 +12,7 @@ pub struct Dropout<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [3, 4], p = 0.4, seed = 5))]
 impl<T: Element, D: Dimension> Dropout<T, D> {
-    /// Zero with probability `p` for each element, and x / (1 − p) else.
+    /// x · 0 with probability `p` for each element, and x / (1 − p) else.
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
@@ -34,7 +34,7 @@ impl<T: Element, D: Dimension> Dropout<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Zero with probability `p` for each element, independently, and x / (1 − p) else, so that the mean
+    /// x · 0 with probability `p` for each element, independently, and x / (1 − p) else, so that the mean
     /// stays. Which, follows from `seed` alone: there is no hidden state, and a second call, such as that
     /// of [`checkpoint`](crate::checkpoint), does the same. Each call of a training step needs a seed of its
     /// own.

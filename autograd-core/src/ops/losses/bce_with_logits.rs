@@ -22,10 +22,17 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
         check_shapes("bce_with_logits", &x, &target);
-        kernels::zip(&x, &target, |x, target| {
-            // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too. What is not a number stays.
+        // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too: of the number whose exponential is small.
+        let small = kernels::map(&x, |x| -x.abs());
+        let small = kernels::map(&small.view(), kernels::exp);
+        let logarithms = kernels::map(&small.view(), kernels::ln_1p);
+        let linear = kernels::zip(&x, &target, |x, target| {
+            // What is not a number stays.
             let positive = if x < T::zero() { T::zero() } else { x };
-            positive - x * target + kernels::ln_1p(kernels::exp(-x.abs()))
+            positive - x * target
+        });
+        kernels::zip(&linear.view(), &logarithms.view(), |linear, logarithm| {
+            linear + logarithm
         })
     }
 

@@ -78,7 +78,7 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
             panic!("channels as shape {shape:?}: it has another rank");
         };
         let each: Vec<[T; 1]> = x.iter().map(|&x| [x]).collect();
-        let repeated = kernels::zip_channels(&zeros, &zeros, channels, &each, |_, _, [x]| x);
+        let repeated = kernels::map_channels(&zeros, channels, &each, |_, [x]| x);
         (repeated, Shape::from(x.shape()))
     }
 
@@ -132,9 +132,8 @@ impl<T: Element, D: Dimension, E: Dimension> ScaleShift<T, D, E> {
         };
         let (scales, shifts) = (numbers(scale, T::one()), numbers(shift, T::zero()));
         let each: Vec<[T; 2]> = scales.into_iter().zip(shifts).map(<[T; 2]>::from).collect();
-        let output = kernels::zip_channels(&x, &x, channels, &each, |x, _, [scale, shift]| {
-            x * scale + shift
-        });
+        let output =
+            kernels::map_channels(&x, channels, &each, |x, [scale, shift]| x * scale + shift);
         (output, shape.unwrap_or_else(|| Shape::from(&[][..])))
     }
 

@@ -48,9 +48,13 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(g: ArrayView<T, D>, y: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
+        let mut exponentials = Vec::new();
         kernels::zip_lanes(&g, &y, axis, |g, y| {
             let sum = kernels::sum_slice(g);
-            kernels::zip_in_place(g, y, |g, y| g - kernels::exp(y) * sum);
+            exponentials.clear();
+            exponentials.extend_from_slice(y);
+            kernels::map_in_place(&mut exponentials, kernels::exp);
+            kernels::zip_in_place(g, &exponentials, |g, y| g - y * sum);
         })
     }
 
