@@ -7,8 +7,7 @@ use crate::array::memory;
 use crate::element::Element;
 
 /// x · 0 with probability `p` for each element, independently, and x / (1 − p) else: what is infinite or no
-/// number does not vanish. Which, follows from
-/// `seed` and the element's place in row-major order alone.
+/// number does not vanish. Which, follows from `seed` and the element's place in row-major order alone.
 ///
 /// # Panics
 /// If `p` is not between 0 and 1.
