@@ -53,26 +53,31 @@ pub(super) fn check(
 }
 
 /// The derivatives of all entries of an output by each entry of an input, one entry after the other.
-struct Columns(Vec<Vec<f64>>);
+struct Columns {
+    rows: usize,
+    elements: Vec<f64>,
+}
 
 impl Columns {
     fn new(rows: &[Vec<Vec<f64>>], input: usize, entries: usize) -> Self {
         /// As many entries of a row as are read at once, while they are in cache.
         const BLOCK: usize = 16;
-        let mut columns = vec![Vec::with_capacity(rows.len()); entries];
-        for (block, columns) in columns.chunks_mut(BLOCK).enumerate() {
-            for row in rows {
+        let length = rows.len().max(1);
+        let mut elements = vec![0.0; length * entries];
+        for (block, columns) in elements.chunks_mut(length * BLOCK).enumerate() {
+            for (place, row) in rows.iter().enumerate() {
                 let entries = &row[input][block * BLOCK..];
-                for (column, &entry) in columns.iter_mut().zip(entries) {
-                    column.push(entry);
+                for (column, &entry) in columns.chunks_exact_mut(length).zip(entries) {
+                    column[place] = entry;
                 }
             }
         }
-        Self(columns)
+        let rows = rows.len();
+        Self { rows, elements }
     }
 
     fn column(&self, entry: usize) -> &[f64] {
-        &self.0[entry]
+        &self.elements[entry * self.rows..][..self.rows]
     }
 }
 
