@@ -5,7 +5,8 @@
 //! buffers along is compiled once for each element type. Authors of functions see ndarray's own
 //! typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make from it without copying.
 //!
-//! `counted` is the handle, `blocks` where the memory behind it comes from.
+//! `counted` is the handle, and `thin` that of the tape's nodes; `count` is what both count with, `blocks`
+//! where the memory behind both comes from, `memory` that of large arrays.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 

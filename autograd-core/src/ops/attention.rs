@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use ndarray::{Array, ArrayView, Dimension};
+use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{Contract, joined};
+use super::{Contract, SoftmaxGradient, joined};
 use crate::kernels::{self, AttentionOptions, Subscripts};
 use crate::{Element, Tensor, custom_function};
 
@@ -247,7 +247,7 @@ fn row_sums<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
 /// What a change of softmax's operand makes of it, and a gradient of it: the same.
 #[track_caller]
 fn through_softmax<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-    p * (x - row_sums(&(p * x)))
+    SoftmaxGradient::apply(x, p, Axis(p.ndim() - 1))
 }
 
 #[track_caller]

@@ -39,9 +39,23 @@ pub struct Step {
     pub no_grad: bool,
 }
 
-/// What a step does.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
+/// The kinds as a type and as a list, named once.
+macro_rules! kinds {
+    ($($Kind:ident),+ $(,)?) => {
+        /// What a step does.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Kind {
+            $($Kind),+
+        }
+
+        use Kind::*;
+
+        /// Simple ones first: a failing program is shrunk towards them.
+        const KINDS: &[Kind] = &[$($Kind),+];
+    };
+}
+
+kinds! {
     Neg,
     AddScalar,
     MulScalar,
@@ -80,49 +94,6 @@ pub enum Kind {
     Nested,
     Linear,
 }
-
-use Kind::*;
-
-/// Simple ones first: a failing program is shrunk towards them.
-const KINDS: [Kind; 37] = [
-    Neg,
-    AddScalar,
-    MulScalar,
-    DivScalar,
-    ScalarSub,
-    ScalarDiv,
-    Exp,
-    Ln,
-    Tanh,
-    Powi,
-    Sum,
-    Mean,
-    Transpose,
-    SumTo,
-    BroadcastTo,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    MatMul,
-    Detach,
-    Sine,
-    HalfProduct,
-    Damped,
-    Waves,
-    Powers,
-    Affine,
-    AffineAgain,
-    Blend,
-    Squares,
-    SineInPlace,
-    TanhInPlace,
-    Grown,
-    Same,
-    Masked,
-    Nested,
-    Linear,
-];
 
 impl Kind {
     /// Whether its gradient can be differentiated again.
@@ -192,7 +163,7 @@ pub fn arbitrary(shape: &[usize], start: f64) -> ArrayD<f64> {
 
 /// Programs of up to four leaves and twelve steps of these kinds.
 pub fn programs(of: impl Fn(Kind) -> bool) -> impl Strategy<Value = Program> {
-    let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| of(*kind)).collect();
+    let kinds: Vec<Kind> = KINDS.iter().copied().filter(|kind| of(*kind)).collect();
     let length = prop_oneof![3 => 2_usize..4, 3 => Just(1_usize), 1 => Just(0_usize)];
     let layout = prop_oneof![
         Just(Layout::RowMajor),
