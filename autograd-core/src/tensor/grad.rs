@@ -136,7 +136,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
     }
 
-    fn leaf(&self) -> Option<&Leaf<T>> {
+    pub(super) fn leaf(&self) -> Option<&Leaf<T>> {
         let leaf: &dyn Any = self.raw.edge.as_ref()?.node.0.as_leaf()?;
         leaf.downcast_ref()
     }

@@ -1,12 +1,13 @@
 //! Tensors: a value, and the edge to what made it.
 //!
 //! Here is the value; `grad` has what belongs to gradients, `dual` what belongs to forward mode, `raw`
-//! the tensor without its rank.
+//! the tensor without its rank; `update` changes values and gradients in place.
 
 mod dual;
 mod grad;
 mod raw;
 mod reuse;
+mod update;
 
 pub use dual::Dual;
 pub(crate) use dual::{Failure, Tangent, new_level};

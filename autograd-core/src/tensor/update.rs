@@ -1,0 +1,202 @@
+//! Values and gradients changed where they are: what optimisers do.
+//!
+//! A value moves into memory of its own first if another tensor or a node holds it too, so what was
+//! recorded before goes on with the value of then.
+
+use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn};
+
+use super::{Tensor, TensorD};
+use crate::array::Buffer;
+use crate::element::Element;
+use crate::tape::Gradient;
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Changes the value of a leaf or a constant in place. Gradient and hooks stay. Clones keep the value
+    /// that they have, and so does a recorded graph: its gradients are those of the old value.
+    ///
+    /// # Panics
+    /// If the tensor was computed from others that require grad, or belongs to a run of forward mode: its
+    /// history would no longer be true.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let mut w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// w.update(|mut w| w *= 10.0);
+    /// assert_eq!(w.to_array(), array![10.0, 20.0]);
+    /// assert!(w.is_leaf() && w.requires_grad());
+    /// ```
+    #[track_caller]
+    pub fn update<R>(&mut self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> R {
+        assert!(
+            self.is_leaf() && self.raw.dual.is_none(),
+            "update of a computed tensor of shape {:?}: only leaves and constants have a value of their own",
+            self.shape()
+        );
+        change(own(&mut self.raw.buffer))
+    }
+
+    /// Changes the value of a leaf in place, by what is done with its gradient. `None`, and nothing is done,
+    /// if it has none.
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let mut w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// (&w * &w).sum().backward()?;
+    /// w.update_by_grad(|mut w, grad| w.scaled_add(-0.1, &grad));
+    /// assert_eq!(w.to_array(), array![0.8, 1.6]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn update_by_grad<R>(
+        &mut self,
+        change: impl FnOnce(ArrayViewMut<'_, T, D>, ArrayView<'_, T, D>) -> R,
+    ) -> Option<R> {
+        let grad = self.grad_buffer()?;
+        Some(self.update(|value| change(value, grad.view())))
+    }
+
+    /// Looks at the accumulated gradient of a leaf without copying it; `None` if it has none.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// assert_eq!(w.with_grad(|grad| grad.sum()), None);
+    /// w.set_grad(array![2.0]);
+    /// assert_eq!(w.with_grad(|grad| grad.sum()), Some(2.0));
+    /// ```
+    pub fn with_grad<R>(&self, look: impl FnOnce(ArrayView<'_, T, D>) -> R) -> Option<R> {
+        Some(look(self.grad_buffer()?.view()))
+    }
+
+    /// Changes the accumulated gradient of a leaf in place; its history, if it has one, ends there. `None`,
+    /// and nothing is done, if it has none. A gradient that another thread's pass adds meanwhile is added to
+    /// the changed one; if `change` panics, the gradient is forgotten.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// w.set_grad(array![2.0]);
+    /// w.update_grad(|mut grad| grad.fill(1.0));
+    /// assert_eq!(w.grad(), Some(array![1.0]));
+    /// ```
+    pub fn update_grad<R>(&self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> Option<R> {
+        let leaf = self.leaf()?;
+        // Taken out: no lock is held while the caller's code runs.
+        let grad = leaf.grad().take()?;
+        let mut buffer = grad.into_buffer();
+        let result = change(own(&mut buffer));
+        let mut changed = Gradient::Owned(buffer);
+        let mut slot = leaf.grad();
+        if let Some(meanwhile) = slot.take() {
+            changed = changed.plus(meanwhile);
+        }
+        *slot = Some(changed);
+        drop(slot);
+        Some(result)
+    }
+
+    /// The same tensor with its rank at run time: nothing is copied.
+    ///
+    /// ```
+    /// use autograd_core::ndarray::array;
+    /// use autograd_core::{Tensor, TensorD};
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0]]);
+    /// let any: &TensorD<f64> = x.as_dyn();
+    /// assert_eq!(any.shape(), [1, 2]);
+    /// ```
+    #[inline]
+    pub fn as_dyn(&self) -> &TensorD<T> {
+        Tensor::<T, IxDyn>::from_field(&self.raw)
+    }
+
+    /// A handle on the accumulated gradient's memory.
+    fn grad_buffer(&self) -> Option<Buffer<T>> {
+        Some(self.leaf()?.grad().as_ref()?.buffer().clone())
+    }
+}
+
+/// The buffer's elements, to write to, in memory that nobody else sees.
+fn own<T: Element, D: Dimension>(buffer: &mut Buffer<T>) -> ArrayViewMut<'_, T, D> {
+    if !buffer.is_own() {
+        *buffer = Buffer::compact(buffer.copied::<IxDyn>());
+    }
+    // INVARIANT: the buffer is its own, of the rank of the tensor that it belongs to.
+    buffer.own_view_mut().expect("memory of its own")
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, array, s};
+
+    use super::*;
+
+    #[test]
+    fn a_graph_goes_on_with_the_value_that_it_recorded() -> Result<(), crate::Error> {
+        let mut x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
+        let before = x.clone();
+        let y = (&x * &x).sum();
+        x.update(|mut x| x.fill(100.0));
+        y.backward()?;
+        assert_eq!(x.grad(), Some(array![2.0, 4.0, 6.0]));
+        assert_eq!(before.grad(), x.grad());
+        assert_eq!(before.to_array(), array![1.0, 2.0, 3.0]);
+        assert_eq!(x.to_array(), Array1::from_elem(3, 100.0));
+        Ok(())
+    }
+
+    #[test]
+    fn memory_of_its_own_is_not_left() {
+        let mut x = Tensor::from(Array1::<f32>::zeros(9)).set_requires_grad(true);
+        let place = x.view().as_ptr();
+        x.set_grad(Array1::ones(9));
+        let gradient = x.with_grad(|grad| grad.as_ptr());
+        let done = x.update_by_grad(|mut x, grad| x.scaled_add(-2.0, &grad));
+        x.update_grad(|mut grad| grad *= 3.0);
+        assert_eq!(done, Some(()));
+        assert_eq!(x.view().as_ptr(), place);
+        assert_eq!(x.with_grad(|grad| grad.as_ptr()), gradient);
+        assert_eq!(x.to_array(), Array1::from_elem(9, -2.0));
+        assert_eq!(x.grad(), Some(Array1::from_elem(9, 3.0)));
+    }
+
+    #[test]
+    fn a_view_of_another_tensor_moves_out() {
+        let whole = Tensor::from(array![1.0, 2.0, 3.0, 4.0]);
+        let mut part = whole.slice(s![1..3]);
+        part.update(|mut part| part.fill(0.0));
+        assert_eq!(whole.to_array(), array![1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(part.to_array(), array![0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_gradient_that_comes_meanwhile_is_added() -> Result<(), crate::Error> {
+        let x = Tensor::from(array![1.0]).set_requires_grad(true);
+        x.set_grad(array![10.0]);
+        let pass = x.update_grad(|mut grad| {
+            grad.fill(20.0);
+            (&x * 3.0).sum().backward()
+        });
+        pass.expect("a gradient")?;
+        assert_eq!(x.grad(), Some(array![23.0]));
+        Ok(())
+    }
+
+    #[test]
+    #[should_panic(expected = "update of a computed tensor of shape [1]")]
+    fn a_computed_tensor_keeps_its_value() {
+        let x = Tensor::from(array![1.0]).set_requires_grad(true);
+        (x * 2.0).update(|_| ());
+    }
+}
