@@ -58,6 +58,8 @@ pub use autograd_core::{
 };
 pub use autograd_macros::custom_function;
 
+pub mod nn;
+
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.
 pub mod prelude {

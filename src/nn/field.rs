@@ -1,0 +1,224 @@
+//! What may stand in a module's field.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+use std::marker::PhantomData;
+
+use super::{Buffer, Mode, Module, Parameter, Path, Visitor, VisitorMut};
+use crate::Element;
+use crate::ndarray::Dimension;
+
+/// What may stand in a field of a module, and be trained, saved and printed with it: parameters, buffers,
+/// modules, and lists, arrays, tuples, maps and `Option`s of them.
+///
+/// Plain data is marked `#[module(skip)]`. A parameter in any other container is a compile error: it would
+/// silently not be trained.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no parameter, buffer or module, nor a list, map or `Option` of them",
+    label = "neither trained nor saved with the module",
+    note = "mark plain data `#[module(skip)]`"
+)]
+pub trait Field {
+    /// Calls the visitor with what is here.
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
+
+    /// Calls the visitor with what is here, to change it.
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
+}
+
+impl<T: Element, D: Dimension + 'static> Field for Parameter<T, D> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        visitor.parameter(path, self);
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.parameter(path, self);
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> Field for Buffer<T, D> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        visitor.buffer(path, self);
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.buffer(path, self);
+    }
+}
+
+impl Field for Mode {
+    fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.mode(path, self);
+    }
+}
+
+impl<T: ?Sized> Field for PhantomData<T> {
+    fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
+
+    fn visit_mut(&mut self, _path: &Path<'_>, _visitor: &mut dyn VisitorMut) {}
+}
+
+impl<M: Module> Field for M {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        let module = self.as_module();
+        if visitor.enter(path, module) {
+            module.visit_fields(path, visitor);
+            visitor.leave(path, module);
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        self.as_module_mut().visit_mut(path, visitor);
+    }
+}
+
+impl Field for dyn Module {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        if visitor.enter(path, self) {
+            self.visit_fields(path, visitor);
+            visitor.leave(path, self);
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        if visitor.enter(path, self) {
+            self.visit_fields_mut(path, visitor);
+            visitor.leave(path, self);
+        }
+    }
+}
+
+impl<F: Field> Field for Option<F> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        match self {
+            Some(field) => field.visit(path, visitor),
+            None => visitor.absent(path),
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        if let Some(field) = self {
+            field.visit_mut(path, visitor);
+        }
+    }
+}
+
+impl<F: Field> Field for [F] {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        for (number, field) in self.iter().enumerate() {
+            field.visit(&path.item(number), visitor);
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        for (number, field) in self.iter_mut().enumerate() {
+            field.visit_mut(&path.item(number), visitor);
+        }
+    }
+}
+
+/// Containers that are visited as what they hold.
+macro_rules! as_slices {
+    ($(($($generics:tt)*) $Container:ty),+) => {$(
+        impl<$($generics)*> Field for $Container {
+            fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+                self[..].visit(path, visitor);
+            }
+
+            fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+                self[..].visit_mut(path, visitor);
+            }
+        }
+    )+};
+}
+
+as_slices!((F: Field) Vec<F>, (F: Field, const N: usize) [F; N]);
+
+/// In the order of the keys.
+impl<F: Field> Field for BTreeMap<String, F> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        for (name, field) in self {
+            field.visit(&path.field(name), visitor);
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        for (name, field) in self {
+            field.visit_mut(&path.field(name), visitor);
+        }
+    }
+}
+
+/// In the order of the keys, which are sorted for each visit: a `BTreeMap` need not be.
+impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        let mut entries: Vec<_> = self.iter().collect();
+        entries.sort_unstable_by_key(|(name, _)| *name);
+        for (name, field) in entries {
+            field.visit(&path.field(name), visitor);
+        }
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        let mut entries: Vec<_> = self.iter_mut().collect();
+        entries.sort_unstable_by_key(|(name, _)| *name);
+        for (name, field) in entries {
+            field.visit_mut(&path.field(name), visitor);
+        }
+    }
+}
+
+/// Fields by reference, where several are needed as one: an optimiser of two models gets
+/// `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Borrowed, Field, Parameter, Path, Visitor};
+///
+/// let (mut a, mut b) = (Parameter::new(array![1.0]), vec![Parameter::new(array![2.0])]);
+/// let both = (Borrowed(&mut a), Borrowed(&mut b));
+/// # struct Nothing;
+/// # impl Visitor<'_> for Nothing {}
+/// both.visit(&Path::root(), &mut Nothing);
+/// ```
+#[derive(Debug)]
+pub struct Borrowed<'b, F: ?Sized>(pub &'b mut F);
+
+impl<F: Field + ?Sized> Field for Borrowed<'_, F> {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        self.0.visit(path, visitor);
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        self.0.visit_mut(path, visitor);
+    }
+}
+
+macro_rules! tuples {
+    ($($F:ident $place:tt),+) => {
+        impl<$($F: Field),+> Field for ($($F,)+) {
+            fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+                $(self.$place.visit(&path.item($place), visitor);)+
+            }
+
+            fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+                $(self.$place.visit_mut(&path.item($place), visitor);)+
+            }
+        }
+    };
+}
+
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);

@@ -1,0 +1,30 @@
+//! Modules: parameters, buffers and what is computed with them.
+//!
+//! A module is a struct whose fields are [`Parameter`]s, [`Buffer`]s and other modules;
+//! `#[derive(Module)]` registers them under the names that they have. What the module computes is an
+//! ordinary method, or the trait [`Forward`].
+//!
+//! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
+//! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
+//! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
+
+mod buffer;
+mod field;
+mod forward;
+mod mode;
+mod module;
+mod parameter;
+mod path;
+mod show;
+mod visit;
+
+pub use buffer::{AnyBuffer, Buffer};
+pub use field::{Borrowed, Field};
+pub use forward::Forward;
+pub use mode::Mode;
+pub use module::Module;
+pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
+pub use path::Path;
+#[doc(hidden)]
+pub use show::fmt;
+pub use visit::{Visitor, VisitorMut};

@@ -1,0 +1,260 @@
+//! What every module can do.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::{AnyBuffer, AnyParameter, Field, Mode, ParameterId, Path, Visitor, VisitorMut};
+use crate::AnyTensor;
+
+/// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
+/// `Display`, which prints the tree.
+///
+/// ```
+/// use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
+/// use pullback::prelude::*;
+///
+/// #[derive(Module)]
+/// struct Linear {
+///     weight: Parameter<f32, Ix2>,
+///     bias: Option<Parameter<f32, Ix1>>,
+/// }
+///
+/// #[derive(Module)]
+/// struct Model {
+///     layers: Vec<Linear>,
+/// }
+///
+/// let linear = |bias| Linear { weight: Parameter::new(Array2::zeros((2, 3))), bias };
+/// let bias = Parameter::new(Array1::zeros(2));
+/// let model = Model { layers: vec![linear(Some(bias)), linear(None)] };
+/// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(names, ["layers.0.weight", "layers.0.bias", "layers.1.weight"]);
+/// assert_eq!(model.parameter_count(), 14);
+/// ```
+pub trait Module: Any + Send + Sync {
+    /// The name that is printed: the type's.
+    fn name(&self) -> Cow<'static, str>;
+
+    /// Calls the visitor with each field, in the order of their declaration.
+    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
+
+    /// Calls the visitor with each field, to change it.
+    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
+
+    /// The module without its type.
+    fn as_module(&self) -> &dyn Module;
+
+    /// The module without its type, to change it.
+    fn as_module_mut(&mut self) -> &mut dyn Module;
+
+    /// What is printed within the parentheses beside the fields: sizes, options.
+    fn extra_repr(&self) -> String {
+        String::new()
+    }
+
+    /// The parameters, tied ones once.
+    fn parameters(&self) -> Vec<&dyn AnyParameter> {
+        let named = self.named_parameters().into_iter();
+        named.map(|(_, parameter)| parameter).collect()
+    }
+
+    /// The parameters with their dotted paths, tied ones once, under their first.
+    fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
+        let mut list = Listed::default();
+        self.as_module().visit(&Path::root(), &mut list);
+        list.parameters
+    }
+
+    /// How many numbers are parameters, trained or not.
+    fn parameter_count(&self) -> usize {
+        let parameters = self.parameters().into_iter();
+        parameters.map(AnyParameter::len).sum()
+    }
+
+    /// The buffers with their dotted paths.
+    fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
+        let mut list = Listed::default();
+        self.as_module().visit(&Path::root(), &mut list);
+        list.buffers
+    }
+
+    /// This module, under an empty path, and all in it.
+    fn named_modules(&self) -> Vec<(String, &dyn Module)> {
+        let mut list = Listed::default();
+        self.as_module().visit(&Path::root(), &mut list);
+        list.modules
+    }
+
+    /// Forgets the gradients of all parameters.
+    fn zero_grad(&self) {
+        struct Zero;
+        impl<'a> Visitor<'a> for Zero {
+            fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+                parameter.zero_grad();
+            }
+        }
+        self.as_module().visit(&Path::root(), &mut Zero);
+    }
+
+    /// Switches to training, all modules in it too.
+    fn train(&mut self) {
+        let mut mode = SetMode { training: true };
+        self.as_module_mut().visit_mut(&Path::root(), &mut mode);
+    }
+
+    /// Switches to evaluation: dropout leaves nothing out, batch normalisation uses its running figures.
+    fn eval(&mut self) {
+        let mut mode = SetMode { training: false };
+        self.as_module_mut().visit_mut(&Path::root(), &mut mode);
+    }
+
+    /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
+    /// Parameters that are no longer trained forget their gradients.
+    fn requires_grad(&mut self, required: bool) {
+        let mut set = SetRequiresGrad {
+            required,
+            seen: HashMap::new(),
+        };
+        self.as_module_mut().visit_mut(&Path::root(), &mut set);
+    }
+
+    /// Calls `change` with every module, the innermost first, this one last:
+    ///
+    /// ```
+    /// use pullback::ndarray::{Array1, Ix1};
+    /// use pullback::prelude::*;
+    ///
+    /// #[derive(Module)]
+    /// struct Scale {
+    ///     factor: Parameter<f64, Ix1>,
+    /// }
+    ///
+    /// #[derive(Module)]
+    /// struct Pair {
+    ///     first: Scale,
+    ///     second: Scale,
+    /// }
+    ///
+    /// let scale = || Scale { factor: Parameter::new(Array1::ones(1)) };
+    /// let mut pair = Pair { first: scale(), second: scale() };
+    /// pair.apply(&mut |module| {
+    ///     if let Some(scale) = module.downcast_mut::<Scale>() {
+    ///         scale.factor.update(|mut factor| factor.fill(3.0));
+    ///     }
+    /// });
+    /// assert_eq!(pair.second.factor.item(), 3.0);
+    /// ```
+    fn apply(&mut self, change: &mut dyn FnMut(&mut dyn Module)) {
+        struct Apply<'a>(&'a mut dyn FnMut(&mut dyn Module));
+        impl VisitorMut for Apply<'_> {
+            fn leave(&mut self, _: &Path<'_>, module: &mut dyn Module) {
+                (self.0)(module);
+            }
+        }
+        self.as_module_mut()
+            .visit_mut(&Path::root(), &mut Apply(change));
+    }
+}
+
+impl dyn Module {
+    /// Whether it is a `M`.
+    pub fn is<M: Module>(&self) -> bool {
+        (self as &dyn Any).is::<M>()
+    }
+
+    /// The module as what it is, if that is `M`.
+    pub fn downcast_ref<M: Module>(&self) -> Option<&M> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The module as what it is, to change it, if that is `M`.
+    pub fn downcast_mut<M: Module>(&mut self) -> Option<&mut M> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+/// A boxed module is the module.
+impl<M: Module + ?Sized> Module for Box<M> {
+    fn name(&self) -> Cow<'static, str> {
+        (**self).name()
+    }
+
+    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        (**self).visit_fields(path, visitor);
+    }
+
+    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        (**self).visit_fields_mut(path, visitor);
+    }
+
+    fn as_module(&self) -> &dyn Module {
+        (**self).as_module()
+    }
+
+    fn as_module_mut(&mut self) -> &mut dyn Module {
+        (**self).as_module_mut()
+    }
+
+    fn extra_repr(&self) -> String {
+        (**self).extra_repr()
+    }
+}
+
+/// Everything with its path.
+#[derive(Default)]
+struct Listed<'a> {
+    parameters: Vec<(String, &'a dyn AnyParameter)>,
+    seen: HashSet<ParameterId>,
+    buffers: Vec<(String, &'a dyn AnyBuffer)>,
+    modules: Vec<(String, &'a dyn Module)>,
+}
+
+impl<'a> Visitor<'a> for Listed<'a> {
+    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        if self.seen.insert(parameter.id()) {
+            self.parameters.push((path.to_string(), parameter));
+        }
+    }
+
+    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+        self.buffers.push((path.to_string(), buffer));
+    }
+
+    fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+        self.modules.push((path.to_string(), module));
+        true
+    }
+}
+
+struct SetMode {
+    training: bool,
+}
+
+impl VisitorMut for SetMode {
+    fn mode(&mut self, _: &Path<'_>, mode: &mut Mode) {
+        mode.set_training(self.training);
+    }
+
+    fn buffer(&mut self, _: &Path<'_>, buffer: &mut dyn AnyBuffer) {
+        buffer.settle();
+    }
+}
+
+struct SetRequiresGrad {
+    required: bool,
+    /// The tensors that tied parameters share from now on.
+    seen: HashMap<ParameterId, AnyTensor>,
+}
+
+impl VisitorMut for SetRequiresGrad {
+    fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+        match self.seen.get(&parameter.id()) {
+            Some(tensor) => parameter.show(tensor),
+            None => {
+                parameter.set_requires_grad(self.required);
+                self.seen.insert(parameter.id(), parameter.to_any());
+            }
+        }
+    }
+}

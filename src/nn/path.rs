@@ -1,0 +1,106 @@
+//! Where something is in a module.
+
+use std::fmt;
+
+/// The way from a module to one of its parts, shown with dots: `layers.0.weight`.
+///
+/// A path lives on the stack of a visit: it is a name and what is above it. `to_string` makes the name that
+/// [`named_parameters`](super::Module::named_parameters) gives.
+///
+/// ```
+/// use pullback::nn::Path;
+///
+/// let root = Path::root();
+/// let layers = root.field("layers");
+/// assert_eq!(layers.item(0).field("weight").to_string(), "layers.0.weight");
+/// assert_eq!(root.to_string(), "");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Path<'a> {
+    above: Option<&'a Path<'a>>,
+    name: Name<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Name<'a> {
+    Root,
+    Field(&'a str),
+    Item(usize),
+}
+
+impl<'a> Path<'a> {
+    /// The path of the module that is visited: no name.
+    pub fn root() -> Self {
+        Self {
+            above: None,
+            name: Name::Root,
+        }
+    }
+
+    /// The path of a field, or of an entry of a map.
+    #[must_use]
+    pub fn field(&'a self, name: &'a str) -> Self {
+        Self {
+            above: Some(self),
+            name: Name::Field(name),
+        }
+    }
+
+    /// The path of an item of a list or a tuple.
+    #[must_use]
+    pub fn item(&'a self, number: usize) -> Self {
+        Self {
+            above: Some(self),
+            name: Name::Item(number),
+        }
+    }
+
+    /// How many names there are.
+    pub fn depth(&self) -> usize {
+        self.above.map_or(0, |above| above.depth() + 1)
+    }
+
+    /// What is shown of the path without its first `depth` names: the way from a module on it.
+    ///
+    /// ```
+    /// use pullback::nn::Path;
+    ///
+    /// let root = Path::root();
+    /// let layers = root.field("layers");
+    /// let first = layers.item(0);
+    /// assert_eq!(first.field("weight").below(1).to_string(), "0.weight");
+    /// ```
+    pub fn below(&'a self, depth: usize) -> impl fmt::Display + use<'a> {
+        Below { path: self, depth }
+    }
+}
+
+struct Below<'a> {
+    path: &'a Path<'a>,
+    depth: usize,
+}
+
+impl fmt::Display for Below<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.depth() <= self.depth {
+            return Ok(());
+        }
+        if let Some(path) = self.path.above
+            && path.depth() > self.depth
+        {
+            let depth = self.depth;
+            write!(f, "{}.", Below { path, depth })?;
+        }
+        match self.path.name {
+            Name::Root => Ok(()),
+            Name::Field(name) => f.write_str(name),
+            Name::Item(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.below(0).fmt(f)
+    }
+}

@@ -1,0 +1,156 @@
+//! The printed tree.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::{AnyBuffer, AnyParameter, Field, Module, ParameterId, Path, Visitor};
+
+/// Prints a module as a tree: for each its name, its `extra_repr`, its own parameters and buffers with
+/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Generated
+/// `Display` implementations call it.
+#[doc(hidden)]
+pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut tree = Tree {
+        open: vec![Shown::default()],
+        seen: HashSet::new(),
+    };
+    module.visit(&Path::root(), &mut tree);
+    let shown = tree
+        .open
+        .pop()
+        .and_then(|mut outside| outside.modules.pop());
+    shown.map_or(Ok(()), |shown| shown.fmt(0, f))
+}
+
+/// What is printed of one module.
+#[derive(Default)]
+struct Shown {
+    /// Its path from the module above.
+    field: String,
+    depth: usize,
+    name: String,
+    /// `extra_repr`, parameters, buffers, and fields that are `None`.
+    own: Vec<String>,
+    modules: Vec<Shown>,
+    parameters: usize,
+}
+
+/// The modules that were entered and not left; outside them all an empty one.
+struct Tree {
+    open: Vec<Shown>,
+    seen: HashSet<ParameterId>,
+}
+
+impl Tree {
+    /// The module whose fields are visited.
+    fn innermost(&mut self) -> &mut Shown {
+        // INVARIANT: the outermost is never left.
+        self.open.last_mut().expect("a module is open")
+    }
+
+    /// Adds to what the innermost module shows of its own.
+    fn show(&mut self, path: &Path<'_>, what: fmt::Arguments<'_>) {
+        let depth = self.innermost().depth;
+        let field = path.below(depth);
+        self.innermost().own.push(format!("{field}: {what}"));
+    }
+}
+
+impl<'a> Visitor<'a> for Tree {
+    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        let is_new = self.seen.insert(parameter.id());
+        let shape = parameter.shape();
+        let note = match (is_new, parameter.requires_grad()) {
+            (false, _) => " (tied)",
+            (true, false) => " (frozen)",
+            (true, true) => "",
+        };
+        self.show(path, format_args!("{shape:?}{note}"));
+        if is_new {
+            self.innermost().parameters += parameter.len();
+        }
+    }
+
+    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+        self.show(path, format_args!("{:?} (buffer)", buffer.shape()));
+    }
+
+    fn absent(&mut self, path: &Path<'_>) {
+        self.show(path, format_args!("None"));
+    }
+
+    fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+        let above = self.innermost().depth;
+        let extra = module.extra_repr();
+        self.open.push(Shown {
+            field: path.below(above).to_string(),
+            depth: path.depth(),
+            name: module.name().into_owned(),
+            own: if extra.is_empty() {
+                vec![]
+            } else {
+                vec![extra]
+            },
+            ..Shown::default()
+        });
+        true
+    }
+
+    fn leave(&mut self, _: &Path<'_>, _: &'a dyn Module) {
+        // INVARIANT: it was entered.
+        let shown = self.open.pop().expect("the module was entered");
+        let above = self.innermost();
+        above.parameters += shown.parameters;
+        above.modules.push(shown);
+    }
+}
+
+impl Shown {
+    fn fmt(&self, indent: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.name)?;
+        let own = self.own.join(", ");
+        if self.modules.is_empty() {
+            f.write_str(&own)?;
+        } else {
+            let margin = "  ".repeat(indent + 1);
+            if !own.is_empty() {
+                write!(f, "\n{margin}{own}")?;
+            }
+            for module in &self.modules {
+                write!(f, "\n{margin}({}): ", module.field)?;
+                module.fmt(indent + 1, f)?;
+            }
+            write!(f, "\n{}", "  ".repeat(indent))?;
+        }
+        f.write_str(")")?;
+        match self.parameters {
+            0 => Ok(()),
+            1 => f.write_str(" # 1 parameter"),
+            count => write!(f, " # {} parameters", grouped(count)),
+        }
+    }
+}
+
+/// A number with a comma before every three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let shown = [7, 123, 1_234, 1_234_567].map(grouped);
+        assert_eq!(shown, ["7", "123", "1,234", "1,234,567"]);
+    }
+}
