@@ -4,7 +4,10 @@
 //! Both crates say the same to the compiler behind the macro, so what differs is the macro's own time:
 //! reading the definition, holding it against the rules and writing the tokens. The second crate is what
 //! the first one prints under `PULLBACK_EXPAND`. A third, without any function, takes as long as cargo
-//! and the dependencies do; that is subtracted. See `benches/README.md`.
+//! and the dependencies do; that is subtracted. `first` measures what a first function costs. See
+//! `benches/README.md`.
+
+mod first;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,13 +25,19 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    if !wanted.is_empty()
-        && !wanted
-            .iter()
-            .any(|wanted| NAME.starts_with(wanted.as_str()))
-    {
-        return;
+    let wants = |name: &str| {
+        let named = |wanted: &String| name.starts_with(wanted) || wanted.starts_with(name);
+        wanted.is_empty() || wanted.iter().any(named)
+    };
+    if wants(NAME) {
+        macro_alone();
     }
+    if wants(first::NAME) {
+        first::run();
+    }
+}
+
+fn macro_alone() {
     let names: Vec<String> = (0..FUNCTIONS)
         .map(|number| format!("Function{number}"))
         .collect();
@@ -75,12 +84,7 @@ impl Crate {
             .join("compile")
             .join(name);
         fs::create_dir_all(folder.join("src")).expect("a temporary folder");
-        let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-             [dependencies]\npullback = {{ path = {:?} }}\n\n[workspace]\n",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+        fs::write(folder.join("Cargo.toml"), manifest(name)).expect("a temporary file");
         let source = source.to_owned();
         let this = Self { folder, source };
         this.write("");
@@ -118,6 +122,15 @@ impl Crate {
         self.check(&[]);
         start.elapsed()
     }
+}
+
+/// Of a crate that depends on the library.
+fn manifest(name: &str) -> String {
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\npullback = {{ path = {:?} }}\n\n[workspace]\n",
+        env!("CARGO_MANIFEST_DIR")
+    )
 }
 
 const HEAD: &str = "#![allow(warnings)]

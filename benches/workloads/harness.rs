@@ -4,29 +4,47 @@ use std::time::{Duration, Instant};
 
 use pullback::kernels::set_threads;
 
-/// Which workloads to run: those whose name begins with one of the arguments, or all.
-pub struct Filter(Vec<String>);
+/// What the command line asks for: workloads whose name begins with one of the words, or all; `--threads N`.
+pub struct Filter {
+    names: Vec<String>,
+    threads: usize,
+}
 
 impl Filter {
     /// From the command line, where `cargo bench` adds options of its own.
     pub fn new(arguments: Vec<String>) -> Self {
-        Self(
-            arguments
-                .into_iter()
-                .filter(|argument| !argument.starts_with('-'))
-                .collect(),
-        )
+        let mut names = Vec::new();
+        let mut threads = 1;
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            if argument == "--threads" {
+                let count = arguments.next().and_then(|count| count.parse().ok());
+                threads = count
+                    .filter(|count| *count > 0)
+                    .expect("--threads takes a number, 1 or more");
+            } else if !argument.starts_with('-') {
+                names.push(argument);
+            }
+        }
+        Self { names, threads }
     }
 
     pub fn wants(&self, name: &str) -> bool {
         let named = |wanted: &String| name.starts_with(wanted) || wanted.starts_with(name);
-        self.0.is_empty() || self.0.iter().any(named)
+        self.names.is_empty() || self.names.iter().any(named)
+    }
+
+    /// Sets how many threads work; one is pinned.
+    pub fn set_threads(&self) {
+        set_threads(self.threads);
+        if self.threads == 1 {
+            pin();
+        }
     }
 }
 
-/// Keeps this thread, and its work, on one processor, the last: interrupts are served by the first.
+/// Keeps this thread on one processor, the last: interrupts are served by the first.
 pub fn pin() {
-    set_threads(1);
     let pinned = core_affinity::get_core_ids()
         .and_then(|processors| processors.last().copied())
         .is_some_and(core_affinity::set_for_current);

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench` runs all, `cargo bench -- W1` those whose name begins so. One line a figure:
 //! `W1/chain1 ours 153 ns limit 40 ns ratio 3.83`. Ours and the limit are measured in turns, on one
-//! pinned thread; a figure is the median of the rounds. See `benches/README.md`.
+//! pinned thread or, with `--threads 2`, on two that are not pinned; a figure is the median of the rounds.
+//! See `benches/README.md`.
 
 #![allow(
     unreachable_pub,
@@ -32,7 +33,7 @@ fn main() {
         return w5::print_memory();
     }
     let filter = Filter::new(arguments);
-    harness::pin();
+    filter.set_threads();
     w1::run(&filter);
     w2::run(&filter);
     w3::run(&filter);

@@ -249,12 +249,10 @@ struct SetRequiresGrad {
 
 impl VisitorMut for SetRequiresGrad {
     fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
-        match self.seen.get(&parameter.id()) {
-            Some(tensor) => parameter.show(tensor),
-            None => {
-                parameter.set_requires_grad(self.required);
-                self.seen.insert(parameter.id(), parameter.to_any());
-            }
+        if let Some(tensor) = self.seen.get(&parameter.id()) {
+            return parameter.show(tensor);
         }
+        parameter.set_requires_grad(self.required);
+        self.seen.insert(parameter.id(), parameter.to_any());
     }
 }

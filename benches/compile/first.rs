@@ -1,0 +1,106 @@
+//! W8: what a crate with one custom function costs: crates in its tree, a clean build, a build after the
+//! function was touched.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use super::{HEAD, LINEAR, manifest, median};
+
+pub(super) const NAME: &str = "W8";
+/// The bars, which have no limit measured in the same run.
+const CRATES: usize = 25;
+const BUILD: f64 = 30.0;
+const REBUILD: f64 = 0.5;
+const ROUNDS: usize = 7;
+
+pub(super) fn run() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first");
+    // What a former run built is no clean build.
+    drop(fs::remove_dir_all(&folder));
+    let this = First { folder };
+    fs::create_dir_all(this.folder.join("src")).expect("a temporary folder");
+    fs::write(this.folder.join("Cargo.toml"), manifest("first")).expect("a temporary file");
+    this.write(0);
+
+    let crates = this.crates();
+    report("crates", crates as f64, CRATES as f64, "crates", 0);
+    match this.build() {
+        Some(seconds) => report("build", seconds, BUILD, "s", 1),
+        None => eprintln!("W8/build is measured where /proc tells processor times: not here"),
+    }
+    let rebuilds = (1..=ROUNDS).map(|round| this.rebuild(round)).collect();
+    report("rebuild", median(rebuilds) / 1e3, REBUILD, "s", 2);
+}
+
+fn report(name: &str, ours: f64, limit: f64, unit: &str, digits: usize) {
+    println!(
+        "{NAME}/{name} ours {ours:.digits$} {unit} limit {limit:.digits$} {unit} ratio {:.2}",
+        ours / limit
+    );
+}
+
+struct First {
+    folder: PathBuf,
+}
+
+impl First {
+    fn write(&self, round: usize) {
+        let function = LINEAR.replace("NUMBER", "");
+        let source = format!("{HEAD}\n{function}\n// {round}\n");
+        fs::write(self.folder.join("src/lib.rs"), source).expect("a temporary file");
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> String {
+        let output = Command::new(env!("CARGO"))
+            .args(arguments)
+            .args(["--quiet", "--offline"])
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .output()
+            .expect("cargo runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo {arguments:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The crates below the library that are not of this workspace.
+    fn crates(&self) -> usize {
+        let tree = self.cargo(&["tree", "--edges", "normal,build", "--prefix", "none"]);
+        let mut names: Vec<&str> = tree
+            .lines()
+            .filter(|line| !line.contains(" (/"))
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    }
+
+    /// The processor time of a build of everything, in seconds.
+    fn build(&self) -> Option<f64> {
+        let before = processor_time_of_children()?;
+        self.cargo(&["build"]);
+        Some(processor_time_of_children()? - before)
+    }
+
+    fn rebuild(&self, round: usize) -> Duration {
+        self.write(round);
+        let start = Instant::now();
+        self.cargo(&["build"]);
+        start.elapsed()
+    }
+}
+
+/// What the processes that this one has waited for have taken, and theirs, in seconds: the fields `cutime`
+/// and `cstime` of `/proc/self/stat`, in hundredths.
+fn processor_time_of_children() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field, a name in parentheses, may contain spaces.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(13);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user + system) / 100.0)
+}
