@@ -27,6 +27,7 @@ mod in_place;
 mod inputs;
 mod lists;
 mod mistakes;
+mod modules;
 mod pruning;
 mod renamed;
 mod roots;
