@@ -120,6 +120,7 @@ pub use sigmoid::Sigmoid;
 pub use silu::Silu;
 pub use slice::{Place, Slice};
 pub use softplus::Softplus;
+pub use split::SplitAt;
 pub use square::Square;
 pub use squeeze::{Squeeze, Unsqueeze};
 pub use stack::Stack;
