@@ -76,7 +76,7 @@ pub use contract::Contract;
 pub use conv::{Conv, ConvTranspose, ConvWeight};
 pub use div::Div;
 pub use dropout::Dropout;
-pub use einsum::einsum;
+pub use einsum::{EinsumOperands, einsum};
 pub use elu::Elu;
 pub use embedding::Embedding;
 pub use erf::Erf;

@@ -144,6 +144,16 @@ fn einsum_is_what_it_says() {
     checked.unwrap();
 }
 
+#[test]
+fn einsum_takes_operands_of_any_ranks() {
+    let (x, y) = (leaf::<Ix2>(&[2, 3], 0.0), leaf::<Ix1>(&[3], 1.0));
+    close(&einsum("ij,j", (&x, &y)), &x.matmul(&y).into_dyn());
+    let gram = x.matmul(&x.t()).into_dyn();
+    let several = vec![&x, &x];
+    close(&einsum("ij,kj->ik", &several), &gram);
+    close(&einsum("ij,kj->ik", &several[..]), &gram);
+}
+
 fn ranked<D: Dimension>(x: &TensorD<f64>) -> Tensor<f64, D> {
     x.clone().into_dimensionality().expect("the rank")
 }
