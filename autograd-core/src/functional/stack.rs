@@ -1,23 +1,22 @@
-//! The parts of a Jacobian put together, so that the whole can be differentiated: custom functions like
-//! any other. Each one's backward is made of the others.
+//! The parts of a Jacobian put together, so that the whole can be differentiated: by functions like any
+//! other.
 
 use std::marker::PhantomData;
 
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn};
+use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use crate::array::Shape;
 use crate::custom_function;
 use crate::element::Element;
 use crate::erased::AnyTensor;
-use crate::tensor::TensorD;
+use crate::tensor::{Tensor, TensorD};
 
 /// How the parts of a block of a Jacobian lie in it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Layout {
     /// The axis along which the parts are put side by side, one new axis for all those of the other
     /// tensor.
-    axis: usize,
-    count: usize,
+    axis: Axis,
     part: Shape,
     whole: Shape,
 }
@@ -25,33 +24,20 @@ pub(super) struct Layout {
 impl Layout {
     /// A part for each entry of the output, of the input's shape: what backward passes give.
     pub(super) fn rows(output: &[usize], input: &[usize]) -> Self {
-        Self::new(0, output, input, (output, input))
+        Self::new(0, input, (output, input))
     }
 
     /// A part for each entry of the input, of the output's shape: what forward mode gives.
     pub(super) fn columns(output: &[usize], input: &[usize]) -> Self {
-        Self::new(output.len(), input, output, (output, input))
+        Self::new(output.len(), output, (output, input))
     }
 
-    fn new(
-        axis: usize,
-        counted: &[usize],
-        part: &[usize],
-        (output, input): (&[usize], &[usize]),
-    ) -> Self {
+    fn new(axis: usize, part: &[usize], (output, input): (&[usize], &[usize])) -> Self {
         Self {
-            axis,
-            count: counted.iter().product(),
+            axis: Axis(axis),
             part: part.into(),
             whole: Shape::from(&[output, input].concat()[..]),
         }
-    }
-
-    /// The shape of the whole with one axis for all parts.
-    fn stacked(&self) -> Vec<usize> {
-        let mut shape = self.part.to_vec();
-        shape.insert(self.axis, self.count);
-        shape
     }
 }
 
@@ -70,15 +56,15 @@ pub(super) fn assemble(
         .map(|part| part.unwrap_or_else(|| zeros(like, &layout.part)))
         .collect();
     match like {
-        AnyTensor::F32(_) => AnyTensor::F32(stack(&parts, layout)),
-        AnyTensor::F64(_) => AnyTensor::F64(stack(&parts, layout)),
+        AnyTensor::F32(_) => AnyTensor::F32(stack(&parts, &layout)),
+        AnyTensor::F64(_) => AnyTensor::F64(stack(&parts, &layout)),
     }
 }
 
-fn stack<T: Element>(parts: &[AnyTensor], layout: Layout) -> TensorD<T> {
+fn stack<T: Element>(parts: &[AnyTensor], layout: &Layout) -> TensorD<T> {
     let parts: Vec<TensorD<T>> = parts.iter().map(AnyTensor::typed).collect();
     let parts: Vec<&TensorD<T>> = parts.iter().collect();
-    Stack::apply(&parts, layout)
+    Tensor::stack(layout.axis, &parts).reshape(&layout.whole[..])
 }
 
 fn zeros(like: &AnyTensor, shape: &[usize]) -> AnyTensor {
@@ -94,87 +80,6 @@ pub(super) fn cast(tensor: AnyTensor, like: &AnyTensor) -> AnyTensor {
         (AnyTensor::F32(tensor), AnyTensor::F64(_)) => AnyTensor::F64(Cast::apply(&tensor)),
         (AnyTensor::F64(tensor), AnyTensor::F32(_)) => AnyTensor::F32(Cast::apply(&tensor)),
         (tensor, _) => tensor,
-    }
-}
-
-struct Stack<T>(PhantomData<T>);
-
-#[custom_function]
-impl<T: Element> Stack<T> {
-    #[forward]
-    fn forward(parts: &[ArrayViewD<T>], layout: Layout) -> ArrayD<T> {
-        // INVARIANT: there is a part, and all have the layout's shape; the two shapes have one size.
-        let stacked = ndarray::stack(Axis(layout.axis), parts).expect("parts of one shape");
-        let whole = stacked
-            .to_shape(&layout.whole[..])
-            .expect("as many elements");
-        whole.into_owned()
-    }
-
-    #[backward(parts)]
-    fn backward(grad_output: &TensorD<T>, layout: &Layout) -> Vec<TensorD<T>> {
-        (0..layout.count)
-            .map(|index| Part::apply(grad_output, layout.clone(), index))
-            .collect()
-    }
-
-    #[jvp]
-    fn jvp(tangent_parts: &[TensorD<T>], layout: &Layout) -> TensorD<T> {
-        let tangents: Vec<&TensorD<T>> = tangent_parts.iter().collect();
-        Self::apply(&tangents, layout.clone())
-    }
-}
-
-/// One part of a whole.
-struct Part<T>(PhantomData<T>);
-
-#[custom_function]
-impl<T: Element> Part<T> {
-    #[forward]
-    fn forward(whole: ArrayViewD<T>, layout: Layout, index: usize) -> ArrayD<T> {
-        // INVARIANT: the two shapes have one size.
-        let stacked = whole
-            .to_shape(&layout.stacked()[..])
-            .expect("as many elements");
-        stacked.index_axis(Axis(layout.axis), index).to_owned()
-    }
-
-    #[backward(whole)]
-    fn backward(grad_output: &TensorD<T>, layout: &Layout, index: usize) -> TensorD<T> {
-        Place::apply(grad_output, layout.clone(), index)
-    }
-
-    #[jvp]
-    fn jvp(tangent_whole: &TensorD<T>, layout: &Layout, index: usize) -> TensorD<T> {
-        Self::apply(tangent_whole, layout.clone(), index)
-    }
-}
-
-/// A whole that is zero but for one part.
-struct Place<T>(PhantomData<T>);
-
-#[custom_function]
-impl<T: Element> Place<T> {
-    #[forward]
-    fn forward(part: ArrayViewD<T>, layout: Layout, index: usize) -> ArrayD<T> {
-        let mut stacked = ArrayD::zeros(layout.stacked());
-        stacked
-            .index_axis_mut(Axis(layout.axis), index)
-            .assign(&part);
-        // INVARIANT: the array is new, in row-major order, and the two shapes have one size.
-        stacked
-            .into_shape_with_order(IxDyn(&layout.whole))
-            .expect("as many elements")
-    }
-
-    #[backward(part)]
-    fn backward(grad_output: &TensorD<T>, layout: &Layout, index: usize) -> TensorD<T> {
-        Part::apply(grad_output, layout.clone(), index)
-    }
-
-    #[jvp]
-    fn jvp(tangent_part: &TensorD<T>, layout: &Layout, index: usize) -> TensorD<T> {
-        Self::apply(tangent_part, layout.clone(), index)
     }
 }
 

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, CowArray, IxD
 
 use super::gemm::gemm;
 use super::parallel::{split, split_mut};
-use crate::array::memory;
+use super::{filled, softmax};
 use crate::element::Element;
 
 /// What attends to what.
@@ -81,24 +81,30 @@ pub fn attention<T: Element>(
     let operands = Operands::new([q, k, v], options);
     let mut shape = q.shape().to_vec();
     shape[q.ndim() - 1] = operands.values;
-    let mut elements = zeros(shape.iter().product());
+    let mut weighed = filled(&shape, T::zero());
     let at_least = AT_LEAST.div_ceil(operands.work());
-    split_mut(&mut elements, operands.values, at_least, |first, rows| {
-        let mut scores = Vec::new();
-        let count = rows.len().checked_div(operands.values).unwrap_or(0);
-        let mut done = 0;
-        while done < count {
-            let (batch, query) = operands.place(first + done);
-            let block = BLOCK.min(operands.queries - query).min(count - done);
-            let probabilities = operands.probabilities(batch, query..query + block, &mut scores);
-            let values = operands.part(2, batch, 0..probabilities.ncols());
-            let rows = &mut rows[done * operands.values..][..block * operands.values];
-            let mut rows = matrix_mut(rows, block, operands.values);
-            gemm(T::one(), &probabilities, &values, T::zero(), &mut rows);
-            done += block;
-        }
-    });
-    array(&shape, elements)
+    split_mut(
+        slice_mut(&mut weighed),
+        operands.values,
+        at_least,
+        |first, rows| {
+            let mut scores = Vec::new();
+            let count = rows.len().checked_div(operands.values).unwrap_or(0);
+            let mut done = 0;
+            while done < count {
+                let (batch, query) = operands.place(first + done);
+                let block = BLOCK.min(operands.queries - query).min(count - done);
+                let probabilities =
+                    operands.probabilities(batch, query..query + block, &mut scores);
+                let values = operands.part(2, batch, 0..probabilities.ncols());
+                let rows = &mut rows[done * operands.values..][..block * operands.values];
+                let mut rows = matrix_mut(rows, block, operands.values);
+                gemm(T::one(), &probabilities, &values, T::zero(), &mut rows);
+                done += block;
+            }
+        },
+    );
+    weighed
 }
 
 /// The gradients of queries, keys and values, where `grad` is that of [`attention`]. What it weighed values
@@ -138,8 +144,9 @@ pub fn attention_gradients<T: Element>(
         grad.shape()
     );
     let grad = grad.as_standard_layout();
-    let mut gradients = [q, k, v].map(|array| zeros(array.len()));
-    let [of_q, of_k, of_v] = gradients.each_mut().map(|all| pieces(all, operands.batch));
+    let mut gradients = [q, k, v].map(|array| filled(array.shape(), T::zero()));
+    let all = gradients.each_mut().map(slice_mut);
+    let [of_q, of_k, of_v] = all.map(|all| pieces(all, operands.batch));
     let parts: Vec<_> = of_q
         .into_iter()
         .zip(of_k)
@@ -157,12 +164,7 @@ pub fn attention_gradients<T: Element>(
         }
     });
     drop(parts);
-    let [of_q, of_k, of_v] = gradients;
-    [
-        array(q.shape(), of_q),
-        array(k.shape(), of_k),
-        array(v.shape(), of_v),
-    ]
+    gradients
 }
 
 impl<'a, T: Element> Operands<'a, T> {
@@ -265,7 +267,7 @@ impl<'a, T: Element> Operands<'a, T> {
                     }
                 }
             }
-            softmax(row);
+            softmax_or_zeros(row);
         }
         matrix(scores, queries.len(), keys)
     }
@@ -324,19 +326,11 @@ fn row_of<'a>(mask: &ArrayViewD<'a, bool>, mut index: usize) -> ArrayViewD<'a, b
 }
 
 /// eˣ of each element over their sum; zeros if all are −∞.
-fn softmax<T: Element>(row: &mut [T]) {
-    let largest = row.iter().copied().fold(T::neg_infinity(), T::max);
-    if largest == T::neg_infinity() && !row.iter().any(|x| x.is_nan()) {
-        return row.fill(T::zero());
-    }
-    let mut sum = T::zero();
-    for x in &mut *row {
-        *x = (*x - largest).exp();
-        sum += *x;
-    }
-    let factor = T::one() / sum;
-    for x in row {
-        *x *= factor;
+fn softmax_or_zeros<T: Element>(row: &mut [T]) {
+    if row.iter().all(|&x| x == T::neg_infinity()) {
+        row.fill(T::zero());
+    } else {
+        softmax(row);
     }
 }
 
@@ -351,10 +345,9 @@ fn pieces<T>(mut rest: &mut [T], count: usize) -> Vec<&mut [T]> {
     (0..count).map(piece).collect()
 }
 
-fn zeros<T: Element>(length: usize) -> Vec<T> {
-    let mut elements = memory::take(length);
-    elements.resize(length, T::zero());
-    elements
+fn slice_mut<T>(array: &mut ArrayD<T>) -> &mut [T] {
+    // INVARIANT: it was just made.
+    array.as_slice_mut().expect("a new array is one piece")
 }
 
 // INVARIANT: elements and shapes were counted together, here and below.
@@ -364,8 +357,4 @@ fn matrix<T>(elements: &[T], rows: usize, columns: usize) -> ArrayView2<'_, T> {
 
 fn matrix_mut<T>(elements: &mut [T], rows: usize, columns: usize) -> ArrayViewMut2<'_, T> {
     ArrayViewMut2::from_shape((rows, columns), elements).expect("as many elements")
-}
-
-fn array<T>(shape: &[usize], elements: Vec<T>) -> ArrayD<T> {
-    ArrayD::from_shape_vec(IxDyn(shape), elements).expect("as many elements")
 }

@@ -2,6 +2,7 @@
 
 use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1, Ix3};
 
+use super::checks::size;
 use super::lanes::rows;
 use super::reduce::pairwise;
 use super::{Over, moments, sum_over};
@@ -72,9 +73,9 @@ impl Channels {
 
     #[track_caller]
     fn check(self, shape: &[usize]) {
-        let size: usize = shape.iter().product();
+        let elements: usize = shape.iter().product();
         assert!(
-            self.size() * self.count == size,
+            size(&[self.outer, self.count, self.inner]) == Some(elements),
             "channels of shape {shape:?}: they are not {} × {} × {}",
             self.outer,
             self.count,
@@ -347,5 +348,16 @@ mod tests {
     fn other_channels_are_refused() {
         let channels = Channels::rows(&[2], 1);
         let _ = channel_sums(&ndarray::array![1.0, 2.0, 3.0].view(), channels);
+    }
+
+    #[test]
+    #[should_panic(expected = "channels of shape [0]: they are not 2 × 9223372036854775808 × 1")]
+    fn channels_that_cannot_be_counted_are_refused() {
+        let channels = Channels {
+            outer: 2,
+            count: 1 << 63,
+            inner: 1,
+        };
+        let _ = channel_sums(&Array1::<f64>::zeros(0).view(), channels);
     }
 }

@@ -50,9 +50,7 @@ impl<T: Element> Lu<T> {
             if factors[[pivot, step]] == T::zero() {
                 return Err(step);
             }
-            for column in 0..size {
-                factors.swap([step, column], [pivot, column]);
-            }
+            swap_rows(&mut factors, step, pivot);
             swaps.push(pivot);
             let (done, mut rest) = factors.view_mut().split_at(Axis(0), step + 1);
             let pivot = done.row(step);

@@ -5,8 +5,8 @@ use std::ops::Range;
 use ndarray::{Array4, ArrayView4};
 
 use super::conv::output_length;
+use super::filled;
 use super::parallel::split_mut;
-use crate::array::memory;
 use crate::element::Element;
 
 /// How windows go over images: their height and width, how far apart they are, and how many elements are
@@ -74,7 +74,9 @@ impl Windows {
     }
 
     fn share<T: Element>(&self) -> T {
-        T::one() / T::from_f64((self.kernel[0] * self.kernel[1]) as f64)
+        // In floats: a window may be larger than any image.
+        let [height, width] = self.kernel.map(|length| length as f64);
+        T::one() / T::from_f64(height * width)
     }
 }
 
@@ -97,10 +99,10 @@ pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) 
     let [down, across] = windows.counted("max_pool2d", x.shape());
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();
-    // INVARIANT: it was given the standard layout, and elements fill its shape, here and below.
+    // INVARIANT: it was given the standard layout, here and below.
     let x = x.as_slice().expect("one piece");
-    let mut places = vec![0; length([batch, channels, down, across])];
-    each(&mut places, down * across, |channel, pixels| {
+    let mut places = Array4::zeros((batch, channels, down, across));
+    each(&mut places, |channel, pixels| {
         let x = &x[channel * height * width..][..height * width];
         for (index, place) in pixels.iter_mut().enumerate() {
             let window = [index / across, index % across];
@@ -113,7 +115,7 @@ pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) 
             }
         }
     });
-    Array4::from_shape_vec((batch, channels, down, across), places).expect("as many elements")
+    places
 }
 
 /// The elements at `places` of each channel.
@@ -130,21 +132,21 @@ pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) 
 /// ```
 #[track_caller]
 pub fn pick<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4<T> {
-    alike(x.shape(), places.shape());
     let size: usize = x.shape()[2..].iter().product();
+    check_places("pick", x.shape(), places, size);
     let pixels: usize = places.shape()[2..].iter().product();
     let (x, places_in) = (x.as_standard_layout(), places.as_standard_layout());
     let x = x.as_slice().expect("one piece");
     let places_in = places_in.as_slice().expect("one piece");
-    let mut elements = zeros(places.len());
-    each(&mut elements, pixels, |channel, elements| {
+    let mut elements = filled(places.shape(), T::zero());
+    each(&mut elements, |channel, elements| {
         let x = &x[channel * size..][..size];
         let places = &places_in[channel * pixels..][..pixels];
         for (element, &place) in elements.iter_mut().zip(places) {
             *element = x[place];
         }
     });
-    Array4::from_shape_vec(places.raw_dim(), elements).expect("as many elements")
+    elements
 }
 
 /// Images that are `size` high and wide, of zeros to which each element is added at its place: the reverse
@@ -166,20 +168,26 @@ pub fn put<T: Element>(
     places: &Array4<usize>,
     size: [usize; 2],
 ) -> Array4<T> {
-    alike(elements.shape(), places.shape());
+    let (batch, channels, ..) = places.dim();
+    let mut image = filled(&[batch, channels, size[0], size[1]], T::zero());
+    assert!(
+        elements.shape() == places.shape(),
+        "put of elements of shape {:?} at places of shape {:?}",
+        elements.shape(),
+        places.shape()
+    );
+    check_places("put", image.shape(), places, size[0] * size[1]);
     let pixels: usize = places.shape()[2..].iter().product();
     let (elements, places) = (elements.as_standard_layout(), places.as_standard_layout());
-    let (batch, channels, ..) = places.dim();
     let elements = elements.as_slice().expect("one piece");
     let places = places.as_slice().expect("one piece");
-    let mut image = zeros(length([batch, channels, size[0], size[1]]));
-    each(&mut image, size[0] * size[1], |channel, image| {
+    each(&mut image, |channel, image| {
         let range = channel * pixels..(channel + 1) * pixels;
         for (&element, &place) in elements[range.clone()].iter().zip(&places[range]) {
             image[place] += element;
         }
     });
-    Array4::from_shape_vec((batch, channels, size[0], size[1]), image).expect("as many elements")
+    image
 }
 
 /// The mean of each window, in which what was added counts as zeros.
@@ -201,8 +209,8 @@ pub fn means<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<T> 
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();
     let x = x.as_slice().expect("one piece");
-    let mut elements = zeros(length([batch, channels, down, across]));
-    each(&mut elements, down * across, |channel, pixels| {
+    let mut elements = filled(&[batch, channels, down, across], T::zero());
+    each(&mut elements, |channel, pixels| {
         let x = &x[channel * height * width..][..height * width];
         for (index, mean) in pixels.iter_mut().enumerate() {
             let window = [index / across, index % across];
@@ -210,7 +218,7 @@ pub fn means<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<T> 
             *mean = seen.map(|pixel| x[pixel]).sum::<T>() * windows.share();
         }
     });
-    Array4::from_shape_vec((batch, channels, down, across), elements).expect("as many elements")
+    elements
 }
 
 /// Images that are `size` high and wide, of zeros to which each element's share is added wherever its
@@ -243,8 +251,8 @@ pub fn shares<T: Element>(
     );
     let elements = elements.as_standard_layout();
     let elements = elements.as_slice().expect("one piece");
-    let mut image = zeros(length(shape));
-    each(&mut image, size[0] * size[1], |channel, image| {
+    let mut image = filled(&shape, T::zero());
+    each(&mut image, |channel, image| {
         let pixels = &elements[channel * down * across..][..down * across];
         for (index, &element) in pixels.iter().enumerate() {
             for pixel in windows.pixels([index / across, index % across], size) {
@@ -252,42 +260,69 @@ pub fn shares<T: Element>(
             }
         }
     });
-    Array4::from_shape_vec(shape, image).expect("as many elements")
+    image
 }
 
+/// That `places` are in channels of images of a shape, each of `size` pixels.
 #[track_caller]
-fn alike(x: &[usize], places: &[usize]) {
+fn check_places(name: &str, images: &[usize], places: &Array4<usize>, size: usize) {
     assert!(
-        x[..2] == places[..2],
-        "places of shape {places:?} in channels of shape {x:?}"
+        images[..2] == places.shape()[..2],
+        "{name}: places of shape {:?} in channels of shape {images:?}",
+        places.shape()
     );
-}
-
-/// The number of elements of a shape.
-#[track_caller]
-fn length(shape: [usize; 4]) -> usize {
-    let length = shape.iter().try_fold(1, |size: usize, &length| {
-        size.checked_mul(length)
-            .filter(|&size| isize::try_from(size).is_ok())
-    });
-    let Some(length) = length else {
-        panic!("an array of shape {shape:?} has too many elements")
-    };
-    length
-}
-
-fn zeros<T: Element>(length: usize) -> Vec<T> {
-    let mut elements = memory::take(length);
-    elements.resize(length, T::zero());
-    elements
+    if let Some(place) = places.iter().find(|place| **place >= size) {
+        panic!("{name}: no place {place} in channels of shape {images:?}");
+    }
 }
 
 /// Calls `work` with each channel and its number.
-fn each<T: Send>(elements: &mut [T], channel: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+fn each<T: Send>(images: &mut Array4<T>, work: impl Fn(usize, &mut [T]) + Sync) {
+    let channel: usize = images.shape()[2..].iter().product();
     let at_least = AT_LEAST.div_ceil(channel.max(1));
+    // INVARIANT: callers have just made it.
+    let elements = images.as_slice_mut().expect("a new array is one piece");
     split_mut(elements, channel, at_least, |first, channels| {
         for (index, pixels) in channels.chunks_exact_mut(channel.max(1)).enumerate() {
             work(first + index, pixels);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "pick: no place 4 in channels of shape [1, 1, 1, 4]")]
+    fn a_place_outside_of_its_channel_is_told_when_picked() {
+        pick(
+            &Array4::<f64>::ones((1, 1, 1, 4)).view(),
+            &array![[[[0, 4]]]],
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "put: no place 3 in channels of shape [1, 1, 1, 3]")]
+    fn a_place_outside_of_its_channel_is_told_when_put() {
+        put(
+            &Array4::<f64>::ones((1, 1, 1, 2)).view(),
+            &array![[[[0, 3]]]],
+            [1, 3],
+        );
+    }
+
+    #[test]
+    fn a_window_of_more_elements_than_can_be_counted_has_a_mean() {
+        let windows = Windows {
+            kernel: [(1 << 33) + 1; 2],
+            stride: [1, 1],
+            padding: [1 << 32; 2],
+        };
+        let mean = means(&Array4::<f64>::ones((1, 1, 1, 1)).view(), &windows);
+        let side = 8_589_934_593.0;
+        assert_eq!(mean, array![[[[1.0 / (side * side)]]]]);
+    }
 }

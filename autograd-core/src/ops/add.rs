@@ -23,7 +23,11 @@ pub struct Add<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Add<T, D> {
     /// x + y, element by element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     #[forward]
+    #[track_caller]
     pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
         kernels::zip(&x, &y, |x, y| x + y)
     }

@@ -25,13 +25,13 @@ impl<T: Element, D: Dimension> Asin<T, D> {
             grad_output,
             x,
             |grad, x| grad / ((T::one() - x) * (T::one() + x)).sqrt(),
-            |x| (-x.square() + T::one()).rsqrt(),
+            slope,
         )
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * ((-x.square() + T::one()).rsqrt())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 
@@ -53,13 +53,13 @@ impl<T: Element, D: Dimension> Acos<T, D> {
             grad_output,
             x,
             |grad, x| -(grad / ((T::one() - x) * (T::one() + x)).sqrt()),
-            |x| -(-x.square() + T::one()).rsqrt(),
+            |x| -slope(x),
         )
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (-(-x.square() + T::one()).rsqrt())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 
@@ -89,6 +89,12 @@ impl<T: Element, D: Dimension> Atan<T, D> {
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
         tangent_x * ((x.square() + T::one()).recip())
     }
+}
+
+/// 1/√(1 − x²), by factors of which none loses digits where x is near 1.
+#[track_caller]
+fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
+    ((-x + T::one()) * (x + T::one())).rsqrt()
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use ndarray::{Array, ArrayView, Axis, Dimension};
+use ndarray::{Array, ArrayD, ArrayView, Axis, Dimension};
 
-use super::{Contract, SoftmaxGradient, joined};
+use super::{Contract, SoftmaxGradient, Where, joined, zeros};
 use crate::kernels::{self, AttentionOptions, Subscripts};
 use crate::{Element, Tensor, custom_function};
 
@@ -162,7 +162,7 @@ impl<T: Element, D: Dimension> AttentionGradient<T, D> {
 }
 
 /// INVARIANT: the kernels give arrays of the rank that they are given.
-fn ranked<T: Element, D: Dimension>(array: ndarray::ArrayD<T>) -> Array<T, D> {
+fn ranked<T: Element, D: Dimension>(array: ArrayD<T>) -> Array<T, D> {
     array.into_dimensionality().expect("the same rank")
 }
 
@@ -170,8 +170,7 @@ fn scale<T: Element, D: Dimension>(q: &Tensor<T, D>, options: &AttentionOptions)
     options.scale(q.shape()[q.ndim() - 1])
 }
 
-/// The weights of values, as a tensor. What is subtracted before the exponential is a constant: it does not
-/// change them.
+/// The weights of values, as a tensor.
 #[track_caller]
 fn probabilities<T: Element, D: Dimension>(
     q: &Tensor<T, D>,
@@ -179,61 +178,36 @@ fn probabilities<T: Element, D: Dimension>(
     options: &AttentionOptions,
 ) -> Tensor<T, D> {
     let scores = scores(q, k) * scale(q, options);
-    let mut allowed = Array::from_elem(scores.view().raw_dim(), true);
-    if let Some(mask) = options.mask.as_deref()
-        && let Some(mask) = mask.broadcast(scores.shape())
-    {
-        allowed
-            .iter_mut()
-            .zip(mask)
-            .for_each(|(allowed, &mask)| *allowed = mask);
-    }
-    if options.causal {
-        for mut matrix in matrices(&mut allowed) {
-            for ((query, key), allowed) in matrix.indexed_iter_mut() {
-                *allowed &= key <= query;
-            }
+    let (shape, last) = (scores.shape(), scores.ndim() - 1);
+    let mut allowed = allowed(shape, options);
+    // What is not allowed is −∞; but a query that attends to nothing has no softmax, and is left out below.
+    let mut rest = ArrayD::from_elem(shape, T::neg_infinity());
+    let view = scores.view().into_dyn();
+    let rows = view.rows().into_iter().zip(rest.rows_mut());
+    for ((row, mut rest), mut allowed) in rows.zip(allowed.rows_mut()) {
+        let mut pairs = row.iter().zip(&allowed);
+        if !pairs.any(|(&score, &allowed)| allowed && score != T::neg_infinity()) {
+            allowed.fill(false);
+            rest.fill(T::zero());
         }
     }
-    let (mut largest, mut none) = (lead(&scores), lead(&scores));
-    let rows = scores.view();
-    let rows = rows.rows().into_iter().zip(allowed.rows());
-    for ((row, allowed), (largest, none)) in rows.zip(largest.iter_mut().zip(&mut none)) {
-        let seen = row.iter().zip(allowed).filter(|(_, allowed)| **allowed);
-        let found = seen
-            .map(|(&score, _)| score)
-            .fold(T::neg_infinity(), T::max);
-        (*largest, *none) = if found > T::neg_infinity() {
-            (found, T::zero())
-        } else {
-            (T::zero(), T::one())
-        };
+    let (allowed, rest) = (allowed.into_shared(), Tensor::from(ranked(rest)));
+    let p = Where::apply(&allowed, &scores, &rest).softmax(Axis(last));
+    Where::apply(&allowed, &p, &zeros(shape))
+}
+
+/// Which keys each query attends to.
+fn allowed(shape: &[usize], options: &AttentionOptions) -> ArrayD<bool> {
+    let mask = options.mask.as_deref();
+    let mask = mask.and_then(|mask| mask.broadcast(shape));
+    let mut allowed = mask.map_or_else(|| ArrayD::from_elem(shape, true), |mask| mask.to_owned());
+    if options.causal {
+        let rank = shape.len();
+        for (place, allowed) in allowed.indexed_iter_mut() {
+            *allowed &= place[rank - 1] <= place[rank - 2];
+        }
     }
-    let allowed = Tensor::from(allowed.mapv(|allowed| if allowed { T::one() } else { T::zero() }));
-    let exponentials = ((scores - Tensor::from(largest)) * &allowed).exp() * &allowed;
-    let sums = row_sums(&exponentials) + Tensor::from(none);
-    exponentials / sums
-}
-
-/// The matrices of the last two axes.
-fn matrices<D: Dimension>(
-    array: &mut Array<bool, D>,
-) -> impl Iterator<Item = ndarray::ArrayViewMut2<'_, bool>> {
-    let (rank, shape) = (array.ndim(), array.shape().to_vec());
-    let (rows, columns) = (shape[rank - 2], shape[rank - 1]);
-    let elements = array.as_slice_mut().expect("a new array is one piece");
-    let matrices = elements.chunks_exact_mut((rows * columns).max(1));
-    // INVARIANT: a chunk has the elements of one matrix.
-    matrices.map(move |matrix| {
-        ndarray::ArrayViewMut2::from_shape((rows, columns), matrix).expect("as many elements")
-    })
-}
-
-/// Zeros, one for each row.
-fn lead<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Array<T, D> {
-    let mut shape = x.view().raw_dim();
-    shape[x.ndim() - 1] = 1;
-    Array::zeros(shape)
+    allowed
 }
 
 /// The sum of each row.

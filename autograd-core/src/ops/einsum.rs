@@ -1,6 +1,6 @@
 //! Einstein's summation convention: `ij,jk->ik`.
 
-use ndarray::{IxDyn, arr0};
+use ndarray::{Dimension, IxDyn, arr0};
 
 use super::Contract;
 use crate::kernels::Subscripts;
@@ -25,15 +25,85 @@ use crate::{Element, Tensor, TensorD};
 /// use autograd_core::ndarray::array;
 /// use autograd_core::ops::einsum;
 ///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).into_dyn();
-/// assert_eq!(einsum("ij,kj->ik", &[&x, &x]).to_array(), array![[5.0, 11.0], [11.0, 25.0]].into_dyn());
-/// assert_eq!(einsum("ii", &[&x]).item(), 5.0);
-/// assert_eq!(einsum("i...->...", &[&x]).to_array(), array![4.0, 6.0].into_dyn());
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(einsum("ij,kj->ik", (&x, &x)).to_array(), array![[5.0, 11.0], [11.0, 25.0]].into_dyn());
+/// assert_eq!(einsum("ii", (&x,)).item(), 5.0);
+/// assert_eq!(einsum("i...->...", (&x,)).to_array(), array![4.0, 6.0].into_dyn());
+/// let y = Tensor::from(array![10.0, 1.0]);
+/// assert_eq!(einsum("ij,j->i", (&x, &y)).to_array(), array![12.0, 34.0].into_dyn());
 /// ```
 #[must_use]
 #[track_caller]
-pub fn einsum<T: Element>(formula: &str, operands: &[&TensorD<T>]) -> TensorD<T> {
-    let shapes: Vec<&[usize]> = operands.iter().map(|operand| operand.shape()).collect();
+pub fn einsum<O: EinsumOperands>(formula: &str, operands: O) -> TensorD<O::Element> {
+    contracted(formula, &operands.to_dyn())
+}
+
+/// What [`einsum`] takes: a tuple of up to eight tensors by reference, of any ranks; or a slice, an array or a
+/// `Vec` of them by reference, of one rank.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+/// use autograd_core::ops::einsum;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+/// let several = [&x, &x, &x];
+/// assert_eq!(einsum("ij,jk,ki", &several).item(), einsum("ij,jk,ki", &several[..]).item());
+/// ```
+pub trait EinsumOperands: sealed::Sealed {
+    /// The type of the tensors' elements.
+    type Element: Element;
+
+    #[doc(hidden)]
+    fn to_dyn(&self) -> Vec<TensorD<Self::Element>>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! lists {
+    ($([$($N:ident)?] $List:ty),+) => {$(
+        impl<T, D $(, const $N: usize)?> sealed::Sealed for &$List {}
+
+        impl<T: Element, D: Dimension $(, const $N: usize)?> EinsumOperands for &$List {
+            type Element = T;
+
+            fn to_dyn(&self) -> Vec<TensorD<T>> {
+                self.iter().map(|&operand| operand.clone().into_dyn()).collect()
+            }
+        }
+    )+};
+}
+
+lists!([] [&Tensor<T, D>], [N] [&Tensor<T, D>; N], [] Vec<&Tensor<T, D>>);
+
+macro_rules! tuples {
+    ($($D:ident $place:tt),+) => {
+        impl<T, $($D),+> sealed::Sealed for ($(&Tensor<T, $D>,)+) {}
+
+        impl<T: Element, $($D: Dimension),+> EinsumOperands for ($(&Tensor<T, $D>,)+) {
+            type Element = T;
+
+            fn to_dyn(&self) -> Vec<TensorD<T>> {
+                vec![$(self.$place.clone().into_dyn()),+]
+            }
+        }
+    };
+}
+
+tuples!(D0 0);
+tuples!(D0 0, D1 1);
+tuples!(D0 0, D1 1, D2 2);
+tuples!(D0 0, D1 1, D2 2, D3 3);
+tuples!(D0 0, D1 1, D2 2, D3 3, D4 4);
+tuples!(D0 0, D1 1, D2 2, D3 3, D4 4, D5 5);
+tuples!(D0 0, D1 1, D2 2, D3 3, D4 4, D5 5, D6 6);
+tuples!(D0 0, D1 1, D2 2, D3 3, D4 4, D5 5, D6 6, D7 7);
+
+#[track_caller]
+fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> {
+    let shapes: Vec<&[usize]> = operands.iter().map(Tensor::shape).collect();
     let parsed = parse(formula, &shapes).and_then(|parsed| {
         let lengths = parsed.lengths(&shapes)?;
         Ok((parsed, lengths))
@@ -50,7 +120,7 @@ pub fn einsum<T: Element>(formula: &str, operands: &[&TensorD<T>]) -> TensorD<T>
     };
     let one = Tensor::from(arr0(T::one()).into_dyn());
     let (mut product, mut names) = (operands[0].clone(), inputs[0].clone());
-    for (place, (&operand, own)) in operands.iter().zip(&inputs).enumerate().skip(1) {
+    for (place, (operand, own)) in operands.iter().zip(&inputs).enumerate().skip(1) {
         let rest = inputs[place + 1..].iter().chain([&output]);
         let later: Vec<u8> = rest.flatten().copied().collect();
         let mut kept: Vec<u8> = Vec::new();

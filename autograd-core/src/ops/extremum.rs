@@ -15,7 +15,11 @@ pub struct Maximum<T, D>(PhantomData<(T, D)>);
 #[custom_function]
 impl<T: Element, D: Dimension> Maximum<T, D> {
     /// The larger of two elements, or that which is not a number.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     #[forward]
+    #[track_caller]
     pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
         kernels::zip(&x, &y, |x, y| if x > y || x.is_nan() { x } else { y })
     }
@@ -50,7 +54,11 @@ pub struct Minimum<T, D>(PhantomData<(T, D)>);
 #[custom_function]
 impl<T: Element, D: Dimension> Minimum<T, D> {
     /// The smaller of two elements, or that which is not a number.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     #[forward]
+    #[track_caller]
     pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
         kernels::zip(&x, &y, |x, y| if x < y || x.is_nan() { x } else { y })
     }

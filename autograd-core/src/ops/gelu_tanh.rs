@@ -53,6 +53,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let [linear, cubic] = activations::GELU_TANH.map(T::from_f64);
+    let bound = T::from_f64(activations::GELU_TANH_BOUND);
+    let x = &x.clamp(-bound, bound);
     let square = x.square();
     let sigmoid = (x * (&square * cubic + linear)).sigmoid();
     let inner = square * (cubic * T::from_f64(3.0)) + linear;

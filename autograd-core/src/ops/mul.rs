@@ -22,7 +22,11 @@ pub struct Mul<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Mul<T, D> {
     /// x * y, element by element.
+    ///
+    /// # Panics
+    /// If the shapes differ.
     #[forward]
+    #[track_caller]
     pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>) -> Array<T, D> {
         kernels::zip(&x, &y, |x, y| x * y)
     }

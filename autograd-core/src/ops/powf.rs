@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::{chain, zeros};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// xᵖ of each element, for any number p.
@@ -19,26 +19,24 @@ impl<T: Element, D: Dimension> Powf<T, D> {
         kernels::map(&x, move |x| x.powf(p))
     }
 
+    // p xᵖ⁻¹, and 0 for p = 0, at x = 0 too
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
-        let slope_of_one = move |x: T| {
-            if p == T::zero() {
-                p
-            } else {
-                p * x.powf(p - T::one())
-            }
-        };
+        if p == T::zero() {
+            return zeros(x.shape());
+        }
+        let lower = p - T::one();
         chain(
             grad_output,
             x,
-            move |grad, x| grad * slope_of_one(x),
-            |x| slope(x, p),
+            move |grad, x| grad * (p * x.powf(lower)),
+            |x| x.powf(lower) * p,
         )
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
-        tangent_x * (slope(x, p))
+        Self::backward(tangent_x.clone(), x, p)
     }
 }
 
@@ -56,13 +54,4 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub fn powf(&self, p: T) -> Self {
         Powf::apply(self, p)
     }
-}
-
-/// p xᵖ⁻¹, and 0 for p = 0, at x = 0 too
-#[track_caller]
-fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, p: T) -> Tensor<T, D> {
-    if p == T::zero() {
-        return kernels::map(&x.view(), |_| T::zero()).into();
-    }
-    x.powf(p - T::one()) * p
 }

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
+use super::zeros;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// xⁿ of each element, for a whole n.
@@ -28,18 +29,19 @@ impl<T: Element, D: Dimension> Powi<T, D> {
     // n xⁿ⁻¹, and 0 for n = 0, at x = 0 too
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
-        match n {
-            0 => grad_output * T::zero(),
-            _ => grad_output * x.powi(n - 1) * T::from_f64(f64::from(n)),
+        if n == 0 {
+            return zeros(x.shape());
         }
+        let lower = match n.checked_sub(1) {
+            Some(lower) => x.powi(lower),
+            None => x.powi(n) / x,
+        };
+        grad_output * lower * T::from_f64(f64::from(n))
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, n: i32) -> Tensor<T, D> {
-        match n {
-            0 => tangent_x * T::zero(),
-            _ => tangent_x * x.powi(n - 1) * T::from_f64(f64::from(n)),
-        }
+        Self::backward(tangent_x.clone(), x, n)
     }
 }
 

@@ -1,12 +1,72 @@
 //! A tensor in parts along an axis.
 
+use std::marker::PhantomData;
+
 use ndarray::{Axis, Dimension, Slice};
 
 use crate::kernels::checks::has_axis;
-use crate::{Element, Tensor};
+use crate::{Element, Tensor, custom_function};
+
+/// The two parts of a tensor, before and behind a place along an axis, without a copy.
+#[derive(Debug)]
+pub struct SplitAt<T, D>(PhantomData<(T, D)>);
+
+#[custom_function(gradcheck(x = [2, 5], axis = Axis(1), place = 2))]
+impl<T: Element, D: Dimension> SplitAt<T, D> {
+    /// The part of the memory before `place`, and that behind.
+    ///
+    /// # Panics
+    /// If there is no such axis, or it is shorter.
+    #[forward(outputs(before, behind))]
+    #[track_caller]
+    pub fn forward(x: &Tensor<T, D>, axis: Axis, place: usize) -> (Tensor<T, D>, Tensor<T, D>) {
+        has_axis("split", x.shape(), axis.index());
+        assert!(
+            place <= x.shape()[axis.index()],
+            "split of a tensor of shape {:?} at {place} along axis {}: it is shorter",
+            x.shape(),
+            axis.index()
+        );
+        let part = |part| x.part(|view| view.slice_axis(axis, part));
+        (part(Slice::from(..place)), part(Slice::from(place..)))
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_before: &Tensor<T, D>,
+        grad_behind: &Tensor<T, D>,
+        axis: Axis,
+    ) -> Tensor<T, D> {
+        Tensor::concat(axis, &[grad_before, grad_behind])
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, place: usize) -> (Tensor<T, D>, Tensor<T, D>) {
+        Self::apply(tangent_x, axis, place)
+    }
+}
+
+/// Adds the parts of these lengths to `parts`. By halves: the gradients of n parts are then put together in
+/// log n steps, where each part alone would be put into zeros of the whole.
+#[track_caller]
+fn split_into<T: Element, D: Dimension>(
+    x: Tensor<T, D>,
+    axis: Axis,
+    lengths: &[usize],
+    parts: &mut Vec<Tensor<T, D>>,
+) {
+    if lengths.len() < 2 {
+        return parts.push(x);
+    }
+    let (before, behind) = lengths.split_at(lengths.len() / 2);
+    let halves = SplitAt::apply(&x, axis, before.iter().sum());
+    split_into(halves.0, axis, before, parts);
+    split_into(halves.1, axis, behind, parts);
+}
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Parts of the tensor, one behind the other along an axis, of these lengths; without a copy.
+    /// Parts of the tensor, one behind the other along an axis, of these lengths; without a copy. Their gradients
+    /// are put together two by two.
     ///
     /// # Panics
     /// If there is no such axis, or the lengths do not add up to its length.
@@ -31,13 +91,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             self.shape(),
             axis.index()
         );
-        let mut end = 0;
-        let mut parts = Vec::with_capacity(lengths.len());
-        for length in lengths {
-            let start = end;
-            end += length;
-            parts.push(self.slice_axis(axis, Slice::from(start..end)));
+        if lengths.len() < 2 {
+            let whole = |_| self.slice_axis(axis, Slice::from(..));
+            return lengths.iter().map(whole).collect();
         }
+        let mut parts = Vec::with_capacity(lengths.len());
+        split_into(self.clone(), axis, lengths, &mut parts);
         parts
     }
 

@@ -13,6 +13,7 @@ use std::fmt;
 
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
+use super::checks::size;
 use super::gemm::{Operand, Product};
 use super::parallel::split;
 use crate::array::memory;
@@ -90,11 +91,7 @@ pub fn contract<T: Element>(
     subscripts: &Subscripts,
     shape: &[usize],
 ) -> ArrayD<T> {
-    let size = shape.iter().try_fold(1, |size: usize, &length| {
-        size.checked_mul(length)
-            .filter(|&size| isize::try_from(size).is_ok())
-    });
-    let Some(size) = size else {
+    let Some(size) = size(shape) else {
         panic!("a contraction to shape {shape:?} has too many elements")
     };
     let mut found = loops::find(x, y, subscripts, shape);

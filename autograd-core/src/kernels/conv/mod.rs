@@ -12,6 +12,7 @@ mod geometry;
 
 use ndarray::{Array4, ArrayView1, ArrayView4, CowArray, Ix4};
 
+use super::checks::size;
 use super::gemm::{Operand, Product};
 use super::parallel::split;
 use crate::array::memory;
@@ -277,11 +278,7 @@ impl<T: Element> Image<T> {
     /// With a number for each channel, or nothing.
     #[track_caller]
     fn new(shape: [usize; 4], channels: Option<&ArrayView1<'_, T>>) -> Self {
-        let size = shape.iter().try_fold(1, |size: usize, &length| {
-            size.checked_mul(length)
-                .filter(|&size| isize::try_from(size).is_ok())
-        });
-        let Some(size) = size else {
+        let Some(size) = size(&shape) else {
             panic!("conv2d to shape {shape:?}: too many elements")
         };
         let mut elements = memory::take(size);

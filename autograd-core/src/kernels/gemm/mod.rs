@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
+use super::checks;
 use super::parallel::{split, threads};
 use crate::array::memory;
 use crate::element::{Element, Family};
@@ -145,9 +146,7 @@ pub fn affine<T: Element>(
 /// How many elements a product has.
 #[track_caller]
 fn size(rows: usize, columns: usize) -> usize {
-    let size = rows.checked_mul(columns);
-    let size = size.filter(|&size| isize::try_from(size).is_ok());
-    let Some(size) = size else {
+    let Some(size) = checks::size(&[rows, columns]) else {
         panic!("a product of {rows} rows and {columns} columns has too many elements")
     };
     size

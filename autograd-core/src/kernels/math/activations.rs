@@ -28,6 +28,9 @@ fn bent<T: Element>(x: T) -> (T, T) {
 /// √(8/π), and that times 0.044715.
 pub(crate) const GELU_TANH: [f64; 2] = [1.595_769_121_605_730_7, 0.071_354_816_272_600_25];
 
+/// Beyond it the sigmoid of gelu's approximation is 0 or 1, and has no slope that powers of x could blow up.
+pub(crate) const GELU_TANH_BOUND: f64 = 100.0;
+
 /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))), which is x times a sigmoid.
 #[inline(always)]
 pub(crate) fn gelu_tanh<T: Element>(x: T) -> T {
@@ -56,6 +59,9 @@ pub(crate) fn gelu_backward<T: Element>(gradient: T, x: T) -> T {
 
 #[inline(always)]
 pub(crate) fn gelu_tanh_backward<T: Element>(gradient: T, x: T) -> T {
+    let bound = T::from_f64(GELU_TANH_BOUND);
+    let x = if x > bound { bound } else { x };
+    let x = if x < -bound { -bound } else { x };
     let (inner, slope) = bent(x);
     let s = sigmoid(inner);
     gradient * (s + x * slope * (s * (T::one() - s)))

@@ -11,36 +11,43 @@ use crate::kernels::{self, ConvOptions, Subscripts};
 use crate::ops::{Contract, joined};
 use crate::{Element, Tensor, Tensor1, custom_function};
 
-/// Images and weights of one dimension are those of two of height 1.
+/// Two operands of a convolution as images, and their rank. Those of one dimension are images of height 1.
 #[track_caller]
-fn image<T: Element, D: Dimension>(view: ArrayView<'_, T, D>) -> ArrayView4<'_, T> {
-    let mut view = view.into_dyn();
-    if view.ndim() == 3 {
-        view = view.insert_axis(Axis(2));
-    }
-    let shape = view.shape().to_vec();
-    let Ok(image) = view.into_dimensionality() else {
-        panic!("a convolution of a tensor of shape {shape:?}, which has neither 3 nor 4 axes")
+fn images<'a, T: Element, D: Dimension>(
+    x: ArrayView<'a, T, D>,
+    y: ArrayView<'a, T, D>,
+) -> ([ArrayView4<'a, T>; 2], usize) {
+    let rank = x.ndim();
+    assert!(
+        (3..=4).contains(&rank) && y.ndim() == rank,
+        "a convolution of tensors of shapes {:?} and {:?}, which have not both 3 axes, nor both 4",
+        x.shape(),
+        y.shape()
+    );
+    let image = |view: ArrayView<'a, T, D>| {
+        let mut view = view.into_dyn();
+        if rank == 3 {
+            view = view.insert_axis(Axis(2));
+        }
+        // INVARIANT: three axes and one more, or four.
+        view.into_dimensionality().expect("four axes")
     };
-    image
+    ([x, y].map(image), rank)
 }
 
-/// The same back.
-fn flat<T: Element, D: Dimension>(image: Array4<T>) -> Array<T, D> {
+/// An image as a tensor of the rank of those that it was made of.
+fn flat<T: Element, D: Dimension>(image: Array4<T>, rank: usize) -> Array<T, D> {
     let mut array = image.into_dyn();
-    if D::NDIM == Some(3) {
+    if rank == 3 {
         array = array.remove_axis(Axis(2));
     }
-    // INVARIANT: `image` has taken tensors of 3 or 4 axes only, and knows their number from `D`.
+    // INVARIANT: the rank is that of arrays of dimension `D`.
     array.into_dimensionality().expect("three or four axes")
 }
 
-/// The last lengths of a tensor, the first of which is 1 if there is one.
-fn size(shape: &[usize]) -> [usize; 2] {
-    match *shape {
-        [_, _, height, width] => [height, width],
-        _ => [1, shape[shape.len() - 1]],
-    }
+fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
+    let (_, _, height, width) = image.dim();
+    [height, width]
 }
 
 /// The convolution of `x` with `weight`, plus a number for each output. Of tensors of three axes with
@@ -67,9 +74,9 @@ impl<T: Element, D: Dimension> Conv<T, D> {
         bias: Option<ArrayView1<T>>,
         options: ConvOptions<2>,
     ) -> (Array<T, D>, [[usize; 2]; 2]) {
-        let sizes = [size(x.shape()), size(weight.shape())];
-        let output = kernels::conv2d(&image(x), &image(weight), bias.as_ref(), &options);
-        (flat(output), sizes)
+        let ([x, weight], rank) = images(x, weight);
+        let output = kernels::conv2d(&x, &weight, bias.as_ref(), &options);
+        (flat(output, rank), [size(&x), size(&weight)])
     }
 
     #[backward(x)]
@@ -140,10 +147,9 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
         options: ConvOptions<2>,
         size: [usize; 2],
     ) -> (Array<T, D>, [usize; 2]) {
-        let kernel = self::size(weight.shape());
-        let (x, weight) = (image(x), image(weight));
+        let ([x, weight], rank) = images(x, weight);
         let output = kernels::conv2d_transposed(&x, &weight, bias.as_ref(), &options, size);
-        (flat(output), kernel)
+        (flat(output, rank), self::size(&weight))
     }
 
     #[backward(x)]
@@ -212,9 +218,9 @@ impl<T: Element, D: Dimension> ConvWeight<T, D> {
         options: ConvOptions<2>,
         size: [usize; 2],
     ) -> (Array<T, D>, [usize; 2]) {
-        let input = self::size(x.shape());
-        let output = kernels::conv2d_weight(&image(x), &image(grad), &options, size);
-        (flat(output), input)
+        let ([x, grad], rank) = images(x, grad);
+        let output = kernels::conv2d_weight(&x, &grad, &options, size);
+        (flat(output, rank), self::size(&x))
     }
 
     #[backward(x)]

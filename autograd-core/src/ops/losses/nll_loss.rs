@@ -7,6 +7,7 @@ use ndarray::{Array1, ArrayView2, Axis};
 use super::{Reduction, labels};
 use crate::kernels::Over;
 use crate::ops::reductions::{pick, put};
+use crate::ops::zeros;
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
@@ -42,6 +43,10 @@ impl<T: Element> NllLoss<T> {
         ignore_index: Option<usize>,
         shape: &Shape,
     ) -> Tensor2<T> {
+        if shape[1] == 0 {
+            // No class: all are ignored.
+            return zeros(shape);
+        }
         let places = places(labels, ignore_index);
         match labels::counted(labels, ignore_index) {
             Some(counted) => put(&-(grad_losses * counted), &places, over(), shape),
@@ -51,6 +56,9 @@ impl<T: Element> NllLoss<T> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor2<T>, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
+        if tangent_x.shape()[1] == 0 {
+            return zeros(&[labels.len()]);
+        }
         let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), over());
         match labels::counted(labels, ignore_index) {
             Some(counted) => -(picked * counted),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{methods, pick, put};
+use super::{methods, one, pick, put};
 use crate::kernels::Over;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
@@ -136,7 +136,7 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
         extremum: Extremum,
     ) -> (Array<T, E>, Vec<usize>, Shape) {
         extremum.check(extremum.name(), x.shape(), over);
-        let _ = one(over);
+        let _ = one("the first extreme", over);
         let mut places = Vec::new();
         let output = kernels::reduce(&x, over, |lane| {
             let place = extremum.place(lane).unwrap_or_default();
@@ -160,14 +160,6 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
     fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], over: Over) -> Tensor<T, E> {
         pick(tangent_x, places, over)
     }
-}
-
-#[track_caller]
-fn one(over: Over) -> Axis {
-    let Some(axis) = over.only() else {
-        panic!("the first extreme over {over:?}: it is of one axis");
-    };
-    axis
 }
 
 #[track_caller]
@@ -208,6 +200,31 @@ methods!(
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
 );
 
+/// The place of each extreme along an axis, of several the first.
+#[track_caller]
+fn places_along<T: Element, D: Dimension>(
+    x: &Tensor<T, D>,
+    axis: Axis,
+    extremum: Extremum,
+    name: &str,
+) -> Array<usize, D::Smaller> {
+    let over = Over::axis(axis);
+    extremum.check(name, x.shape(), over);
+    let place = |lane: &[T]| extremum.place(lane).unwrap_or_default();
+    kernels::reduce(&x.view(), over, place)
+}
+
+/// The place of the extreme in row-major order, of several the first.
+#[track_caller]
+fn place<T: Element, D: Dimension>(x: &Tensor<T, D>, extremum: Extremum, name: &str) -> usize {
+    extremum.check(name, x.shape(), Over::all());
+    let view = x.view();
+    let rows = view.as_standard_layout();
+    // INVARIANT: it is row-major, and not empty.
+    let place = extremum.place(rows.as_slice().expect("row-major"));
+    place.expect("an element")
+}
+
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The largest of all elements. If several are, they share the gradient evenly; what is not a number is
     /// largest.
@@ -247,11 +264,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmax_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
-        let over = Over::axis(axis);
-        Extremum::Max.check("argmax", self.shape(), over);
-        kernels::reduce(&self.view(), over, |lane| {
-            Extremum::Max.place(lane).unwrap_or_default()
-        })
+        places_along(self, axis, Extremum::Max, "argmax")
     }
 
     /// The place of the largest element in row-major order, of several the first.
@@ -268,12 +281,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmax(&self) -> usize {
-        Extremum::Max.check("argmax", self.shape(), Over::all());
-        let view = self.view();
-        let rows = view.as_standard_layout();
-        // INVARIANT: it is row-major, and not empty.
-        let place = Extremum::Max.place(rows.as_slice().expect("row-major"));
-        place.expect("an element")
+        place(self, Extremum::Max, "argmax")
     }
 
     /// The smallest of all elements. If several are, they share the gradient evenly; what is not a number is
@@ -314,11 +322,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmin_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
-        let over = Over::axis(axis);
-        Extremum::Min.check("argmin", self.shape(), over);
-        kernels::reduce(&self.view(), over, |lane| {
-            Extremum::Min.place(lane).unwrap_or_default()
-        })
+        places_along(self, axis, Extremum::Min, "argmin")
     }
 
     /// The place of the smallest element in row-major order, of several the first.
@@ -335,11 +339,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmin(&self) -> usize {
-        Extremum::Min.check("argmin", self.shape(), Over::all());
-        let view = self.view();
-        let rows = view.as_standard_layout();
-        // INVARIANT: it is row-major, and not empty.
-        let place = Extremum::Min.place(rows.as_slice().expect("row-major"));
-        place.expect("an element")
+        place(self, Extremum::Min, "argmin")
     }
 }

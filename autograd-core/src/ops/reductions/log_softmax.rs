@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
+use super::repeated_sum;
 use crate::kernels::Over;
+use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x − ln Σ eˣ along an axis, stable.
@@ -31,7 +33,7 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-        tangent_x - along(tangent_x * output.exp(), axis)
+        tangent_x - repeated_sum(&(tangent_x * output.exp()), axis)
     }
 }
 
@@ -60,7 +62,7 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
 
     #[backward(g)]
     fn grad_g(grad_output: &Tensor<T, D>, y: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-        grad_output - along(grad_output * y.exp(), axis)
+        grad_output - repeated_sum(&(grad_output * y.exp()), axis)
     }
 
     #[backward(y)]
@@ -70,7 +72,7 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
         y: &Tensor<T, D>,
         axis: Axis,
     ) -> Tensor<T, D> {
-        -(grad_output * y.exp() * along(g.clone(), axis))
+        -(grad_output * y.exp() * repeated_sum(g, axis))
     }
 
     #[jvp]
@@ -82,16 +84,9 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
         axis: Axis,
     ) -> Option<Tensor<T, D>> {
         let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
-        let along_y = tangent_y.map(|tangent| -(tangent * y.exp() * along(g.clone(), axis)));
-        crate::ops::joined(along_g, along_y)
+        let along_y = tangent_y.map(|tangent| -(tangent * y.exp() * repeated_sum(g, axis)));
+        joined(along_g, along_y)
     }
-}
-
-/// The sum along an axis, repeated along it.
-#[track_caller]
-fn along<T: Element, D: Dimension>(x: Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-    let over = Over::axis(axis).keepdim();
-    x.summed_over::<D>(over).repeat_over(over, x.shape())
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

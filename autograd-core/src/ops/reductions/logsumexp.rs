@@ -56,16 +56,8 @@ fn weights<T: Element, D: Dimension, E: Dimension>(
     (x - output.repeat_over::<D>(over, x.shape())).exp()
 }
 
-#[track_caller]
-fn logsumexp_over<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    over: Over,
-) -> Tensor<T, E> {
-    LogSumExp::apply(x, over)
-}
-
 methods!(
-    logsumexp_over, logsumexp_over, [logsumexp_axis, logsumexp_keepdim, logsumexp_axes, logsumexp_axes_keepdim],
+    LogSumExp::apply, LogSumExp::apply, [logsumexp_axis, logsumexp_keepdim, logsumexp_axes, logsumexp_axes_keepdim],
     "logarithm of the sum of exponentials", of "[[0.0, 0.0], [0.0, 0.0]]":
     rows "[2.0_f64.ln(), 2.0_f64.ln()]", whole "4.0_f64.ln()"
 );

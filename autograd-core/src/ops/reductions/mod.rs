@@ -29,10 +29,26 @@ pub use var::{Std, Var};
 pub(super) use methods::methods;
 pub(super) use pick::{pick, put};
 
-use ndarray::Dimension;
+use ndarray::{Axis, Dimension};
 
-use crate::kernels;
+use crate::kernels::{self, Over};
 use crate::{Element, Tensor};
+
+/// The axis of a reduction that is over one.
+#[track_caller]
+fn one(name: &str, over: Over) -> Axis {
+    let Some(axis) = over.only() else {
+        panic!("{name} over {over:?}: it is of one axis");
+    };
+    axis
+}
+
+/// The sum along an axis, repeated along it.
+#[track_caller]
+fn repeated_sum<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+    let over = Over::axis(axis).keepdim();
+    x.summed_over::<D>(over).repeat_over(over, x.shape())
+}
 
 /// The tensor with 1 in the place of 0, where something is divided by it that is 0 there too.
 #[track_caller]

@@ -47,13 +47,8 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
     }
 }
 
-#[track_caller]
-fn norm_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-    Norm::apply(x, over)
-}
-
 methods!(
-    norm_over, norm_over, [norm_axis, norm_keepdim, norm_axes, norm_axes_keepdim],
+    Norm::apply, Norm::apply, [norm_axis, norm_keepdim, norm_axes, norm_axes_keepdim],
     "Euclidean norm", of "[[3.0, 4.0], [0.0, 12.0]]": rows "[5.0, 12.0]", whole "13.0"
 );
 

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{SumOver, methods};
+use super::{SumOver, methods, one};
 use crate::kernels::Over;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
@@ -21,7 +21,7 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
-        let _ = (over.shape("prod", x.shape()), one(over));
+        let _ = (over.shape("prod", x.shape()), one("Prod", over));
         let product = |lane: &[T]| lane.iter().fold(T::one(), |product, &x| product * x);
         kernels::reduce(&x, over, product)
     }
@@ -58,7 +58,7 @@ fn others<T: Element, D: Dimension, E: Dimension>(
     if product.view().iter().all(|product| product.is_normal()) {
         return product.repeat_over::<D>(over, x.shape()) / x;
     }
-    let axis = one(over);
+    let axis = one("Prod", over);
     // A window is the product of some elements in a row, round and round; windows of 1, 2, 4, … of them
     // make up the one of all others, which begins behind each element.
     let (mut window, mut length) = (turned(x, axis, 1), 1);
@@ -86,14 +86,6 @@ fn others<T: Element, D: Dimension, E: Dimension>(
 #[track_caller]
 fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
     x.roll(axis, -by.cast_signed())
-}
-
-#[track_caller]
-fn one(over: Over) -> Axis {
-    let Some(axis) = over.only() else {
-        panic!("Prod over {over:?}: it is of one axis");
-    };
-    axis
 }
 
 /// The product over one axis, or over several one after the other.

@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
+use super::repeated_sum;
 use crate::kernels::Over;
+use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// eˣ / Σ eˣ along an axis, stable.
@@ -68,12 +70,7 @@ impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
         y: &Tensor<T, D>,
         axis: Axis,
     ) -> Tensor<T, D> {
-        let along = |x: &Tensor<T, D>| {
-            let over = Over::axis(axis).keepdim();
-            (x * y)
-                .summed_over::<D>(over)
-                .repeat_over::<D>(over, y.shape())
-        };
+        let along = |x: &Tensor<T, D>| repeated_sum(&(x * y), axis);
         grad_output * (g - along(g)) - g * along(grad_output)
     }
 
@@ -85,12 +82,10 @@ impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
         y: &Tensor<T, D>,
         axis: Axis,
     ) -> Option<Tensor<T, D>> {
-        let over = Over::axis(axis).keepdim();
-        let along = |x: Tensor<T, D>| x.summed_over::<D>(over).repeat_over::<D>(over, y.shape());
+        let along = |x: &Tensor<T, D>| repeated_sum(&(g * x), axis);
         let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
-        let along_y =
-            tangent_y.map(|tangent| tangent * (g - along(g * y)) - y * along(g * tangent));
-        crate::ops::joined(along_g, along_y)
+        let along_y = tangent_y.map(|tangent| tangent * (g - along(y)) - y * along(tangent));
+        joined(along_g, along_y)
     }
 }
 

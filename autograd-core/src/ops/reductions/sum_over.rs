@@ -120,13 +120,8 @@ impl<T: Element, D: Dimension, E: Dimension> DotOver<T, D, E> {
     }
 }
 
-#[track_caller]
-fn sum_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-    SumOver::apply(x, over)
-}
-
 methods!(
-    sum_over, sum_over, [sum_axis, sum_keepdim, sum_axes, sum_axes_keepdim],
+    SumOver::apply, SumOver::apply, [sum_axis, sum_keepdim, sum_axes, sum_axes_keepdim],
     "sum", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[3.0, 9.0]", whole "12.0"
 );
 

@@ -110,32 +110,14 @@ fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over)
     x - (mean / T::from_f64(count)).repeat_over::<D>(over, x.shape())
 }
 
-#[track_caller]
-fn var_over<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    over: Over,
-    ddof: usize,
-) -> Tensor<T, E> {
-    Var::apply(x, over, ddof)
-}
-
-#[track_caller]
-fn std_over<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    over: Over,
-    ddof: usize,
-) -> Tensor<T, E> {
-    Std::apply(x, over, ddof)
-}
-
 methods!(
-    var_over, var_over, [var_axis, var_keepdim, var_axes, var_axes_keepdim], ddof: usize = "0",
+    Var::apply, Var::apply, [var_axis, var_keepdim, var_axes, var_axes_keepdim], ddof: usize = "0",
     "variance, with the divisor n − `ddof`,", of "[[1.0, 2.0], [3.0, 6.0]]":
     rows "[0.25, 2.25]", whole "3.5"
 );
 
 methods!(
-    std_over, std_over, [std_axis, std_keepdim, std_axes, std_axes_keepdim], ddof: usize = "0",
+    Std::apply, Std::apply, [std_axis, std_keepdim, std_axes, std_axes_keepdim], ddof: usize = "0",
     "standard deviation, with the divisor n − `ddof` under the root,", of "[[1.0, 2.0], [3.0, 6.0_f64]]":
     rows "[0.5, 1.5]", whole "3.5_f64.sqrt()"
 );

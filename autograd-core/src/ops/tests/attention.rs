@@ -6,8 +6,9 @@ use ndarray::{Array2, Ix2, Ix3, array};
 
 use super::check;
 use super::linear::{close, leaf};
+use crate::functional::Functional;
 use crate::kernels::AttentionOptions;
-use crate::{Tensor, grad};
+use crate::{Tensor, Tensor0, Tensor2, grad};
 
 #[test]
 fn attention_to_second_order() {
@@ -92,4 +93,50 @@ fn queries_that_attend_to_nothing_give_zeros() {
     assert!((y.sum().item() - 2.0 * v.mean().item()).abs() < 1e-14);
     let (of_v,) = grad(&y.sum(), (&v,)).unwrap();
     assert_eq!(of_v.to_array(), Array2::from_elem((4, 1), 0.5));
+}
+
+/// Products with a key that nobody sees may be out of range: in forward mode and for gradients of gradients, too.
+#[test]
+fn products_that_are_masked_may_overflow() {
+    let (q, v) = (leaf::<Ix2>(&[2, 2], 0.0), leaf::<Ix2>(&[3, 1], 2.0));
+    let q = (q * 10.0).detach();
+    let mut keys = leaf::<Ix2>(&[3, 2], 1.0).to_array();
+    keys.row_mut(2).fill(1e308);
+    let (k, few) = (
+        Tensor::from(keys.clone()),
+        Tensor::from(keys.slice_move(ndarray::s![..2, ..])),
+    );
+    let options = AttentionOptions {
+        mask: Some(Arc::new(array![[true, true, false]].into_dyn())),
+        ..AttentionOptions::default()
+    };
+    let (masked, alone) = (
+        |q: &_| attended(q, &k, &v, &options),
+        |q: &_| {
+            attended(
+                q,
+                &few,
+                &v.slice(ndarray::s![..2, ..]),
+                &AttentionOptions::default(),
+            )
+        },
+    );
+    for forward_mode in [false, true] {
+        let functional = Functional::new().forward_mode(forward_mode);
+        let hessians = [
+            functional.hessian(masked, &q).unwrap(),
+            functional.hessian(alone, &q).unwrap(),
+        ];
+        let [found, expected] = hessians.map(Tensor::into_dyn);
+        close(&found, &expected);
+    }
+}
+
+fn attended(
+    q: &Tensor2<f64>,
+    k: &Tensor2<f64>,
+    v: &Tensor2<f64>,
+    options: &AttentionOptions,
+) -> Tensor0<f64> {
+    q.scaled_dot_product_attention(k, v, options).square().sum()
 }

@@ -4,6 +4,7 @@ use ndarray::{Array1, ArrayD, Axis, Ix1, arr0, array, s};
 
 use super::{binary, check, numbers, unary};
 use crate::kernels;
+use crate::ops::{Add, Div, Maximum, Minimum, Mul, Sub};
 use crate::{Element, Grad, Tensor, Tensor1, TensorD, grad};
 
 type Unary<T> = fn(&TensorD<T>) -> TensorD<T>;
@@ -272,4 +273,61 @@ fn masks_that_do_not_broadcast_are_named() {
 #[should_panic(expected = "clamp between 0 and NaN: a bound is not a number")]
 fn bounds_that_are_not_numbers_are_named() {
     let _ = Tensor::from(array![1.0]).clamp(0.0, f64::NAN);
+}
+
+#[test]
+fn the_derivative_of_a_constant_power_is_0_for_infinite_gradients_too() {
+    for power in [|x: &Tensor1<f64>| x.powi(0), |x: &Tensor1<f64>| x.powf(0.0)] {
+        let x = Tensor::from(array![0.0, 2.0]).set_requires_grad(true);
+        let y = power(&x);
+        let pass = Grad::of(&y).seed(array![f64::INFINITY, 1.0]);
+        let (gradient,) = pass.run((&x,)).unwrap();
+        assert_eq!(gradient.to_array(), array![0.0, 0.0]);
+    }
+}
+
+#[test]
+fn the_smallest_power_has_a_derivative() {
+    let x = Tensor::from(array![-1.0]).set_requires_grad(true);
+    for (n, sign) in [(i32::MIN, -1.0), (i32::MIN + 1, 1.0)] {
+        let (gradient,) = grad(&x.powi(n).sum(), (&x,)).unwrap();
+        assert_eq!(gradient.to_array(), array![f64::from(n) * sign]);
+    }
+}
+
+/// Powers of x overflow long before the function is anything but x or 0.
+#[test]
+fn the_slope_of_gelu_tanh_far_out_is_0_or_1() {
+    let x = Tensor::from(array![1e14_f32, 1e20, f32::INFINITY, -1e14, -1e20]);
+    let x = x.set_requires_grad(true);
+    for create_graph in [false, true] {
+        let y = x.gelu_tanh().sum();
+        let (gradient,) = Grad::of(&y).create_graph(create_graph).run((&x,)).unwrap();
+        assert_eq!(gradient.to_array(), array![1.0, 1.0, 1.0, 0.0, 0.0]);
+    }
+}
+
+#[test]
+fn recorded_slopes_of_asin_and_acos_are_exact_near_1() {
+    let number = 0.999_999_f32;
+    let exact = 1.0 / (1.0 - f64::from(number).powi(2)).sqrt();
+    let x = Tensor::from(array![number]).set_requires_grad(true);
+    for (y, sign) in [(x.asin(), 1.0), (x.acos(), -1.0)] {
+        let sum = y.sum();
+        let pass = Grad::of(&sum).create_graph(true);
+        let (gradient,) = pass.run((&x,)).unwrap();
+        let found = f64::from(gradient.to_array()[0]);
+        assert!((found / (sign * exact) - 1.0).abs() < 1e-6, "{found}");
+    }
+}
+
+#[test]
+fn arrays_of_other_shapes_are_told_where_they_were_applied() {
+    let (x, y) = (Tensor::from(array![1.0]), Tensor::from(array![1.0, 2.0]));
+    told_here!(Add::apply(&x, &y));
+    told_here!(Sub::apply(&x, &y));
+    told_here!(Mul::apply(&x, &y));
+    told_here!(Div::apply(&x, &y));
+    told_here!(Maximum::apply(&x, &y));
+    told_here!(Minimum::apply(&x, &y));
 }

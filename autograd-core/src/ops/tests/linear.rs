@@ -1,11 +1,11 @@
-//! Products, convolutions, pooling, attention and small systems of equations.
+//! Products and small systems of equations.
 
 use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn, array, s};
 
 use super::{check, numbers, panic_line};
 use crate::kernels::{AttentionOptions, ConvOptions};
 use crate::ops::einsum;
-use crate::{Error, Tensor, Tensor1, Tensor2, Tensor4, TensorD, grad};
+use crate::{Error, Tensor, Tensor2, Tensor4, TensorD};
 
 /// A leaf of numbers of either sign that are not the next one's.
 pub(super) fn leaf<D: Dimension>(shape: &[usize], seed: f64) -> Tensor<f64, D> {
@@ -144,6 +144,16 @@ fn einsum_is_what_it_says() {
     checked.unwrap();
 }
 
+#[test]
+fn einsum_takes_operands_of_any_ranks() {
+    let (x, y) = (leaf::<Ix2>(&[2, 3], 0.0), leaf::<Ix1>(&[3], 1.0));
+    close(&einsum("ij,j", (&x, &y)), &x.matmul(&y).into_dyn());
+    let gram = x.matmul(&x.t()).into_dyn();
+    let several = vec![&x, &x];
+    close(&einsum("ij,kj->ik", &several), &gram);
+    close(&einsum("ij,kj->ik", &several[..]), &gram);
+}
+
 fn ranked<D: Dimension>(x: &TensorD<f64>) -> Tensor<f64, D> {
     x.clone().into_dimensionality().expect("the rank")
 }
@@ -168,114 +178,6 @@ fn formulas_that_cannot_be_read_are_told() {
         let panic = *result.unwrap_err().downcast::<String>().unwrap();
         assert!(panic.contains(formula) && panic.contains(reason), "{panic}");
     }
-}
-
-#[test]
-fn convolutions_to_second_order() {
-    let x = leaf::<Ix3>(&[2, 2, 5], 0.0);
-    let (weight, bias) = (leaf::<Ix3>(&[2, 1, 2], 1.0), leaf::<Ix1>(&[2], 2.0));
-    let options = ConvOptions {
-        stride: [2],
-        padding: [1],
-        dilation: [2],
-        groups: 2,
-    };
-    let check = check();
-    let inputs = (&x, &weight, &bias);
-    check
-        .run(|(x, w, b)| x.conv1d(w, Some(b), options), inputs)
-        .unwrap();
-
-    let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
-    let (weight, bias) = (leaf::<Ix4>(&[3, 2, 2, 2], 1.0), leaf::<Ix1>(&[3], 2.0));
-    let options = ConvOptions {
-        stride: [1, 2],
-        padding: [1, 0],
-        ..ConvOptions::default()
-    };
-    let inputs = (&x, &weight, &bias);
-    check
-        .run(|(x, w, b)| x.conv2d(w, Some(b), options), inputs)
-        .unwrap();
-    // Kernels of one pixel, for which there are no columns.
-    let one = leaf::<Ix4>(&[2, 2, 1, 1], 1.0);
-    let plain = ConvOptions::default();
-    check
-        .run(|(x, w)| x.conv2d(w, None, plain), (&x, &one))
-        .unwrap();
-    check
-        .run(
-            |(x, w)| x.t().conv2d(w, None, plain),
-            (&leaf::<Ix4>(&[1, 3, 2, 2], 0.5), &one),
-        )
-        .unwrap();
-
-    let x = leaf::<Ix4>(&[1, 2, 2, 2], 0.0);
-    let (weight, bias) = (leaf::<Ix4>(&[2, 2, 2, 3], 1.0), leaf::<Ix1>(&[4], 2.0));
-    let options = ConvOptions {
-        stride: [2, 2],
-        padding: [0, 1],
-        dilation: [2, 1],
-        groups: 2,
-    };
-    let inputs = (&x, &weight, &bias);
-    let transposed = |x: &Tensor4<f64>, w: &Tensor4<f64>, b: &Tensor1<f64>| {
-        x.conv_transpose2d(w, Some(b), options, [1, 0])
-    };
-    check.run(|(x, w, b)| transposed(x, w, b), inputs).unwrap();
-}
-
-#[test]
-fn a_transposed_convolution_undoes_the_shape_of_one() {
-    let options = ConvOptions {
-        stride: [3, 2],
-        padding: [1, 2],
-        dilation: [1, 2],
-        groups: 1,
-    };
-    for added in [[0, 0], [1, 1], [2, 0]] {
-        let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
-        let weight = leaf::<Ix4>(&[2, 3, 3, 3], 1.0);
-        let larger = x.conv_transpose2d(&weight, None, options, added);
-        assert_eq!(larger.conv2d(&weight, None, options).shape(), x.shape());
-        let smallest = x.conv_transpose2d(&weight, None, options, [0, 0]);
-        assert_eq!(larger.shape()[2] - smallest.shape()[2], added[0]);
-        assert_eq!(larger.shape()[3] - smallest.shape()[3], added[1]);
-    }
-}
-
-#[test]
-fn pooling_to_second_order() {
-    let x = leaf::<Ix4>(&[2, 1, 4, 5], 0.0);
-    let check = check();
-    for (kernel, stride, padding) in [
-        ([2, 2], [2, 2], [0, 0]),
-        ([3, 2], [1, 2], [1, 1]),
-        ([1, 5], [3, 1], [0, 2]),
-    ] {
-        check
-            .run(|x| x.max_pool2d(kernel, stride, padding), &x)
-            .unwrap();
-        check
-            .run(|x| x.avg_pool2d(kernel, stride, padding), &x)
-            .unwrap();
-    }
-    check
-        .run(|x| x.t().max_pool2d([1, 2], [1, 1], [0, 1]), &x)
-        .unwrap();
-}
-
-#[test]
-fn of_equal_elements_the_first_gets_the_gradient_and_nan_is_largest() {
-    let x = Tensor::from(array![[[[2.0, 2.0], [1.0, 2.0]]]]).set_requires_grad(true);
-    let (gradient,) = grad(&x.max_pool2d([2, 2], [1, 1], [0, 0]).sum(), (&x,)).unwrap();
-    assert_eq!(gradient.to_array(), array![[[[1.0, 0.0], [0.0, 0.0]]]]);
-    let x = Tensor::from(array![[[[2.0, f64::NAN, 3.0, f64::NAN]]]]);
-    let largest = x.max_pool2d([1, 4], [1, 1], [0, 0]);
-    assert!(largest.view()[[0, 0, 0, 0]].is_nan());
-    let x = Tensor::from(Array4::from_elem((1, 1, 2, 2), f64::NEG_INFINITY));
-    let largest = x.max_pool2d([2, 2], [1, 1], [1, 1]);
-    assert!(largest.view().iter().all(|&x| x == f64::NEG_INFINITY));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, Axis, array};
 
 use super::{SHAPES, check, leaf, numbers};
+use crate::functional::Functional;
 use crate::ops::{CrossEntropyOptions, Reduction};
 use crate::{Tensor, Tensor2, TensorD, grad};
 
@@ -229,4 +230,27 @@ fn a_label_that_is_no_class_is_named() {
 fn targets_are_not_broadcast() {
     let x = Tensor::from(Array1::<f64>::zeros(2));
     let _ = x.mse_loss(&Tensor::from(Array1::zeros(1)), Reduction::Mean);
+}
+
+#[test]
+fn rows_of_no_class_that_are_all_ignored_have_gradients() {
+    let x = Tensor::from(Array2::<f64>::zeros((2, 0))).set_requires_grad(true);
+    let options = CrossEntropyOptions {
+        ignore_index: Some(9),
+        ..CrossEntropyOptions::default()
+    };
+    for losses in [
+        x.nll_loss_each(&[9, 9], Some(9)),
+        x.cross_entropy_each(&[9, 9], options),
+    ] {
+        assert_eq!(losses.to_array(), array![0.0, 0.0]);
+        let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
+        assert_eq!(gradient.shape(), [2, 0]);
+    }
+    let functional = Functional::new().forward_mode(true);
+    let tangent = x.detach();
+    let (_, along) = functional
+        .jvp(|x| x.nll_loss_each(&[9, 9], Some(9)), &x, &tangent)
+        .unwrap();
+    assert_eq!(along.to_array(), array![0.0, 0.0]);
 }

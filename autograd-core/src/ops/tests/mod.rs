@@ -11,6 +11,7 @@ macro_rules! told_here {
 
 mod attention;
 mod elementwise;
+mod images;
 mod linear;
 mod losses;
 mod norms;

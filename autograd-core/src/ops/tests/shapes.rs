@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
 use super::{SHAPES, check, leaf, numbers, panic_line, unary};
+use crate::ops::SplitAt;
 use crate::{Tensor, Tensor1, Tensor2, TensorD};
 
 /// Squared first, so that second derivatives are not all zero.
@@ -158,6 +159,36 @@ fn parts_are_those_of_ndarray() {
     );
     assert_eq!(lengths(100), [1; 6]);
     assert_eq!(x.slice(s![.., ..0]).chunks(Axis(1), 3).len(), 3);
+}
+
+#[test]
+fn gradients_of_many_parts_are_put_together_without_zeros_of_the_whole() {
+    let x = leaf(&[7]);
+    let weigh = |x: &TensorD<f64>| {
+        let parts = x.split(Axis(0), &[1, 0, 3, 1, 2]);
+        let each = parts.iter().zip(1_u8..);
+        let weighed: Vec<_> = each.map(|(part, n)| part * f64::from(n)).collect();
+        Tensor::concat(Axis(0), &weighed.iter().collect::<Vec<_>>()).sum()
+    };
+    let weighed = weigh(&x);
+    let mut nodes: Vec<_> = weighed.grad_fn().into_iter().collect();
+    let mut names = Vec::new();
+    while let Some(node) = nodes.pop() {
+        names.push(node.name().to_owned());
+        nodes.extend(node.next_functions().into_iter().flatten());
+    }
+    assert!(names.iter().any(|name| name == "SplitAt"), "{names:?}");
+    assert!(!names.iter().any(|name| name == "Slice"), "{names:?}");
+    let (gradient,) = crate::grad(&weighed, (&x,)).unwrap();
+    let expected = array![1.0, 3.0, 3.0, 3.0, 4.0, 5.0, 5.0];
+    assert_eq!(gradient.to_array(), expected.into_dyn());
+    check().run(|(x,)| weigh(&(x * x)), (&x,)).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "split of a tensor of shape [3] at 4 along axis 0: it is shorter")]
+fn a_split_behind_the_end_is_refused() {
+    let _ = SplitAt::apply(&Tensor::from(array![1.0, 2.0, 3.0]), Axis(0), 4);
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! Convolutions and pooling.
+
+use ndarray::{Array4, Ix1, Ix3, Ix4, array};
+
+use super::linear::leaf;
+use super::{check, numbers};
+use crate::kernels::ConvOptions;
+use crate::ops::Conv;
+use crate::{Tensor, Tensor1, Tensor4, TensorD, grad};
+
+#[test]
+fn convolutions_to_second_order() {
+    let x = leaf::<Ix3>(&[2, 2, 5], 0.0);
+    let (weight, bias) = (leaf::<Ix3>(&[2, 1, 2], 1.0), leaf::<Ix1>(&[2], 2.0));
+    let options = ConvOptions {
+        stride: [2],
+        padding: [1],
+        dilation: [2],
+        groups: 2,
+    };
+    let check = check();
+    let inputs = (&x, &weight, &bias);
+    check
+        .run(|(x, w, b)| x.conv1d(w, Some(b), options), inputs)
+        .unwrap();
+
+    let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
+    let (weight, bias) = (leaf::<Ix4>(&[3, 2, 2, 2], 1.0), leaf::<Ix1>(&[3], 2.0));
+    let options = ConvOptions {
+        stride: [1, 2],
+        padding: [1, 0],
+        ..ConvOptions::default()
+    };
+    let inputs = (&x, &weight, &bias);
+    check
+        .run(|(x, w, b)| x.conv2d(w, Some(b), options), inputs)
+        .unwrap();
+    // Kernels of one pixel, for which there are no columns.
+    let one = leaf::<Ix4>(&[2, 2, 1, 1], 1.0);
+    let plain = ConvOptions::default();
+    check
+        .run(|(x, w)| x.conv2d(w, None, plain), (&x, &one))
+        .unwrap();
+    check
+        .run(
+            |(x, w)| x.t().conv2d(w, None, plain),
+            (&leaf::<Ix4>(&[1, 3, 2, 2], 0.5), &one),
+        )
+        .unwrap();
+
+    let x = leaf::<Ix4>(&[1, 2, 2, 2], 0.0);
+    let (weight, bias) = (leaf::<Ix4>(&[2, 2, 2, 3], 1.0), leaf::<Ix1>(&[4], 2.0));
+    let options = ConvOptions {
+        stride: [2, 2],
+        padding: [0, 1],
+        dilation: [2, 1],
+        groups: 2,
+    };
+    let inputs = (&x, &weight, &bias);
+    let transposed = |x: &Tensor4<f64>, w: &Tensor4<f64>, b: &Tensor1<f64>| {
+        x.conv_transpose2d(w, Some(b), options, [1, 0])
+    };
+    check.run(|(x, w, b)| transposed(x, w, b), inputs).unwrap();
+}
+
+#[test]
+fn a_transposed_convolution_undoes_the_shape_of_one() {
+    let options = ConvOptions {
+        stride: [3, 2],
+        padding: [1, 2],
+        dilation: [1, 2],
+        groups: 1,
+    };
+    for added in [[0, 0], [1, 1], [2, 0]] {
+        let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
+        let weight = leaf::<Ix4>(&[2, 3, 3, 3], 1.0);
+        let larger = x.conv_transpose2d(&weight, None, options, added);
+        assert_eq!(larger.conv2d(&weight, None, options).shape(), x.shape());
+        let smallest = x.conv_transpose2d(&weight, None, options, [0, 0]);
+        assert_eq!(larger.shape()[2] - smallest.shape()[2], added[0]);
+        assert_eq!(larger.shape()[3] - smallest.shape()[3], added[1]);
+    }
+}
+
+#[test]
+fn pooling_to_second_order() {
+    let x = leaf::<Ix4>(&[2, 1, 4, 5], 0.0);
+    let check = check();
+    for (kernel, stride, padding) in [
+        ([2, 2], [2, 2], [0, 0]),
+        ([3, 2], [1, 2], [1, 1]),
+        ([1, 5], [3, 1], [0, 2]),
+    ] {
+        check
+            .run(|x| x.max_pool2d(kernel, stride, padding), &x)
+            .unwrap();
+        check
+            .run(|x| x.avg_pool2d(kernel, stride, padding), &x)
+            .unwrap();
+    }
+    check
+        .run(|x| x.t().max_pool2d([1, 2], [1, 1], [0, 1]), &x)
+        .unwrap();
+}
+
+#[test]
+fn of_equal_elements_the_first_gets_the_gradient_and_nan_is_largest() {
+    let x = Tensor::from(array![[[[2.0, 2.0], [1.0, 2.0]]]]).set_requires_grad(true);
+    let (gradient,) = grad(&x.max_pool2d([2, 2], [1, 1], [0, 0]).sum(), (&x,)).unwrap();
+    assert_eq!(gradient.to_array(), array![[[[1.0, 0.0], [0.0, 0.0]]]]);
+    let x = Tensor::from(array![[[[2.0, f64::NAN, 3.0, f64::NAN]]]]);
+    let largest = x.max_pool2d([1, 4], [1, 1], [0, 0]);
+    assert!(largest.view()[[0, 0, 0, 0]].is_nan());
+    let x = Tensor::from(Array4::from_elem((1, 1, 2, 2), f64::NEG_INFINITY));
+    let largest = x.max_pool2d([2, 2], [1, 1], [1, 1]);
+    assert!(largest.view().iter().all(|&x| x == f64::NEG_INFINITY));
+}
+
+/// Whose type does not say that they have three axes.
+#[test]
+fn convolutions_of_signals_whose_rank_is_known_at_run_time() {
+    let tensor = |shape: &[usize]| -> TensorD<f64> { Tensor::from(numbers(shape)) };
+    let (x, weight) = (tensor(&[1, 2, 5]), tensor(&[3, 2, 2]));
+    let options = ConvOptions::default();
+    let y = Conv::apply(&x, &weight, None, options);
+    assert_eq!(y.shape(), [1, 3, 4]);
+    let convolved = |(x, w): (&TensorD<f64>, &TensorD<f64>)| Conv::apply(x, w, None, options);
+    check().run(convolved, (&x, &weight)).unwrap();
+}
+
+#[test]
+#[should_panic(
+    expected = "of tensors of shapes [] and [1, 1, 1], which have not both 3 axes, nor both 4"
+)]
+fn what_is_no_image_is_not_convolved() {
+    let (x, weight) = (
+        Tensor::from(numbers(&[])),
+        Tensor::from(numbers(&[1, 1, 1])),
+    );
+    let _ = Conv::apply(&x, &weight, None, ConvOptions::default());
+}
