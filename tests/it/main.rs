@@ -8,6 +8,7 @@ mod chains;
 mod checkpoint;
 mod composed;
 mod compositions;
+mod data;
 mod digits;
 mod edges;
 mod forward_mode;
