@@ -36,5 +36,6 @@ mod saved;
 mod short;
 mod thorough;
 mod threads;
+mod train;
 mod transaction;
 mod transforms;
