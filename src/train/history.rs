@@ -210,7 +210,8 @@ impl History {
         csv::read(text)
     }
 
-    /// Writes [`to_csv`](Self::to_csv) to a file, which is there whole or not at all.
+    /// Writes [`to_csv`](Self::to_csv) to a file, which is there whole or not at all. Folders are made
+    /// when they are needed.
     ///
     /// ```no_run
     /// # use pullback::train::History;
