@@ -42,9 +42,14 @@
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
+//! - [`data`]: data sets and loaders that make batches of them.
+//! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 
 extern crate self as pullback;
+
+pub mod data;
+pub mod train;
 
 #[doc(hidden)]
 pub use autograd_core::__private;

@@ -1,0 +1,76 @@
+//! How a training ended.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::data::BoxError;
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All epochs are done.
+    AllEpochs,
+    /// A metric did not improve any more, after this epoch.
+    Early {
+        /// The last epoch.
+        epoch: usize,
+    },
+    /// A callback [asked for it](crate::train::Epoch::stop), after this epoch.
+    Asked {
+        /// The last epoch.
+        epoch: usize,
+    },
+}
+
+/// What went wrong in a training, and where.
+///
+/// ```
+/// use pullback::train::{Output, Trainer};
+///
+/// let mut trainer = Trainer::new(2).output(Output::silent());
+/// let batches = |_| [Ok(1.0), Ok(f64::NAN), Err("damaged")];
+/// let error = trainer.fit(&mut (), batches, |(), loss| Ok(loss)).unwrap_err();
+/// assert_eq!((error.epoch(), error.batch()), (1, Some(1)));
+/// assert_eq!(error.to_string(), "epoch 1, batch 1: the loss is NaN");
+/// ```
+#[derive(Debug)]
+pub struct TrainError {
+    epoch: usize,
+    batch: Option<usize>,
+    source: BoxError,
+}
+
+impl TrainError {
+    pub(super) fn new(epoch: usize, batch: Option<usize>, source: BoxError) -> Self {
+        Self {
+            epoch,
+            batch,
+            source,
+        }
+    }
+
+    /// The epoch, from 1.
+    pub fn epoch(&self) -> usize {
+        self.epoch
+    }
+
+    /// The batch, from 0, if it was one.
+    pub fn batch(&self) -> Option<usize> {
+        self.batch
+    }
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.batch {
+            Some(batch) => write!(f, "epoch {}, batch {batch}: {}", self.epoch, self.source),
+            None => write!(f, "epoch {}: {}", self.epoch, self.source),
+        }
+    }
+}
+
+impl Error for TrainError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.source)
+    }
+}
