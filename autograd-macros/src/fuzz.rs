@@ -11,13 +11,12 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-use quote::ToTokens as _;
 
-use crate::{stages, strip};
+use crate::{module, stages, strip};
 
 #[test]
 fn damaged_definitions_are_expanded_or_refused() {
-    let definitions = definitions();
+    let definitions = definitions("custom_function");
     assert!(
         definitions.len() > 150,
         "{} definitions are not all",
@@ -27,9 +26,7 @@ fn damaged_definitions_are_expanded_or_refused() {
         .iter()
         .flat_map(|(args, item)| leaves(args).into_iter().chain(leaves(item)))
         .collect();
-    let inputs = env::var("PULLBACK_FUZZ").ok();
-    let inputs = inputs.map_or(2_000, |inputs| inputs.parse().expect("a number of inputs"));
-    for input in 0..inputs {
+    for input in 0..inputs() {
         let mut random = Random(input);
         let (mut args, mut item) = definitions[random.below(definitions.len())].clone();
         for _ in 0..=random.below(4) {
@@ -42,6 +39,37 @@ fn damaged_definitions_are_expanded_or_refused() {
         }
         check(input, &args, &item);
     }
+}
+
+#[test]
+fn damaged_modules_are_expanded_or_refused() {
+    let mut modules = definitions("derive");
+    modules.retain(|(derived, _)| derived.to_string().contains("Module"));
+    assert!(modules.len() > 40, "{} are not all", modules.len());
+    let pool: Vec<TokenTree> = modules.iter().flat_map(|(_, item)| leaves(item)).collect();
+    for input in 0..inputs() {
+        let mut random = Random(input);
+        let (_, mut item) = modules[random.below(modules.len())].clone();
+        for _ in 0..=random.below(4) {
+            item = damage(item, &pool, &mut random);
+        }
+        let Ok(expanded) = catch_unwind(AssertUnwindSafe(|| module::unguarded(item.clone())))
+        else {
+            panic!("a panic on input {input}: {item}");
+        };
+        // What is no item never reaches a derive.
+        if syn::parse2::<syn::DeriveInput>(item.clone()).is_ok() {
+            let text = expanded.to_string();
+            if let Err(error) = syn::parse2::<syn::File>(expanded) {
+                panic!("{error} in the expansion of input {input}: {item}:\n{text}");
+            }
+        }
+    }
+}
+
+fn inputs() -> u64 {
+    let inputs = env::var("PULLBACK_FUZZ").ok();
+    inputs.map_or(2_000, |inputs| inputs.parse().expect("a number of inputs"))
 }
 
 fn check(input: u64, args: &TokenStream, item: &TokenStream) {
@@ -146,8 +174,8 @@ fn leaves(tokens: &TokenStream) -> Vec<TokenTree> {
         .collect()
 }
 
-/// Arguments and items of all that stands under the attribute in the workspace.
-fn definitions() -> Vec<(TokenStream, TokenStream)> {
+/// Arguments and items of all that stands under the attribute in the workspace, and what is in `quote!`.
+fn definitions(attribute: &str) -> Vec<(TokenStream, TokenStream)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();
     for folder in [
@@ -156,6 +184,7 @@ fn definitions() -> Vec<(TokenStream, TokenStream)> {
         "examples",
         "autograd-core/src/ops",
         "autograd-macros/src/expand",
+        "autograd-macros/src/module",
     ] {
         let mut files = Vec::new();
         collect_files(&workspace.join(folder), &mut files);
@@ -163,7 +192,7 @@ fn definitions() -> Vec<(TokenStream, TokenStream)> {
         for file in files {
             let text = fs::read_to_string(file).expect("a readable source");
             let tokens: TokenStream = text.parse().expect("a source of tokens");
-            collect_definitions(tokens, &mut found);
+            collect_definitions(tokens, attribute, &mut found);
         }
     }
     found
@@ -181,7 +210,11 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// Finds `#[custom_function(…)] item` among tokens, and items in `quote!`.
-fn collect_definitions(tokens: TokenStream, found: &mut Vec<(TokenStream, TokenStream)>) {
+fn collect_definitions(
+    tokens: TokenStream,
+    attribute: &str,
+    found: &mut Vec<(TokenStream, TokenStream)>,
+) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (index, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else {
@@ -198,7 +231,7 @@ fn collect_definitions(tokens: TokenStream, found: &mut Vec<(TokenStream, TokenS
             }
         } else if word(1).as_deref() == Some("#")
             && let Ok(meta) = syn::parse2::<syn::Meta>(group.stream())
-            && meta.path().is_ident("custom_function")
+            && meta.path().is_ident(attribute)
         {
             let args = match &meta {
                 syn::Meta::List(list) => list.tokens.clone(),
@@ -217,6 +250,6 @@ fn collect_definitions(tokens: TokenStream, found: &mut Vec<(TokenStream, TokenS
                 .map_or(rest.len(), |end| end + 1);
             found.push((args, rest[..length].iter().cloned().collect()));
         }
-        collect_definitions(group.stream().to_token_stream(), found);
+        collect_definitions(group.stream(), attribute, found);
     }
 }

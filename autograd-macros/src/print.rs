@@ -6,25 +6,32 @@
 use std::env;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
-use syn::ext::IdentExt;
+use syn::Ident;
+use syn::ext::IdentExt as _;
 
 use crate::model::Definition;
 
-/// Prints the expansion of a definition to stderr if `PULLBACK_EXPAND` names it.
+/// Prints the expansion of a definition to stderr if `PULLBACK_EXPAND` names its type or its function.
 pub(crate) fn if_wanted(definition: &Definition, expansion: &TokenStream) {
+    let function = definition.short.as_ref().map(|short| &short.ident);
+    let names = [Some(&definition.ident), function];
+    let names: Vec<&Ident> = names.into_iter().flatten().collect();
+    if_any_is_wanted(&names, &definition.name, expansion);
+}
+
+/// Prints the expansion of what has these names, and is shown as `name`, if `PULLBACK_EXPAND` has one of
+/// them.
+pub(crate) fn if_any_is_wanted(names: &[&Ident], name: &str, expansion: &TokenStream) {
     if let Ok(wanted) = env::var("PULLBACK_EXPAND")
-        && is_named(definition, &wanted)
+        && are_named(names, &wanted)
     {
-        let name = &definition.name;
         eprintln!("// the expansion of `{name}`\n\n{}", format(expansion));
     }
 }
 
-/// Whether `wanted`, one name or several with commas between them, names the type or the function.
-fn is_named(definition: &Definition, wanted: &str) -> bool {
-    let function = definition.short.as_ref().map(|short| &short.ident);
-    let names = [Some(&definition.ident), function];
-    let mut names = names.into_iter().flatten().map(IdentExt::unraw);
+/// Whether `wanted`, one name or several with commas between them, has one of these.
+fn are_named(names: &[&Ident], wanted: &str) -> bool {
+    let mut names = names.iter().map(|name| name.unraw());
     names.any(|name| wanted.split(',').any(|wanted| name == wanted.trim()))
 }
 
@@ -211,9 +218,11 @@ mod tests {
     #[test]
     fn a_definition_is_named_by_its_type_or_its_function() {
         let (definition, _) = expanded();
+        let function = &definition.short.as_ref().expect("a function").ident;
+        let names = [&definition.ident, function];
         for wanted in ["MulConstant", "mul_constant", "Linear, MulConstant"] {
-            assert!(is_named(&definition, wanted), "{wanted}");
+            assert!(are_named(&names, wanted), "{wanted}");
         }
-        assert!(!is_named(&definition, "Mul"));
+        assert!(!are_named(&names, "Mul"));
     }
 }

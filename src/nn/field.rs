@@ -60,6 +60,8 @@ impl<T: ?Sized> Field for PhantomData<T> {
     fn visit_mut(&mut self, _path: &Path<'_>, _visitor: &mut dyn VisitorMut) {}
 }
 
+// What is no field is told what a field is, and not what a module is.
+#[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
     fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
         let module = self.as_module();
@@ -198,6 +200,7 @@ impl<F: Field + ?Sized> Field for Borrowed<'_, F> {
 
 macro_rules! tuples {
     ($($F:ident $place:tt),+) => {
+        #[diagnostic::do_not_recommend]
         impl<$($F: Field),+> Field for ($($F,)+) {
             fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
                 $(self.$place.visit(&path.item($place), visitor);)+

@@ -103,7 +103,7 @@ const CORE: &[(&str, &[&str])] = &[
 ];
 
 /// For each stage of `autograd-macros`, what it must not mention.
-const MACROS: [(&str, &[&str]); 3] = [
+const MACROS: [(&str, &[&str]); 6] = [
     (
         "model",
         &[
@@ -118,6 +118,15 @@ const MACROS: [(&str, &[&str]); 3] = [
         &["quote!", "crate::expand", "crate::validate", "crate::model"],
     ),
     ("expand", &["crate::parse", "parse_macro_input"]),
+    (
+        "module/model",
+        &["quote", "expand::", "validate::", "diagnostics"],
+    ),
+    (
+        "module/parse",
+        &["quote!", "expand::", "validate::", "model::"],
+    ),
+    ("module/expand", &["parse::", "parse_macro_input"]),
 ];
 
 fn sources(module: &Path) -> Vec<PathBuf> {

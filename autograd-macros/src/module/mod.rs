@@ -11,12 +11,16 @@
 mod expand;
 mod model;
 mod parse;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proc_macro2::TokenStream;
 use quote::quote;
+
+use crate::print;
 
 /// Expands `#[derive(Module)] item`.
 pub(crate) fn derive(item: TokenStream) -> TokenStream {
@@ -30,8 +34,18 @@ pub(crate) fn derive(item: TokenStream) -> TokenStream {
 
 /// The same, but for a panic in it.
 pub(crate) fn unguarded(item: TokenStream) -> TokenStream {
-    match validate::module(parse::item(item)) {
-        Ok(model) => expand::module(&model),
-        Err(rejected) => expand::fallback::module(&rejected),
+    let (definition, expansion) = match validate::module(parse::item(item)) {
+        Ok(model) => {
+            let expansion = expand::module(&model);
+            (Some(model.definition), expansion)
+        }
+        Err(rejected) => {
+            let expansion = expand::fallback::module(&rejected);
+            (rejected.definition, expansion)
+        }
+    };
+    if let Some(definition) = definition {
+        print::if_any_is_wanted(&[&definition.ident], &definition.name, &expansion);
     }
+    expansion
 }

@@ -2,9 +2,7 @@
 
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned as _;
-use syn::{
-    Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Ident, Member, Token, Type,
-};
+use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Member, Token, Type};
 
 use crate::parse::{Helper, helper};
 
@@ -13,9 +11,23 @@ pub(super) struct Item {
     pub(super) ident: Ident,
     pub(super) generics: Generics,
     pub(super) helpers: Vec<Helper>,
-    /// Our attributes where none belongs, with what they stand on.
-    pub(super) misplaced: Vec<(Helper, &'static str)>,
+    /// Our attributes on variants, where none belongs.
+    pub(super) misplaced: Vec<Helper>,
     pub(super) body: Body,
+}
+
+impl Item {
+    /// All fields, of whatever variant.
+    pub(super) fn fields(&self) -> Vec<&Field> {
+        match &self.body {
+            Body::Struct(fields) => fields.iter().collect(),
+            Body::Enum(variants) => {
+                let variants = variants.iter();
+                variants.flat_map(|variant| &variant.fields).collect()
+            }
+            Body::Union(_) => Vec::new(),
+        }
+    }
 }
 
 /// What it consists of.
@@ -41,13 +53,12 @@ pub(super) struct Field {
 /// Reads the item under `#[derive(Module)]`.
 pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
     let input: DeriveInput = syn::parse2(tokens)?;
-    let mut misplaced = on_parameters(&input.generics);
+    let mut misplaced = Vec::new();
     let body = match input.data {
         Data::Struct(data) => Body::Struct(fields(data.fields)),
         Data::Enum(data) => {
             let variant = |variant: syn::Variant| {
-                let stray = helpers(&variant.attrs).into_iter();
-                misplaced.extend(stray.map(|helper| (helper, "variant")));
+                misplaced.extend(helpers(&variant.attrs));
                 Variant {
                     ident: variant.ident,
                     fields: fields(variant.fields),
@@ -69,16 +80,6 @@ pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
 fn helpers(attributes: &[Attribute]) -> Vec<Helper> {
     let is_ours = |attribute: &&Attribute| attribute.path().is_ident("module");
     attributes.iter().filter(is_ours).map(helper).collect()
-}
-
-fn on_parameters(generics: &Generics) -> Vec<(Helper, &'static str)> {
-    let attributes = |param: &GenericParam| match param {
-        GenericParam::Lifetime(param) => helpers(&param.attrs),
-        GenericParam::Type(param) => helpers(&param.attrs),
-        GenericParam::Const(param) => helpers(&param.attrs),
-    };
-    let stray = generics.params.iter().flat_map(attributes);
-    stray.map(|helper| (helper, "parameter")).collect()
 }
 
 fn fields(fields: Fields) -> Vec<Field> {

@@ -1,11 +1,11 @@
-//! What comes out when there are mistakes: all the errors, and the impls without effect, so that
-//! those who use the module show no errors of their own.
+//! What comes out when there are mistakes: all the errors, and impls without effect, so that those who
+//! use the module show no errors of their own.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{GenericParam, parse_quote};
+use syn::{Generics, TypeParamBound, parse_quote};
 
-use super::{impls, root};
+use super::{display, module_impl, root, this};
 use crate::module::model::Definition;
 use crate::module::validate::Rejected;
 use crate::spell::at;
@@ -17,80 +17,102 @@ pub(in crate::module) fn module(rejected: &Rejected) -> TokenStream {
         return errors.clone();
     };
     let root = &root(definition);
-    let ident = &definition.ident;
-    let impls = if definition.generics.lifetimes().next().is_some() {
-        // `Module` is for what lives as long as it is needed.
-        TokenStream::new()
-    } else if rejected.is_shared {
-        let generics = &bounded(definition);
-        impls(definition, generics, root, &inert(root))
+    let generics = &definition.generics;
+    let module = if rejected.is_shared && generics.lifetimes().next().is_none() {
+        module_impl(definition, &bounded(generics), root, &methods(root))
     } else {
-        // `Module` would ask for what was found missing; as a field of others it will do.
-        let (impl_generics, type_generics, where_clause) = definition.generics.split_for_impl();
-        quote_spanned! {at(ident)=>
-            #[allow(unused_variables)]
-            impl #impl_generics #root::nn::Field for #ident #type_generics #where_clause {
-                fn visit<'a>(
-                    &'a self,
-                    path: &#root::nn::Path<'_>,
-                    visitor: &mut dyn #root::nn::Visitor<'a>,
-                ) {
-                }
-
-                fn visit_mut(
-                    &mut self,
-                    path: &#root::nn::Path<'_>,
-                    visitor: &mut dyn #root::nn::VisitorMut,
-                ) {
-                }
-            }
-        }
+        stand_in(definition, root)
     };
-    quote!(#errors #impls)
+    let display = display(definition, generics, &inert());
+    quote!(#errors #module #display)
 }
 
-fn bounded(definition: &Definition) -> syn::Generics {
-    let mut generics = definition.generics.clone();
-    for param in &mut generics.params {
-        if let GenericParam::Type(param) = param {
-            let bounds: [syn::TypeParamBound; 3] = [
-                parse_quote!(::core::marker::Send),
-                parse_quote!(::core::marker::Sync),
-                parse_quote!('static),
-            ];
-            param.bounds.extend(bounds);
+/// What `Module` needs of any parameter.
+fn bounded(generics: &Generics) -> Generics {
+    let mut bounded = generics.clone();
+    for param in bounded.type_params_mut() {
+        let bounds: [TypeParamBound; 3] = [
+            parse_quote!(::core::marker::Send),
+            parse_quote!(::core::marker::Sync),
+            parse_quote!('static),
+        ];
+        param.bounds.extend(bounds);
+    }
+    bounded
+}
+
+fn methods(root: &TokenStream) -> TokenStream {
+    let (this, visits, inert) = (this(), visits(root, "visit_fields"), inert());
+    quote! {
+        fn name(&#this) -> ::std::borrow::Cow<'static, str> {
+            #inert
+        }
+
+        #visits
+
+        fn as_module(&#this) -> &dyn #root::nn::Module {
+            #this
+        }
+
+        fn as_module_mut(&mut #this) -> &mut dyn #root::nn::Module {
+            #this
         }
     }
-    generics
 }
 
-fn inert(root: &TokenStream) -> TokenStream {
-    let mistakes = "this module has mistakes that the compiler has reported";
-    quote! {
-        fn name(&self) -> ::std::borrow::Cow<'static, str> {
-            ::core::panic!(#mistakes)
+/// For what can be no `Module`, which must be `Send`, `Sync` and `'static`: it is a field of others yet, and
+/// has a module's methods by `Deref`.
+fn stand_in(definition: &Definition, root: &TokenStream) -> TokenStream {
+    let ident = &definition.ident;
+    let (impl_generics, type_generics, where_clause) = definition.generics.split_for_impl();
+    let (this, visits, inert) = (this(), visits(root, "visit"), inert());
+    quote_spanned! {at(ident)=>
+        #[allow(unused_variables)]
+        impl #impl_generics #root::nn::Field for #ident #type_generics #where_clause {
+            #visits
         }
 
-        fn visit_fields<'a>(
-            &'a self,
+        impl #impl_generics ::core::ops::Deref for #ident #type_generics #where_clause {
+            type Target = dyn #root::nn::Module;
+
+            fn deref(&#this) -> &Self::Target {
+                #inert
+            }
+        }
+
+        impl #impl_generics ::core::ops::DerefMut for #ident #type_generics #where_clause {
+            fn deref_mut(&mut #this) -> &mut Self::Target {
+                #inert
+            }
+        }
+    }
+}
+
+fn visits(root: &TokenStream, name: &str) -> TokenStream {
+    let this = this();
+    let (name, name_mut) = (
+        quote::format_ident!("{name}"),
+        quote::format_ident!("{name}_mut"),
+    );
+    quote! {
+        fn #name<'visit>(
+            &'visit #this,
             path: &#root::nn::Path<'_>,
-            visitor: &mut dyn #root::nn::Visitor<'a>,
+            visitor: &mut dyn #root::nn::Visitor<'visit>,
         ) {
         }
 
-        fn visit_fields_mut(
-            &mut self,
+        fn #name_mut(
+            &mut #this,
             path: &#root::nn::Path<'_>,
             visitor: &mut dyn #root::nn::VisitorMut,
         ) {
         }
-
-        fn as_module(&self) -> &dyn #root::nn::Module {
-            self
-        }
-
-        fn as_module_mut(&mut self) -> &mut dyn #root::nn::Module {
-            self
-        }
     }
+}
+
+fn inert() -> TokenStream {
+    quote!(::core::panic!(
+        "this module has mistakes that the compiler has reported"
+    ))
 }

@@ -13,10 +13,11 @@ mod visits;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Member;
+use syn::spanned::Spanned as _;
+use syn::{Generics, Member};
 
 use super::model::{Body, Content, Definition, Field, ModuleModel, Variant};
-use crate::spell::{at, local};
+use crate::spell::{at, local, placed};
 
 /// The whole expansion.
 pub(super) fn module(model: &ModuleModel) -> TokenStream {
@@ -29,7 +30,10 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
         as_module(body, root),
         extra_repr(definition, body, root),
     ];
-    impls(definition, &generics, root, &quote!(#(#methods)*))
+    let module = module_impl(definition, &generics, root, &quote!(#(#methods)*));
+    let (this, f) = (this(), local("f"));
+    let display = display(definition, &generics, &quote!(#root::nn::fmt(#this, #f)));
+    quote!(#module #display)
 }
 
 /// The path of the library.
@@ -39,36 +43,35 @@ fn root(definition: &Definition) -> TokenStream {
     given.map_or_else(|| quote!(::#default), ToTokens::to_token_stream)
 }
 
-/// Both impls, with these methods of `Module`.
-fn impls(
+/// `impl Module` with these methods.
+fn module_impl(
     definition: &Definition,
-    generics: &syn::Generics,
+    generics: &Generics,
     root: &TokenStream,
     methods: &TokenStream,
 ) -> TokenStream {
     let ident = &definition.ident;
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let span = at(ident);
-    let display = display(definition, generics, root);
-    quote_spanned! {span=>
+    quote_spanned! {at(ident)=>
         #[automatically_derived]
         #[allow(deprecated, unused_variables)]
         impl #impl_generics #root::nn::Module for #ident #type_generics #where_clause {
             #methods
         }
-        #display
     }
 }
 
-fn display(definition: &Definition, generics: &syn::Generics, root: &TokenStream) -> TokenStream {
+/// `impl Display` that does this.
+fn display(definition: &Definition, generics: &Generics, print: &TokenStream) -> TokenStream {
     let ident = &definition.ident;
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let (span, this) = (at(ident), this());
-    quote_spanned! {span=>
+    let (f, this) = (local("f"), this());
+    quote_spanned! {at(ident)=>
         #[automatically_derived]
+        #[allow(unused_variables)]
         impl #impl_generics ::core::fmt::Display for #ident #type_generics #where_clause {
-            fn fmt(&#this, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                #root::nn::fmt(#this, f)
+            fn fmt(&#this, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                #print
             }
         }
     }
@@ -127,15 +130,16 @@ fn extra_repr(definition: &Definition, body: &Body, root: &TokenStream) -> Token
         let shown = fields.iter().filter_map(|field| {
             let shown = field.shown()?;
             let label = shown.label.as_deref().unwrap_or_default();
-            let span = at(&field.ty);
             let value = match body {
                 Body::Struct(_) => {
                     let member = &field.member;
-                    quote_spanned!(span=> &#this.#member)
+                    quote!(&#this.#member)
                 }
                 Body::Enum(_) => binding(field).to_token_stream(),
             };
-            Some(quote_spanned!(span=> (#label, #value as &dyn ::core::fmt::Display)))
+            let value = quote!(#value as &dyn ::core::fmt::Display);
+            let value = placed(value, field.ty.span());
+            Some(quote!((#label, #value)))
         });
         quote!(#root::nn::extra_repr(&[#(#shown),*]))
     };

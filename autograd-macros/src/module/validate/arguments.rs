@@ -66,14 +66,10 @@ pub(super) fn of_field(helpers: &[Helper], diagnostics: &mut Diagnostics) -> Fie
 /// enum Layer { #[module(skip)] Linear(Linear) }
 /// //             ^^^^^^ `#[module(…)]` stands on a type or a field, found a variant
 /// ```
-pub(super) fn is_misplaced(helper: &Helper, place: &str, diagnostics: &mut Diagnostics) {
-    let message = format!("`#[module(…)]` stands on a type or a field, found a {place}");
-    if place == "variant" {
-        let help = "mark the fields in its parentheses or braces: `Variant(#[module(skip)] f32)`";
-        diagnostics.error_with_help(&helper.name, &message, help);
-    } else {
-        diagnostics.error(&helper.name, message);
-    }
+pub(super) fn is_misplaced(helper: &Helper, diagnostics: &mut Diagnostics) {
+    let message = "`#[module(…)]` stands on a type or a field, found a variant";
+    let help = "mark the fields in its parentheses or braces: `Variant(#[module(skip)] f32)`";
+    diagnostics.error_with_help(&helper.name, message, help);
 }
 
 /// An attribute says something.

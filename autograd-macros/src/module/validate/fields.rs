@@ -6,8 +6,10 @@ use syn::{Ident, Member, ParenthesizedGenericArguments, PathSegment, Type, TypeF
 
 use super::arguments::{self, FieldOptions};
 use crate::diagnostics::Diagnostics;
-use crate::module::model::{Content, Field, Part, Shown, Variant};
+use crate::module::model::{Content, Definition, Field, Part, Shown, Variant};
 use crate::module::parse;
+use crate::show::show;
+use crate::types::{is_primitive, last_segment, peel};
 
 /// Reads the fields of a struct, or of a variant that stands for itself.
 pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Vec<Field> {
@@ -32,6 +34,7 @@ pub(super) fn variant(variant: &parse::Variant, diagnostics: &mut Diagnostics) -
     let content = match fields.pop() {
         Some(field) if is_transparent => {
             is_not_renamed(&field, &variant.fields[0], diagnostics);
+            is_a_module(&field.ty, diagnostics);
             Content::Transparent(Box::new(field))
         }
         last => {
@@ -137,6 +140,41 @@ fn is_plain(field: &parse::Field, skip: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(skip, &message, help);
 }
 
+/// A variant stands for a module, as far as the tokens of its type tell.
+///
+/// ```text
+/// enum Layer { Scale(Parameter<f32, Ix1>) }
+/// //                 ^^^^^^^^^^^^^^^^^^^ a `Parameter` is no module
+/// ```
+fn is_a_module(ty: &Type, diagnostics: &mut Diagnostics) {
+    const NO_MODULES: [&str; 8] = [
+        "Parameter",
+        "Buffer",
+        "Mode",
+        "Option",
+        "Vec",
+        "HashMap",
+        "BTreeMap",
+        "PhantomData",
+    ];
+    let is_none = match peel(ty) {
+        Type::Array(_) | Type::Tuple(_) | Type::Slice(_) => true,
+        ty => last_segment(ty).is_some_and(|last| NO_MODULES.iter().any(|no| last.ident == no)),
+    };
+    let help = if is_none {
+        "give the field a name: `Variant { name: … }`"
+    } else if is_primitive(peel(ty)) {
+        "mark plain data `#[module(skip)]`"
+    } else {
+        return;
+    };
+    let message = format!(
+        "a variant with one unnamed field stands for the module in it, and `{}` is none",
+        show(ty)
+    );
+    diagnostics.error_with_help(ty, &message, help);
+}
+
 enum Held {
     Parameter,
     Buffer,
@@ -182,6 +220,34 @@ fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
     let message = "`show` prints plain data, and this field is printed as what it is";
     let help = "write `#[module(skip, show)]` if it is plain data, or remove `show`";
     diagnostics.error_with_help(show, message, help);
+}
+
+/// What is printed is said in one place.
+///
+/// ```text
+/// #[derive(Module)]
+/// #[module(extra_repr = sizes)]
+/// struct Linear { #[module(skip, show)] in_features: usize, … }
+/// //                             ^^^^ `extra_repr` says what is printed already
+/// ```
+pub(super) fn is_said_once(
+    definition: &Definition,
+    fields: &[&parse::Field],
+    diagnostics: &mut Diagnostics,
+) {
+    if definition.extra_repr.is_none() {
+        return;
+    }
+    let arguments = fields.iter().flat_map(|field| &field.helpers);
+    let arguments = arguments.filter_map(|helper| helper.arguments.as_ref().ok());
+    for argument in arguments
+        .flatten()
+        .filter(|argument| argument.name == "show")
+    {
+        let message =
+            "`extra_repr` of the type says what is printed already; remove one of the two";
+        diagnostics.error(&argument.name, message);
+    }
 }
 
 /// A variant that stands for a module adds nothing to its path.

@@ -30,8 +30,10 @@ pub(super) fn module(item: syn::Result<Item>) -> Result<ModuleModel, Box<Rejecte
     let mut is_shared = true;
     let read = diagnostics.ok(item).map(|item| {
         is_shared = threads::are_shared(&item, &mut diagnostics);
+        let definition = item::definition(&item, &mut diagnostics);
         let body = body(&item, &mut diagnostics);
-        (item::definition(&item, &mut diagnostics), body)
+        fields::is_said_once(&definition, &item.fields(), &mut diagnostics);
+        (definition, body)
     });
     let (definition, body) = read.unzip();
     match (diagnostics.finish(), definition, body.flatten()) {
@@ -45,8 +47,8 @@ pub(super) fn module(item: syn::Result<Item>) -> Result<ModuleModel, Box<Rejecte
 }
 
 fn body(item: &Item, diagnostics: &mut Diagnostics) -> Option<Body> {
-    for (helper, place) in &item.misplaced {
-        arguments::is_misplaced(helper, place, diagnostics);
+    for helper in &item.misplaced {
+        arguments::is_misplaced(helper, diagnostics);
     }
     match &item.body {
         parse::Body::Struct(fields) => {

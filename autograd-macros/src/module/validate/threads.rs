@@ -7,27 +7,19 @@ use syn::visit::{Visit, visit_path_segment};
 use syn::{GenericArgument, Member, PathArguments, PathSegment, Type};
 
 use crate::diagnostics::Diagnostics;
-use crate::module::parse::{Body, Field, Item};
+use crate::module::parse::{Field, Item};
 
 /// What a field holds can be used from several threads.
 ///
 /// ```text
 /// weight: RefCell<Parameter<f32, Ix2>>,
-/// //      ^^^^^^^ a module is shared between threads, and `RefCell` is for one
+/// //      ^^^^^^^ `RefCell` keeps `weight` on one thread
 /// ```
 ///
 /// Says whether all of them can.
 pub(super) fn are_shared(item: &Item, diagnostics: &mut Diagnostics) -> bool {
-    let fields: Vec<&Field> = match &item.body {
-        Body::Struct(fields) => fields.iter().collect(),
-        Body::Enum(variants) => variants
-            .iter()
-            .flat_map(|variant| &variant.fields)
-            .collect(),
-        Body::Union(_) => return true,
-    };
     let mut all = true;
-    for field in fields {
+    for field in item.fields() {
         let mut search = Search(None);
         search.visit_type(&field.ty);
         if let Some(segment) = search.0 {
@@ -45,7 +37,7 @@ fn refuse(field: &Field, segment: &PathSegment, diagnostics: &mut Diagnostics) {
     };
     let container = &segment.ident;
     let message =
-        format!("{name} is in a `{container}`, which stays on one thread, and modules do not");
+        format!("`{container}` keeps {name} on one thread, and a module is shared between threads");
     let is_state = argument(segment).is_some_and(|ty| {
         let shown = crate::show::show(ty);
         shown.contains("Parameter") || shown.contains("Buffer") || shown.contains("dyn Module")

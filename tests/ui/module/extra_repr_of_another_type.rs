@@ -1,0 +1,14 @@
+use pullback::prelude::*;
+
+#[derive(Module)]
+#[module(extra_repr = rate)]
+pub struct Dropout {
+    #[module(skip)]
+    pub rate: f64,
+}
+
+fn rate(dropout: &Dropout) -> f64 {
+    dropout.rate
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use pullback::prelude::*;
+
+#[derive(Module)]
+#[module(name = Relu)]
+pub struct Rectifier;
+
+fn main() {}

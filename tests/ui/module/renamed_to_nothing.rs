@@ -1,0 +1,10 @@
+use pullback::ndarray::Ix1;
+use pullback::prelude::*;
+
+#[derive(Module)]
+pub struct Scale {
+    #[module(rename = "")]
+    pub factor: Parameter<f32, Ix1>,
+}
+
+fn main() {}
