@@ -309,7 +309,7 @@ fn the_slope_of_gelu_tanh_far_out_is_0_or_1() {
 
 #[test]
 fn recorded_slopes_of_asin_and_acos_are_exact_near_1() {
-    let number = 0.999_999_f32;
+    let number = 0.9997_f32;
     let exact = 1.0 / (1.0 - f64::from(number).powi(2)).sqrt();
     let x = Tensor::from(array![number]).set_requires_grad(true);
     for (y, sign) in [(x.asin(), 1.0), (x.acos(), -1.0)] {
