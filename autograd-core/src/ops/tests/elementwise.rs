@@ -331,3 +331,21 @@ fn arrays_of_other_shapes_are_told_where_they_were_applied() {
     told_here!(Maximum::apply(&x, &y));
     told_here!(Minimum::apply(&x, &y));
 }
+
+#[test]
+fn infinite_tangents_vanish_where_gradients_do() {
+    let (x, along) = (
+        Tensor::from(array![-1.0, 1.0]),
+        Tensor::from(array![f64::INFINITY, 2.0]),
+    );
+    let functions = [
+        |x: &Tensor1<f64>| x.relu(),
+        |x: &Tensor1<f64>| x.clamp(-0.5, 1.5),
+    ];
+    for function in functions {
+        let (_, found) = crate::jvp(function, &x, &along).unwrap();
+        assert_eq!(found.to_array(), array![0.0, 2.0]);
+    }
+    let (_, found) = crate::jvp(|x| x.tanh(), &x, &along).unwrap();
+    assert_eq!(found.to_array()[0], f64::INFINITY);
+}
