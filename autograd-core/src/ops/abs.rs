@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> Abs<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * Tensor::from(kernels::map(&x.view(), sign))
+        Self::backward(tangent_x.clone(), x)
     }
 }
 

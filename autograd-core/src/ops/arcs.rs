@@ -87,7 +87,7 @@ impl<T: Element, D: Dimension> Atan<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * ((x.square() + T::one()).recip())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 

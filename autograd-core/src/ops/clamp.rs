@@ -48,7 +48,7 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
-        tangent_x * (inside(x, min, max))
+        Self::backward(tangent_x.clone(), x, min, max)
     }
 }
 

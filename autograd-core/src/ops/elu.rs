@@ -43,7 +43,7 @@ impl<T: Element, D: Dimension> Elu<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
-        tangent_x * (slope(x, alpha))
+        Self::backward(tangent_x.clone(), x, alpha)
     }
 }
 

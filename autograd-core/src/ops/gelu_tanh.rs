@@ -29,7 +29,7 @@ impl<T: Element, D: Dimension> GeluTanh<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (slope(x))
+        Self::backward(tangent_x.clone(), x)
     }
 }
 

@@ -26,7 +26,7 @@ impl<T: Element, D: Dimension> Sinh<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (x.cosh())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 
@@ -49,7 +49,7 @@ impl<T: Element, D: Dimension> Cosh<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (x.sinh())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 

@@ -153,7 +153,8 @@ fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {
 }
 
 /// The gradient of a function of one number: `fused` of the gradient that came in and what was saved, or,
-/// where it is to be recorded, their product by way of `slope`.
+/// where it is to be recorded, their product by way of `slope`. Along a tangent it is the same, so that the
+/// `#[jvp]` rules of such functions call their `backward`.
 #[track_caller]
 fn chain<T: Element, D: Dimension>(
     grad_output: Tensor<T, D>,

@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Relu<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (steps(output))
+        Self::backward(tangent_x.clone(), output)
     }
 }
 
@@ -59,7 +59,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-        tangent_x * (slopes(x, slope))
+        Self::backward(tangent_x.clone(), x, slope)
     }
 }
 

@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (output.recip() * T::from_f64(0.5))
+        Self::backward(tangent_x.clone(), output)
     }
 }
 
@@ -60,7 +60,7 @@ impl<T: Element, D: Dimension> Rsqrt<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (output.powi(3) * T::from_f64(-0.5))
+        Self::backward(tangent_x.clone(), output)
     }
 }
 

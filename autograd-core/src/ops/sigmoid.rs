@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (output * (-output + T::one()))
+        Self::backward(tangent_x.clone(), output)
     }
 }
 

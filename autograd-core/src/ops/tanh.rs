@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x - tangent_x * output * output
+        Self::backward(tangent_x.clone(), output)
     }
 }
 

@@ -26,7 +26,7 @@ impl<T: Element, D: Dimension> Sin<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (x.cos())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 
@@ -49,7 +49,7 @@ impl<T: Element, D: Dimension> Cos<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (-x.sin())
+        Self::backward(tangent_x.clone(), x)
     }
 }
 
@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> Tan<T, D> {
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        tangent_x * (output.square() + T::one())
+        Self::backward(tangent_x.clone(), output)
     }
 }
 
