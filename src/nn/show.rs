@@ -6,8 +6,9 @@ use std::fmt;
 use super::{AnyBuffer, AnyParameter, Field, Module, ParameterId, Path, Visitor};
 
 /// Prints a module as a tree: for each its name, its `extra_repr`, its own parameters and buffers with
-/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Generated
-/// `Display` implementations call it.
+/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Neighbours
+/// in a list that print alike are printed once, with their number. Generated `Display` implementations call
+/// it.
 #[doc(hidden)]
 pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut tree = Tree {
@@ -19,7 +20,9 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         .open
         .pop()
         .and_then(|mut outside| outside.modules.pop());
-    shown.map_or(Ok(()), |shown| shown.fmt(0, f))
+    shown.map_or(Ok(()), |shown| {
+        write!(f, "{}{}", shown.tree(0), shown.count(""))
+    })
 }
 
 /// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label stands
@@ -117,27 +120,90 @@ impl<'a> Visitor<'a> for Tree {
 }
 
 impl Shown {
-    fn fmt(&self, indent: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", self.name)?;
+    /// The module without its count.
+    fn tree(&self, indent: usize) -> String {
         let own = self.own.join(", ");
+        let name = &self.name;
         if self.modules.is_empty() {
-            f.write_str(&own)?;
-        } else {
-            let margin = "  ".repeat(indent + 1);
-            if !own.is_empty() {
-                write!(f, "\n{margin}{own}")?;
-            }
-            for module in &self.modules {
-                write!(f, "\n{margin}({}): ", module.field)?;
-                module.fmt(indent + 1, f)?;
-            }
-            write!(f, "\n{}", "  ".repeat(indent))?;
+            return format!("{name}({own})");
         }
-        f.write_str(")")?;
+        let margin = "  ".repeat(indent + 1);
+        let mut lines = format!("{name}(");
+        if !own.is_empty() {
+            lines.extend(["\n", &margin, &own]);
+        }
+        for alike in self.neighbours(indent + 1) {
+            lines.extend(["\n", &margin, &alike.to_string()]);
+        }
+        lines.extend(["\n", &"  ".repeat(indent), ")"]);
+        lines
+    }
+
+    /// How many numbers are parameters, as a comment.
+    fn count(&self, each: &str) -> String {
         match self.parameters {
-            0 => Ok(()),
-            1 => f.write_str(" # 1 parameter"),
-            count => write!(f, " # {} parameters", grouped(count)),
+            0 => String::new(),
+            1 => format!(" # 1 parameter{each}"),
+            count => format!(" # {} parameters{each}", grouped(count)),
+        }
+    }
+
+    /// The modules in it, those together that follow each other in a list and print alike.
+    fn neighbours(&self, indent: usize) -> Vec<Alike<'_>> {
+        let mut all: Vec<Alike<'_>> = Vec::new();
+        for module in &self.modules {
+            let tree = module.tree(indent);
+            match all.last_mut() {
+                Some(last) if last.is_continued_by(module, &tree) => last.times += 1,
+                _ => all.push(Alike {
+                    first: module,
+                    tree,
+                    times: 1,
+                }),
+            }
+        }
+        all
+    }
+
+    /// The list in which it stands, and its number there.
+    fn place(&self) -> Option<(&str, usize)> {
+        let (list, number) = self.field.rsplit_once('.').unwrap_or(("", &self.field));
+        Some((list, number.parse().ok()?))
+    }
+}
+
+/// Modules that follow each other in a list and print alike.
+struct Alike<'a> {
+    first: &'a Shown,
+    tree: String,
+    times: usize,
+}
+
+impl Alike<'_> {
+    fn is_continued_by(&self, module: &Shown, tree: &str) -> bool {
+        let place = self.first.place();
+        let next = place.map(|(list, number)| (list, number + self.times));
+        next.is_some()
+            && next == module.place()
+            && self.first.parameters == module.parameters
+            && self.tree == tree
+    }
+}
+
+impl fmt::Display for Alike<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, tree, times } = self;
+        let field = &first.field;
+        match first.place() {
+            Some((_, number)) if *times > 1 => {
+                let last = number + times - 1;
+                write!(
+                    f,
+                    "({field}-{last}): {times} x {tree}{}",
+                    first.count(" each")
+                )
+            }
+            _ => write!(f, "({field}): {tree}{}", first.count("")),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use pullback::Element;
-use pullback::ndarray::{Array1, Array2, Dimension, Ix1, Ix2};
+use pullback::ndarray::{Array1, Array2, Dimension, Ix1, Ix2, array};
 use pullback::nn::Mode;
 use pullback::prelude::*;
 
@@ -169,4 +169,166 @@ Model(
   ) # 15 parameters
 ) # 100,505 parameters";
     assert_eq!(model().to_string(), expected);
+}
+
+#[test]
+fn neighbours_in_a_list_that_are_alike_are_printed_once() {
+    #[derive(Module)]
+    struct Block {
+        linear: Linear<f32>,
+        dropout: Dropout,
+    }
+
+    #[derive(Module)]
+    struct Stack {
+        embedding: Parameter<f32, Ix2>,
+        blocks: Vec<Block>,
+        ends: (Relu, Relu),
+    }
+
+    let block = |width| Block {
+        linear: Linear::new(width, width),
+        dropout: Dropout(0.1, Mode::default()),
+    };
+    let stack = Stack {
+        embedding: Parameter::new(Array2::zeros((1000, 4))),
+        blocks: vec![block(4), block(4), block(4), block(5)],
+        ends: (Relu, Relu),
+    };
+    let expected = "\
+Stack(
+  embedding: [1000, 4]
+  (blocks.0-2): 3 x Block(
+    (linear): Linear(in_features=4, weight: [4, 4], bias: [4]) # 20 parameters
+    (dropout): Dropout(0.1)
+  ) # 20 parameters each
+  (blocks.3): Block(
+    (linear): Linear(in_features=5, weight: [5, 5], bias: [5]) # 30 parameters
+    (dropout): Dropout(0.1)
+  ) # 30 parameters
+  (ends.0-1): 2 x Relu()
+) # 4,090 parameters";
+    assert_eq!(stack.to_string(), expected);
+}
+
+#[test]
+fn frozen_and_tied_parameters_are_printed_as_such() {
+    #[derive(Module)]
+    struct Pair([Linear<f64>; 2]);
+
+    let mut pair = Pair([Linear::new(2, 2), Linear::new(2, 2)]);
+    pair.0[1].weight = pair.0[0].weight.clone();
+    pair.0[0].requires_grad(false);
+    let expected = "\
+Pair(
+  (0.0): Linear(in_features=2, weight: [2, 2] (frozen), bias: [2] (frozen)) # 6 parameters
+  (0.1): Linear(in_features=2, weight: [2, 2] (tied), bias: [2]) # 2 parameters
+) # 8 parameters";
+    assert_eq!(pair.to_string(), expected);
+    assert_eq!(paths(&pair), ["0.0.weight", "0.0.bias", "0.1.bias"]);
+    pair.requires_grad(true);
+    assert!(pair.0[1].weight.requires_grad() && pair.0[0].bias.as_ref().unwrap().requires_grad());
+}
+
+#[test]
+fn a_variant_that_stands_for_a_module_is_that_module() {
+    let mut layer = Layer::Linear(Linear::<f64>::new(2, 1));
+    assert_eq!(layer.name(), "Linear");
+    assert_eq!(layer.extra_repr(), "in_features=2");
+    assert_eq!(
+        layer.to_string(),
+        "Linear(in_features=2, weight: [1, 2], bias: [1]) # 3 parameters"
+    );
+    let modules = layer.named_modules();
+    assert_eq!(modules.len(), 1);
+    assert!(modules[0].1.is::<Linear<f64>>());
+
+    let mut seen = 0;
+    layer.apply(&mut |module| {
+        let linear = module.downcast_mut::<Linear<f64>>().expect("a layer");
+        linear.weight.update(|mut weight| weight.fill(2.0));
+        seen += 1;
+    });
+    assert_eq!(seen, 1);
+    let Layer::Linear(linear) = &layer else {
+        unreachable!("it was one")
+    };
+    assert_eq!(linear.weight.to_array(), array![[2.0, 2.0]]);
+    assert_eq!(Layer::<f32>::Relu.name(), "Layer::Relu");
+}
+
+#[test]
+fn every_mode_in_a_tree_is_set() {
+    let modes = |model: &Model| -> Vec<bool> {
+        let modules = model.named_modules().into_iter();
+        let dropouts = modules.filter_map(|(_, module)| module.downcast_ref::<Dropout>());
+        dropouts.map(|dropout| dropout.1.is_training()).collect()
+    };
+    let mut model = model();
+    model.layers.push(Layer::Other(Box::new(Box::new(Dropout(
+        0.1,
+        Mode::default(),
+    )))));
+    assert_eq!(modes(&model), [true, true]);
+    model.eval();
+    assert_eq!(modes(&model), [false, false]);
+    model.train();
+    assert_eq!(modes(&model), [true, true]);
+}
+
+#[test]
+fn modules_are_applied_to_from_the_inside() {
+    let mut model = model();
+    let mut names = Vec::new();
+    model.apply(&mut |module| names.push(module.name().into_owned()));
+    let expected = [
+        "Linear",
+        "Layer::Relu",
+        "Dropout",
+        "Layer::Scale",
+        "Layer::Function",
+        "Linear",
+        "Linear",
+        "Linear",
+        "Linear",
+        "Layer::Relu",
+        "Norm",
+        "Residual",
+        "Model",
+    ];
+    assert_eq!(names, expected);
+    let paths: Vec<String> = model
+        .named_modules()
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(paths[0], "");
+    assert_eq!(paths[3], "layers.2");
+    assert_eq!(
+        paths[9..],
+        [
+            "residual",
+            "residual.inner.0",
+            "residual.inner.1",
+            "residual.norm"
+        ]
+    );
+}
+
+#[test]
+fn gradients_reach_what_is_registered() {
+    let mut linear = Linear::<f64>::new(2, 1);
+    let input = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    linear.forward(&input).sum().backward().unwrap();
+    assert_eq!(linear.weight.grad(), Some(array![[4.0, 6.0]]));
+    assert_eq!(linear.bias.as_ref().unwrap().grad(), Some(array![2.0]));
+    linear.zero_grad();
+    assert!(
+        linear
+            .parameters()
+            .iter()
+            .all(|parameter| { !parameter.look_at_grad_any(&mut |_| ()) })
+    );
+    linear.requires_grad(false);
+    assert!(!linear.forward(&input).requires_grad());
 }
