@@ -6,11 +6,14 @@
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
+//! - [`init`]: initial values, drawn from a [`Generator`].
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
 mod field;
 mod forward;
+mod generator;
+pub mod init;
 mod mode;
 mod module;
 mod parameter;
@@ -21,6 +24,7 @@ mod visit;
 pub use buffer::{AnyBuffer, Buffer};
 pub use field::{Borrowed, Field};
 pub use forward::Forward;
+pub use generator::Generator;
 pub use mode::Mode;
 pub use module::Module;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};

@@ -24,6 +24,7 @@ mod graphs;
 mod hooks;
 mod house;
 mod in_place;
+mod init;
 mod inputs;
 mod lists;
 mod mistakes;
