@@ -56,13 +56,14 @@ pub use autograd_core::{
     enable_grad, functional, grad, is_grad_enabled, jvp, kernels, memory, ndarray, no_grad, ops,
     saved_tensors_hooks,
 };
-pub use autograd_macros::custom_function;
+pub use autograd_macros::{Module, custom_function};
 
 pub mod nn;
 
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.
 pub mod prelude {
+    pub use crate::nn::{Buffer, Forward, Module, Parameter};
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
         Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,

@@ -17,6 +17,8 @@
 //! `types` is where a type is read as a tensor or a value, `spell` where one is written, and `uses` where
 //! the names in an expression are found, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
+//!
+//! `module` has the same stages for `#[derive(Module)]`.
 
 mod diagnostics;
 mod docs;
@@ -24,6 +26,7 @@ mod expand;
 #[cfg(test)]
 mod fuzz;
 mod model;
+mod module;
 mod parse;
 mod print;
 mod show;
@@ -294,4 +297,104 @@ pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStream {
     stages::custom_function(args.into(), item.into(), "autograd_core").into()
+}
+
+/// Makes a module of a struct or an enum: implements `Module`, which registers the fields under the names
+/// that they have, and `Display`, which prints the tree.
+///
+/// ```
+/// use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
+/// use pullback::prelude::*;
+///
+/// #[derive(Module)]
+/// struct Linear {
+///     weight: Parameter<f32, Ix2>,
+///     bias: Option<Parameter<f32, Ix1>>, // `None` is printed as such
+///     #[module(skip, show)]
+///     in_features: usize, // plain data
+/// }
+///
+/// #[derive(Module)]
+/// struct Model {
+///     encoder: Linear,
+///     heads: Vec<Linear>,
+/// }
+///
+/// # let linear = |inputs, outputs| Linear {
+/// #     weight: Parameter::new(Array2::zeros((outputs, inputs))),
+/// #     bias: Some(Parameter::new(Array1::zeros(outputs))),
+/// #     in_features: inputs,
+/// # };
+/// let mut model = Model { encoder: linear(784, 10), heads: vec![linear(10, 1), linear(10, 2)] };
+/// model.heads[0].bias = None;
+/// let paths = model.named_parameters().into_iter().map(|(path, _)| path);
+/// assert_eq!(
+///     paths.collect::<Vec<_>>(),
+///     ["encoder.weight", "encoder.bias", "heads.0.weight", "heads.1.weight", "heads.1.bias"]
+/// );
+/// let tree = "\
+/// Model(
+///   (encoder): Linear(in_features=784, weight: [10, 784], bias: [10]) # 7,850 parameters
+///   (heads.0): Linear(in_features=10, weight: [1, 10], bias: None) # 10 parameters
+///   (heads.1): Linear(in_features=10, weight: [2, 10], bias: [2]) # 22 parameters
+/// ) # 7,882 parameters";
+/// assert_eq!(model.to_string(), tree);
+/// ```
+///
+/// A field is a `Parameter`, a `Buffer`, a `Mode`, a module, or an `Option`, `Vec`, array, tuple or map
+/// (with `String` keys) of them: what implements `Field`. Anything else is a compile error on its type: a
+/// parameter in it would silently not be trained. Fields of a tuple struct go by their numbers.
+///
+/// | on a field | means |
+/// |---|---|
+/// | `#[module(skip)]` | plain data, which is not visited; it holds no `Parameter` and no `Buffer` |
+/// | `#[module(skip, show)]` | plain data that is printed, `in_features=784`, by its `Display` |
+/// | `#[module(rename = "weight")]` | another name in paths, and for `show` |
+///
+/// | on the type | means |
+/// |---|---|
+/// | `#[module(name = "Linear")]` | another name to be printed |
+/// | `#[module(extra_repr = path::to::function)]` | `fn(&Self) -> String` says what is printed of plain data |
+/// | `#[module(crate = path)]` | where the library is, if it is not `pullback` |
+///
+/// # Enums
+///
+/// A variant with one unnamed field stands for the module in it: what is listed and printed, under the
+/// same path, is that module. The fields of other variants are fields of the enum.
+///
+/// ```
+/// # use pullback::ndarray::{Array1, Ix1};
+/// # use pullback::prelude::*;
+/// # #[derive(Module)]
+/// # struct Scale { factor: Parameter<f64, Ix1> }
+/// #[derive(Module)]
+/// enum Layer {
+///     Scale(Scale),
+///     Relu,
+/// }
+///
+/// # let scale = Scale { factor: Parameter::new(Array1::ones(3)) };
+/// assert_eq!(Layer::Scale(scale).to_string(), "Scale(factor: [3]) # 3 parameters");
+/// assert_eq!(Layer::Relu.to_string(), "Layer::Relu()");
+/// ```
+///
+/// # Parameters of the type
+///
+/// They get the bounds that the fields need, besides those that are written, and `Send + Sync + 'static`:
+///
+/// ```
+/// # use pullback::ndarray::Array1;
+/// # use pullback::prelude::*;
+/// #[derive(Module)]
+/// struct Scale<T, D>(Parameter<T, D>); // a module if `T: Element, D: Dimension`
+///
+/// #[derive(Module)]
+/// struct Residual<L>(Vec<L>); // a module if `L: Field`
+///
+/// let scale = Scale(Parameter::new(Array1::<f64>::ones(3)));
+/// assert_eq!(Residual(vec![scale]).parameter_count(), 3);
+/// ```
+#[proc_macro_derive(Module, attributes(module))]
+pub fn module(item: TokenStream) -> TokenStream {
+    module::derive(item.into()).into()
 }

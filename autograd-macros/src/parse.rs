@@ -210,7 +210,8 @@ fn skip_member(input: ParseStream, needs_semicolon: bool) -> syn::Result<()> {
     Ok(())
 }
 
-fn helper(attribute: &Attribute) -> Helper {
+/// Reads an attribute of ours.
+pub(crate) fn helper(attribute: &Attribute) -> Helper {
     let arguments = match &attribute.meta {
         Meta::Path(_) => Ok(Vec::new()),
         Meta::List(list) => arguments(list.tokens.clone()),

@@ -21,6 +21,8 @@ mod path;
 mod show;
 mod visit;
 
+pub use autograd_macros::Module;
+
 pub use buffer::{AnyBuffer, Buffer};
 pub use field::{Borrowed, Field};
 pub use forward::Forward;
@@ -30,5 +32,5 @@ pub use module::Module;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
 pub use path::Path;
 #[doc(hidden)]
-pub use show::fmt;
+pub use show::{extra_repr, fmt};
 pub use visit::{Visitor, VisitorMut};

@@ -32,6 +32,13 @@ use crate::AnyTensor;
 /// assert_eq!(names, ["layers.0.weight", "layers.0.bias", "layers.1.weight"]);
 /// assert_eq!(model.parameter_count(), 14);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no module",
+    label = "no module",
+    note = "`#[derive(Module)]` makes a module of a struct or an enum",
+    note = "a variant with one unnamed field stands for the module in it; with named fields it may hold \
+            any part of a module"
+)]
 pub trait Module: Any + Send + Sync {
     /// The name that is printed: the type's.
     fn name(&self) -> Cow<'static, str>;
@@ -249,12 +256,11 @@ struct SetRequiresGrad {
 
 impl VisitorMut for SetRequiresGrad {
     fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
-        match self.seen.get(&parameter.id()) {
-            Some(tensor) => parameter.show(tensor),
-            None => {
-                parameter.set_requires_grad(self.required);
-                self.seen.insert(parameter.id(), parameter.to_any());
-            }
+        if let Some(tensor) = self.seen.get(&parameter.id()) {
+            parameter.show(tensor);
+        } else {
+            parameter.set_requires_grad(self.required);
+            self.seen.insert(parameter.id(), parameter.to_any());
         }
     }
 }

@@ -22,6 +22,17 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     shown.map_or(Ok(()), |shown| shown.fmt(0, f))
 }
 
+/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label stands
+/// alone.
+#[doc(hidden)]
+pub fn extra_repr(shown: &[(&str, &dyn fmt::Display)]) -> String {
+    let shown = shown.iter().map(|(label, value)| match *label {
+        "" => value.to_string(),
+        label => format!("{label}={value}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
 /// What is printed of one module.
 #[derive(Default)]
 struct Shown {
@@ -136,7 +147,7 @@ fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

@@ -28,6 +28,7 @@ mod init;
 mod inputs;
 mod lists;
 mod mistakes;
+mod modules;
 mod pruning;
 mod renamed;
 mod roots;

@@ -74,7 +74,7 @@ pub(super) fn custom_function(
     for argument in known("custom_function", names, &common, diagnostics) {
         match argument.name.to_string().as_str() {
             "name" => options.name = text(argument, diagnostics),
-            "crate" => options.runtime = path(argument, diagnostics),
+            "crate" => options.runtime = runtime(argument, diagnostics),
             _ => options.gradcheck = Some(argument.clone()),
         }
     }
@@ -235,7 +235,7 @@ fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
 /// #[forward(saves(mean), saves(rstd))]
 /// //                     ^^^^^ `saves` is given twice
 /// ```
-fn known<'a>(
+pub(crate) fn known<'a>(
     attribute: &str,
     names: &[&str],
     arguments: impl IntoIterator<Item = &'a Argument>,
@@ -301,7 +301,7 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
 /// #[backward(input = 1)]
 /// //         ^^^^^ `input` is a name and takes no arguments
 /// ```
-fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
+pub(crate) fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
     if argument.list.is_some() || argument.value.is_some() {
         let name = &argument.name;
         let message = format!("`{name}` is a name here and takes no arguments; write `{name}`");
@@ -338,16 +338,22 @@ fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
 /// #[custom_function(crate = "pb")]
 /// //                ^^^^^ `crate` is a path; write `crate = pb`
 /// ```
-fn path(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Path> {
-    if let (None, Some(Expr::Path(path))) = (&argument.list, &argument.value)
-        && path.qself.is_none()
-    {
-        return Some(path.path.clone());
+pub(crate) fn runtime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Path> {
+    if let Some(path) = path_to(argument) {
+        return Some(path);
     }
     let message = "`crate` is the path under which this crate knows the library; \
                    write `crate = path`, without quotes";
     diagnostics.error(&argument.name, message);
     None
+}
+
+/// The path in `name = path`.
+pub(crate) fn path_to(argument: &Argument) -> Option<Path> {
+    match (&argument.list, &argument.value) {
+        (None, Some(Expr::Path(path))) if path.qself.is_none() => Some(path.path.clone()),
+        _ => None,
+    }
 }
 
 /// The arguments, or none if they could not be read.

@@ -43,6 +43,8 @@ use crate::model::{Backward, Definition, Forward, FunctionModel, Jvp, Saved, Sou
 use crate::parse::{Arguments, ImplBlock, Item};
 use crate::types::Floats;
 
+pub(crate) use arguments::{is_bare, known, path_to, runtime};
+
 /// A function with mistakes: all of them, and what could be read in spite of them.
 pub(crate) struct Rejected {
     pub(crate) errors: TokenStream,

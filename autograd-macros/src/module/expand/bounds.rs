@@ -1,0 +1,201 @@
+//! The bounds that generated code needs of the type's parameters, where the author's do not say them.
+//!
+//! `struct Linear<T> { weight: Parameter<T, Ix2> }` is a module for each `T: Element`; `struct
+//! Residual<L> { inner: L }` for each field `L`. A bound stands on a parameter wherever that is what
+//! the field's type comes down to, and else on the field's type. None stands on what can never be a
+//! field: the mistake is then an error here, and not where the module is used.
+
+use std::collections::HashSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt as _;
+use syn::visit::Visit;
+use syn::{
+    GenericArgument, Generics, Ident, Path, PathArguments, PathSegment, Type, WherePredicate,
+};
+use syn::{parse_quote, visit};
+
+use crate::module::model::{Body, Definition};
+use crate::show::show;
+use crate::types::peel;
+
+/// Containers of std that are no fields, whatever they hold.
+const NEVER_FIELDS: [&str; 10] = [
+    "Arc",
+    "Rc",
+    "RefCell",
+    "Mutex",
+    "RwLock",
+    "OnceLock",
+    "VecDeque",
+    "HashSet",
+    "BTreeSet",
+    "PhantomData",
+];
+
+/// The type's parameters with the bounds that its fields need.
+pub(super) fn completed(definition: &Definition, body: &Body, root: &TokenStream) -> Generics {
+    let mut needs = Needs {
+        root,
+        definition,
+        predicates: Vec::new(),
+        said: HashSet::new(),
+    };
+    for param in definition.generics.type_params() {
+        let ident = &param.ident;
+        needs.add(parse_quote!(
+            #ident: ::core::marker::Send + ::core::marker::Sync + 'static
+        ));
+    }
+    for (field, transparent) in body.fields() {
+        if transparent {
+            needs.module(&field.ty);
+        } else if field.is_visited() {
+            needs.field(&field.ty);
+        }
+    }
+    let predicates = needs.predicates;
+    let mut completed = definition.generics.clone();
+    if !predicates.is_empty() {
+        completed.make_where_clause().predicates.extend(predicates);
+    }
+    completed
+}
+
+struct Needs<'a> {
+    root: &'a TokenStream,
+    definition: &'a Definition,
+    predicates: Vec<WherePredicate>,
+    /// The same as text, which is how syntax is compared.
+    said: HashSet<String>,
+}
+
+impl Needs<'_> {
+    fn add(&mut self, predicate: WherePredicate) {
+        let text = show(&predicate);
+        if self.said.insert(text) {
+            self.predicates.push(predicate);
+        }
+    }
+
+    /// What makes a field of a type.
+    fn field(&mut self, ty: &Type) {
+        let ty = peel(ty);
+        if !self.is_open(ty) {
+            return;
+        }
+        match ty {
+            Type::Array(array) => self.field(&array.elem),
+            Type::Slice(slice) => self.field(&slice.elem),
+            Type::Tuple(tuple) => tuple.elems.iter().for_each(|ty| self.field(ty)),
+            Type::Path(path) if path.qself.is_some() || self.is_projection(&path.path) => {
+                self.bound(ty, &quote!(Field), true);
+            }
+            Type::Path(path) => {
+                if let Some(last) = path.path.segments.last() {
+                    self.field_of_path(ty, last);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn field_of_path(&mut self, ty: &Type, last: &PathSegment) {
+        let (name, arguments) = (last.ident.to_string(), type_arguments(last));
+        match (name.as_str(), &arguments[..]) {
+            ("Parameter" | "Buffer", [element, rank]) => {
+                let root = self.root;
+                if self.is_open(element) {
+                    self.add(parse_quote!(#element: #root::Element));
+                }
+                if self.is_open(rank) {
+                    self.add(parse_quote!(#rank: #root::ndarray::Dimension + 'static));
+                }
+            }
+            ("Option" | "Vec", [inner]) => self.field(inner),
+            ("HashMap" | "BTreeMap", [_, inner, rest @ ..]) => {
+                self.field(inner);
+                if let [hasher] = rest
+                    && self.is_open(hasher)
+                {
+                    self.add(parse_quote!(#hasher: ::core::hash::BuildHasher));
+                }
+            }
+            ("Box", [inner]) => self.module(inner),
+            (name, _) if NEVER_FIELDS.contains(&name) => {}
+            _ => self.bound(ty, &quote!(Field), false),
+        }
+    }
+
+    /// What makes a module of a type: needed in a `Box`, and where an enum stands for it.
+    fn module(&mut self, ty: &Type) {
+        let ty = peel(ty);
+        if !self.is_open(ty) {
+            return;
+        }
+        let Type::Path(path) = ty else {
+            return;
+        };
+        let last = path.path.segments.last();
+        if path.qself.is_none()
+            && let Some(last) = last
+            && let ("Box", [inner]) = (last.ident.to_string().as_str(), &type_arguments(last)[..])
+        {
+            self.module(inner);
+        } else {
+            self.bound(ty, &quote!(Module), false);
+        }
+    }
+
+    fn bound(&mut self, ty: &Type, name: &TokenStream, is_foreign: bool) {
+        let root = self.root;
+        self.add(parse_quote!(#ty: #root::nn::#name));
+        if is_foreign {
+            self.add(parse_quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static));
+        }
+    }
+
+    /// Whether a type depends on parameters of the module. One that names the module itself does so by
+    /// the very impl that the bounds are for.
+    fn is_open(&self, ty: &Type) -> bool {
+        struct Mentions<'a> {
+            definition: &'a Definition,
+            a_parameter: bool,
+            itself: bool,
+        }
+        impl<'ast> Visit<'ast> for Mentions<'_> {
+            fn visit_ident(&mut self, ident: &'ast Ident) {
+                let mut params = self.definition.generics.type_params();
+                self.a_parameter |= params.any(|param| param.ident.unraw() == ident.unraw());
+                self.itself |= ident == "Self" || *ident == self.definition.ident;
+                visit::visit_ident(self, ident);
+            }
+        }
+        let mut mentions = Mentions {
+            definition: self.definition,
+            a_parameter: false,
+            itself: false,
+        };
+        mentions.visit_type(ty);
+        mentions.a_parameter && !mentions.itself
+    }
+
+    /// `L::Inner`, of a parameter `L`.
+    fn is_projection(&self, path: &Path) -> bool {
+        let first = path.segments.first().map(|segment| &segment.ident);
+        let mut params = self.definition.generics.type_params();
+        path.segments.len() > 1 && params.any(|param| Some(&param.ident) == first)
+    }
+}
+
+fn type_arguments(segment: &PathSegment) -> Vec<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return Vec::new();
+    };
+    let types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    types.collect()
+}

@@ -1,0 +1,37 @@
+//! `#[derive(Module)]`: the same way as that of a custom function, on another item.
+//!
+//! 1. `parse`: the item and what its `#[module(…)]` say, unjudged.
+//! 2. `validate`: all rules, and the only way to a model.
+//! 3. `model`: a module of which everything is known.
+//! 4. `expand`: `impl Module` and `impl Display`; with mistakes, the same without effect.
+//!
+//! What a field's type may be is no rule of ours: the trait `Field` of the library says it, and the
+//! generated calls stand where the type does, so that the compiler's answer stands there too.
+
+mod expand;
+mod model;
+mod parse;
+mod validate;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// Expands `#[derive(Module)] item`.
+pub(crate) fn derive(item: TokenStream) -> TokenStream {
+    let expanded = catch_unwind(AssertUnwindSafe(|| unguarded(item)));
+    expanded.unwrap_or_else(|_| {
+        let message = "`#[derive(Module)]` failed on this item, which is a bug in it; \
+                       please report it with the item";
+        quote!(::core::compile_error!(#message);)
+    })
+}
+
+/// The same, but for a panic in it.
+pub(crate) fn unguarded(item: TokenStream) -> TokenStream {
+    match validate::module(parse::item(item)) {
+        Ok(model) => expand::module(&model),
+        Err(rejected) => expand::fallback::module(&rejected),
+    }
+}

@@ -1,0 +1,99 @@
+//! A module as the rules leave it.
+//!
+//! Only [`validate`](super::validate) makes these, and [`expand`](super::expand) needs to ask nothing
+//! more.
+
+use syn::{Generics, Ident, Member, Path, Type};
+
+/// A type that is to be a module.
+pub(super) struct ModuleModel {
+    pub(super) definition: Definition,
+    pub(super) body: Body,
+}
+
+/// What is known of it before anything about its fields is.
+pub(super) struct Definition {
+    pub(super) ident: Ident,
+    pub(super) generics: Generics,
+    /// The name that is printed.
+    pub(super) name: String,
+    /// The library's path, where the author gave one.
+    pub(super) runtime: Option<Path>,
+    /// The author's function for what is printed beside the fields.
+    pub(super) extra_repr: Option<Path>,
+}
+
+/// What it consists of.
+pub(super) enum Body {
+    Struct(Vec<Field>),
+    Enum(Vec<Variant>),
+}
+
+/// A variant of an enum.
+pub(super) struct Variant {
+    pub(super) ident: Ident,
+    pub(super) content: Content,
+}
+
+/// What stands in a variant.
+pub(super) enum Content {
+    /// One module, for which the enum stands.
+    Transparent(Box<Field>),
+    /// Fields like those of a struct, or none.
+    Fields(Vec<Field>),
+}
+
+/// A field of a struct or of a variant.
+pub(super) struct Field {
+    pub(super) member: Member,
+    pub(super) ty: Type,
+    pub(super) part: Part,
+}
+
+/// What a field is to the module.
+pub(super) enum Part {
+    /// Visited under a name of its own.
+    Named(String),
+    /// Visited under its number.
+    Numbered(usize),
+    /// Plain data, and what is printed of it.
+    Skipped(Option<Shown>),
+}
+
+/// How plain data is printed.
+pub(super) struct Shown {
+    /// Before the value; a field without a name is printed by its value alone.
+    pub(super) label: Option<String>,
+}
+
+impl Body {
+    /// All fields, of whatever variant, and whether each is one for which an enum stands.
+    pub(super) fn fields(&self) -> Vec<(&Field, bool)> {
+        let plain = |field| (field, false);
+        match self {
+            Self::Struct(fields) => fields.iter().map(plain).collect(),
+            Self::Enum(variants) => variants
+                .iter()
+                .flat_map(|variant| match &variant.content {
+                    Content::Transparent(field) => vec![(&**field, true)],
+                    Content::Fields(fields) => fields.iter().map(plain).collect(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Field {
+    /// Whether it belongs to the module's state.
+    pub(super) fn is_visited(&self) -> bool {
+        !matches!(self.part, Part::Skipped(_))
+    }
+
+    /// How it is printed, if it is plain data and printed.
+    pub(super) fn shown(&self) -> Option<&Shown> {
+        match &self.part {
+            Part::Skipped(shown) => shown.as_ref(),
+            Part::Named(_) | Part::Numbered(_) => None,
+        }
+    }
+}

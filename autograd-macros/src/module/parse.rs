@@ -1,0 +1,97 @@
+//! Tokens to syntax: the item and our attributes, and nothing is judged.
+
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned as _;
+use syn::{
+    Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Ident, Member, Token, Type,
+};
+
+use crate::parse::{Helper, helper};
+
+/// What the derive stands on.
+pub(super) struct Item {
+    pub(super) ident: Ident,
+    pub(super) generics: Generics,
+    pub(super) helpers: Vec<Helper>,
+    /// Our attributes where none belongs, with what they stand on.
+    pub(super) misplaced: Vec<(Helper, &'static str)>,
+    pub(super) body: Body,
+}
+
+/// What it consists of.
+pub(super) enum Body {
+    Struct(Vec<Field>),
+    Enum(Vec<Variant>),
+    Union(Token![union]),
+}
+
+/// A variant of an enum.
+pub(super) struct Variant {
+    pub(super) ident: Ident,
+    pub(super) fields: Vec<Field>,
+}
+
+/// A field of a struct or of a variant.
+pub(super) struct Field {
+    pub(super) helpers: Vec<Helper>,
+    pub(super) member: Member,
+    pub(super) ty: Type,
+}
+
+/// Reads the item under `#[derive(Module)]`.
+pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
+    let input: DeriveInput = syn::parse2(tokens)?;
+    let mut misplaced = on_parameters(&input.generics);
+    let body = match input.data {
+        Data::Struct(data) => Body::Struct(fields(data.fields)),
+        Data::Enum(data) => {
+            let variant = |variant: syn::Variant| {
+                let stray = helpers(&variant.attrs).into_iter();
+                misplaced.extend(stray.map(|helper| (helper, "variant")));
+                Variant {
+                    ident: variant.ident,
+                    fields: fields(variant.fields),
+                }
+            };
+            Body::Enum(data.variants.into_iter().map(variant).collect())
+        }
+        Data::Union(data) => Body::Union(data.union_token),
+    };
+    Ok(Item {
+        helpers: helpers(&input.attrs),
+        ident: input.ident,
+        generics: input.generics,
+        misplaced,
+        body,
+    })
+}
+
+fn helpers(attributes: &[Attribute]) -> Vec<Helper> {
+    let is_ours = |attribute: &&Attribute| attribute.path().is_ident("module");
+    attributes.iter().filter(is_ours).map(helper).collect()
+}
+
+fn on_parameters(generics: &Generics) -> Vec<(Helper, &'static str)> {
+    let attributes = |param: &GenericParam| match param {
+        GenericParam::Lifetime(param) => helpers(&param.attrs),
+        GenericParam::Type(param) => helpers(&param.attrs),
+        GenericParam::Const(param) => helpers(&param.attrs),
+    };
+    let stray = generics.params.iter().flat_map(attributes);
+    stray.map(|helper| (helper, "parameter")).collect()
+}
+
+fn fields(fields: Fields) -> Vec<Field> {
+    let field = |(number, field): (u32, syn::Field)| {
+        let index = syn::Index {
+            index: number,
+            span: field.ty.span(),
+        };
+        Field {
+            helpers: helpers(&field.attrs),
+            member: field.ident.map_or(Member::Unnamed(index), Member::Named),
+            ty: field.ty,
+        }
+    };
+    (0..).zip(fields).map(field).collect()
+}

@@ -1,0 +1,197 @@
+//! Rules for what stands in `#[module(…)]`.
+
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
+
+use crate::diagnostics::Diagnostics;
+use crate::parse::{Argument, Helper};
+use crate::validate::{is_bare, known, path_to, runtime};
+
+const OF_TYPE: [&str; 3] = ["name", "crate", "extra_repr"];
+const OF_FIELD: [&str; 3] = ["skip", "show", "rename"];
+
+/// What the attributes of the type say.
+#[derive(Default)]
+pub(super) struct TypeOptions {
+    pub(super) name: Option<String>,
+    pub(super) runtime: Option<Path>,
+    pub(super) extra_repr: Option<Path>,
+}
+
+/// What the attributes of a field say.
+#[derive(Default)]
+pub(super) struct FieldOptions {
+    pub(super) skip: Option<Ident>,
+    pub(super) show: Option<Ident>,
+    pub(super) rename: Option<LitStr>,
+}
+
+/// Reads the `#[module(…)]` of the type.
+pub(super) fn of_type(helpers: &[Helper], diagnostics: &mut Diagnostics) -> TypeOptions {
+    let mut options = TypeOptions::default();
+    let given = given(helpers, diagnostics);
+    for argument in in_place(given, &OF_TYPE, &OF_FIELD, "a field", diagnostics) {
+        match argument.name.to_string().as_str() {
+            "name" => options.name = name(argument, diagnostics),
+            "crate" => options.runtime = runtime(argument, diagnostics),
+            _ => options.extra_repr = function(argument, diagnostics),
+        }
+    }
+    options
+}
+
+/// Reads the `#[module(…)]` of a field.
+pub(super) fn of_field(helpers: &[Helper], diagnostics: &mut Diagnostics) -> FieldOptions {
+    let mut options = FieldOptions::default();
+    let given = given(helpers, diagnostics);
+    for argument in in_place(given, &OF_FIELD, &OF_TYPE, "the type", diagnostics) {
+        let name = argument.name.clone();
+        match name.to_string().as_str() {
+            "skip" => {
+                is_bare(argument, diagnostics);
+                options.skip = Some(name);
+            }
+            "show" => {
+                is_bare(argument, diagnostics);
+                options.show = Some(name);
+            }
+            _ => options.rename = path_segment(argument, diagnostics),
+        }
+    }
+    options
+}
+
+/// Our attribute stands on the type or on a field.
+///
+/// ```text
+/// enum Layer { #[module(skip)] Linear(Linear) }
+/// //             ^^^^^^ `#[module(…)]` stands on a type or a field, found a variant
+/// ```
+pub(super) fn is_misplaced(helper: &Helper, place: &str, diagnostics: &mut Diagnostics) {
+    let message = format!("`#[module(…)]` stands on a type or a field, found a {place}");
+    if place == "variant" {
+        let help = "mark the fields in its parentheses or braces: `Variant(#[module(skip)] f32)`";
+        diagnostics.error_with_help(&helper.name, &message, help);
+    } else {
+        diagnostics.error(&helper.name, message);
+    }
+}
+
+/// An attribute says something.
+///
+/// ```text
+/// #[module]
+/// //^^^^^^ `#[module]` says nothing
+/// in_features: usize
+/// ```
+fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
+    let mut all = Vec::new();
+    for helper in helpers {
+        match &helper.arguments {
+            Ok(arguments) if arguments.is_empty() => {
+                let message = "`#[module]` says nothing; write `#[module(skip)]` on plain data, \
+                               or remove it";
+                diagnostics.error(&helper.name, message);
+            }
+            Ok(arguments) => all.extend(arguments),
+            Err(error) => {
+                diagnostics.ok::<()>(Err(error.clone()));
+            }
+        }
+    }
+    all
+}
+
+/// What is said of a type is not said of a field.
+///
+/// ```text
+/// #[derive(Module)]
+/// #[module(skip)]
+/// //       ^^^^ `skip` belongs to a field
+/// struct Linear { … }
+/// ```
+fn in_place<'a>(
+    given: Vec<&'a Argument>,
+    here: &[&str],
+    elsewhere: &[&str],
+    place: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<&'a Argument> {
+    let is_elsewhere = |argument: &&Argument| elsewhere.iter().any(|name| argument.name == name);
+    let (strays, here_given): (Vec<_>, Vec<_>) = given.into_iter().partition(is_elsewhere);
+    for stray in strays {
+        let name = &stray.name;
+        let message = format!("`{name}` belongs to {place}; move `#[module({name})]` there");
+        diagnostics.error(name, message);
+    }
+    known("module", here, here_given, diagnostics)
+}
+
+/// The printed name is a text that shows something.
+///
+/// ```text
+/// #[module(name = Linear)]
+/// //       ^^^^ `name` is a text
+/// ```
+fn name(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
+    if let Some(text) = text(argument)
+        && !text.value().trim().is_empty()
+    {
+        return Some(text.value());
+    }
+    let message = "`name` is a text that is printed for the type; write `name = \"…\"`";
+    diagnostics.error(&argument.name, message);
+    None
+}
+
+/// A name in paths is one: not empty, and without the dots that separate names.
+///
+/// ```text
+/// #[module(rename = "layer.weight")]
+/// //                ^^^^^^^^^^^^^^ a name in paths has no dots
+/// ```
+fn path_segment(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<LitStr> {
+    let Some(text) = text(argument) else {
+        let message = "`rename` is a text, the name of this field in paths; \
+                       write `rename = \"…\"`";
+        diagnostics.error(&argument.name, message);
+        return None;
+    };
+    if text.value().trim().is_empty() {
+        diagnostics.error(text, "a name in paths is not empty");
+        return None;
+    }
+    if text.value().contains('.') {
+        let message = "a name in paths has no dots: they separate the names";
+        diagnostics.error(text, message);
+        return None;
+    }
+    Some(text.clone())
+}
+
+/// What is printed comes from a function, which is named by its path.
+///
+/// ```text
+/// #[module(extra_repr = "sizes")]
+/// //       ^^^^^^^^^^ `extra_repr` is the path of a function
+/// ```
+fn function(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Path> {
+    path_to(argument).or_else(|| {
+        let message = "`extra_repr` is the path of a function `fn(&Self) -> String`; \
+                       write `extra_repr = path`, without quotes";
+        diagnostics.error(&argument.name, message);
+        None
+    })
+}
+
+fn text(argument: &Argument) -> Option<&LitStr> {
+    match (&argument.list, &argument.value) {
+        (
+            None,
+            Some(Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            })),
+        ) => Some(text),
+        _ => None,
+    }
+}

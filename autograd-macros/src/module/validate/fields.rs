@@ -1,0 +1,200 @@
+//! Rules for fields.
+
+use syn::ext::IdentExt as _;
+use syn::visit::{Visit, visit_path_segment};
+use syn::{Ident, Member, ParenthesizedGenericArguments, PathSegment, Type, TypeFnPtr};
+
+use super::arguments::{self, FieldOptions};
+use crate::diagnostics::Diagnostics;
+use crate::module::model::{Content, Field, Part, Shown, Variant};
+use crate::module::parse;
+
+/// Reads the fields of a struct, or of a variant that stands for itself.
+pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Vec<Field> {
+    let options: Vec<FieldOptions> = fields
+        .iter()
+        .map(|field| arguments::of_field(&field.helpers, diagnostics))
+        .collect();
+    are_distinct(fields, &options, diagnostics);
+    let fields = fields.iter().zip(options);
+    fields
+        .map(|(field, options)| one(field, &options, diagnostics))
+        .collect()
+}
+
+/// Reads a variant. One with a single field that has no name stands for the module in it.
+pub(super) fn variant(variant: &parse::Variant, diagnostics: &mut Diagnostics) -> Variant {
+    let mut fields = read(&variant.fields, diagnostics);
+    let is_transparent = matches!(
+        &fields[..],
+        [field] if matches!(field.member, Member::Unnamed(_)) && field.is_visited()
+    );
+    let content = match fields.pop() {
+        Some(field) if is_transparent => {
+            is_not_renamed(&field, &variant.fields[0], diagnostics);
+            Content::Transparent(Box::new(field))
+        }
+        last => {
+            fields.extend(last);
+            Content::Fields(fields)
+        }
+    };
+    Variant {
+        ident: variant.ident.clone(),
+        content,
+    }
+}
+
+fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnostics) -> Field {
+    let renamed = options.rename.as_ref().map(syn::LitStr::value);
+    let part = if let Some(skip) = &options.skip {
+        is_plain(field, skip, diagnostics);
+        if let (Some(rename), None) = (&options.rename, &options.show) {
+            let message = "a skipped field has no name in paths; remove `rename`";
+            diagnostics.error(rename, message);
+        }
+        let label = || match &field.member {
+            Member::Named(name) => Some(name.unraw().to_string()),
+            Member::Unnamed(_) => None,
+        };
+        let shown = options.show.as_ref().map(|_| Shown {
+            label: renamed.or_else(label),
+        });
+        Part::Skipped(shown)
+    } else {
+        if let Some(show) = &options.show {
+            shows_plain_data(show, diagnostics);
+        }
+        match (&field.member, renamed) {
+            (_, Some(name)) => Part::Named(name),
+            (Member::Named(name), None) => Part::Named(name.unraw().to_string()),
+            (Member::Unnamed(number), None) => Part::Numbered(number.index as usize),
+        }
+    };
+    Field {
+        member: field.member.clone(),
+        ty: field.ty.clone(),
+        part,
+    }
+}
+
+/// Each part has a path of its own.
+///
+/// ```text
+/// #[module(rename = "bias")]
+/// //                ^^^^^^ `bias` is the name of another field already
+/// weight: Parameter<f32, Ix2>,
+/// bias: Parameter<f32, Ix1>,
+/// ```
+fn are_distinct(fields: &[parse::Field], options: &[FieldOptions], diagnostics: &mut Diagnostics) {
+    let name = |field: &parse::Field| match &field.member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(number) => number.index.to_string(),
+    };
+    let visited = || {
+        let all = fields.iter().zip(options);
+        all.filter(|(_, options)| options.skip.is_none())
+    };
+    let unnamed = visited().filter(|(_, options)| options.rename.is_none());
+    let mut taken: Vec<String> = unnamed.map(|(field, _)| name(field)).collect();
+    for rename in visited().filter_map(|(_, options)| options.rename.as_ref()) {
+        let new = rename.value();
+        if taken.contains(&new) {
+            let message = format!("`{new}` is the name of another field already; give another");
+            diagnostics.error(rename, message);
+        }
+        taken.push(new);
+    }
+}
+
+/// What is skipped is plain data: a parameter would silently not be trained, a buffer not be saved.
+///
+/// ```text
+/// #[module(skip)]
+/// //       ^^^^ `weight` is skipped, and holds a `Parameter`
+/// weight: Parameter<f32, Ix2>,
+/// ```
+fn is_plain(field: &parse::Field, skip: &Ident, diagnostics: &mut Diagnostics) {
+    let (name, what) = match held(&field.ty) {
+        Some(Held::Parameter) => ("Parameter", "neither be trained nor saved"),
+        Some(Held::Buffer) => ("Buffer", "not be saved"),
+        None => return,
+    };
+    let message = match &field.member {
+        Member::Named(field) => format!("`{field}` holds a `{name}`, and would {what}"),
+        Member::Unnamed(_) => format!("this field holds a `{name}`, and would {what}"),
+    };
+    let help = match name {
+        "Parameter" => {
+            "remove `skip`; a parameter that is not to be trained is frozen: \
+             `requires_grad(false)`"
+        }
+        _ => {
+            "remove `skip`; a buffer that is not to be saved says so itself: \
+             `persistent(false)`"
+        }
+    };
+    diagnostics.error_with_help(skip, &message, help);
+}
+
+enum Held {
+    Parameter,
+    Buffer,
+}
+
+/// What of a module's state a type holds, as far as its tokens tell. What it only mentions, as the
+/// argument of a function, it does not hold.
+fn held(ty: &Type) -> Option<Held> {
+    struct Search(Option<Held>);
+    impl<'ast> Visit<'ast> for Search {
+        fn visit_path_segment(&mut self, segment: &'ast PathSegment) {
+            if segment.ident == "Parameter" {
+                self.0 = Some(Held::Parameter);
+            } else if segment.ident == "Buffer" && self.0.is_none() {
+                self.0 = Some(Held::Buffer);
+            }
+            if segment.ident != "PhantomData" {
+                visit_path_segment(self, segment);
+            }
+        }
+
+        fn visit_type_fn_ptr(&mut self, _: &'ast TypeFnPtr) {}
+
+        fn visit_parenthesized_generic_arguments(
+            &mut self,
+            _: &'ast ParenthesizedGenericArguments,
+        ) {
+        }
+    }
+    let mut search = Search(None);
+    search.visit_type(ty);
+    search.0
+}
+
+/// Parameters, buffers and modules are printed as what they are.
+///
+/// ```text
+/// #[module(show)]
+/// //       ^^^^ `show` prints plain data
+/// weight: Parameter<f32, Ix2>,
+/// ```
+fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
+    let message = "`show` prints plain data, and this field is printed as what it is";
+    let help = "write `#[module(skip, show)]` if it is plain data, or remove `show`";
+    diagnostics.error_with_help(show, message, help);
+}
+
+/// A variant that stands for a module adds nothing to its path.
+///
+/// ```text
+/// enum Layer { Linear(#[module(rename = "linear")] Linear) }
+/// //                           ^^^^^^^^ this field is not in any path
+/// ```
+fn is_not_renamed(field: &Field, written: &parse::Field, diagnostics: &mut Diagnostics) {
+    if let (Part::Named(_), Some(helper)) = (&field.part, written.helpers.first()) {
+        let message = "a variant with one unnamed field stands for the module in it, \
+                       and the field is in no path";
+        let help = "remove `rename`, or give the field a name: `Variant { name: … }`";
+        diagnostics.error_with_help(&helper.name, message, help);
+    }
+}

@@ -1,0 +1,51 @@
+//! Rules for the item as a whole.
+
+use syn::Token;
+use syn::ext::IdentExt as _;
+
+use super::arguments;
+use crate::diagnostics::Diagnostics;
+use crate::module::model::Definition;
+use crate::module::parse::Item;
+
+/// A module owns what it consists of.
+///
+/// ```text
+/// #[derive(Module)]
+/// struct Linear<'a> { weight: &'a Parameter<f32, Ix2> }
+/// //            ^^ a module has no lifetimes
+/// ```
+pub(super) fn definition(item: &Item, diagnostics: &mut Diagnostics) -> Definition {
+    let options = arguments::of_type(&item.helpers, diagnostics);
+    for lifetime in item.generics.lifetimes() {
+        let message = format!(
+            "a module has no lifetimes, and `{}` has `{}`",
+            item.ident, lifetime.lifetime
+        );
+        let help = "own what it consists of; a parameter that two modules share is in each a clone \
+                    of the same: clones are tied";
+        diagnostics.error_with_help(lifetime, &message, help);
+    }
+    Definition {
+        ident: item.ident.clone(),
+        generics: item.generics.clone(),
+        name: options
+            .name
+            .unwrap_or_else(|| item.ident.unraw().to_string()),
+        runtime: options.runtime,
+        extra_repr: options.extra_repr,
+    }
+}
+
+/// What is visited must be known.
+///
+/// ```text
+/// #[derive(Module)]
+/// union Either { a: ManuallyDrop<Linear>, b: u8 }
+/// // ^^ a module is a `struct` or an `enum`, found `union`
+/// ```
+pub(super) fn is_no_union(keyword: Token![union], diagnostics: &mut Diagnostics) {
+    let message = "a module is a `struct` or an `enum`, found `union`";
+    let help = "write an `enum` with a variant for each of its fields";
+    diagnostics.error_with_help(&keyword, message, help);
+}
