@@ -14,6 +14,7 @@ mod field;
 mod forward;
 mod generator;
 pub mod init;
+mod layers;
 mod mode;
 mod module;
 mod parameter;
@@ -27,6 +28,13 @@ pub use buffer::{AnyBuffer, Buffer};
 pub use field::{Borrowed, Field};
 pub use forward::Forward;
 pub use generator::Generator;
+pub use layers::{
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, BilinearBuilder, Conv1d, Conv2d, ConvBuilder,
+    ConvTranspose2d, Dropout, Elu, Embedding, EmbeddingBuilder, Flatten, ForwardHook, Gelu,
+    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, LeakyRelu, Linear, LinearBuilder, Lstm,
+    MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
+    RecurrentCell, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
+};
 pub use mode::Mode;
 pub use module::Module;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};

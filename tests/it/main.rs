@@ -26,6 +26,7 @@ mod house;
 mod in_place;
 mod init;
 mod inputs;
+mod layers;
 mod lists;
 mod mistakes;
 mod modules;
