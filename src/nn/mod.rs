@@ -6,11 +6,15 @@
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
+//! - [`init`]: initial values, drawn from a [`Generator`].
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
 mod field;
 mod forward;
+mod generator;
+pub mod init;
+mod layers;
 mod mode;
 mod module;
 mod parameter;
@@ -23,6 +27,14 @@ pub use autograd_macros::Module;
 pub use buffer::{AnyBuffer, Buffer};
 pub use field::{Borrowed, Field};
 pub use forward::Forward;
+pub use generator::Generator;
+pub use layers::{
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, BilinearBuilder, Conv1d, Conv2d, ConvBuilder,
+    ConvTranspose2d, Dropout, Elu, Embedding, EmbeddingBuilder, Flatten, ForwardHook, Gelu,
+    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, LeakyRelu, Linear, LinearBuilder, Lstm,
+    MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
+    RecurrentCell, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
+};
 pub use mode::Mode;
 pub use module::Module;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};

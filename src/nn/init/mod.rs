@@ -1,0 +1,199 @@
+//! Initial values: arrays of a shape, drawn from a [`Generator`](super::Generator) where they are random.
+//!
+//! The layers of [`nn`](super) use them as PyTorch's do. For a layer of one's own:
+//!
+//! ```
+//! use pullback::nn::init::{self, Fan, Nonlinearity};
+//! use pullback::nn::{Generator, Parameter};
+//!
+//! let mut generator = Generator::seed(7);
+//! let values = init::kaiming_normal((64, 32), Fan::In, Nonlinearity::Relu, &mut generator);
+//! let weight: Parameter<f32, _> = Parameter::new(values);
+//! assert_eq!(weight.shape(), [64, 32]);
+//! ```
+//!
+//! Elements are drawn in row-major order, one draw of 64 bits for each, computed in `f64` and rounded once: a
+//! model of `f32` is that of `f64`, rounded. **A seed gives the same bits on any machine**: nothing but
+//! `+ − × /` and `√` is used, which IEEE 754 rounds in one way.
+//!
+//! - Simple: [`zeros`], [`ones`], [`constant`], [`uniform`], [`normal`], [`truncated_normal`].
+//! - By the size of a layer: [`xavier_uniform`], [`xavier_normal`], [`kaiming_uniform`],
+//!   [`kaiming_normal`]; [`fans`] are those sizes, [`Nonlinearity::gain`] what follows the layer.
+//! - [`orthogonal`]: rows or columns at right angles.
+
+mod draw;
+mod orthogonal;
+mod scaled;
+
+pub use orthogonal::orthogonal;
+pub use scaled::{
+    Fan, Nonlinearity, fans, kaiming_normal, kaiming_uniform, xavier_normal, xavier_uniform,
+};
+
+use rand_core::Rng;
+
+use crate::Element;
+use crate::ndarray::{Array, Dimension, IntoDimension};
+
+/// An array of one value.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::init;
+///
+/// assert_eq!(init::constant(2, 0.5), array![0.5, 0.5]);
+/// ```
+pub fn constant<T: Element, S: IntoDimension>(shape: S, value: T) -> Array<T, S::Dim> {
+    Array::from_elem(shape.into_dimension(), value)
+}
+
+/// An array of zeros.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::init;
+///
+/// assert_eq!(init::zeros::<f32, _>((1, 2)), array![[0.0, 0.0]]);
+/// ```
+pub fn zeros<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
+    constant(shape, T::zero())
+}
+
+/// An array of ones.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::init;
+///
+/// assert_eq!(init::ones::<f32, _>((1, 2)), array![[1.0, 1.0]]);
+/// ```
+pub fn ones<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
+    constant(shape, T::one())
+}
+
+/// Numbers spread evenly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
+///
+/// # Panics
+/// If `low` or `high` is no finite number, or `low` is larger.
+///
+/// ```
+/// use pullback::nn::{Generator, init};
+///
+/// let drawn = init::uniform::<f64, _>(1000, -2.0, 1.0, &mut Generator::seed(7));
+/// assert!(drawn.iter().all(|x| (-2.0..1.0).contains(x)));
+/// ```
+#[track_caller]
+pub fn uniform<T: Element, S: IntoDimension>(
+    shape: S,
+    low: f64,
+    high: f64,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    assert!(
+        low.is_finite() && high.is_finite() && low <= high,
+        "uniform from {low} to {high}: there are no such numbers"
+    );
+    filled(shape, || {
+        let share = draw::unit(generator);
+        // No difference that would overflow.
+        low * (1.0 - share) + high * share
+    })
+}
+
+/// Numbers of the normal distribution with this mean and standard deviation.
+///
+/// # Panics
+/// If one is no finite number, or `std` is negative.
+///
+/// ```
+/// use pullback::nn::{Generator, init};
+///
+/// let drawn = init::normal::<f64, _>((100, 100), 3.0, 0.5, &mut Generator::seed(7));
+/// assert!((drawn.mean().unwrap() - 3.0).abs() < 0.02);
+/// assert!((drawn.std(0.0) - 0.5).abs() < 0.02);
+/// ```
+#[track_caller]
+pub fn normal<T: Element, S: IntoDimension>(
+    shape: S,
+    mean: f64,
+    std: f64,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    is_normal("normal", mean, std);
+    filled(shape, || draw::standard_normal(generator) * std + mean)
+}
+
+/// Numbers of the normal distribution with this mean and standard deviation, of those only that lie between
+/// `low` and `high`. What PyTorch calls `trunc_normal_`.
+///
+/// Bounds may be infinite. They may lie anywhere, far from the mean too: nothing is drawn again, so that
+/// the next draw from the generator does not depend on them.
+///
+/// # Panics
+/// If `mean` or `std` is no finite number, `std` is negative, or `low` is not below `high`.
+///
+/// ```
+/// use pullback::nn::{Generator, init};
+///
+/// let mut generator = Generator::seed(7);
+/// let drawn = init::truncated_normal::<f32, _>(1000, 0.0, 0.02, -0.04, 0.04, &mut generator);
+/// assert!(drawn.iter().all(|x| x.abs() <= 0.04));
+/// ```
+#[track_caller]
+pub fn truncated_normal<T: Element, S: IntoDimension>(
+    shape: S,
+    mean: f64,
+    std: f64,
+    low: f64,
+    high: f64,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    is_normal("truncated_normal", mean, std);
+    assert!(
+        low < high,
+        "truncated_normal between {low} and {high}: there is nothing between them"
+    );
+    let [mut from, mut to] = [low, high].map(|bound| (bound - mean) / std);
+    // Shares close to 1 have few digits left: what lies above the mean is drawn as its mirror image.
+    let mirrored = from > 0.0;
+    if mirrored {
+        (from, to) = (-to, -from);
+    }
+    let first = share_below(from);
+    let width = share_below(to) - first;
+    filled(shape, || {
+        let number = draw::quantile(first + width * draw::inner_unit(generator));
+        let number = if mirrored { -number } else { number };
+        (number * std + mean).clamp(low, high)
+    })
+}
+
+/// The share of the standard normal distribution below any number.
+fn share_below(x: f64) -> f64 {
+    if x <= 0.0 {
+        draw::share_below(x)
+    } else {
+        1.0 - draw::share_below(-x)
+    }
+}
+
+#[track_caller]
+fn is_normal(function: &str, mean: f64, std: f64) {
+    assert!(
+        mean.is_finite() && std.is_finite() && std >= 0.0,
+        "{function} with the mean {mean} and the standard deviation {std}: there is no such distribution"
+    );
+}
+
+/// An array of drawn numbers, in row-major order.
+fn filled<T: Element, S: IntoDimension>(
+    shape: S,
+    mut draw: impl FnMut() -> f64,
+) -> Array<T, S::Dim> {
+    Array::from_shape_simple_fn(shape.into_dimension(), || T::from_f64(draw()))
+}
+
+/// The lengths of a shape.
+fn lengths<D: Dimension>(shape: &D) -> &[usize] {
+    shape.slice()
+}

@@ -1,0 +1,201 @@
+//! Values whose size follows from that of the layer, so that signals neither grow nor fade on their way.
+
+use rand_core::Rng;
+
+use super::{lengths, normal, uniform};
+use crate::Element;
+use crate::ndarray::{Array, IntoDimension};
+
+/// Which way signals keep their size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fan {
+    /// Forward: the layer is scaled by how many inputs an output has.
+    In,
+    /// Backward: by how many outputs an input goes to.
+    Out,
+}
+
+/// What follows a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Nonlinearity {
+    /// Nothing that changes the size of a signal.
+    Linear,
+    /// 1 / (1 + e⁻ˣ).
+    Sigmoid,
+    /// tanh.
+    Tanh,
+    /// max(x, 0).
+    Relu,
+    /// x of what is positive, this slope times x of the rest.
+    LeakyRelu(f64),
+    /// The self-normalising function of Klambauer and others (2017).
+    Selu,
+}
+
+impl Nonlinearity {
+    /// By how much larger values have to be for what follows, as PyTorch's `calculate_gain` says.
+    ///
+    /// ```
+    /// use pullback::nn::init::Nonlinearity;
+    ///
+    /// assert_eq!(Nonlinearity::Relu.gain(), 2.0_f64.sqrt());
+    /// ```
+    pub fn gain(self) -> f64 {
+        match self {
+            Self::Linear | Self::Sigmoid => 1.0,
+            Self::Tanh => 5.0 / 3.0,
+            Self::Relu => std::f64::consts::SQRT_2,
+            Self::LeakyRelu(slope) => (2.0 / (1.0 + slope * slope)).sqrt(),
+            Self::Selu => 0.75,
+        }
+    }
+}
+
+/// How many inputs an output of a layer has and how many outputs an input goes to, for weights of shape
+/// `[outputs, inputs, kernel…]`.
+///
+/// # Panics
+/// If there are fewer than two axes.
+///
+/// ```
+/// use pullback::nn::init::fans;
+///
+/// assert_eq!(fans(&[10, 784]), (784, 10));
+/// assert_eq!(fans(&[16, 3, 5, 5]), (75, 400));
+/// ```
+#[track_caller]
+pub fn fans(shape: &[usize]) -> (usize, usize) {
+    let [outputs, inputs, kernel @ ..] = shape else {
+        panic!("fans of weights of shape {shape:?}: there are no axes for outputs and inputs")
+    };
+    let seen: usize = kernel.iter().product();
+    (inputs * seen, outputs * seen)
+}
+
+/// Numbers spread evenly with the variance 2 · gain² / (inputs + outputs): a compromise between signals on
+/// their way forward and gradients on their way back (Glorot and Bengio, 2010).
+///
+/// # Panics
+/// If the shape has fewer than two axes, or `gain` is no finite number or negative.
+///
+/// ```
+/// use pullback::nn::{Generator, init};
+///
+/// let weight = init::xavier_uniform::<f32, _>((3, 3), 1.0, &mut Generator::seed(7));
+/// assert!(weight.iter().all(|x| x.abs() <= 1.0));
+/// ```
+#[track_caller]
+pub fn xavier_uniform<T: Element, S: IntoDimension>(
+    shape: S,
+    gain: f64,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    let shape = shape.into_dimension();
+    let bound = 3.0_f64.sqrt() * xavier_std(lengths(&shape), gain);
+    uniform(shape, -bound, bound, generator)
+}
+
+/// Numbers of the normal distribution with the variance 2 · gain² / (inputs + outputs) (Glorot and Bengio,
+/// 2010).
+///
+/// # Panics
+/// If the shape has fewer than two axes, or `gain` is no finite number or negative.
+///
+/// ```
+/// use pullback::nn::{Generator, init};
+///
+/// let weight = init::xavier_normal::<f32, _>((100, 100), 1.0, &mut Generator::seed(7));
+/// assert!((weight.std(0.0) - 0.1).abs() < 0.01);
+/// ```
+#[track_caller]
+pub fn xavier_normal<T: Element, S: IntoDimension>(
+    shape: S,
+    gain: f64,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    let shape = shape.into_dimension();
+    let std = xavier_std(lengths(&shape), gain);
+    normal(shape, 0.0, std, generator)
+}
+
+/// Numbers spread evenly with the variance gain² / fan, with the gain of the `nonlinearity` that follows (He
+/// and others, 2015).
+///
+/// # Panics
+/// If the shape has fewer than two axes, or the gain is no finite number.
+///
+/// ```
+/// use pullback::nn::init::{self, Fan, Nonlinearity};
+/// use pullback::nn::Generator;
+///
+/// let (shape, generator) = ((4, 6), &mut Generator::seed(7));
+/// let weight = init::kaiming_uniform::<f32, _>(shape, Fan::In, Nonlinearity::Relu, generator);
+/// assert!(weight.iter().all(|x| x.abs() <= 1.0));
+/// ```
+#[track_caller]
+pub fn kaiming_uniform<T: Element, S: IntoDimension>(
+    shape: S,
+    fan: Fan,
+    nonlinearity: Nonlinearity,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    let shape = shape.into_dimension();
+    let bound = 3.0_f64.sqrt() * kaiming_std(lengths(&shape), fan, nonlinearity);
+    uniform(shape, -bound, bound, generator)
+}
+
+/// Numbers of the normal distribution with the variance gain² / fan, with the gain of the `nonlinearity`
+/// that follows (He and others, 2015).
+///
+/// # Panics
+/// If the shape has fewer than two axes, or the gain is no finite number.
+///
+/// ```
+/// use pullback::nn::init::{self, Fan, Nonlinearity};
+/// use pullback::nn::Generator;
+///
+/// let (shape, generator) = ((300, 200), &mut Generator::seed(7));
+/// let weight = init::kaiming_normal::<f32, _>(shape, Fan::In, Nonlinearity::Relu, generator);
+/// assert!((weight.std(0.0) - 0.1).abs() < 0.01);
+/// ```
+#[track_caller]
+pub fn kaiming_normal<T: Element, S: IntoDimension>(
+    shape: S,
+    fan: Fan,
+    nonlinearity: Nonlinearity,
+    generator: &mut impl Rng,
+) -> Array<T, S::Dim> {
+    let shape = shape.into_dimension();
+    let std = kaiming_std(lengths(&shape), fan, nonlinearity);
+    normal(shape, 0.0, std, generator)
+}
+
+#[track_caller]
+fn xavier_std(shape: &[usize], gain: f64) -> f64 {
+    assert!(
+        gain.is_finite() && gain >= 0.0,
+        "a gain of {gain} for weights of shape {shape:?}: it is neither negative nor infinite"
+    );
+    let (inputs, outputs) = fans(shape);
+    gain * (2.0 / at_least_one(inputs + outputs)).sqrt()
+}
+
+#[track_caller]
+fn kaiming_std(shape: &[usize], fan: Fan, nonlinearity: Nonlinearity) -> f64 {
+    let gain = nonlinearity.gain();
+    assert!(
+        gain.is_finite(),
+        "{nonlinearity:?} after weights of shape {shape:?}: its gain is {gain}"
+    );
+    let (inputs, outputs) = fans(shape);
+    let fan = match fan {
+        Fan::In => inputs,
+        Fan::Out => outputs,
+    };
+    gain / at_least_one(fan).sqrt()
+}
+
+/// A count to divide by: where it is 0 there are no elements to scale.
+fn at_least_one(count: usize) -> f64 {
+    count.max(1) as f64
+}

@@ -1,0 +1,114 @@
+//! Elements left out at random, while training.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand_core::Rng;
+
+use crate::ndarray::Dimension;
+use crate::nn::{Forward, Mode, Module};
+use crate::{Element, Tensor};
+
+/// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
+/// (Srivastava and others, 2014).
+///
+/// Which elements, follows from the seed that it has drawn and from how often it was called in training: a
+/// program that runs again does the same, and so do threads if each has a layer of its own. The count is no
+/// part of the saved state, as in PyTorch: to go on bit for bit, save [`calls`](Self::calls) and set them.
+///
+/// Within [`checkpoint`](crate::checkpoint) the function runs twice and must leave out the same both times:
+/// use [`Tensor::dropout`] with a seed there, which this layer's count is not.
+///
+/// ```
+/// use pullback::ndarray::Array1;
+/// use pullback::nn::{Dropout, Generator};
+/// use pullback::prelude::*;
+///
+/// let mut dropout = Dropout::new(0.5, &mut Generator::seed(7));
+/// let x = Tensor::from(Array1::<f32>::ones(1000));
+/// let (first, second) = (dropout.forward(&x).to_array(), dropout.forward(&x).to_array());
+/// assert!(first.iter().all(|&y| y == 0.0 || y == 2.0));
+/// assert_ne!(first, second);
+/// dropout.eval();
+/// assert_eq!(dropout.forward(&x).to_array(), x.to_array());
+/// ```
+#[derive(Debug, Module)]
+pub struct Dropout {
+    /// Whether elements are left out.
+    pub mode: Mode,
+    #[module(skip, show)]
+    p: f64,
+    #[module(skip)]
+    seed: u64,
+    #[module(skip)]
+    calls: AtomicU64,
+}
+
+impl Dropout {
+    /// A layer with a seed of its own from the generator.
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    #[track_caller]
+    pub fn new(p: f64, generator: &mut impl Rng) -> Self {
+        Self::seeded(p, generator.next_u64())
+    }
+
+    /// A layer with this seed. No other layer of the model should have it.
+    ///
+    /// ```
+    /// use pullback::nn::Dropout;
+    ///
+    /// assert_eq!(Dropout::seeded(0.5, 7).to_string(), "Dropout(p=0.5)");
+    /// ```
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    #[track_caller]
+    pub fn seeded(p: f64, seed: u64) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&p),
+            "Dropout with the probability {p}: it is between 0 and 1"
+        );
+        Self {
+            mode: Mode::default(),
+            p,
+            seed,
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    /// How often it has left elements out.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Goes on as after so many calls.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array1;
+    /// use pullback::nn::Dropout;
+    /// use pullback::prelude::*;
+    ///
+    /// let dropout = Dropout::seeded(0.5, 7);
+    /// let x = Tensor::from(Array1::<f32>::ones(100));
+    /// let first = dropout.forward(&x);
+    /// dropout.set_calls(0);
+    /// assert_eq!(dropout.forward(&x).to_array(), first.to_array());
+    /// ```
+    pub fn set_calls(&self, calls: u64) {
+        self.calls.store(calls, Ordering::Relaxed);
+    }
+}
+
+impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Dropout {
+    type Output = Tensor<T, D>;
+
+    #[track_caller]
+    fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
+        if !self.mode.is_training() || self.p == 0.0 {
+            return input.clone();
+        }
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        input.dropout(self.p, self.seed.wrapping_add(call))
+    }
+}

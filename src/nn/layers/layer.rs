@@ -1,0 +1,51 @@
+//! Modules as functions of a tensor by reference.
+
+use crate::nn::{Forward, Module};
+
+/// A module that computes something from `&X`: what may stand in a [`Sequential`](super::Sequential). Every
+/// module is one that implements [`Forward`] for references to `X`; nobody implements it by hand.
+///
+/// Boxed layers of one signature can stand in one list, and are layers too:
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Forward, Layer, LeakyRelu, Relu};
+/// use pullback::prelude::*;
+///
+/// type Boxed = Box<dyn Layer<Tensor1<f64>, Output = Tensor1<f64>>>;
+/// let layers: [Boxed; 2] = [Box::new(LeakyRelu::new(0.5)), Box::new(Relu)];
+/// let outputs = layers.map(|layer| layer.forward(&Tensor::from(array![-1.0])).item());
+/// assert_eq!(outputs, [-0.5, 0.0]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no layer of `&{X}`",
+    label = "computes nothing from a `&{X}`",
+    note = "a layer is a module that implements `Forward<&{X}>`"
+)]
+pub trait Layer<X>: Module {
+    /// What comes out.
+    type Output;
+
+    /// Computes the output: what [`Forward::forward`] does.
+    fn call(&self, input: &X) -> Self::Output;
+}
+
+impl<M, X, Y> Layer<X> for M
+where
+    M: Module + for<'a> Forward<&'a X, Output = Y>,
+{
+    type Output = Y;
+
+    #[track_caller]
+    fn call(&self, input: &X) -> Y {
+        self.forward(input)
+    }
+}
+
+impl<X: 'static, Y: 'static> Forward<&X> for Box<dyn Layer<X, Output = Y>> {
+    type Output = Y;
+
+    fn forward(&self, input: &X) -> Y {
+        (**self).call(input)
+    }
+}

@@ -1,0 +1,116 @@
+//! x Wᵀ + b
+
+use std::marker::PhantomData;
+
+use rand_core::Rng;
+
+use super::{evenly, print, shapes};
+use crate::ndarray::{Dimension, Ix1, Ix2};
+use crate::nn::{Forward, Module, Parameter};
+use crate::{Element, Tensor};
+
+/// x Wᵀ + b along the last axis, of a tensor of any rank.
+///
+/// ```
+/// use pullback::ndarray::{Array2, Array3};
+/// use pullback::nn::{Forward, Generator, Linear};
+/// use pullback::prelude::*;
+///
+/// let linear = Linear::<f32>::new(3, 2, &mut Generator::seed(7));
+/// assert_eq!(linear.forward(&Tensor::from(Array2::zeros((5, 3)))).shape(), [5, 2]);
+/// assert_eq!(linear.forward(&Tensor::from(Array3::zeros((4, 5, 3)))).shape(), [4, 5, 2]);
+/// let shown = "Linear(in_features=3, out_features=2, bias=True, weight: [2, 3], bias: [2]) # 8 parameters";
+/// assert_eq!(linear.to_string(), shown);
+/// ```
+#[derive(Debug, Module)]
+#[module(extra_repr = Self::options)]
+pub struct Linear<T: Element = f32> {
+    /// Of shape `[out_features, in_features]`.
+    pub weight: Parameter<T, Ix2>,
+    /// Of shape `[out_features]`, if there is one.
+    pub bias: Option<Parameter<T, Ix1>>,
+}
+
+impl<T: Element> Linear<T> {
+    /// A layer with a bias, with weights and bias within 1 / √`in_features` of 0.
+    pub fn new(in_features: usize, out_features: usize, generator: &mut impl Rng) -> Self {
+        Self::builder(in_features, out_features).build(generator)
+    }
+
+    /// A layer with other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear};
+    ///
+    /// let linear = Linear::<f32>::builder(3, 2).bias(false).build(&mut Generator::seed(7));
+    /// assert!(linear.bias.is_none());
+    /// ```
+    pub fn builder(in_features: usize, out_features: usize) -> LinearBuilder<T> {
+        LinearBuilder {
+            in_features,
+            out_features,
+            bias: true,
+            element: PhantomData,
+        }
+    }
+
+    /// The length of what comes in.
+    pub fn in_features(&self) -> usize {
+        self.weight.shape()[1]
+    }
+
+    /// The length of what comes out.
+    pub fn out_features(&self) -> usize {
+        self.weight.shape()[0]
+    }
+
+    fn options(&self) -> String {
+        let (inputs, outputs) = (self.in_features(), self.out_features());
+        let bias = print::truth(self.bias.is_some());
+        format!("in_features={inputs}, out_features={outputs}, bias={bias}")
+    }
+}
+
+impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Linear<T> {
+    type Output = Tensor<T, D>;
+
+    /// # Panics
+    /// If the last length is not `in_features`.
+    #[track_caller]
+    fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
+        let fits = input.shape().last() == Some(&self.in_features());
+        shapes::fits(
+            self,
+            input.shape(),
+            fits,
+            "its last length is not `in_features`",
+        );
+        input.linear(&self.weight, self.bias.as_deref())
+    }
+}
+
+/// The options of a [`Linear`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder makes nothing until it is asked to `build`"]
+pub struct LinearBuilder<T> {
+    in_features: usize,
+    out_features: usize,
+    bias: bool,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> LinearBuilder<T> {
+    /// Whether there is a bias, as there is unless this says otherwise.
+    pub fn bias(self, bias: bool) -> Self {
+        Self { bias, ..self }
+    }
+
+    /// The layer, with values from the generator.
+    pub fn build(self, generator: &mut impl Rng) -> Linear<T> {
+        let (inputs, outputs) = (self.in_features, self.out_features);
+        Linear {
+            weight: evenly((outputs, inputs), inputs, generator),
+            bias: self.bias.then(|| evenly(outputs, inputs, generator)),
+        }
+    }
+}

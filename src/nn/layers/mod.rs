@@ -1,0 +1,63 @@
+//! Layers: modules of the usual kinds, with PyTorch's names, options and first values.
+//!
+//! What is random at the start comes from a generator that the constructor is given. Fields are public: a layer
+//! can be written as a struct of values of one's own, and its state has PyTorch's names.
+//!
+//! - [`Linear`], [`Bilinear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
+//!   [`MultiheadAttention`], [`Gru`], [`Lstm`]: layers with weights.
+//! - [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`]: what keeps training steady.
+//! - [`Relu`] and the other functions of one number, [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
+//! - [`Sequential`]: one layer after the other; [`Hooked`]: a layer that others look into.
+
+mod activations;
+mod attention;
+mod batch_norm;
+mod bilinear;
+mod conv;
+mod dropout;
+mod embedding;
+mod group_norm;
+mod hooked;
+mod layer;
+mod layer_norm;
+mod linear;
+mod pool;
+mod print;
+mod recurrent;
+mod sequential;
+mod shapes;
+
+pub use activations::{
+    Elu, Flatten, Gelu, GeluTanh, LeakyRelu, Relu, Sigmoid, Silu, Softmax, Softplus, Tanh,
+};
+pub use attention::{MultiheadAttention, MultiheadAttentionBuilder};
+pub use batch_norm::{BatchNorm1d, BatchNorm2d};
+pub use bilinear::{Bilinear, BilinearBuilder};
+pub use conv::{Conv1d, Conv2d, ConvBuilder, ConvTranspose2d};
+pub use dropout::Dropout;
+pub use embedding::{Embedding, EmbeddingBuilder};
+pub use group_norm::GroupNorm;
+pub use hooked::{ForwardHook, Hooked};
+pub use layer::Layer;
+pub use layer_norm::LayerNorm;
+pub use linear::{Linear, LinearBuilder};
+pub use pool::{AvgPool2d, MaxPool2d};
+pub use recurrent::{Gru, Lstm, RecurrentBuilder, RecurrentCell};
+pub use sequential::Sequential;
+pub use shapes::PerAxis;
+
+use rand_core::Rng;
+
+use super::{Parameter, init};
+use crate::Element;
+use crate::ndarray::IntoDimension;
+
+/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, where an output has so many.
+fn evenly<T: Element, S: IntoDimension>(
+    shape: S,
+    inputs: usize,
+    generator: &mut impl Rng,
+) -> Parameter<T, S::Dim> {
+    let bound = 1.0 / (inputs.max(1) as f64).sqrt();
+    Parameter::new(init::uniform(shape, -bound, bound, generator))
+}

@@ -1,0 +1,129 @@
+//! Gated recurrent units.
+
+use rand_core::Rng;
+
+use super::cells::{Cells, RecurrentCell, Step};
+use super::{RecurrentBuilder, recurrent_module};
+use crate::ndarray::Axis;
+use crate::nn::Forward;
+use crate::{Element, Tensor, Tensor2, Tensor3};
+
+/// Gated recurrent units (Cho and others, 2014), as PyTorch computes them: with the state h and the input x of a
+/// step,
+///
+/// ```text
+/// r = σ(W_ir x + b_ir + W_hr h + b_hr)
+/// z = σ(W_iz x + b_iz + W_hz h + b_hz)
+/// n = tanh(W_in x + b_in + r · (W_hn h + b_hn))
+/// h ← (1 − z) · n + z · h
+/// ```
+///
+/// Weights and biases hold those of r, z and n in this order. A sequence of shape `[steps, batch, input]` gives the
+/// states of the last layer at each step, `[steps, batch, hidden · directions]`, and those of all layers after the
+/// last step, `[layers · directions, batch, hidden]`. The state before the first step is zeros, or given beside the
+/// sequence.
+///
+/// ```
+/// use pullback::ndarray::Array3;
+/// use pullback::nn::{Generator, Gru};
+/// use pullback::prelude::*;
+///
+/// let gru = Gru::<f32>::new(8, 16, &mut Generator::seed(7));
+/// let x = Tensor::from(Array3::zeros((10, 4, 8)));
+/// let (output, state) = gru.forward(&x);
+/// assert_eq!((output.shape(), state.shape()), (&[10, 4, 16][..], &[1, 4, 16][..]));
+/// let (output, _) = gru.forward((&x, &state));
+/// assert_eq!(output.shape(), [10, 4, 16]);
+/// ```
+#[derive(Debug)]
+pub struct Gru<T: Element = f32> {
+    cells: Cells<T>,
+}
+
+recurrent_module!(Gru);
+
+/// The gates of a cell: r, z and n.
+const GATES: usize = 3;
+
+impl<T: Element> Gru<T> {
+    /// One layer with biases, whose weights and biases are within 1 / √`hidden_size` of 0.
+    pub fn new(input_size: usize, hidden_size: usize, generator: &mut impl Rng) -> Self {
+        Self::builder(input_size, hidden_size).build(generator)
+    }
+
+    /// A network with other options.
+    pub fn builder(input_size: usize, hidden_size: usize) -> RecurrentBuilder<Self> {
+        RecurrentBuilder::new(input_size, hidden_size)
+    }
+
+    /// The weights, of each layer there and back.
+    pub fn cells(&self) -> &[RecurrentCell<T>] {
+        self.cells.list()
+    }
+
+    /// The weights, to change them.
+    pub fn cells_mut(&mut self) -> &mut [RecurrentCell<T>] {
+        self.cells.list_mut()
+    }
+
+    #[track_caller]
+    fn run(&self, input: &Tensor3<T>, state: Option<&Tensor3<T>>) -> (Tensor3<T>, Tensor3<T>) {
+        let states = self.cells.states(self, input, state);
+        let (output, last) = self.cells.run::<Self>(self, input, &states);
+        let last: Vec<&Tensor2<T>> = last.iter().collect();
+        (output, Tensor::stack(Axis(0), &last))
+    }
+}
+
+impl<T: Element> RecurrentBuilder<Gru<T>> {
+    /// The network, with values from the generator.
+    pub fn build(self, generator: &mut impl Rng) -> Gru<T> {
+        Gru {
+            cells: Cells::new(self.sizes, GATES, generator),
+        }
+    }
+}
+
+impl<T: Element> Step<T> for Gru<T> {
+    type State = Tensor2<T>;
+
+    #[track_caller]
+    fn step(cell: &RecurrentCell<T>, of_input: &Tensor2<T>, h: &Tensor2<T>) -> Tensor2<T> {
+        let hidden = h.shape()[1];
+        let of_state = h.linear(&cell.weight_hh, cell.bias_hh.as_deref());
+        let parts = |x: &Tensor2<T>| x.split(Axis(1), &[2 * hidden, hidden]);
+        let (of_input, of_state) = (parts(of_input), parts(&of_state));
+        let gates = (&of_input[0] + &of_state[0]).sigmoid();
+        let gates = gates.split(Axis(1), &[hidden; 2]);
+        let n = (&of_input[1] + &gates[0] * &of_state[1]).tanh();
+        &n + &gates[1] * (h - &n)
+    }
+
+    fn output(state: &Tensor2<T>) -> &Tensor2<T> {
+        state
+    }
+}
+
+/// From a state of zeros.
+impl<T: Element> Forward<&Tensor3<T>> for Gru<T> {
+    type Output = (Tensor3<T>, Tensor3<T>);
+
+    /// # Panics
+    /// If the last length is not `input_size`, or there are no steps.
+    #[track_caller]
+    fn forward(&self, input: &Tensor3<T>) -> (Tensor3<T>, Tensor3<T>) {
+        self.run(input, None)
+    }
+}
+
+/// From a given state.
+impl<T: Element> Forward<(&Tensor3<T>, &Tensor3<T>)> for Gru<T> {
+    type Output = (Tensor3<T>, Tensor3<T>);
+
+    /// # Panics
+    /// If the shapes do not fit, or there are no steps.
+    #[track_caller]
+    fn forward(&self, (input, state): (&Tensor3<T>, &Tensor3<T>)) -> (Tensor3<T>, Tensor3<T>) {
+        self.run(input, Some(state))
+    }
+}

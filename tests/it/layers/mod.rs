@@ -1,0 +1,121 @@
+//! Layers: what they compute, against plain loops; their gradients, against finite differences; their state,
+//! and what they say of inputs that do not fit.
+
+mod attention;
+mod composed;
+mod convolutions;
+mod gradients;
+mod hooked;
+mod norms;
+mod printing;
+mod recurrent;
+mod seeds;
+mod shapes;
+mod simple;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pullback::ndarray::{Array, ArrayD, Dimension, IntoDimension, IxDyn};
+use pullback::nn::{AnyParameter, Field, Generator, Path, VisitorMut, init};
+use pullback::prelude::*;
+
+fn generator() -> Generator {
+    Generator::seed(7)
+}
+
+/// Numbers of the normal distribution.
+fn values<S: IntoDimension>(shape: S, seed: u64) -> Array<f64, S::Dim> {
+    init::normal(shape, 0.0, 1.0, &mut Generator::seed(seed))
+}
+
+fn tensor<S: IntoDimension>(shape: S, seed: u64) -> Tensor<f64, S::Dim> {
+    Tensor::from(values(shape, seed))
+}
+
+/// Whether two arrays are one but for rounding.
+#[track_caller]
+fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
+    assert_eq!(found.shape(), expected.shape());
+    let off = (found - expected).fold(0.0, |largest: f64, off| largest.max(off.abs()));
+    assert!(off < 1e-12, "off by {off}: {found}\nnot {expected}");
+}
+
+/// The paths of the parameters.
+fn names(module: &dyn Module) -> Vec<String> {
+    let named = module.named_parameters().into_iter();
+    named.map(|(name, _)| name).collect()
+}
+
+/// What a call panics with.
+fn told<R>(call: impl FnOnce() -> R) -> String {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
+        panic!("nothing was refused")
+    };
+    match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
+    }
+}
+
+/// Gives each parameter a new value.
+fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f64>) {
+    struct Set<'a>(&'a mut dyn FnMut(&[usize]) -> TensorD<f64>);
+    impl VisitorMut for Set<'_> {
+        fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+            let value = (self.0)(parameter.shape());
+            parameter.show(&value.into());
+        }
+    }
+    module.visit_mut(&Path::root(), &mut Set(&mut value));
+}
+
+/// Part of a vector in a shape, and what comes after it.
+fn cut(theta: &Tensor1<f64>, from: &mut usize, shape: &[usize]) -> TensorD<f64> {
+    let to = *from + shape.iter().product::<usize>();
+    let part = theta.slice(pullback::ndarray::s![*from..to]);
+    *from = to;
+    part.reshape(IxDyn(shape))
+}
+
+/// Checks derivatives of a module for its inputs and all parameters at once, to second order and in forward mode:
+/// all of them are parts of one vector.
+#[track_caller]
+fn gradcheck<M: Module>(
+    module: M,
+    inputs: &[ArrayD<f64>],
+    forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
+) {
+    let checks = Gradcheck::new().second_order().forward_mode();
+    gradcheck_with(checks, module, inputs, forward);
+}
+
+#[track_caller]
+fn gradcheck_with<M: Module>(
+    checks: Gradcheck,
+    module: M,
+    inputs: &[ArrayD<f64>],
+    forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
+) {
+    let of_inputs: usize = inputs.iter().map(ArrayD::len).sum();
+    let theta = tensor(of_inputs + module.parameter_count(), 3) * 0.5;
+    let module = std::sync::Mutex::new(module);
+    let function = |theta: &Tensor1<f64>| {
+        let mut module = module.lock().expect("no call fails");
+        let mut from = 0;
+        let inputs: Vec<TensorD<f64>> = inputs
+            .iter()
+            .map(|input| Tensor::from(input.clone()) + cut(theta, &mut from, input.shape()))
+            .collect();
+        set_all(&mut *module, |shape| cut(theta, &mut from, shape));
+        let output = forward(&module, &inputs);
+        output.reshape(output.len())
+    };
+    if let Err(error) = checks.run(function, &theta) {
+        panic!("{error}");
+    }
+}
+
+/// A tensor of some rank as what it is.
+fn ranked<D: Dimension>(tensor: &TensorD<f64>) -> Tensor<f64, D> {
+    tensor.clone().into_dimensionality().expect("that rank")
+}

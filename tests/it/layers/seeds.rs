@@ -1,0 +1,107 @@
+//! A seed is a model: the same bits each time.
+
+use pullback::ndarray::Array1;
+use pullback::nn::{
+    Bilinear, Conv1d, Conv2d, ConvTranspose2d, Dropout, Embedding, Generator, Gru, Linear, Lstm,
+    MultiheadAttention,
+};
+use pullback::prelude::*;
+
+use super::generator;
+
+/// All layers that draw something, of one generator.
+fn layers(seed: u64) -> Vec<Box<dyn Module>> {
+    let g = &mut Generator::seed(seed);
+    vec![
+        Box::new(Linear::<f32>::new(3, 2, g)),
+        Box::new(Bilinear::<f32>::new(3, 2, 2, g)),
+        Box::new(Conv1d::<f32>::new(2, 3, 2, g)),
+        Box::new(Conv2d::<f32>::new(2, 3, 2, g)),
+        Box::new(ConvTranspose2d::<f32>::new(2, 3, 2, g)),
+        Box::new(Embedding::<f32>::new(3, 2, g)),
+        Box::new(MultiheadAttention::<f32>::new(4, 2, g)),
+        Box::new(Gru::<f32>::new(2, 2, g)),
+        Box::new(Lstm::<f32>::new(2, 2, g)),
+    ]
+}
+
+/// The bits of all parameters, mixed into one number by FNV-1a.
+fn digest(module: &dyn Module) -> u64 {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    for parameter in module.parameters() {
+        let tensor = parameter
+            .to_any()
+            .to_tensor::<f32>()
+            .expect("single precision");
+        for byte in tensor.view().iter().flat_map(|x| x.to_bits().to_le_bytes()) {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    digest
+}
+
+#[test]
+fn a_seed_gives_the_same_layers_for_ever() {
+    let found: Vec<u64> = layers(7).iter().map(|layer| digest(&**layer)).collect();
+    let expected: [u64; 9] = [
+        0x5e68_6d17_8f3d_2e27,
+        0x52fa_e1d7_84a0_4140,
+        0x6992_67a3_2e1a_8203,
+        0xc688_0928_8d12_43e1,
+        0xe944_4226_5250_d2cb,
+        0x1375_4f59_512d_6e12,
+        0x800e_f880_ae4d_781e,
+        0x2a42_d927_8cc1_96cd,
+        0xd001_657d_d1e4_8090,
+    ];
+    assert_eq!(found, expected);
+    let others = layers(8);
+    assert!(
+        found
+            .iter()
+            .zip(&others)
+            .all(|(found, other)| *found != digest(&**other))
+    );
+}
+
+#[test]
+fn dropout_is_what_its_seed_and_its_count_say() {
+    let x = Tensor::from(Array1::<f32>::ones(64));
+    let run = || {
+        let dropout = Dropout::new(0.5, &mut generator());
+        [(); 3].map(|()| dropout.forward(&x).to_array())
+    };
+    assert_eq!(run(), run());
+    let g = &mut generator();
+    let (first, second) = (Dropout::new(0.5, g), Dropout::new(0.5, g));
+    assert_ne!(first.forward(&x).to_array(), second.forward(&x).to_array());
+}
+
+#[test]
+fn threads_never_share_a_call_of_dropout() {
+    let dropout = Dropout::new(0.5, &mut generator());
+    let x = Tensor::from(Array1::<f32>::ones(64));
+    let mut drawn: Vec<Vec<bool>> = std::thread::scope(|scope| {
+        let (dropout, x) = (&dropout, &x);
+        let thread = move || -> Vec<Vec<bool>> {
+            (0..50)
+                .map(|_| {
+                    dropout
+                        .forward(x)
+                        .view()
+                        .iter()
+                        .map(|&y| y == 0.0)
+                        .collect()
+                })
+                .collect()
+        };
+        let threads = [(); 4].map(|()| scope.spawn(thread));
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no panic"))
+            .collect()
+    });
+    drawn.sort();
+    drawn.dedup();
+    assert_eq!((drawn.len(), dropout.calls()), (200, 200));
+}

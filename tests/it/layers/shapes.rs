@@ -1,0 +1,252 @@
+//! Inputs that do not fit: told at the caller's line, with the layer and the shapes. Inputs at the edge.
+
+use std::cell::Cell;
+use std::panic;
+use std::sync::Once;
+
+use pullback::ndarray::Array2;
+use pullback::nn::{
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, Conv1d, Conv2d, ConvTranspose2d, Dropout,
+    Embedding, GroupNorm, Gru, Hooked, LayerNorm, Linear, Lstm, MaxPool2d, MultiheadAttention,
+    Relu, Sequential, Softmax, Softplus,
+};
+use pullback::prelude::*;
+
+use super::{generator, tensor, told};
+
+/// What the call panics with says `expected`.
+#[track_caller]
+fn says<R>(call: impl FnOnce() -> R, expected: &str) {
+    let found = told(call);
+    assert!(
+        found.contains(expected),
+        "{found}\ndoes not say: {expected}"
+    );
+}
+
+#[test]
+fn layers_of_rows_name_themselves_and_the_shape() {
+    let g = &mut generator();
+    let layer = Linear::<f64>::new(3, 2, g);
+    let expected = "Linear(in_features=3, out_features=2, bias=True) of a tensor of shape [4, 5]: \
+                    its last length is not `in_features`";
+    says(|| layer.forward(&tensor((4, 5), 1)), expected);
+    let layer = Bilinear::<f64>::new(3, 2, 1, g);
+    let (x, y) = (tensor((4, 3), 1), tensor((5, 2), 1));
+    says(
+        || layer.forward((&x, &y)),
+        "of a tensor of shape [4, 3]: the other has shape [5, 2]",
+    );
+    says(
+        || layer.forward((&y, &x)),
+        "of a tensor of shape [5, 2]: its last length is not `in1_features`",
+    );
+    let layer = Embedding::<f64>::new(3, 6, g);
+    says(
+        || layer.forward(&[0, 3][..]),
+        "Embedding(3, 6) of the index 3: it has no such row",
+    );
+    let layer = Softmax::new(2);
+    says(
+        || layer.forward(&x),
+        "Softmax(dim=2) of a tensor of shape [4, 3]: it has no such axis",
+    );
+}
+
+#[test]
+fn layers_of_images_name_themselves_and_the_shape() {
+    let g = &mut generator();
+    let layer = Conv1d::<f64>::new(3, 2, 1, g);
+    let expected = "Conv1d(3, 2, kernel_size=(1,), stride=(1,)) of a tensor of shape [4, 5, 6]: \
+                    its second length is not `in_channels`";
+    says(|| layer.forward(&tensor((4, 5, 6), 1)), expected);
+    let layer = Conv2d::<f64>::new(1, 2, 5, g);
+    let expected = "conv2d of a tensor of shape [1, 1, 4, 4] with weights of shape [2, 1, 5, 5]";
+    says(|| layer.forward(&tensor((1, 1, 4, 4), 1)), expected);
+    let layer = ConvTranspose2d::<f64>::new(3, 2, 1, g);
+    says(
+        || layer.forward(&tensor((4, 5, 6, 6), 1)),
+        "its second length is not `in_channels`",
+    );
+    let x = tensor((1, 1, 2, 2), 1);
+    says(
+        || MaxPool2d::new(3).forward(&x),
+        "max_pool2d of a tensor of shape [1, 1, 2, 2]",
+    );
+    says(
+        || AvgPool2d::new(0).forward(&x),
+        "avg_pool2d of a tensor of shape [1, 1, 2, 2]",
+    );
+}
+
+#[test]
+fn normalisation_names_itself_and_the_shape() {
+    let layer = BatchNorm1d::<f64>::new(3);
+    let expected = "of a tensor of shape [4, 2]: its second length is not `num_features`";
+    says(|| layer.forward(&tensor((4, 2), 1)), expected);
+    says(
+        || layer.forward(&tensor((4, 3, 2, 2), 1)),
+        "it has neither two axes nor three",
+    );
+    let layer = BatchNorm2d::<f64>::new(3);
+    let expected = "of a tensor of shape [1, 3, 1, 1]: \
+                    a channel of fewer than two elements has no variance to train with";
+    says(|| layer.forward(&tensor((1, 3, 1, 1), 1)), expected);
+    let layer = LayerNorm::<f64, _>::new((3, 2));
+    let expected = "LayerNorm((3, 2), eps=1e-5, elementwise_affine=True) of a tensor of shape [3, 3]: \
+                    its shape does not end so";
+    says(|| layer.forward(&tensor((3, 3), 1)), expected);
+    let layer = GroupNorm::<f64>::new(3, 6);
+    says(
+        || layer.forward(&tensor((3, 3), 1)),
+        "its second length is not `num_channels`",
+    );
+}
+
+#[test]
+fn networks_name_themselves_and_the_shapes() {
+    let g = &mut generator();
+    let layer = MultiheadAttention::<f64>::new(4, 2, g);
+    let expected = "of a tensor of shape [1, 2, 3]: its last length is not `embed_dim`, 4";
+    says(|| layer.forward(&tensor((1, 2, 3), 1)), expected);
+    let (x, y) = (tensor((1, 2, 4), 1), tensor((2, 2, 4), 1));
+    says(
+        || layer.forward((&x, &y, &y)),
+        "keys have shape [2, 2, 4] and values [2, 2, 4]",
+    );
+    let layer = Gru::<f64>::new(4, 2, g);
+    let expected = "Gru(4, 2) of a tensor of shape [3, 2, 5]: its last length is not `input_size`";
+    says(|| layer.forward(&tensor((3, 2, 5), 1)), expected);
+    says(
+        || layer.forward(&tensor((0, 2, 4), 1)),
+        "there are no steps",
+    );
+    let layer = Lstm::<f64>::new(4, 2, g);
+    let (x, h, c) = (
+        tensor((3, 2, 4), 1),
+        tensor((1, 2, 2), 1),
+        tensor((1, 2, 3), 1),
+    );
+    let expected = "the state that is given has shape [1, 2, 3], not [1, 2, 2]";
+    says(|| layer.forward((&x, (&h, &c))), expected);
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused_by_name() {
+    let g = &mut generator();
+    let conv = Conv2d::<f64>::builder(3, 4, 1).groups(2);
+    says(|| conv.build(g), "Conv2d of 3 channels to 4 in 2 groups");
+    let expected = "MultiheadAttention of length 4 with 3 heads";
+    says(|| MultiheadAttention::<f64>::new(4, 3, g), expected);
+    let table = Embedding::<f64>::builder(3, 1).padding_idx(3);
+    says(|| table.build(g), "Embedding of 3 rows with the padding 3");
+    says(
+        || GroupNorm::<f64>::new(0, 4),
+        "GroupNorm of 4 channels in 0 groups",
+    );
+    says(
+        || Dropout::seeded(1.5, 0),
+        "Dropout with the probability 1.5",
+    );
+    says(
+        || BatchNorm1d::<f64>::new(1).momentum(2.0),
+        "BatchNorm1d with the momentum 2:",
+    );
+    says(
+        || LayerNorm::<f64>::new(1).eps(f64::NAN),
+        "LayerNorm with the eps NaN",
+    );
+    says(|| LayerNorm::<f64, _>::new(()), "LayerNorm over no axes");
+    says(|| Softplus::new(0.0), "Softplus with the beta 0");
+    says(|| Gru::<f64>::builder(1, 1).num_layers(0), "of no layers");
+    says(|| Gru::<f64>::builder(1, 1).dropout(-1.0), "the dropout -1");
+}
+
+thread_local! {
+    static PANICKED_AT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The line of this file at which `run` panics.
+fn line_of_panic<R>(run: impl FnOnce() -> R) -> u32 {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let former = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let here = info.location().filter(|at| at.file() == file!());
+            PANICKED_AT.set(here.map_or(0, panic::Location::line));
+            former(info);
+        }));
+    });
+    PANICKED_AT.set(0);
+    told(run);
+    PANICKED_AT.get()
+}
+
+#[test]
+fn the_place_is_the_callers() {
+    let x = tensor((4, 5), 1);
+    let linear = Linear::<f64>::new(3, 2, &mut generator());
+    assert_eq!(line_of_panic(|| linear.forward(&x)), line!());
+    let sequence = Sequential::new((Relu, linear));
+    assert_eq!(line_of_panic(|| sequence.forward(&x)), line!());
+    let gru = Gru::<f64>::new(3, 2, &mut generator());
+    let x = tensor((1, 1, 2), 1);
+    assert_eq!(line_of_panic(|| gru.forward(&x)), line!());
+    let (pool, x) = (MaxPool2d::new(3), tensor((1, 1, 2, 2), 1));
+    assert_eq!(line_of_panic(|| pool.forward(&x)), line!());
+    let hooked = Hooked::new(pool);
+    assert_eq!(line_of_panic(|| hooked.forward(&x)), line!());
+}
+
+#[test]
+fn a_node_knows_the_line_of_the_layers_call() {
+    let linear = Linear::<f64>::new(3, 2, &mut generator());
+    let y = linear.forward(&tensor((1, 3), 1));
+    let line = line!() - 1;
+    let node = format!("{:?}", y.grad_fn().expect("a node").applied_at());
+    assert!(
+        node.contains("shapes.rs") && node.contains(&line.to_string()),
+        "{node}"
+    );
+}
+
+#[test]
+fn one_example_and_none_are_batches() {
+    let g = &mut generator();
+    let linear = Linear::<f64>::new(3, 2, g);
+    let conv = Conv2d::<f64>::new(1, 2, 2, g);
+    let gru = Gru::<f64>::new(3, 2, g);
+    for batch in [0, 1] {
+        let x = tensor((batch, 3), 1).set_requires_grad(true);
+        let y = linear.forward(&x);
+        assert_eq!(y.shape(), [batch, 2]);
+        y.sum().backward().expect("a pass");
+        assert_eq!(x.grad().expect("a gradient").shape(), [batch, 3]);
+        assert_eq!(
+            conv.forward(&tensor((batch, 1, 3, 3), 1)).shape(),
+            [batch, 2, 2, 2]
+        );
+        assert_eq!(
+            gru.forward(&tensor((4, batch, 3), 1)).0.shape(),
+            [4, batch, 2]
+        );
+        assert_eq!(LayerNorm::<f64>::new(3).forward(&x).shape(), [batch, 3]);
+        assert_eq!(GroupNorm::<f64>::new(1, 3).forward(&x).shape(), [batch, 3]);
+    }
+    assert!(
+        linear
+            .weight
+            .grad()
+            .is_some_and(|grad| grad.shape() == [2, 3])
+    );
+    assert_eq!(
+        Linear::<f64>::new(0, 2, g)
+            .forward(&tensor((4, 0), 1))
+            .shape(),
+        [4, 2]
+    );
+    let none: Array2<f64> = Linear::<f64>::new(3, 0, g)
+        .forward(&tensor((4, 3), 1))
+        .to_array();
+    assert_eq!(none.shape(), [4, 0]);
+}
