@@ -42,6 +42,7 @@
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
+//! - [`nn`]: modules: parameters, buffers and what is computed with them; [`Module`](derive@Module) derives them.
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.

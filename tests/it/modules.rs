@@ -316,6 +316,39 @@ fn modules_are_applied_to_from_the_inside() {
 }
 
 #[test]
+fn traits_of_layers_make_modules_of_boxes() {
+    trait Layer: Module + for<'a> Forward<&'a Tensor2<f64>, Output = Tensor2<f64>> {}
+
+    impl<L> Layer for L where L: Module + for<'a> Forward<&'a Tensor2<f64>, Output = Tensor2<f64>> {}
+
+    #[derive(Module)]
+    struct Sequential(Vec<Box<dyn Layer>>);
+
+    let mut layers = Sequential(vec![
+        Box::new(Linear::new(2, 3)),
+        Box::new(Linear::new(3, 1).without_bias()),
+    ]);
+    layers.requires_grad(false);
+    layers.apply(&mut |module| {
+        if let Some(linear) = module.downcast_mut::<Linear<f64>>() {
+            linear.weight.update(|mut weight| weight.fill(1.0));
+        }
+    });
+    let mut output = Tensor::from(array![[1.0, 2.0]]);
+    for layer in &layers.0 {
+        output = layer.forward(&output);
+    }
+    assert_eq!(output.to_array(), array![[9.0]]);
+    assert_eq!(paths(&layers), ["0.0.weight", "0.0.bias", "0.1.weight"]);
+    assert!(
+        layers
+            .parameters()
+            .iter()
+            .all(|parameter| !parameter.requires_grad())
+    );
+}
+
+#[test]
 fn gradients_reach_what_is_registered() {
     let mut linear = Linear::<f64>::new(2, 1);
     let input = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
