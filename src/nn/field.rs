@@ -46,6 +46,7 @@ impl<T: Element, D: Dimension + 'static> Field for Buffer<T, D> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Field for Mode {
     fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
 
@@ -54,13 +55,15 @@ impl Field for Mode {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: ?Sized> Field for PhantomData<T> {
     fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
 
     fn visit_mut(&mut self, _path: &Path<'_>, _visitor: &mut dyn VisitorMut) {}
 }
 
-// What is no field is told what a field is, and not what a module is.
+// What is no field is told what a field is, and not what a module is. Elsewhere in this file, the attribute
+// keeps what few would want from the compiler's list of fields.
 #[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
     fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
@@ -76,6 +79,7 @@ impl<M: Module> Field for M {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Field for dyn Module {
     fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
         if visitor.enter(path, self) {
@@ -188,6 +192,7 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
 #[derive(Debug)]
 pub struct Borrowed<'b, F: ?Sized>(pub &'b mut F);
 
+#[diagnostic::do_not_recommend]
 impl<F: Field + ?Sized> Field for Borrowed<'_, F> {
     fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
         self.0.visit(path, visitor);
