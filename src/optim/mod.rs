@@ -29,12 +29,13 @@
 //!
 //! - [`Optimizer`]: what all of them can do: a step, the learning rate, their state to save.
 //! - [`Sgd`], [`Adam`], [`AdamW`], [`RmsProp`]: updates from one gradient, with groups of parameters that have
-//!   settings of their own.
+//!   settings of their own. [`Lbfgs`]: few parameters and exact gradients.
 //! - [`schedule`]: learning rates as functions of the step.
 //! - [`clip_grad_norm`], [`clip_grad_value`]: gradients kept within bounds.
 
 mod adam;
 mod clip;
+mod lbfgs;
 mod optimizer;
 mod rms_prop;
 pub mod schedule;
@@ -49,6 +50,7 @@ pub use clip::{
     NonFiniteNorm, Norm, clip_grad_norm, clip_grad_norm_of, clip_grad_value, grad_norm,
     try_clip_grad_norm,
 };
+pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
 pub use rms_prop::RmsProp;
 pub use sgd::Sgd;

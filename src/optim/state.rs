@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use super::slot::{Kept, Slot};
-use crate::ndarray::{Array0, ArrayD};
+use crate::ndarray::{Array0, Array1, ArrayD};
 use crate::{AnyTensor, Element, Tensor};
 
 pub(super) const LEARNING_RATE: &str = "learning_rate";
@@ -56,6 +56,10 @@ pub(super) fn number(value: f64) -> AnyTensor {
     Tensor::from(Array0::from_elem((), value)).into()
 }
 
+pub(super) fn list(values: &[f64]) -> AnyTensor {
+    Tensor::from(Array1::from(values.to_vec())).into()
+}
+
 fn name(path: &str, kind: &str) -> String {
     if path.is_empty() {
         return kind.to_owned();
@@ -104,6 +108,11 @@ impl<'a> Reader<'a> {
     /// Whether there is such a tensor.
     pub(super) fn has(&self, name: &str) -> bool {
         self.state.contains_key(name)
+    }
+
+    /// The shape of a tensor, if it is there.
+    pub(super) fn shape(&self, name: &str) -> Option<&'a [usize]> {
+        Some(self.state.get(name)?.shape())
     }
 
     pub(super) fn problem(&mut self, problem: String) {

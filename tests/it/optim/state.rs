@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pullback::AnyTensor;
 use pullback::ndarray::{Array0, Array1, Ix1, Ix2, array};
 use pullback::nn::Parameter;
-use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+use pullback::optim::{Adam, AdamW, Lbfgs, Optimizer, RmsProp, Sgd};
 use pullback::prelude::*;
 
 type Model = Vec<(Parameter<f64, Ix2>, Parameter<f32, Ix1>)>;
@@ -154,4 +154,35 @@ fn all_that_does_not_fit_is_named_and_nothing_is_changed() {
     let same = |state: &BTreeMap<String, AnyTensor>| format!("{state:?}");
     assert_eq!(same(&optimizer.state()), same(&good));
     train(&mut model, &mut optimizer, 2..3);
+}
+
+#[test]
+fn lbfgs_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
+    // Differs from a new one only by what it has learned.
+    let loss = |w: &Parameter<f64, Ix1>| {
+        let scale = Tensor::from(array![1.0, 4.0, 9.0]);
+        let off = &**w - 1.0;
+        Ok(((&off * &off) * &scale).sum() + (&**w * 0.5).sin().sum())
+    };
+    let lbfgs = || Lbfgs::new(0.5).iterations(3).line_search(false);
+    let start = || Parameter::new(array![3.0, -2.0, 0.5]);
+    let (mut whole, mut optimizer) = (start(), lbfgs());
+    optimizer.step(&mut whole, loss)?;
+    let mut copy = Parameter::new(whole.to_array());
+    let mut fresh = Parameter::new(whole.to_array());
+    let mut resumed = Lbfgs::new(9.0).iterations(3).line_search(false);
+    resumed.load_state(&copy, &optimizer.state())?;
+    optimizer.step(&mut whole, loss)?;
+    resumed.step(&mut copy, loss)?;
+    assert_eq!(whole.to_array(), copy.to_array());
+    lbfgs().step(&mut fresh, loss)?;
+    assert_ne!(whole.to_array(), fresh.to_array());
+
+    let error = lbfgs().load_state(&Parameter::new(array![1.0]), &optimizer.state());
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`direction` has the shape [3] where [1] is needed"),
+        "{error}"
+    );
+    Ok(())
 }
