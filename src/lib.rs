@@ -46,6 +46,7 @@
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
+//! - [`optim`]: optimisers, schedules of the learning rate, clipping of gradients.
 
 extern crate self as pullback;
 
@@ -65,6 +66,7 @@ pub use autograd_core::{
 pub use autograd_macros::{Module, custom_function};
 
 pub mod nn;
+pub mod optim;
 
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.

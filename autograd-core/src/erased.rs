@@ -5,7 +5,7 @@
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
-use crate::element::Element;
+use crate::element::{Element, Family};
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Failure, RawTensor, Tangent, Tensor, TensorD};
 
@@ -26,6 +26,13 @@ pub enum AnyTensor {
     F32(TensorD<f32>),
     /// Of `f64`.
     F64(TensorD<f64>),
+}
+
+/// Of either element type.
+struct Tensors;
+
+impl Family for Tensors {
+    type Of<T: Element> = TensorD<T>;
 }
 
 impl<T: Element, D: Dimension> From<Tensor<T, D>> for AnyTensor {
@@ -51,7 +58,10 @@ macro_rules! either {
 
 impl AnyTensor {
     pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
-        Self::from_grad(AnyGradient::erase(Gradient::from_tensor(tensor.raw)))
+        match T::which::<Tensors>(Tensor::from_raw(tensor.raw)) {
+            Ok(tensor) => Self::F32(tensor),
+            Err(tensor) => Self::F64(tensor),
+        }
     }
 
     pub(crate) fn from_grad(grad: AnyGradient) -> Self {
@@ -74,8 +84,10 @@ impl AnyTensor {
 
     /// The tensor, `None` if its elements are of another type.
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
-        let grad = self.clone().into_grad().recover::<T>()?;
-        Some(Tensor::from_raw(grad.into_tensor()))
+        T::this::<Tensors>(match self.clone() {
+            Self::F32(tensor) => Ok(tensor),
+            Self::F64(tensor) => Err(tensor),
+        })
     }
 
     /// The lengths of the axes.

@@ -31,6 +31,7 @@ mod layers;
 mod lists;
 mod mistakes;
 mod modules;
+mod optim;
 mod pruning;
 mod renamed;
 mod roots;

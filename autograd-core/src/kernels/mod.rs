@@ -22,6 +22,7 @@ mod over;
 mod parallel;
 mod pool;
 mod reduce;
+mod slices;
 mod softmax;
 mod wide;
 
@@ -45,6 +46,7 @@ pub use over::Over;
 pub use parallel::{set_threads, split, split_mut, threads};
 pub use pool::{Windows, largest_of_windows, means, pick, put, shares};
 pub use reduce::{dot_over, dot_slices, sum, sum_over, sum_slice, sum_to};
+pub use slices::{Slices, zip_slices_in_place};
 pub(crate) use softmax::softmax_and_log_sum;
 pub use softmax::{log_softmax, log_sum_exp, softmax};
 pub use wide::{map_in_place, zip_in_place};

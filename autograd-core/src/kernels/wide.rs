@@ -14,13 +14,13 @@ use super::parallel::split_mut;
 pub(super) const SHORT: usize = 32;
 
 /// The least elements that are worth a thread.
-const THREAD: usize = 1 << 16;
+pub(super) const THREAD: usize = 1 << 16;
 
 /// A loop whose body is compiled into whoever calls it, for the instruction set that that one has.
 ///
 /// The slices are arguments of functions of their own, `each` and the like: only there does the compiler know
 /// that writing to one changes neither the other nor what `f` has borrowed.
-trait Loop {
+pub(super) trait Loop {
     fn run(self);
 }
 
@@ -190,7 +190,7 @@ fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
 
 /// Runs a loop with the widest registers that there are.
 #[inline(always)]
-fn widest(work: impl Loop) {
+pub(super) fn widest(work: impl Loop) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")

@@ -1,0 +1,236 @@
+//! Adam, and its variant with weight decay beside the gradient.
+
+use super::settings::{below_one, not_negative};
+use super::stepper::{Rule, Step, Stepper, optimizer};
+use crate::Element;
+use crate::kernels::zip_slices_in_place;
+
+/// Adam: steps of about the learning rate, whatever the scale of the gradients. With g = ∇θ + decay θ, at the
+/// update t:
+///
+/// ```text
+/// m = β₁ m + (1 − β₁) g
+/// v = β₂ v + (1 − β₂) g²
+/// θ = θ − rate m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + eps)
+/// ```
+///
+/// Kept of each parameter: m as `exp_avg` and v as `exp_avg_sq`, and the largest v as `max_exp_avg_sq` if
+/// [`amsgrad`](Self::amsgrad) is set. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Adam, Optimizer};
+///
+/// let mut w = Parameter::new(array![1.0, 1.0]);
+/// w.set_grad(array![1e-3, -5e4]);
+/// Adam::new(0.1).betas(0.9, 0.999).eps(1e-12).step(&mut w);
+/// // The first step has the gradient's sign alone.
+/// assert!((w.to_array() - array![0.9, 1.1]).iter().all(|off: &f64| off.abs() < 1e-9));
+/// ```
+#[derive(Debug)]
+pub struct Adam {
+    stepper: Stepper<AdamRule>,
+}
+
+/// Adam with weight decay beside the gradient: θ = θ − rate decay θ before each update, and g = ∇θ. How
+/// strongly a value decays then does not depend on its gradients.
+///
+/// All else is [`Adam`]'s; the weight decay is 0.01 unless it is set. Loshchilov and Hutter, *Decoupled Weight
+/// Decay Regularization* (2019).
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{AdamW, Optimizer};
+///
+/// let mut w = Parameter::new(array![10.0]);
+/// w.set_grad(array![0.0]);
+/// AdamW::new(0.1).weight_decay(0.5).step(&mut w);
+/// assert_eq!(w.item(), 9.5);
+/// ```
+#[derive(Debug)]
+pub struct AdamW {
+    stepper: Stepper<AdamRule>,
+}
+
+#[derive(Clone, Debug)]
+struct AdamRule {
+    betas: [f64; 2],
+    eps: f64,
+    weight_decay: f64,
+    decoupled: bool,
+    amsgrad: bool,
+    maximize: bool,
+}
+
+macro_rules! adam {
+    ($Name:ident, $name:literal, decoupled: $decoupled:literal, $decay:literal, $decay_doc:literal) => {
+        impl $Name {
+            #[doc = concat!("`", $name, "` at this learning rate, with β₁ = 0.9, β₂ = 0.999, eps = 10⁻⁸ and a weight decay of ", $decay, ".")]
+            ///
+            /// # Panics
+            /// If the rate is negative or no number.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::{", $name, ", Optimizer};")]
+            ///
+            #[doc = concat!("assert_eq!(", $name, "::new(1e-3).learning_rate(), 1e-3);")]
+            /// ```
+            #[must_use]
+            #[track_caller]
+            pub fn new(learning_rate: f64) -> Self {
+                let rule = AdamRule {
+                    betas: [0.9, 0.999],
+                    eps: 1e-8,
+                    weight_decay: $decay,
+                    decoupled: $decoupled,
+                    amsgrad: false,
+                    maximize: false,
+                };
+                Self {
+                    stepper: Stepper::new(learning_rate, rule),
+                }
+            }
+
+            /// How much of the averages of the gradient, β₁, and of its square, β₂, goes on.
+            ///
+            /// # Panics
+            /// If one is not at least 0 and below 1.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::", $name, ";")]
+            ///
+            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).betas(0.9, 0.98);")]
+            /// # let _ = optimizer;
+            /// ```
+            #[must_use]
+            #[track_caller]
+            pub fn betas(mut self, first: f64, second: f64) -> Self {
+                self.rule().betas = [below_one("first beta", first), below_one("second beta", second)];
+                self
+            }
+
+            /// What is added to the root: how far below it gradients make smaller steps.
+            ///
+            /// # Panics
+            /// If it is negative or no number.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::", $name, ";")]
+            ///
+            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).eps(1e-6);")]
+            /// # let _ = optimizer;
+            /// ```
+            #[must_use]
+            #[track_caller]
+            pub fn eps(mut self, eps: f64) -> Self {
+                self.rule().eps = not_negative("eps", eps);
+                self
+            }
+
+            #[doc = $decay_doc]
+            ///
+            /// # Panics
+            /// If it is negative or no number.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::", $name, ";")]
+            ///
+            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).weight_decay(0.1);")]
+            /// # let _ = optimizer;
+            /// ```
+            #[must_use]
+            #[track_caller]
+            pub fn weight_decay(mut self, decay: f64) -> Self {
+                self.rule().weight_decay = not_negative("weight decay", decay);
+                self
+            }
+
+            /// Divides by the root of the largest v so far, so that steps do not grow when gradients
+            /// shrink. Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the
+            /// largest is that of v without 1 − β₂ᵗ.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::", $name, ";")]
+            ///
+            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).amsgrad(true);")]
+            /// # let _ = optimizer;
+            /// ```
+            #[must_use]
+            pub fn amsgrad(mut self, amsgrad: bool) -> Self {
+                self.rule().amsgrad = amsgrad;
+                self
+            }
+
+            /// Goes up instead of down.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::optim::", $name, ";")]
+            ///
+            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).maximize(true);")]
+            /// # let _ = optimizer;
+            /// ```
+            #[must_use]
+            pub fn maximize(mut self, maximize: bool) -> Self {
+                self.rule().maximize = maximize;
+                self
+            }
+
+            fn rule(&mut self) -> &mut AdamRule {
+                &mut self.stepper.settings.rule
+            }
+        }
+
+        optimizer!($Name, $name);
+    };
+}
+
+adam!(
+    Adam, "Adam", decoupled: false, 0.0,
+    "Adds this much of the value to the gradient: that of a penalty on squares; see [`AdamW`] for the other way."
+);
+adam!(
+    AdamW, "AdamW", decoupled: true, 0.01,
+    "How much of the value each update takes away, times the learning rate."
+);
+
+impl Rule for AdamRule {
+    fn kinds(&self) -> [Option<&'static str>; 3] {
+        let largest = self.amsgrad.then_some("max_exp_avg_sq");
+        [Some("exp_avg"), Some("exp_avg_sq"), largest]
+    }
+
+    fn update<T: Element>(&self, step: Step, value: &mut [T], kept: [&mut [T]; 3], grad: &[T]) {
+        let t = step.count as f64;
+        let [first, second] = self.betas;
+        let decay = |here: bool| if here { self.weight_decay } else { 0.0 };
+        let sign = T::from_f64(if self.maximize { -1.0 } else { 1.0 });
+        let penalty = T::from_f64(decay(!self.decoupled));
+        let remaining = T::from_f64(1.0 - step.rate * decay(self.decoupled));
+        let size = T::from_f64(step.rate / (1.0 - first.powf(t)));
+        let scale = T::from_f64((1.0 - second.powf(t)).sqrt().recip());
+        let new = [1.0 - first, 1.0 - second].map(T::from_f64);
+        let [old, eps] = [second, self.eps].map(T::from_f64);
+
+        let averages = move |w: T, m: T, v: T, g: T| {
+            let g = sign * g + penalty * w;
+            (m + new[0] * (g - m), old * v + new[1] * g * g)
+        };
+        let moved = move |w: T, m: T, v: T| remaining * w - size * m / (v.sqrt() * scale + eps);
+        let [average, squares, largest] = kept;
+        if self.amsgrad {
+            let slices = [value, average, squares, largest];
+            return zip_slices_in_place(slices, grad, move |[w, m, v, most], g| {
+                let (m, v) = averages(w, m, v, g);
+                // What is no number is larger.
+                let most = if v <= most { most } else { v };
+                [moved(w, m, most), m, v, most]
+            });
+        }
+        zip_slices_in_place([value, average, squares], grad, move |[w, m, v], g| {
+            let (m, v) = averages(w, m, v, g);
+            [moved(w, m, v), m, v]
+        });
+    }
+}

@@ -1,0 +1,269 @@
+//! Gradients kept within bounds.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::fmt;
+
+use super::settings::positive;
+use super::slot::in_blocks;
+use crate::Element;
+use crate::kernels::{map_in_place, norm};
+use crate::ndarray::{ArrayViewD, ArrayViewMutD};
+use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+
+/// How long the gradients of a model are, taken as one vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Norm {
+    /// The root of the sum of squares.
+    #[default]
+    Euclidean,
+    /// The largest absolute value.
+    Infinity,
+}
+
+/// The norm of the gradients is infinite or no number.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, try_clip_grad_norm};
+///
+/// let w = Parameter::new(array![1.0]);
+/// w.set_grad(array![f64::NAN]);
+/// let error = try_clip_grad_norm(&w, 1.0, Norm::Euclidean).unwrap_err();
+/// assert_eq!(error.to_string(), "the norm of the gradients is NaN");
+/// assert!(error.norm.is_nan());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NonFiniteNorm {
+    /// The norm.
+    pub norm: f64,
+}
+
+impl fmt::Display for NonFiniteNorm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the norm of the gradients is {}", self.norm)
+    }
+}
+
+impl std::error::Error for NonFiniteNorm {}
+
+/// The norm of all gradients of a model; 0 without any. Tied parameters count once.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, grad_norm};
+///
+/// let model = (Parameter::new(array![0.0, 0.0]), Parameter::new(array![[0.0_f32]]));
+/// model.0.set_grad(array![3.0, 0.0]);
+/// model.1.set_grad(array![[-4.0]]);
+/// assert_eq!(grad_norm(&model, Norm::Euclidean), 5.0);
+/// assert_eq!(grad_norm(&model, Norm::Infinity), 4.0);
+/// ```
+pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
+    let mut total = 0.0;
+    each_once(model, |parameter| {
+        parameter.look_at_grad_any(&mut |grad| {
+            let norm = match grad {
+                AnyView::F32(grad) => norm_of(&grad, kind),
+                AnyView::F64(grad) => norm_of(&grad, kind),
+            };
+            total = join(total, norm, kind);
+        });
+    });
+    total
+}
+
+/// Scales all gradients of a model by one factor, so that their Euclidean norm is at most `max_norm`, and gives
+/// the norm that they had. Where that is infinite or no number, gradients are left as they are: see
+/// [`try_clip_grad_norm`]. As PyTorch, which adds 10⁻⁶ to the norm before it divides by it, this leaves them a
+/// little shorter. Memory is allocated by a thread's first call alone.
+///
+/// # Panics
+/// If `max_norm` is not a finite number above 0.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, clip_grad_norm, grad_norm};
+///
+/// let w = Parameter::new(array![0.0, 0.0]);
+/// w.set_grad(array![30.0, 40.0]);
+/// assert_eq!(clip_grad_norm(&w, 1.0), 50.0);
+/// assert!((grad_norm(&w, Norm::Euclidean) - 1.0).abs() < 1e-7);
+/// ```
+#[track_caller]
+pub fn clip_grad_norm(model: &(impl Field + ?Sized), max_norm: f64) -> f64 {
+    clip_grad_norm_of(model, max_norm, Norm::Euclidean)
+}
+
+/// [`clip_grad_norm`] by either norm.
+///
+/// # Panics
+/// If `max_norm` is not a finite number above 0.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, clip_grad_norm_of};
+///
+/// let w = Parameter::new(array![0.0, 0.0]);
+/// w.set_grad(array![3.0, -0.5]);
+/// assert_eq!(clip_grad_norm_of(&w, 4.0, Norm::Infinity), 3.0);
+/// assert_eq!(w.grad(), Some(array![3.0, -0.5]));
+/// ```
+#[track_caller]
+pub fn clip_grad_norm_of(model: &(impl Field + ?Sized), max_norm: f64, kind: Norm) -> f64 {
+    let max_norm = positive("largest norm", max_norm);
+    let norm = grad_norm(model, kind);
+    // As in `torch.nn.utils.clip_grad_norm_`, where it guards against a norm of 0.
+    let factor = max_norm / (norm + 1e-6);
+    if norm.is_finite() && factor < 1.0 {
+        each_once(model, |parameter| {
+            parameter.update_grad_any(&mut |grad| match grad {
+                AnyViewMut::F32(grad) => map_all(grad, scaled(factor)),
+                AnyViewMut::F64(grad) => map_all(grad, scaled(factor)),
+            });
+        });
+    }
+    norm
+}
+
+/// [`clip_grad_norm_of`], with an error where the norm is infinite or no number. Gradients are then as they
+/// were.
+///
+/// # Panics
+/// If `max_norm` is not a finite number above 0.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, try_clip_grad_norm};
+///
+/// let w = Parameter::new(array![0.0]);
+/// w.set_grad(array![f64::INFINITY]);
+/// assert!(try_clip_grad_norm(&w, 1.0, Norm::Euclidean).is_err());
+/// ```
+#[track_caller]
+pub fn try_clip_grad_norm(
+    model: &(impl Field + ?Sized),
+    max_norm: f64,
+    kind: Norm,
+) -> Result<f64, NonFiniteNorm> {
+    let norm = clip_grad_norm_of(model, max_norm, kind);
+    if norm.is_finite() {
+        return Ok(norm);
+    }
+    Err(NonFiniteNorm { norm })
+}
+
+/// Brings each entry of each gradient of a model into −`limit` ..= `limit`. What is no number stays so.
+///
+/// # Panics
+/// If `limit` is not a finite number above 0.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::clip_grad_value;
+///
+/// let w = Parameter::new(array![0.0, 0.0, 0.0]);
+/// w.set_grad(array![0.5, -3.0, f64::INFINITY]);
+/// clip_grad_value(&w, 2.0);
+/// assert_eq!(w.grad(), Some(array![0.5, -2.0, 2.0]));
+/// ```
+#[track_caller]
+pub fn clip_grad_value(model: &(impl Field + ?Sized), limit: f64) {
+    let limit = positive("limit", limit);
+    each_once(model, |parameter| {
+        parameter.update_grad_any(&mut |grad| match grad {
+            AnyViewMut::F32(grad) => map_all(grad, clamped(limit)),
+            AnyViewMut::F64(grad) => map_all(grad, clamped(limit)),
+        });
+    });
+}
+
+fn scaled<T: Element>(factor: f64) -> impl Fn(T) -> T + Sync {
+    let factor = T::from_f64(factor);
+    move |x| x * factor
+}
+
+fn clamped<T: Element>(limit: f64) -> impl Fn(T) -> T + Sync {
+    let limit = T::from_f64(limit);
+    move |x| {
+        if x > limit {
+            limit
+        } else if x < -limit {
+            -limit
+        } else {
+            x
+        }
+    }
+}
+
+/// Calls `visit` with each parameter once.
+fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)) {
+    thread_local! {
+        /// A set that is kept for its memory.
+        static SEEN: Cell<HashSet<ParameterId>> = Cell::default();
+    }
+    struct EachOnce<F> {
+        seen: HashSet<ParameterId>,
+        visit: F,
+    }
+    impl<'a, F: FnMut(&dyn AnyParameter)> Visitor<'a> for EachOnce<F> {
+        fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            if self.seen.insert(parameter.id()) {
+                (self.visit)(parameter);
+            }
+        }
+    }
+    let mut each = EachOnce {
+        seen: SEEN.take(),
+        visit,
+    };
+    model.visit(&Path::root(), &mut each);
+    each.seen.clear();
+    SEEN.set(each.seen);
+}
+
+fn norm_of<T: Element>(grad: &ArrayViewD<'_, T>, kind: Norm) -> f64 {
+    let of_slice = |elements: &[T]| match kind {
+        Norm::Euclidean => norm(elements).as_f64(),
+        Norm::Infinity => largest(elements).as_f64(),
+    };
+    if let Some(elements) = grad.as_slice_memory_order() {
+        return of_slice(elements);
+    }
+    let mut total = 0.0;
+    in_blocks(grad, |_, elements| {
+        total = join(total, of_slice(elements), kind);
+    });
+    total
+}
+
+/// The norm of two parts by those of each. What is no number prevails.
+fn join(a: f64, b: f64, kind: Norm) -> f64 {
+    match kind {
+        _ if a.is_nan() || b.is_nan() => f64::NAN,
+        Norm::Euclidean => a.hypot(b),
+        Norm::Infinity => a.max(b),
+    }
+}
+
+/// The largest absolute value; not a number if one is not.
+fn largest<T: Element>(elements: &[T]) -> T {
+    let larger = |most: T, x: &T| {
+        let x = x.abs();
+        if x <= most || most.is_nan() { most } else { x }
+    };
+    elements.iter().fold(T::zero(), larger)
+}
+
+fn map_all<T: Element>(mut array: ArrayViewMutD<'_, T>, f: impl Fn(T) -> T + Sync) {
+    match array.as_slice_memory_order_mut() {
+        Some(elements) => map_in_place(elements, f),
+        None => array.mapv_inplace(f),
+    }
+}

@@ -1,0 +1,133 @@
+//! What L-BFGS has learned, to save.
+
+use std::collections::BTreeMap;
+
+use super::Lbfgs;
+use super::flat::Layout;
+use super::memory::{Memory, Pair};
+use crate::ndarray::Array2;
+use crate::nn::Field;
+use crate::optim::StateError;
+use crate::optim::state::{LEARNING_RATE, Reader, list, number};
+use crate::{AnyTensor, Tensor};
+
+const ITERATIONS: &str = "iterations";
+const DIRECTION: &str = "direction";
+const GRADIENT: &str = "gradient";
+const LENGTH: &str = "length";
+const SCALE: &str = "scale";
+const STEPS: &str = "history.step";
+const CHANGES: &str = "history.change";
+
+impl Lbfgs {
+    /// A copy of what is kept, to save, in `f64`: `learning_rate`, `iterations`, and after a step `direction`,
+    /// `gradient`, `length` and `scale` of the last iteration and `history.step` and `history.change`, with a row
+    /// for each that the curvature is guessed from. All trained parameters are one vector, in the order of the visit.
+    ///
+    /// ```
+    /// use pullback::optim::Lbfgs;
+    ///
+    /// let names: Vec<String> = Lbfgs::new(1.0).state().into_keys().collect();
+    /// assert_eq!(names, ["iterations", "learning_rate"]);
+    /// ```
+    pub fn state(&self) -> BTreeMap<String, AnyTensor> {
+        let memory = &self.memory;
+        let mut state = vec![
+            (LEARNING_RATE, number(self.rate)),
+            (ITERATIONS, number(memory.iterations as f64)),
+        ];
+        if memory.iterations > 0 {
+            let columns = memory.direction.len();
+            state.extend([
+                (DIRECTION, list(&memory.direction)),
+                (GRADIENT, list(&memory.gradient)),
+                (LENGTH, number(memory.length)),
+                (SCALE, number(memory.scale)),
+                (
+                    STEPS,
+                    rows(columns, memory.pairs.iter().map(|pair| &pair.step)),
+                ),
+                (
+                    CHANGES,
+                    rows(columns, memory.pairs.iter().map(|pair| &pair.change)),
+                ),
+            ]);
+        }
+        let named = state.into_iter();
+        named
+            .map(|(name, tensor)| (name.to_owned(), tensor))
+            .collect()
+    }
+
+    /// Goes on from a state that was saved, with a model with the same trained parameters.
+    ///
+    /// # Errors
+    /// If anything does not fit: all of it is named, and nothing is changed.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    /// use pullback::optim::Lbfgs;
+    ///
+    /// let mut w = Parameter::new(array![5.0]);
+    /// let mut optimizer = Lbfgs::new(1.0).iterations(1);
+    /// optimizer.step(&mut w, |w| Ok((&**w - 3.0).square().sum()))?;
+    /// let mut resumed = Lbfgs::new(1.0).iterations(1);
+    /// resumed.load_state(&w, &optimizer.state())?;
+    /// resumed.step(&mut w, |w| Ok((&**w - 3.0).square().sum()))?;
+    /// assert!((w.item() - 3.0_f64).abs() < 1e-6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_state(
+        &mut self,
+        model: &(impl Field + ?Sized),
+        state: &BTreeMap<String, AnyTensor>,
+    ) -> Result<(), StateError> {
+        let layout = Layout::of(model);
+        let mut reader = Reader::new(state);
+        let rate = reader.at_least_zero(LEARNING_RATE);
+        let iterations = reader.count(ITERATIONS);
+        let mut memory = Memory::default();
+        if iterations > 0 {
+            let shape = [layout.length];
+            let pairs = reader.shape(STEPS).and_then(|shape| shape.first());
+            let rows = [pairs.copied().unwrap_or_default(), layout.length];
+            memory = Memory {
+                iterations,
+                direction: reader.elements(DIRECTION, Some(&shape)),
+                gradient: reader.elements(GRADIENT, Some(&shape)),
+                length: reader.number(LENGTH),
+                scale: reader.number(SCALE),
+                pairs: pairs_of(
+                    &reader.elements(STEPS, Some(&rows)),
+                    &reader.elements(CHANGES, Some(&rows)),
+                    layout.length,
+                ),
+            };
+        }
+        reader.finish()?;
+        let first = memory.pairs.len().saturating_sub(self.history);
+        memory.pairs.drain(..first);
+        (self.rate, self.memory, self.layout) = (rate, memory, Some(layout));
+        Ok(())
+    }
+}
+
+fn rows<'a>(columns: usize, rows: impl Iterator<Item = &'a Vec<f64>>) -> AnyTensor {
+    let elements: Vec<f64> = rows.flatten().copied().collect();
+    let count = elements.len().checked_div(columns).unwrap_or(0);
+    // INVARIANT: each row has a column for each element of the parameters.
+    let array = Array2::from_shape_vec((count, columns), elements).expect("whole rows");
+    Tensor::from(array).into()
+}
+
+fn pairs_of(steps: &[f64], changes: &[f64], columns: usize) -> std::collections::VecDeque<Pair> {
+    let rows = steps
+        .chunks(columns.max(1))
+        .zip(changes.chunks(columns.max(1)));
+    let pair = |(step, change): (&[f64], &[f64])| Pair {
+        step: step.to_vec(),
+        change: change.to_vec(),
+    };
+    rows.map(pair).collect()
+}

@@ -1,0 +1,57 @@
+//! Optimisers, schedules of the learning rate, clipping of gradients.
+//!
+//! An optimiser gets the model by mutable reference, once a step, and changes its parameters by their
+//! gradients. What it keeps of each parameter it finds again by the order of the visit:
+//!
+//! ```
+//! use pullback::ndarray::array;
+//! use pullback::nn::Parameter;
+//! use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
+//! use pullback::optim::{Adam, Optimizer, clip_grad_norm};
+//!
+//! // Any module, or what may stand in a module's field.
+//! let mut model = vec![Parameter::new(array![3.0, -2.0]), Parameter::new(array![1.0])];
+//! let mut optimizer = Adam::new(0.1).group(|path| path == "1", |group| group.weight_decay(0.0));
+//! let schedule = LinearWarmUp::new(0.1, 10).then(10, Cosine::new(0.1, 290));
+//! for step in 0..300 {
+//!     model.iter().for_each(|parameter| parameter.zero_grad());
+//!     let loss = model[0].square().sum() + (&*model[1] + 2.0).square().sum();
+//!     loss.backward()?;
+//!     clip_grad_norm(&model, 10.0);
+//!     optimizer.set_learning_rate(schedule.rate(step));
+//!     optimizer.step(&mut model);
+//! }
+//! assert!((model[1].item() + 2.0_f64).abs() < 1e-3);
+//! # Ok::<(), pullback::Error>(())
+//! ```
+//!
+//! Where to read on:
+//!
+//! - [`Optimizer`]: what all of them can do: a step, the learning rate, their state to save.
+//! - [`Sgd`], [`Adam`], [`AdamW`], [`RmsProp`]: updates from one gradient, with groups of parameters that have
+//!   settings of their own. [`Lbfgs`]: few parameters and exact gradients.
+//! - [`schedule`]: learning rates as functions of the step.
+//! - [`clip_grad_norm`], [`clip_grad_value`]: gradients kept within bounds.
+
+mod adam;
+mod clip;
+mod lbfgs;
+mod optimizer;
+mod rms_prop;
+pub mod schedule;
+mod settings;
+mod sgd;
+mod slot;
+mod state;
+mod stepper;
+
+pub use adam::{Adam, AdamW};
+pub use clip::{
+    NonFiniteNorm, Norm, clip_grad_norm, clip_grad_norm_of, clip_grad_value, grad_norm,
+    try_clip_grad_norm,
+};
+pub use lbfgs::Lbfgs;
+pub use optimizer::Optimizer;
+pub use rms_prop::RmsProp;
+pub use sgd::Sgd;
+pub use state::StateError;

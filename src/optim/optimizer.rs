@@ -1,0 +1,136 @@
+//! What all optimisers can do.
+
+use std::collections::BTreeMap;
+
+use super::StateError;
+use crate::AnyTensor;
+use crate::nn::Field;
+
+/// Changes parameters by their gradients.
+///
+/// What is stepped is a module, or whatever may stand in a module's field: a parameter, a list, a tuple. Of
+/// several, or of what has no size, make one by [`Borrowed`](crate::nn::Borrowed). Tied parameters are updated
+/// once. A parameter without gradient, as all frozen ones are, stays what it is, and so does what is kept of
+/// it: momentum does not go on without gradients.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Borrowed, Parameter};
+/// use pullback::optim::{Optimizer, Sgd};
+///
+/// fn descend(optimizer: &mut dyn Optimizer, a: &mut Parameter<f64, pullback::ndarray::Ix1>) {
+///     for _ in 0..50 {
+///         a.zero_grad();
+///         (&**a - 1.0).square().sum().backward().expect("a graph");
+///         optimizer.step(&mut (Borrowed(a),));
+///     }
+/// }
+///
+/// let mut a = Parameter::new(array![5.0]);
+/// descend(&mut Sgd::new(0.2), &mut a);
+/// assert!((a.item() - 1.0).abs() < 1e-6);
+/// ```
+pub trait Optimizer {
+    /// Updates all parameters of the model that have gradients. The first step decides which parameters
+    /// there are and which groups they belong to; the memory for what is kept of a parameter is allocated when
+    /// its first gradient comes. After that a step allocates nothing, except to hand parts of parameters of
+    /// more than 131,072 elements to other threads, or where something else holds on to a value: it is then
+    /// copied.
+    ///
+    /// # Panics
+    /// If it is another model than in the steps before: parameters more or fewer, or others in their place. If
+    /// settings contradict each other.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// let mut w = Parameter::new(array![1.0, 2.0]);
+    /// (&*w * 3.0).sum().backward()?;
+    /// Sgd::new(0.5).step(&mut w);
+    /// assert_eq!(w.to_array(), array![-0.5, 0.5]);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    #[track_caller]
+    fn step(&mut self, model: &mut dyn Field);
+
+    /// The learning rate, that of groups with a factor apart.
+    ///
+    /// ```
+    /// use pullback::optim::{Adam, Optimizer};
+    ///
+    /// assert_eq!(Adam::new(0.01).learning_rate(), 0.01);
+    /// ```
+    fn learning_rate(&self) -> f64;
+
+    /// Sets the learning rate from the next step on. Groups have theirs times this one.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Exponential, Schedule};
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// let mut optimizer = Sgd::new(0.1);
+    /// optimizer.set_learning_rate(Exponential::new(0.1, 0.5).rate(2));
+    /// assert_eq!(optimizer.learning_rate(), 0.025);
+    /// ```
+    #[track_caller]
+    fn set_learning_rate(&mut self, rate: f64);
+
+    /// A copy of what is kept, to save: `learning_rate`, and of each parameter that was updated its path with
+    /// the kind behind it, such as `layers.0.weight.exp_avg`. Numbers are of `f64` and rank 0. Settings are not
+    /// in it, and neither are the groups.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// let mut model = vec![Parameter::new(array![1.0, 2.0])];
+    /// model[0].set_grad(array![3.0, 4.0]);
+    /// let mut optimizer = Sgd::new(0.5).momentum(0.9);
+    /// optimizer.step(&mut model);
+    /// let names: Vec<String> = optimizer.state().into_keys().collect();
+    /// assert_eq!(names, ["0.momentum_buffer", "0.step", "learning_rate"]);
+    /// ```
+    fn state(&self) -> BTreeMap<String, AnyTensor>;
+
+    /// Goes on from a state that was saved, of an optimiser with the same settings of a model with the same
+    /// paths. The model is the one that is stepped from now on; whether there were steps before does not
+    /// matter.
+    ///
+    /// # Errors
+    /// If anything does not fit: all of it is named, and nothing is changed.
+    ///
+    /// # Panics
+    /// If settings contradict each other.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// let mut model = vec![Parameter::new(array![1.0])];
+    /// model[0].set_grad(array![1.0]);
+    /// let mut optimizer = Sgd::new(0.5).momentum(0.5);
+    /// optimizer.step(&mut model);
+    ///
+    /// let mut resumed = Sgd::new(0.5).momentum(0.5);
+    /// resumed.load_state(&model, &optimizer.state())?;
+    /// resumed.step(&mut model);
+    /// assert_eq!(model[0].item(), 1.0 - 0.5 * 1.0 - 0.5 * 1.5);
+    ///
+    /// let error = Sgd::new(0.5).load_state(&model, &optimizer.state()).unwrap_err();
+    /// assert_eq!(error.to_string(), "the state does not fit: `0.momentum_buffer` belongs to nothing");
+    /// # Ok::<(), pullback::optim::StateError>(())
+    /// ```
+    #[track_caller]
+    fn load_state(
+        &mut self,
+        model: &dyn Field,
+        state: &BTreeMap<String, AnyTensor>,
+    ) -> Result<(), StateError>;
+}

@@ -1,0 +1,171 @@
+//! Along half a cosine, once or again and again.
+
+use std::f64::consts::PI;
+
+use super::Schedule;
+use crate::optim::settings::{at_least_one, not_negative};
+
+/// From one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
+/// then on the smallest. PyTorch's `CosineAnnealingLR` has the same formula, and rises again after its end.
+/// Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
+///
+/// ```
+/// use pullback::optim::schedule::{Cosine, Schedule};
+///
+/// let schedule = Cosine::new(1.0, 60).min(0.2);
+/// let rates = [0, 20, 30, 60, 1000].map(|step| schedule.rate(step));
+/// for (rate, wanted) in rates.iter().zip([1.0, 0.8, 0.6, 0.2, 0.2]) {
+///     assert!((rate - wanted).abs() < 1e-15);
+/// }
+/// ```
+#[doc(alias = "CosineAnnealingLR")]
+#[derive(Clone, Copy, Debug)]
+pub struct Cosine {
+    rate: f64,
+    steps: u64,
+    min: f64,
+}
+
+impl Cosine {
+    /// From this rate to 0 within so many steps.
+    ///
+    /// # Panics
+    /// If there are no steps, or the rate is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Cosine, Schedule};
+    ///
+    /// assert_eq!(Cosine::new(0.1, 100).rate(0), 0.1);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, steps: u64) -> Self {
+        Self {
+            rate: not_negative("learning rate", rate),
+            steps: at_least_one("number of steps", steps),
+            min: 0.0,
+        }
+    }
+
+    /// The rate at the end; 0 unless it is set.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Cosine, Schedule};
+    ///
+    /// assert_eq!(Cosine::new(0.1, 100).min(0.01).rate(100), 0.01);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn min(mut self, min: f64) -> Self {
+        self.min = not_negative("smallest learning rate", min);
+        self
+    }
+}
+
+impl Schedule for Cosine {
+    fn rate(&self, step: u64) -> f64 {
+        half_cosine(
+            self.rate,
+            self.min,
+            step.min(self.steps) as f64 / self.steps as f64,
+        )
+    }
+}
+
+/// [`Cosine`] again and again, each time for as long as the last, or longer by a whole factor. PyTorch's
+/// `CosineAnnealingWarmRestarts`. Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*
+/// (2017).
+///
+/// ```
+/// use pullback::optim::schedule::{CosineRestarts, Schedule};
+///
+/// // Restarts at 10, 30 and 70.
+/// let schedule = CosineRestarts::new(1.0, 10).lengthen(2);
+/// let rates = [0, 5, 10, 20, 30, 50, 70].map(|step| schedule.rate(step));
+/// for (rate, wanted) in rates.iter().zip([1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]) {
+///     assert!((rate - wanted).abs() < 1e-15);
+/// }
+/// ```
+#[doc(alias = "CosineAnnealingWarmRestarts")]
+#[derive(Clone, Copy, Debug)]
+pub struct CosineRestarts {
+    once: Cosine,
+    factor: u64,
+}
+
+impl CosineRestarts {
+    /// From this rate towards 0 within so many steps, again and again.
+    ///
+    /// # Panics
+    /// If there are no steps, or the rate is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
+    ///
+    /// assert_eq!(CosineRestarts::new(0.1, 10).rate(30), 0.1);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, steps: u64) -> Self {
+        Self {
+            once: Cosine::new(rate, steps),
+            factor: 1,
+        }
+    }
+
+    /// How many times as long each round is as the one before; 1 unless it is set.
+    ///
+    /// # Panics
+    /// If it is 0.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
+    ///
+    /// assert_eq!(CosineRestarts::new(0.1, 10).lengthen(3).rate(40), 0.1);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn lengthen(mut self, factor: u64) -> Self {
+        self.factor = at_least_one("factor of the rounds' lengths", factor);
+        self
+    }
+
+    /// The rate that each round goes towards; 0 unless it is set.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
+    ///
+    /// assert!((CosineRestarts::new(0.3, 10).min(0.1).rate(5) - 0.2).abs() < 1e-15);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn min(mut self, min: f64) -> Self {
+        self.once = self.once.min(min);
+        self
+    }
+}
+
+impl Schedule for CosineRestarts {
+    fn rate(&self, step: u64) -> f64 {
+        let (mut step, mut length) = (step, self.once.steps);
+        if self.factor == 1 {
+            step %= length;
+        }
+        while step >= length {
+            step -= length;
+            length = length.saturating_mul(self.factor);
+        }
+        half_cosine(self.once.rate, self.once.min, step as f64 / length as f64)
+    }
+}
+
+/// From one rate to another, `part` of the way.
+pub(super) fn half_cosine(from: f64, to: f64, part: f64) -> f64 {
+    to + (from - to) * (1.0 + (PI * part).cos()) / 2.0
+}

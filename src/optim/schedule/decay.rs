@@ -1,0 +1,135 @@
+//! Decay by a factor.
+
+use super::Schedule;
+use crate::optim::settings::{at_least_one, not_negative};
+
+/// The rate times a factor after every so many steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
+///
+/// ```
+/// use pullback::optim::schedule::{Schedule, Step};
+///
+/// let schedule = Step::new(0.1, 30, 0.5);
+/// assert_eq!([0, 29, 30, 60].map(|step| schedule.rate(step)), [0.1, 0.1, 0.05, 0.025]);
+/// ```
+#[doc(alias = "StepLR")]
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    rate: f64,
+    every: u64,
+    factor: f64,
+}
+
+impl Step {
+    /// This rate, times `factor` after every `every` steps.
+    ///
+    /// # Panics
+    /// If `every` is 0, or rate or factor are negative or no numbers.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Schedule, Step};
+    ///
+    /// assert_eq!(Step::new(8.0, 2, 0.5).rate(5), 2.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, every: u64, factor: f64) -> Self {
+        Self {
+            rate: not_negative("learning rate", rate),
+            every: at_least_one("number of steps between decays", every),
+            factor: not_negative("factor", factor),
+        }
+    }
+}
+
+impl Schedule for Step {
+    fn rate(&self, step: u64) -> f64 {
+        self.rate * self.factor.powf((step / self.every) as f64)
+    }
+}
+
+/// The rate times a factor at each of some steps. PyTorch's `MultiStepLR`.
+///
+/// ```
+/// use pullback::optim::schedule::{MultiStep, Schedule};
+///
+/// let schedule = MultiStep::new(1.0, [3, 5], 0.5);
+/// assert_eq!([2, 3, 4, 5].map(|step| schedule.rate(step)), [1.0, 0.5, 0.5, 0.25]);
+/// ```
+#[doc(alias = "MultiStepLR")]
+#[derive(Clone, Debug)]
+pub struct MultiStep {
+    rate: f64,
+    milestones: Vec<u64>,
+    factor: f64,
+}
+
+impl MultiStep {
+    /// This rate, times `factor` from each milestone on; at a milestone that stands there twice, twice.
+    ///
+    /// # Panics
+    /// If rate or factor are negative or no numbers.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{MultiStep, Schedule};
+    ///
+    /// assert_eq!(MultiStep::new(1.0, [30, 80], 0.5).rate(100), 0.25);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, milestones: impl IntoIterator<Item = u64>, factor: f64) -> Self {
+        Self {
+            rate: not_negative("learning rate", rate),
+            milestones: milestones.into_iter().collect(),
+            factor: not_negative("factor", factor),
+        }
+    }
+}
+
+impl Schedule for MultiStep {
+    fn rate(&self, step: u64) -> f64 {
+        let passed = self.milestones.iter().filter(|&&at| at <= step);
+        self.rate * self.factor.powf(passed.count() as f64)
+    }
+}
+
+/// The rate times a factor after every step: `rate · factor^step`. PyTorch's `ExponentialLR`.
+///
+/// ```
+/// use pullback::optim::schedule::{Exponential, Schedule};
+///
+/// let schedule = Exponential::new(1.0, 0.5);
+/// assert_eq!([0, 1, 3].map(|step| schedule.rate(step)), [1.0, 0.5, 0.125]);
+/// ```
+#[doc(alias = "ExponentialLR")]
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential {
+    rate: f64,
+    factor: f64,
+}
+
+impl Exponential {
+    /// This rate, times `factor` after every step.
+    ///
+    /// # Panics
+    /// If rate or factor are negative or no numbers.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Exponential, Schedule};
+    ///
+    /// assert_eq!(Exponential::new(4.0, 0.25).rate(1), 1.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, factor: f64) -> Self {
+        Self {
+            rate: not_negative("learning rate", rate),
+            factor: not_negative("factor", factor),
+        }
+    }
+}
+
+impl Schedule for Exponential {
+    fn rate(&self, step: u64) -> f64 {
+        self.rate * self.factor.powf(step as f64)
+    }
+}

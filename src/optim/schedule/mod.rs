@@ -1,0 +1,105 @@
+//! Learning rates as functions of the step.
+//!
+//! A schedule keeps nothing: [`rate`](Schedule::rate) is a function of the number of the step, or of the epoch,
+//! from 0. To resume, only that number is needed.
+//!
+//! ```
+//! use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
+//! use pullback::optim::{Adam, Optimizer};
+//!
+//! let schedule = LinearWarmUp::new(0.01, 5).then(5, Cosine::new(0.01, 95));
+//! let mut optimizer = Adam::new(0.01);
+//! for step in 0..100 {
+//!     optimizer.set_learning_rate(schedule.rate(step));
+//!     // Forward, backward, `optimizer.step(&mut model)`.
+//! }
+//! assert!(optimizer.learning_rate() < 1e-5);
+//! ```
+//!
+//! - [`Step`], [`MultiStep`], [`Exponential`]: decay by a factor.
+//! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
+//! - [`LinearWarmUp`], [`OneCycle`]: up from little.
+//! - [`Schedule::then`]: one after the other. Any `Fn(u64) -> f64` is a schedule too.
+//! - [`Plateau`]: by how training goes; it does keep something.
+
+mod cosine;
+mod decay;
+mod one_cycle;
+mod plateau;
+mod warm_up;
+
+pub use cosine::{Cosine, CosineRestarts};
+pub use decay::{Exponential, MultiStep, Step};
+pub use one_cycle::OneCycle;
+pub use plateau::Plateau;
+pub use warm_up::LinearWarmUp;
+
+/// A learning rate for each step.
+///
+/// ```
+/// use pullback::optim::schedule::Schedule;
+///
+/// let inverse_root = |step: u64| 0.1 / ((step + 1) as f64).sqrt();
+/// assert_eq!(inverse_root.rate(3), 0.05);
+/// ```
+pub trait Schedule {
+    /// The learning rate of the step with this number, from 0.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Schedule, Step};
+    ///
+    /// assert_eq!(Step::new(0.5, 10, 0.5).rate(10), 0.25);
+    /// ```
+    fn rate(&self, step: u64) -> f64;
+
+    /// This schedule for so many steps, and then `next`, which counts from 0 again.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{Exponential, LinearWarmUp, Schedule};
+    ///
+    /// let schedule = LinearWarmUp::new(1.0, 4).start_factor(0.5).then(4, Exponential::new(1.0, 0.5));
+    /// let rates: Vec<f64> = (0..7).map(|step| schedule.rate(step)).collect();
+    /// assert_eq!(rates, [0.5, 0.625, 0.75, 0.875, 1.0, 0.5, 0.25]);
+    /// ```
+    fn then<S: Schedule>(self, steps: u64, next: S) -> Then<Self, S>
+    where
+        Self: Sized,
+    {
+        Then {
+            first: self,
+            steps,
+            next,
+        }
+    }
+}
+
+impl<F: Fn(u64) -> f64> Schedule for F {
+    fn rate(&self, step: u64) -> f64 {
+        self(step)
+    }
+}
+
+/// Two schedules, one after the other: what [`Schedule::then`] makes.
+///
+/// ```
+/// use pullback::optim::schedule::{Exponential, Schedule, Then};
+///
+/// let constant = |_| 2.0;
+/// let schedule: Then<_, Exponential> = constant.then(3, Exponential::new(1.0, 0.5));
+/// assert_eq!([2, 3, 4].map(|step| schedule.rate(step)), [2.0, 1.0, 0.5]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Then<A, B> {
+    first: A,
+    steps: u64,
+    next: B,
+}
+
+impl<A: Schedule, B: Schedule> Schedule for Then<A, B> {
+    fn rate(&self, step: u64) -> f64 {
+        match step.checked_sub(self.steps) {
+            None => self.first.rate(step),
+            Some(step) => self.next.rate(step),
+        }
+    }
+}

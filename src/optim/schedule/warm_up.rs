@@ -1,0 +1,71 @@
+//! Up to the rate in a straight line.
+
+use super::Schedule;
+use crate::optim::settings::{at_least_one, not_negative};
+
+/// From a part of the rate up to all of it in a straight line, and from then on the rate:
+/// `rate · (start + (1 − start) step / steps)`. PyTorch's `LinearLR`, which starts from a third unless it is
+/// told otherwise; this one starts from a share of one step.
+///
+/// ```
+/// use pullback::optim::schedule::{LinearWarmUp, Schedule};
+///
+/// let schedule = LinearWarmUp::new(1.0, 4).start_factor(0.0);
+/// assert_eq!([0, 1, 2, 4, 9].map(|step| schedule.rate(step)), [0.0, 0.25, 0.5, 1.0, 1.0]);
+/// ```
+#[doc(alias = "LinearLR")]
+#[derive(Clone, Copy, Debug)]
+pub struct LinearWarmUp {
+    rate: f64,
+    steps: u64,
+    start: f64,
+}
+
+impl LinearWarmUp {
+    /// Up to this rate within so many steps, from `rate / (steps + 1)`, so that the first of them does
+    /// something.
+    ///
+    /// # Panics
+    /// If there are no steps, or the rate is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
+    ///
+    /// let schedule = LinearWarmUp::new(1.0, 3);
+    /// assert_eq!([0, 1, 2, 3].map(|step| schedule.rate(step)), [0.25, 0.5, 0.75, 1.0]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(rate: f64, steps: u64) -> Self {
+        let steps = at_least_one("number of steps", steps);
+        Self {
+            rate: not_negative("learning rate", rate),
+            steps,
+            start: 1.0 / (steps as f64 + 1.0),
+        }
+    }
+
+    /// The part of the rate that it starts from.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
+    ///
+    /// assert_eq!(LinearWarmUp::new(0.5, 10).start_factor(0.5).rate(0), 0.25);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn start_factor(mut self, factor: f64) -> Self {
+        self.start = not_negative("factor to start from", factor);
+        self
+    }
+}
+
+impl Schedule for LinearWarmUp {
+    fn rate(&self, step: u64) -> f64 {
+        let part = step.min(self.steps) as f64 / self.steps as f64;
+        self.rate * (self.start + (1.0 - self.start) * part)
+    }
+}

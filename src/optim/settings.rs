@@ -1,0 +1,36 @@
+//! Settings that make no sense are refused by name, where they are given.
+
+#[track_caller]
+pub(super) fn not_negative(name: &str, value: f64) -> f64 {
+    assert!(
+        value >= 0.0 && value.is_finite(),
+        "the {name} is {value}: a finite number of at least 0 is needed"
+    );
+    value
+}
+
+#[track_caller]
+pub(super) fn positive(name: &str, value: f64) -> f64 {
+    assert!(
+        value > 0.0 && value.is_finite(),
+        "the {name} is {value}: a finite number above 0 is needed"
+    );
+    value
+}
+
+/// A share that something keeps from step to step.
+#[track_caller]
+pub(super) fn below_one(name: &str, value: f64) -> f64 {
+    assert!(
+        (0.0..1.0).contains(&value),
+        "the {name} is {value}: a number of at least 0 and below 1 is needed"
+    );
+    value
+}
+
+/// A count of steps that something lasts.
+#[track_caller]
+pub(super) fn at_least_one(name: &str, count: u64) -> u64 {
+    assert!(count > 0, "the {name} is 0: at least 1 is needed");
+    count
+}

@@ -1,0 +1,207 @@
+//! Stochastic gradient descent.
+
+use super::settings::not_negative;
+use super::stepper::{Rule, Step, Stepper, optimizer};
+use crate::Element;
+use crate::kernels::{zip_in_place, zip_slices_in_place};
+
+/// Stochastic gradient descent, with momentum where it is set:
+///
+/// ```text
+/// g = ∇θ + decay θ
+/// v = momentum v + (1 − dampening) g        v = g at the first update
+/// θ = θ − rate v                            θ − rate (g + momentum v) with `nesterov`
+/// ```
+///
+/// Kept of each parameter: v as `momentum_buffer`, if there is momentum. The formula is PyTorch's; see Sutskever
+/// et al., *On the importance of initialization and momentum in deep learning* (2013).
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Optimizer, Sgd};
+///
+/// let mut w = Parameter::new(array![4.0_f64]);
+/// let mut optimizer = Sgd::new(0.1).momentum(0.9).nesterov(true);
+/// for _ in 0..200 {
+///     w.zero_grad();
+///     w.square().sum().backward()?;
+///     optimizer.step(&mut w);
+/// }
+/// assert!(w.item().abs() < 1e-3);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sgd {
+    stepper: Stepper<SgdRule>,
+}
+
+#[derive(Clone, Debug)]
+struct SgdRule {
+    momentum: f64,
+    dampening: f64,
+    nesterov: bool,
+    weight_decay: f64,
+    maximize: bool,
+}
+
+impl Sgd {
+    /// Gradient descent at this learning rate, without momentum or weight decay.
+    ///
+    /// # Panics
+    /// If the rate is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// assert_eq!(Sgd::new(0.1).learning_rate(), 0.1);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(learning_rate: f64) -> Self {
+        let rule = SgdRule {
+            momentum: 0.0,
+            dampening: 0.0,
+            nesterov: false,
+            weight_decay: 0.0,
+            maximize: false,
+        };
+        Self {
+            stepper: Stepper::new(learning_rate, rule),
+        }
+    }
+
+    /// How much of the last step's direction goes on; 0 unless it is set.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::Sgd;
+    ///
+    /// let optimizer = Sgd::new(0.1).momentum(0.9);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.rule().momentum = not_negative("momentum", momentum);
+        self
+    }
+
+    /// By how much less than the whole gradient is added to the direction, from the second update on; 0 unless
+    /// it is set.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::Sgd;
+    ///
+    /// let optimizer = Sgd::new(0.1).momentum(0.9).dampening(0.9);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn dampening(mut self, dampening: f64) -> Self {
+        self.rule().dampening = not_negative("dampening", dampening);
+        self
+    }
+
+    /// Looks ahead along the direction, after Nesterov. It needs momentum, and no dampening: the first step
+    /// panics otherwise.
+    ///
+    /// ```
+    /// use pullback::optim::Sgd;
+    ///
+    /// let optimizer = Sgd::new(0.1).momentum(0.9).nesterov(true);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    pub fn nesterov(mut self, nesterov: bool) -> Self {
+        self.rule().nesterov = nesterov;
+        self
+    }
+
+    /// Adds this much of the value to the gradient: that of a penalty on squares; 0 unless it is set.
+    ///
+    /// # Panics
+    /// If it is negative or no number.
+    ///
+    /// ```
+    /// use pullback::optim::Sgd;
+    ///
+    /// let optimizer = Sgd::new(0.1).weight_decay(1e-4);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn weight_decay(mut self, decay: f64) -> Self {
+        self.rule().weight_decay = not_negative("weight decay", decay);
+        self
+    }
+
+    /// Goes up instead of down.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    /// use pullback::optim::{Optimizer, Sgd};
+    ///
+    /// let mut w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![2.0]);
+    /// Sgd::new(0.5).maximize(true).step(&mut w);
+    /// assert_eq!(w.item(), 2.0);
+    /// ```
+    #[must_use]
+    pub fn maximize(mut self, maximize: bool) -> Self {
+        self.rule().maximize = maximize;
+        self
+    }
+
+    fn rule(&mut self) -> &mut SgdRule {
+        &mut self.stepper.settings.rule
+    }
+}
+
+optimizer!(Sgd, "Sgd");
+
+impl Rule for SgdRule {
+    fn kinds(&self) -> [Option<&'static str>; 3] {
+        let velocity = (self.momentum != 0.0).then_some("momentum_buffer");
+        [velocity, None, None]
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        let (momentum, dampening) = (self.momentum, self.dampening);
+        (self.nesterov && (momentum == 0.0 || dampening != 0.0)).then(|| {
+            format!(
+                "nesterov needs momentum and no dampening, found a momentum of {momentum} and a dampening of {dampening}"
+            )
+        })
+    }
+
+    fn update<T: Element>(&self, step: Step, value: &mut [T], kept: [&mut [T]; 3], grad: &[T]) {
+        let sign = if self.maximize { -1.0 } else { 1.0 };
+        let [sign, decay, rate] = [sign, self.weight_decay, step.rate].map(T::from_f64);
+        if self.momentum == 0.0 {
+            return zip_in_place(value, grad, move |w, g| w - rate * (sign * g + decay * w));
+        }
+        let (old, new) = match step.count {
+            1 => (0.0, 1.0),
+            _ => (self.momentum, 1.0 - self.dampening),
+        };
+        let (of_grad, of_velocity) = if self.nesterov {
+            (1.0, self.momentum)
+        } else {
+            (0.0, 1.0)
+        };
+        let [old, new, of_grad, of_velocity] = [old, new, of_grad, of_velocity].map(T::from_f64);
+        let [velocity, ..] = kept;
+        zip_slices_in_place([value, velocity], grad, move |[w, v], g| {
+            let g = sign * g + decay * w;
+            let v = old * v + new * g;
+            [w - rate * (of_grad * g + of_velocity * v), v]
+        });
+    }
+}

@@ -1,0 +1,194 @@
+//! What an optimiser keeps of one parameter.
+
+use std::collections::HashMap;
+
+use super::stepper::{Rule, Step};
+use crate::ndarray::{ArrayViewD, ArrayViewMutD};
+use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+use crate::{AnyTensor, Element};
+
+/// The place of a parameter in the order of the visit, and what is kept of it.
+pub(super) struct Slot {
+    pub(super) id: ParameterId,
+    pub(super) path: String,
+    pub(super) shape: Vec<usize>,
+    /// The place where the same parameter came first.
+    pub(super) tied_to: Option<usize>,
+    /// Whether the same parameter comes again.
+    pub(super) has_ties: bool,
+    /// The new value, for those that come again. It is let go with the visit: a value that somebody holds is
+    /// copied by its next update.
+    pub(super) shared: Option<AnyTensor>,
+    /// The group that it belongs to, if any.
+    pub(super) group: Option<usize>,
+    pub(super) kept: Kept,
+    /// The updates that there were.
+    pub(super) steps: u64,
+}
+
+/// Up to three arrays of the parameter's shape, in row-major order: empty before the first update, and where
+/// the optimiser keeps fewer.
+#[derive(Debug)]
+pub(super) enum Kept {
+    F32([Vec<f32>; 3]),
+    F64([Vec<f64>; 3]),
+}
+
+impl Kept {
+    /// Nothing, of the parameter's element type.
+    fn of(parameter: &dyn AnyParameter) -> Self {
+        match parameter.to_any() {
+            AnyTensor::F32(_) => Self::F32(Default::default()),
+            AnyTensor::F64(_) => Self::F64(Default::default()),
+        }
+    }
+}
+
+/// The slots of a model's parameters, in the order of the visit, before any update.
+pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
+    #[derive(Default)]
+    struct List {
+        slots: Vec<Slot>,
+        first: HashMap<ParameterId, usize>,
+    }
+    impl<'a> Visitor<'a> for List {
+        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            let tied_to = self.first.get(&parameter.id()).copied();
+            match tied_to {
+                Some(first) => self.slots[first].has_ties = true,
+                None => drop(self.first.insert(parameter.id(), self.slots.len())),
+            }
+            self.slots.push(Slot {
+                id: parameter.id(),
+                path: path.to_string(),
+                shape: parameter.shape().to_vec(),
+                tied_to,
+                has_ties: false,
+                shared: None,
+                group: None,
+                kept: Kept::of(parameter),
+                steps: 0,
+            });
+        }
+    }
+    let mut list = List::default();
+    model.visit(&Path::root(), &mut list);
+    list.slots
+}
+
+/// What is wrong if these are not the slots of the model's parameters.
+pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
+    struct Check<'s> {
+        slots: &'s [Slot],
+        count: usize,
+        problem: Option<String>,
+    }
+    impl<'a> Visitor<'a> for Check<'_> {
+        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            let slot = self.slots.get(self.count);
+            self.count += 1;
+            if self.problem.is_some() || slot.is_some_and(|slot| slot.id == parameter.id()) {
+                return;
+            }
+            let shape = parameter.shape();
+            self.problem = Some(match slot {
+                Some(slot) if path.to_string() == slot.path && shape == slot.shape => {
+                    format!("`{path}` of shape {shape:?} is another parameter than before")
+                }
+                Some(slot) => format!(
+                    "found `{path}` of shape {shape:?} where `{}` of shape {:?} was before",
+                    slot.path, slot.shape
+                ),
+                None => format!(
+                    "`{path}` of shape {shape:?} was not there before, when there were {} parameters",
+                    self.slots.len()
+                ),
+            });
+        }
+    }
+    let mut check = Check {
+        slots,
+        count: 0,
+        problem: None,
+    };
+    model.visit(&Path::root(), &mut check);
+    let missing = slots.get(check.count);
+    check.problem.or_else(|| {
+        let slot = missing?;
+        let (path, shape) = (&slot.path, &slot.shape);
+        Some(format!("`{path}` of shape {shape:?} is no longer there"))
+    })
+}
+
+impl Slot {
+    /// One update of the parameter; false, and nothing is done, if it has no gradient.
+    pub(super) fn update<R: Rule>(
+        &mut self,
+        rule: &R,
+        rate: f64,
+        parameter: &mut dyn AnyParameter,
+    ) -> bool {
+        let step = Step {
+            rate,
+            count: self.steps + 1,
+        };
+        let kept = &mut self.kept;
+        let updated =
+            parameter.update_by_grad_any(&mut |value, grad| match (value, grad, &mut *kept) {
+                (AnyViewMut::F32(value), AnyView::F32(grad), Kept::F32(kept)) => {
+                    update(rule, step, value, kept, &grad);
+                }
+                (AnyViewMut::F64(value), AnyView::F64(grad), Kept::F64(kept)) => {
+                    update(rule, step, value, kept, &grad);
+                }
+                // INVARIANT: a parameter keeps its element type, and the slot was made for this one.
+                _ => unreachable!("a parameter of another element type"),
+            });
+        self.steps += u64::from(updated);
+        updated
+    }
+}
+
+fn update<T: Element, R: Rule>(
+    rule: &R,
+    step: Step,
+    mut value: ArrayViewMutD<'_, T>,
+    kept: &mut [Vec<T>; 3],
+    grad: &ArrayViewD<'_, T>,
+) {
+    for (kept, kind) in kept.iter_mut().zip(rule.kinds()) {
+        if kind.is_some() {
+            // Allocates the first time alone.
+            kept.resize(value.len(), T::zero());
+        }
+    }
+    // INVARIANT: a parameter's elements are in row-major order.
+    let value = value.as_slice_mut().expect("row-major order");
+    if let Some(grad) = grad.as_slice() {
+        return rule.update(step, value, kept.each_mut().map(|kept| &mut kept[..]), grad);
+    }
+    in_blocks(grad, |first, grad| {
+        let range = first..first + grad.len();
+        let kept = kept.each_mut();
+        // What is not kept is empty.
+        let kept = kept.map(|kept| kept.get_mut(range.clone()).unwrap_or_default());
+        rule.update(step, &mut value[range], kept, grad);
+    });
+}
+
+/// Calls `work` with the elements of an array of any layout, in row-major order, some at a time, and the number
+/// of the first.
+pub(super) fn in_blocks<T: Element>(array: &ArrayViewD<'_, T>, mut work: impl FnMut(usize, &[T])) {
+    let mut block = [T::zero(); 256];
+    let (mut first, mut filled) = (0, 0);
+    for &element in array {
+        block[filled] = element;
+        filled += 1;
+        if filled == block.len() {
+            work(first, &block);
+            first += filled;
+            filled = 0;
+        }
+    }
+    work(first, &block[..filled]);
+}

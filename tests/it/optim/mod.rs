@@ -1,0 +1,8 @@
+//! Optimisers: their formulas, what they do to a model, what they save; schedules and clipping.
+
+mod clip;
+mod lbfgs;
+mod models;
+mod schedules;
+mod state;
+mod updates;

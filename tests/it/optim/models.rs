@@ -1,0 +1,297 @@
+//! What a step does to a model: which parameters, in which group, and what is refused.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use pullback::ndarray::{Ix1, array};
+use pullback::nn::{AnyParameter, Borrowed, Parameter};
+use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+
+type Vector = Parameter<f64, Ix1>;
+
+fn vector(value: f64) -> Vector {
+    Parameter::new(array![value])
+}
+
+#[test]
+fn parameters_without_gradient_stay_with_what_is_kept_of_them() {
+    let mut model = vec![vector(1.0), vector(1.0)];
+    let mut optimizer = Sgd::new(1.0).momentum(0.5).weight_decay(0.1);
+    for parameter in &model {
+        parameter.set_grad(array![1.0]);
+    }
+    optimizer.step(&mut model);
+    let after = model[1].item();
+    model[1].zero_grad();
+    optimizer.step(&mut model);
+    optimizer.step(&mut model);
+    assert_eq!(model[1].item(), after);
+    // The momentum is that of the one step before.
+    model[1].set_grad(array![1.0]);
+    optimizer.step(&mut model);
+    let first = 1.0 + 0.1 * 1.0;
+    assert_eq!(after, 1.0 - first);
+    let second = 0.5 * first + 1.0 + 0.1 * after;
+    assert!((model[1].item() - (after - second)).abs() < 1e-15);
+}
+
+#[test]
+fn frozen_parameters_stay() {
+    let mut model = vec![vector(1.0), vector(1.0)];
+    let mut optimizer = Adam::new(0.1);
+    for parameter in &model {
+        parameter.set_grad(array![1.0]);
+    }
+    model[0].set_requires_grad(false);
+    optimizer.step(&mut model);
+    assert_eq!(model[0].item(), 1.0);
+    assert!(model[1].item() < 1.0);
+    // Thawed, it begins like a new one.
+    model[0].set_requires_grad(true);
+    model[0].set_grad(array![-3.0]);
+    optimizer.step(&mut model);
+    assert!((model[0].item() - 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn tied_parameters_are_updated_once() {
+    let first = vector(1.0);
+    let mut model = vec![first.clone(), vector(5.0), first];
+    let mut optimizer = Sgd::new(0.1).momentum(0.9);
+    for _ in 0..3 {
+        model[0].set_grad(array![1.0]);
+        optimizer.step(&mut model);
+        assert_eq!(model[0].item(), model[2].item());
+    }
+    assert!((model[0].item() - (1.0 - 0.1 * (1.0 + 1.9 + 2.71))).abs() < 1e-15);
+    assert_eq!(model[1].item(), 5.0);
+    let names: Vec<String> = optimizer.state().into_keys().collect();
+    assert_eq!(names, ["0.momentum_buffer", "0.step", "learning_rate"]);
+}
+
+#[test]
+fn a_graph_from_before_a_step_goes_on_with_its_values() -> Result<(), pullback::Error> {
+    let mut w = vector(3.0);
+    let y = w.square().sum();
+    w.set_grad(array![1.0]);
+    Sgd::new(1.0).step(&mut w);
+    w.zero_grad();
+    y.backward()?;
+    assert_eq!((w.item(), w.grad()), (2.0, Some(array![6.0])));
+    Ok(())
+}
+
+#[test]
+fn groups_have_settings_of_their_own() {
+    let mut model = vec![(vector(1.0), vector(1.0)), (vector(1.0), vector(1.0))];
+    for (weight, bias) in &model {
+        weight.set_grad(array![1.0]);
+        bias.set_grad(array![1.0]);
+    }
+    let mut optimizer = Sgd::new(0.5)
+        .weight_decay(1.0)
+        .group(|path| path.ends_with(".1"), |group| group.weight_decay(0.0))
+        // "1.1" belongs to the group above.
+        .group(
+            |path| path.starts_with("1."),
+            |group| group.rate_factor(0.5),
+        );
+    let after = |w: f64, rate: f64, decay: f64| w - rate * (1.0 + decay * w);
+    optimizer.step(&mut model);
+    assert_eq!(model[0].0.item(), after(1.0, 0.5, 1.0));
+    assert_eq!(model[0].1.item(), after(1.0, 0.5, 0.0));
+    assert_eq!(model[1].0.item(), after(1.0, 0.25, 1.0));
+    assert_eq!(model[1].1.item(), after(1.0, 0.5, 0.0));
+    // A schedule scales all.
+    let before = model[1].0.item();
+    optimizer.set_learning_rate(0.05);
+    optimizer.step(&mut model);
+    assert_eq!(model[1].0.item(), after(before, 0.025, 1.0));
+}
+
+#[test]
+fn a_group_may_be_another_optimiser_of_the_kind() {
+    let mut model = vec![vector(0.0), vector(0.0)];
+    let mut optimizer = Sgd::new(0.5).group(|path| path == "1", |_| Sgd::new(0.25).momentum(0.9));
+    for _ in 0..2 {
+        for parameter in &model {
+            parameter.set_grad(array![1.0]);
+        }
+        optimizer.step(&mut model);
+        optimizer.set_learning_rate(1.0);
+    }
+    assert_eq!(model[0].item(), -0.5 - 1.0);
+    assert_eq!(model[1].item(), -0.25 - 0.5 * 1.9);
+}
+
+#[test]
+fn optimisers_without_their_type_step_what_has_none_either() {
+    let (mut a, mut b) = (vector(1.0), vec![vector(1.0)]);
+    a.set_grad(array![1.0]);
+    b[0].set_grad(array![1.0]);
+    let mut optimizers: Vec<Box<dyn Optimizer>> = vec![
+        Box::new(Sgd::new(0.5)),
+        Box::new(RmsProp::new(0.5).alpha(0.0).eps(0.0)),
+    ];
+    for optimizer in &mut optimizers {
+        optimizer.step(&mut (Borrowed(&mut a), Borrowed(&mut b[..])));
+    }
+    assert_eq!((a.item(), b[0].item()), (0.0, 0.0));
+}
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
+}
+
+/// What a panic said, which must name a line of this file.
+fn refused(body: impl FnOnce()) -> String {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let other = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let at = info.location().map(|at| (at.file().to_owned(), at.line()));
+            PANICKED_AT.set(at);
+            other(info);
+        }));
+    });
+    let panic = catch_unwind(AssertUnwindSafe(body)).expect_err("nothing was refused");
+    let (file, _) = PANICKED_AT.take().expect("a place");
+    assert!(file.ends_with("models.rs"), "the panic was in {file}");
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => (*panic.downcast::<&str>().expect("a text")).to_owned(),
+    }
+}
+
+#[test]
+fn another_model_is_refused_at_the_callers_line() {
+    let step = |mut optimizer: Sgd, first: &mut Vec<Vector>, second: &mut Vec<Vector>| {
+        optimizer.step(first);
+        refused(move || optimizer.step(second))
+    };
+    let model = || vec![vector(1.0), vector(2.0)];
+    let sgd = || Sgd::new(0.1);
+
+    let mut first = model();
+    let mut more = first.clone();
+    more.push(vector(3.0));
+    assert_eq!(
+        step(sgd(), &mut first, &mut more),
+        "step of another model: `2` of shape [1] was not there before, when there were 2 parameters"
+    );
+    let mut fewer = first[..1].to_vec();
+    assert_eq!(
+        step(sgd(), &mut first, &mut fewer),
+        "step of another model: `1` of shape [1] is no longer there"
+    );
+    assert_eq!(
+        step(sgd(), &mut first, &mut model()),
+        "step of another model: `0` of shape [1] is another parameter than before"
+    );
+    let mut longer = vec![first[0].clone(), Parameter::new(array![1.0, 2.0])];
+    assert_eq!(
+        step(sgd(), &mut first, &mut longer),
+        "step of another model: found `1` of shape [2] where `1` of shape [1] was before"
+    );
+}
+
+#[test]
+fn a_refused_step_changes_nothing() {
+    let mut model = vec![vector(1.0), vector(2.0)];
+    let mut optimizer = Sgd::new(0.1);
+    optimizer.step(&mut model);
+    model[0].set_grad(array![1.0]);
+    let mut other = vec![model[0].clone(), vector(2.0)];
+    refused(|| optimizer.step(&mut other));
+    assert_eq!(other[0].item(), 1.0);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_by_name() {
+    let finite = |name: &str, value: &str| {
+        format!("the {name} is {value}: a finite number of at least 0 is needed")
+    };
+    let share = |name: &str, value: &str| {
+        format!("the {name} is {value}: a number of at least 0 and below 1 is needed")
+    };
+    assert_eq!(
+        refused(|| drop(Sgd::new(-0.1))),
+        finite("learning rate", "-0.1")
+    );
+    assert_eq!(
+        refused(|| drop(Adam::new(f64::NAN))),
+        finite("learning rate", "NaN")
+    );
+    assert_eq!(
+        refused(|| Adam::new(0.1).set_learning_rate(f64::INFINITY)),
+        finite("learning rate", "inf")
+    );
+    assert_eq!(
+        refused(|| drop(Sgd::new(0.1).momentum(-1.0))),
+        finite("momentum", "-1")
+    );
+    assert_eq!(
+        refused(|| drop(AdamW::new(0.1).eps(-1.0))),
+        finite("eps", "-1")
+    );
+    assert_eq!(
+        refused(|| drop(AdamW::new(0.1).weight_decay(-2.0))),
+        finite("weight decay", "-2")
+    );
+    assert_eq!(
+        refused(|| drop(Adam::new(0.1).betas(1.0, 0.9))),
+        share("first beta", "1")
+    );
+    assert_eq!(
+        refused(|| drop(Adam::new(0.1).betas(0.9, -0.1))),
+        share("second beta", "-0.1")
+    );
+    assert_eq!(
+        refused(|| drop(RmsProp::new(0.1).alpha(f64::NAN))),
+        share("alpha", "NaN")
+    );
+    assert_eq!(
+        refused(|| drop(Sgd::new(0.1).group(|_| true, |group| group.dampening(-1.0)))),
+        finite("dampening", "-1")
+    );
+    assert_eq!(
+        refused(|| drop(Sgd::new(0.0).group(|_| true, |_| Sgd::new(1.0)))),
+        "a group has the learning rate 1, which has no ratio to that of the optimiser, 0"
+    );
+    let nested = |group: Sgd| group.group(|_| true, |group| group);
+    assert_eq!(
+        refused(|| drop(Sgd::new(0.1).group(|_| true, nested))),
+        "a group has no groups of its own"
+    );
+}
+
+#[test]
+fn nesterov_without_momentum_is_refused_by_the_first_step() {
+    let mut model = vec![vector(1.0)];
+    let wanted =
+        "nesterov needs momentum and no dampening, found a momentum of 0 and a dampening of 0";
+    assert_eq!(
+        refused(|| Sgd::new(0.1).nesterov(true).step(&mut model)),
+        wanted
+    );
+    let in_group = Sgd::new(0.1).group(|_| true, |group| group.nesterov(true));
+    assert_eq!(
+        refused(|| {
+            let mut optimizer = in_group;
+            optimizer.step(&mut model);
+        }),
+        wanted
+    );
+}
+
+#[test]
+fn an_optimiser_shows_its_settings() {
+    let optimizer = Adam::new(0.5).group(|_| true, |group| group.weight_decay(0.25));
+    let shown = format!("{optimizer:?}");
+    assert!(
+        shown.contains("rate: 0.5") && shown.contains("weight_decay: 0.25"),
+        "{shown}"
+    );
+}

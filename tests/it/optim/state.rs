@@ -1,0 +1,188 @@
+//! What optimisers save, and go on from.
+
+use std::collections::BTreeMap;
+
+use pullback::AnyTensor;
+use pullback::ndarray::{Array0, Array1, Ix1, Ix2, array};
+use pullback::nn::Parameter;
+use pullback::optim::{Adam, AdamW, Lbfgs, Optimizer, RmsProp, Sgd};
+use pullback::prelude::*;
+
+type Model = Vec<(Parameter<f64, Ix2>, Parameter<f32, Ix1>)>;
+
+fn model() -> Model {
+    let layer = |value: f32| {
+        let bias = Parameter::new(array![value, 1.0]);
+        (
+            Parameter::new(array![[f64::from(value), -1.0], [2.0, 0.5]]),
+            bias,
+        )
+    };
+    vec![layer(1.0), layer(-3.0)]
+}
+
+/// Gradients of the values and of the step; the last parameter never has one.
+fn train(model: &mut Model, optimizer: &mut dyn Optimizer, steps: std::ops::Range<u32>) {
+    for step in steps {
+        let shift = f64::from(step).cos();
+        for (weight, bias) in &model[..] {
+            weight.set_grad(weight.to_array().mapv(|w| w + shift));
+            bias.set_grad(bias.to_array().mapv(|b| b * 0.5));
+        }
+        model[1].1.zero_grad();
+        optimizer.step(model);
+    }
+}
+
+fn values(model: &Model) -> Vec<f64> {
+    let of_layer = |(weight, bias): &(Parameter<f64, Ix2>, Parameter<f32, Ix1>)| {
+        let mut values: Vec<f64> = weight.view().iter().copied().collect();
+        values.extend(bias.view().iter().map(|&b| f64::from(b)));
+        values
+    };
+    model.iter().flat_map(of_layer).collect()
+}
+
+fn optimizers() -> Vec<Box<dyn Fn() -> Box<dyn Optimizer>>> {
+    vec![
+        Box::new(|| Box::new(Sgd::new(0.1))),
+        Box::new(|| Box::new(Sgd::new(0.1).momentum(0.9).dampening(0.5))),
+        Box::new(|| Box::new(Adam::new(0.1).amsgrad(true))),
+        Box::new(|| {
+            let plain = |group: AdamW| group.weight_decay(0.0).amsgrad(true);
+            Box::new(AdamW::new(0.1).group(|path| path.ends_with(".1"), plain))
+        }),
+        Box::new(|| Box::new(RmsProp::new(0.1).centered(true).momentum(0.5))),
+    ]
+}
+
+#[test]
+fn what_was_saved_goes_on_as_if_it_had_never_stopped() {
+    for make in optimizers() {
+        let (mut whole, mut optimizer) = (model(), make());
+        train(&mut whole, &mut *optimizer, 0..10);
+
+        let (mut cut, mut optimizer) = (model(), make());
+        train(&mut cut, &mut *optimizer, 0..4);
+        optimizer.set_learning_rate(0.1);
+        let state = optimizer.state();
+
+        // Before the first step, and after some of another model.
+        for steps_before in [0, 3] {
+            let mut resumed = make();
+            train(&mut model(), &mut *resumed, 0..steps_before);
+            resumed.set_learning_rate(7.0);
+            let mut copy: Model = cut
+                .iter()
+                .map(|(w, b)| (Parameter::new(w.to_array()), Parameter::new(b.to_array())))
+                .collect();
+            resumed.load_state(&copy, &state).unwrap();
+            assert_eq!(resumed.learning_rate(), 0.1);
+            train(&mut copy, &mut *resumed, 4..10);
+            assert_eq!(values(&copy), values(&whole));
+        }
+    }
+}
+
+#[test]
+fn states_are_named_by_path_and_kind() {
+    let names = |optimizer: &dyn Optimizer| optimizer.state().into_keys().collect::<Vec<_>>();
+    let (mut model, mut optimizer) = (model(), Adam::new(0.1));
+    assert_eq!(names(&optimizer), ["learning_rate"]);
+    train(&mut model, &mut optimizer, 0..3);
+    let wanted = ["0.0", "0.1", "1.0"]
+        .map(|path| ["exp_avg", "exp_avg_sq", "step"].map(|kind| format!("{path}.{kind}")));
+    let mut wanted = wanted.concat();
+    wanted.push("learning_rate".to_owned());
+    assert_eq!(names(&optimizer), wanted);
+
+    let state = optimizer.state();
+    let step = state["0.0.step"].to_tensor::<f64>().unwrap();
+    assert_eq!((step.shape(), step.item()), (&[][..], 3.0));
+    assert_eq!(state["0.0.exp_avg"].shape(), [2, 2]);
+    assert!(state["0.1.exp_avg"].to_tensor::<f32>().is_some());
+    // A copy: what is kept goes on.
+    let before = state["0.0.exp_avg"].to_tensor::<f64>().unwrap().to_array();
+    train(&mut model, &mut optimizer, 3..4);
+    assert_eq!(
+        state["0.0.exp_avg"].to_tensor::<f64>().unwrap().to_array(),
+        before
+    );
+
+    // A single parameter has no path.
+    let mut w = Parameter::new(array![1.0]);
+    w.set_grad(array![1.0]);
+    let mut optimizer = Sgd::new(0.1);
+    optimizer.step(&mut w);
+    assert_eq!(names(&optimizer), ["learning_rate", "step"]);
+}
+
+fn number(value: f64) -> AnyTensor {
+    Tensor::from(Array0::from_elem((), value)).into()
+}
+
+#[test]
+fn all_that_does_not_fit_is_named_and_nothing_is_changed() {
+    let (mut model, mut optimizer) = (model(), Adam::new(0.1));
+    train(&mut model, &mut optimizer, 0..2);
+    let good = optimizer.state();
+    let mut bad: BTreeMap<String, AnyTensor> = good.clone();
+    bad.insert("learning_rate".to_owned(), number(-1.0));
+    bad.insert("0.0.step".to_owned(), number(1.5));
+    bad.insert(
+        "0.0.exp_avg".to_owned(),
+        Tensor::from(Array1::<f64>::zeros(4)).into(),
+    );
+    bad.remove("0.1.exp_avg_sq");
+    bad.insert(
+        "0.1.exp_avg".to_owned(),
+        Tensor::from(Array1::<f64>::zeros(2)).into(),
+    );
+    bad.insert("2.0.step".to_owned(), number(1.0));
+    let error = optimizer.load_state(&model, &bad).unwrap_err();
+    assert_eq!(
+        error.problems(),
+        [
+            "`learning_rate` is -1, which is no finite number of at least 0",
+            "`0.0.step` is 1.5, which counts nothing",
+            "`0.0.exp_avg` has the shape [4] where [2, 2] is needed",
+            "`0.1.exp_avg` has another element type than `f32`",
+            "`0.1.exp_avg_sq` is missing",
+            "`2.0.step` belongs to nothing",
+        ]
+    );
+    let same = |state: &BTreeMap<String, AnyTensor>| format!("{state:?}");
+    assert_eq!(same(&optimizer.state()), same(&good));
+    train(&mut model, &mut optimizer, 2..3);
+}
+
+#[test]
+fn lbfgs_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
+    // Differs from a new one only by what it has learned.
+    let loss = |w: &Parameter<f64, Ix1>| {
+        let scale = Tensor::from(array![1.0, 4.0, 9.0]);
+        let off = &**w - 1.0;
+        Ok(((&off * &off) * &scale).sum() + (&**w * 0.5).sin().sum())
+    };
+    let lbfgs = || Lbfgs::new(0.5).iterations(3).line_search(false);
+    let start = || Parameter::new(array![3.0, -2.0, 0.5]);
+    let (mut whole, mut optimizer) = (start(), lbfgs());
+    optimizer.step(&mut whole, loss)?;
+    let mut copy = Parameter::new(whole.to_array());
+    let mut fresh = Parameter::new(whole.to_array());
+    let mut resumed = Lbfgs::new(9.0).iterations(3).line_search(false);
+    resumed.load_state(&copy, &optimizer.state())?;
+    optimizer.step(&mut whole, loss)?;
+    resumed.step(&mut copy, loss)?;
+    assert_eq!(whole.to_array(), copy.to_array());
+    lbfgs().step(&mut fresh, loss)?;
+    assert_ne!(whole.to_array(), fresh.to_array());
+
+    let error = lbfgs().load_state(&Parameter::new(array![1.0]), &optimizer.state());
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`direction` has the shape [3] where [1] is needed"),
+        "{error}"
+    );
+    Ok(())
+}
