@@ -13,6 +13,7 @@ use crate::chart::{Curve, Panel};
 use crate::fit::Problem;
 use crate::functions::Heads;
 use crate::network::Unbalanced;
+use crate::norm::largest;
 
 /// How often each way is timed; the fastest counts.
 const TIMES: usize = 5;
@@ -120,6 +121,5 @@ pub fn by_steps(problem: &Problem) -> Result<Panel, Box<dyn Error>> {
 
 /// The largest difference from `exact`, relative to its largest entry.
 fn difference(exact: &Tensor1<f64>, other: &Tensor1<f64>) -> f64 {
-    let largest = |x: &Tensor1<f64>| x.view().fold(0.0_f64, |most, x| most.max(x.abs()));
-    largest(&(exact - other)) / largest(exact)
+    largest((exact - other).view()) / largest(exact.view())
 }

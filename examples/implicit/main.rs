@@ -28,6 +28,8 @@ mod compare;
 mod fit;
 mod functions;
 mod network;
+#[path = "../common/norm.rs"]
+mod norm;
 #[path = "../common/program.rs"]
 mod program;
 
