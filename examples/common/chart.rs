@@ -60,10 +60,11 @@ fn draw_panel(
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, ("sans-serif", 17))
         .margin(10)
+        .margin_right(22)
         .x_label_area_size(34)
         .y_label_area_size(58)
         .build_cartesian_2d(left..right, low..high)?;
-    let power = |y: &f64| format!("1e{y:.0}");
+    let power = |y: &f64| format!("{:.0e}", 10.0_f64.powf(*y));
     let mut mesh = chart.configure_mesh();
     mesh.x_desc(panel.x).y_desc(panel.y).light_line_style(WHITE);
     if panel.logarithmic {
@@ -88,7 +89,7 @@ fn draw_panel(
     }
     if panel.curves.iter().any(|curve| !curve.name.is_empty()) {
         let mut legend = chart.configure_series_labels();
-        legend.border_style(BLACK).background_style(WHITE).draw()?;
+        legend.background_style(WHITE.mix(0.6)).draw()?;
     }
     Ok(())
 }
