@@ -10,14 +10,12 @@
 //! 1990). They show that the simulation's intervals can be trusted, and make those of the arithmetic
 //! average narrow: what the same paths get wrong for the one, they get wrong for the other.
 
-use std::f64::consts::TAU;
-
 use pullback::ndarray::{Array1, Array2, Axis, concatenate};
 use pullback::prelude::*;
-use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::functions::{BlackScholes, Boundary, Kind, cdf};
+use crate::random::normal;
 use crate::sensitivities::{Greeks, Market};
 
 const DATES: usize = 12;
@@ -182,12 +180,6 @@ fn of_pairs(values: &Tensor1<f64>) -> Array1<f64> {
     let values = values.view();
     let (paths, mirrored) = values.split_at(Axis(0), values.len() / 2);
     (&paths + &mirrored) * 0.5
-}
-
-/// A normally distributed number (Box and Muller, 1958).
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    let (u, v): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
 }
 
 impl Estimate {

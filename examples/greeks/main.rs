@@ -30,6 +30,8 @@ mod implied;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
+#[path = "../common/random.rs"]
+mod random;
 mod sensitivities;
 
 use std::error::Error;

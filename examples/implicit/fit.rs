@@ -1,7 +1,6 @@
 //! The inverse problem: which roughness explains the heads that were measured?
 
 use std::error::Error;
-use std::f64::consts::TAU;
 
 use pullback::functional::{hessian, jacobian};
 use pullback::ndarray::{Array1, Array2};
@@ -11,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::functions::Heads;
 use crate::network::{Network, Unbalanced};
+use crate::random::normal;
 
 /// What is thought of ln C before anything is measured: its mean, that of C = 100, and its spread.
 const PRIOR: (f64, f64) = (4.605, 0.3);
@@ -151,12 +151,6 @@ impl Problem {
 
 /// What a derivative says that is taken where the loss is known.
 const FOUND: &str = "the equilibrium that was found before";
-
-/// A normally distributed number (Box and Muller, 1958).
-fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    let (u, v): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
-}
 
 #[cfg(test)]
 mod tests {

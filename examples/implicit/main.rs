@@ -32,6 +32,8 @@ mod network;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
+#[path = "../common/random.rs"]
+mod random;
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -48,14 +48,15 @@ impl Observation {
 }
 
 /// The length of a picture's edges times their heights (Rudin, Osher and Fatemi, 1992), rounded where the
-/// picture is flat.
+/// picture is flat. Cells of the last row and column have one neighbour less to differ from.
 fn total_variation(picture: &Tensor2<f64>) -> Tensor0<f64> {
-    let corner = picture.slice(s![..-1, ..-1]);
-    let right = picture.slice(s![..-1, 1..]) - &corner;
-    let down = picture.slice(s![1.., ..-1]) - &corner;
-    (right.square() + down.square() + ROUNDING * ROUNDING)
-        .sqrt()
-        .sum()
+    let right = picture.slice(s![.., 1..]) - picture.slice(s![.., ..-1]);
+    let down = picture.slice(s![1.., ..]) - picture.slice(s![..-1, ..]);
+    let (right, down) = (right.square() + ROUNDING * ROUNDING, down.square());
+    let both = right.slice(s![..-1, ..]) + down.slice(s![.., ..-1]);
+    let last_row = right.slice(s![-1, ..]);
+    let last_column = down.slice(s![.., -1]) + ROUNDING * ROUNDING;
+    both.sqrt().sum() + last_row.sqrt().sum() + last_column.sqrt().sum()
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod picture;
 mod plate;
 #[path = "../../common/program.rs"]
 mod program;
+#[path = "../../common/random.rs"]
+mod random;
 mod scene;
 
 use std::error::Error;

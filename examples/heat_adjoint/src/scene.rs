@@ -1,13 +1,11 @@
 //! What there is to find: a hot picture on a plate of two materials.
 
-use std::f64::consts::TAU;
-
 use pullback::ndarray::Array2;
-use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::kernels::Language;
 use crate::plate::{Plate, Unstable};
+use crate::random::normal;
 
 /// A time step, where a cell of conductivity and capacity 1 allows a quarter.
 const LENGTH: f64 = 0.2;
@@ -48,12 +46,9 @@ pub fn plate(size: usize, steps: usize, language: Language) -> Result<Plate, Uns
     )
 }
 
-/// A picture of normally distributed numbers (Box and Muller, 1958).
+/// A picture of normally distributed numbers.
 pub fn noise(size: usize, random: &mut Xoshiro256PlusPlus) -> Array2<f64> {
-    Array2::from_shape_simple_fn((size, size), || {
-        let (u, v): (f64, f64) = (random.random(), random.random());
-        (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos()
-    })
+    Array2::from_shape_simple_fn((size, size), || normal(random))
 }
 
 /// The middle of a cell, in units of the plate's side, downwards and to the right.
