@@ -1,11 +1,12 @@
 //! Panels of curves in an SVG file.
 
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
+
+use crate::program;
 
 /// Width and height of a panel in pixels.
 const SIZE: (usize, usize) = (460, 340);
@@ -30,8 +31,7 @@ pub struct Curve {
 
 /// Draws panels row by row, and says where.
 pub fn draw(path: &Path, columns: usize, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    folder.map_or(Ok(()), fs::create_dir_all)?;
+    program::make_folder_of(path)?;
     let rows = panels.len().div_ceil(columns);
     let size = (
         u32::try_from(SIZE.0 * columns)?,

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::fmt::Display;
+use std::fs;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -79,6 +81,15 @@ impl Arguments {
     }
 }
 
+/// Sees to it that a file can be written at a path whose folder may not exist yet.
+pub fn make_folder_of(path: &Path) -> Result<(), String> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    folder.map_or(Ok(()), |folder| {
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
 /// Prints a result beside its bound, and fails if it is not below. What is no number is not.
 pub fn below(what: &str, value: f64, bound: f64) -> Result<(), String> {
     println!("{what}: {value:.3e} (bound {bound:.1e})");
@@ -123,6 +134,14 @@ mod tests {
         assert_eq!(refused(&["--size", "1"]), "--size must be 2 to 9, found 1");
         let unknown = arguments(&["--sice", "1"]).finish().expect_err("a mistake");
         assert_eq!(unknown, "unknown option --sice\n\nhow to use it");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        assert_eq!(make_folder_of(Path::new("picture.svg")), Ok(()));
+        let inside = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml/folder/picture.svg");
+        let error = make_folder_of(&inside).expect_err("a file is no folder");
+        assert!(error.starts_with("cannot make the folder") && error.contains("Cargo.toml"));
     }
 
     #[test]

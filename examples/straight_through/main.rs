@@ -93,7 +93,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     below(
         "2 bits trained straight through, accuracy lost in percent",
         lost,
-        3.0,
+        2.0,
     )?;
     let share = (100.0 - trained) / (100.0 - rounded);
     below("its errors as a share of those after rounding", share, 0.8)?;

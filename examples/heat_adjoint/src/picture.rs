@@ -1,11 +1,12 @@
 //! Fields as pictures, side by side in an SVG file.
 
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 
 use plotters::prelude::*;
 use pullback::ndarray::Array2;
+
+use crate::program;
 
 /// The width of a picture in pixels.
 const WIDTH: u32 = 320;
@@ -13,8 +14,7 @@ const TITLE: u32 = 28;
 
 /// Draws fields of temperatures from 0, black, to 1, white, each under its title.
 pub fn draw(path: &Path, fields: &[(String, &Array2<f64>)]) -> Result<(), Box<dyn Error>> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    folder.map_or(Ok(()), fs::create_dir_all)?;
+    program::make_folder_of(path)?;
     let size = (WIDTH * u32::try_from(fields.len())?, WIDTH + TITLE);
     let canvas = SVGBackend::new(path, size).into_drawing_area();
     canvas.fill(&WHITE)?;
