@@ -34,7 +34,7 @@ pub trait Optimizer {
     /// Updates all parameters of the model that have gradients. The first step decides which parameters
     /// there are and which groups they belong to; the memory for what is kept of a parameter is allocated when
     /// its first gradient comes. After that a step allocates nothing, except to hand parts of parameters of
-    /// more than 131,072 elements to other threads, or where something else holds on to a value: it is then
+    /// 131,072 elements or more to other threads, for parameters of more than four axes, or where something else holds on to a value: it is then
     /// copied.
     ///
     /// # Panics

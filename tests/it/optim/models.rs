@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use pullback::ndarray::{Ix1, array};
-use pullback::nn::{AnyParameter, Borrowed, Parameter};
+use pullback::nn::{AnyParameter, Borrowed};
 use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+use pullback::prelude::*;
 
 type Vector = Parameter<f64, Ix1>;
 
@@ -143,6 +144,79 @@ fn optimisers_without_their_type_step_what_has_none_either() {
 thread_local! {
     /// Where this thread panicked last.
     static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
+}
+
+#[derive(Module)]
+struct Layer {
+    weight: Vector,
+    bias: Option<Vector>,
+}
+
+#[derive(Module)]
+struct Net {
+    layers: Vec<Layer>,
+    head: Layer,
+}
+
+#[test]
+fn modules_are_known_by_the_names_of_their_fields() -> Result<(), pullback::Error> {
+    let layer = || Layer {
+        weight: vector(1.0),
+        bias: Some(vector(1.0)),
+    };
+    let mut net = Net {
+        layers: vec![layer(), layer()],
+        head: Layer {
+            bias: None,
+            ..layer()
+        },
+    };
+    net.layers[1].requires_grad(false);
+    let mut optimizer = Sgd::new(0.5)
+        .momentum(0.9)
+        .group(|path| path.ends_with("bias"), |group| group.momentum(0.0))
+        .group(
+            |path| path.starts_with("head."),
+            |group| group.rate_factor(0.5),
+        );
+    let parameters = net.parameters().into_iter();
+    assert_eq!(parameters.map(AnyParameter::len).sum::<usize>(), 5);
+    for _ in 0..2 {
+        net.zero_grad();
+        let [first, second] = &net.layers[..] else {
+            unreachable!("two layers")
+        };
+        let biases = [first, second].map(|layer| layer.bias.as_deref().unwrap().sum());
+        let [a, b] = biases;
+        let loss = first.weight.sum() + second.weight.sum() + net.head.weight.sum() + a + b;
+        loss.backward()?;
+        optimizer.step(&mut net);
+    }
+    let values = |layer: &Layer| {
+        (
+            layer.weight.item(),
+            layer.bias.as_ref().map(|bias| bias.item()),
+        )
+    };
+    assert_eq!(values(&net.layers[0]), (1.0 - 0.5 - 0.5 * 1.9, Some(0.0)));
+    assert_eq!(values(&net.layers[1]), (1.0, Some(1.0)));
+    assert_eq!(values(&net.head), (1.0 - 0.25 - 0.25 * 1.9, None));
+    let names: Vec<String> = optimizer.state().into_keys().collect();
+    assert_eq!(
+        names,
+        [
+            "head.weight.momentum_buffer",
+            "head.weight.step",
+            "layers.0.bias.step",
+            "layers.0.weight.momentum_buffer",
+            "layers.0.weight.step",
+            "learning_rate",
+        ]
+    );
+    // Without its type, too.
+    let mut boxed: Box<dyn Module> = Box::new(net);
+    optimizer.step(&mut boxed);
+    Ok(())
 }
 
 /// What a panic said, which must name a line of this file.
