@@ -31,6 +31,6 @@ pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
 pub use path::Path;
 #[doc(hidden)]
 pub use show::{extra_repr, fmt};
-pub use state::StateFile;
+pub use state::{Checkpoint, StateFile, load_checkpoint, save_checkpoint};
 pub use state::{Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec};
 pub use visit::{Visitor, VisitorMut};

@@ -1,5 +1,6 @@
 //! Saving and loading.
 
+mod checkpoints;
 mod files;
 mod fuzz;
 mod hostile;
