@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod counting;
+mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
