@@ -71,7 +71,7 @@ pub mod optim;
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.
 pub mod prelude {
-    pub use crate::nn::{Buffer, Forward, Module, Parameter};
+    pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
         Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,

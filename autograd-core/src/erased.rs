@@ -41,6 +41,12 @@ impl<T: Element, D: Dimension> From<Tensor<T, D>> for AnyTensor {
     }
 }
 
+impl<T: Element, D: Dimension> From<Array<T, D>> for AnyTensor {
+    fn from(array: Array<T, D>) -> Self {
+        Self::new(Tensor::from(array))
+    }
+}
+
 macro_rules! either {
     ($tensor:expr, $of:ident => $body:expr) => {
         match $tensor {

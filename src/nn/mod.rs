@@ -7,6 +7,7 @@
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
 //! - [`init`]: initial values, drawn from a [`Generator`].
+//! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
@@ -20,6 +21,7 @@ mod module;
 mod parameter;
 mod path;
 mod show;
+mod state;
 mod visit;
 
 pub use autograd_macros::Module;
@@ -41,4 +43,6 @@ pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
 pub use path::Path;
 #[doc(hidden)]
 pub use show::{extra_repr, fmt};
+pub use state::{Checkpoint, StateFile, load_checkpoint, save_checkpoint};
+pub use state::{Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec};
 pub use visit::{Visitor, VisitorMut};

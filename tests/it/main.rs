@@ -38,6 +38,7 @@ mod roots;
 mod rules;
 mod saved;
 mod short;
+mod state;
 mod thorough;
 mod threads;
 mod train;

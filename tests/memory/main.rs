@@ -4,6 +4,7 @@
 
 mod counting;
 mod optim;
+mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;

@@ -1,0 +1,219 @@
+//! Tensors under names.
+
+use std::collections::{BTreeMap, btree_map};
+use std::fmt;
+use std::ops::Index;
+
+use super::TensorSpec;
+use crate::AnyTensor;
+
+/// Tensors under dotted paths, in the order of the names: what a module has learnt, or an optimiser, or both.
+///
+/// [`Stateful::state_dict`](super::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
+/// module until that changes, and keeps the values of its time.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Parameter, StateDict, Stateful};
+///
+/// let mut model = vec![Parameter::new(array![1.0, 2.0])];
+/// let state: StateDict = model.state_dict();
+/// model[0].set(array![5.0, 6.0].view());
+/// assert_eq!(state["0"].to_tensor::<f64>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
+/// assert_eq!(format!("{state:?}"), r#"{"0": f64 of shape [2]}"#);
+/// ```
+#[derive(Clone, Default)]
+pub struct StateDict {
+    tensors: BTreeMap<String, AnyTensor>,
+}
+
+impl StateDict {
+    /// One without tensors.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a tensor or an array under a name; the one that was there before comes back.
+    ///
+    /// ```
+    /// use pullback::ndarray::{arr0, array};
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![0.5_f32]);
+    /// assert!(state.insert("steps", arr0(100.0)).is_none());
+    /// assert_eq!(state.len(), 2);
+    /// ```
+    pub fn insert(
+        &mut self,
+        name: impl Into<String>,
+        tensor: impl Into<AnyTensor>,
+    ) -> Option<AnyTensor> {
+        self.tensors.insert(name.into(), tensor.into())
+    }
+
+    /// The tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&AnyTensor> {
+        self.tensors.get(name)
+    }
+
+    /// Takes the tensor of this name out.
+    pub fn remove(&mut self, name: &str) -> Option<AnyTensor> {
+        self.tensors.remove(name)
+    }
+
+    /// Whether there is a tensor of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// How many tensors there are.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether there are no tensors.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// The names, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Names and tensors, in the order of the names.
+    pub fn iter(&self) -> btree_map::Iter<'_, String, AnyTensor> {
+        self.tensors.iter()
+    }
+
+    /// The same tensors under other names: what was trained as another model's part, for example.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("module.weight", array![1.0]);
+    /// let state = state.rename(|name| name.replace("module.", "encoder."));
+    /// assert!(state.contains("encoder.weight"));
+    /// ```
+    #[must_use]
+    pub fn rename(self, name: impl Fn(&str) -> String) -> Self {
+        let tensors = self.tensors.into_iter();
+        tensors.map(|(old, tensor)| (name(&old), tensor)).collect()
+    }
+
+    /// All tensors with `prefix` and a dot before their names: the inverse of [`part`](Self::part).
+    #[must_use]
+    pub fn prefixed(self, prefix: &str) -> Self {
+        self.rename(|name| below(prefix, name))
+    }
+
+    /// The tensors whose names begin with `prefix` and a dot, under what follows.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("encoder.weight", array![1.0]);
+    /// state.insert("decoder.weight", array![2.0]);
+    /// let encoder = state.part("encoder");
+    /// assert_eq!(encoder.names().collect::<Vec<_>>(), ["weight"]);
+    /// assert!(encoder.prefixed("encoder").contains("encoder.weight"));
+    /// ```
+    #[must_use]
+    pub fn part(&self, prefix: &str) -> Self {
+        let parts = self.iter().filter_map(|(name, tensor)| {
+            let name = strip(prefix, name)?;
+            Some((name.to_owned(), tensor.clone()))
+        });
+        parts.collect()
+    }
+}
+
+/// A name with `prefix` before it. What has no name of its own bears the prefix alone.
+pub(super) fn below(prefix: &str, name: &str) -> String {
+    match (prefix, name) {
+        ("", name) => name.to_owned(),
+        (prefix, "") => prefix.to_owned(),
+        (prefix, name) => format!("{prefix}.{name}"),
+    }
+}
+
+/// The inverse of [`below`]; `None` if the name does not lie there.
+pub(super) fn strip<'a>(prefix: &str, name: &'a str) -> Option<&'a str> {
+    match (prefix, name.strip_prefix(prefix)?) {
+        ("", rest) | (_, rest @ "") => Some(rest),
+        (_, rest) => rest.strip_prefix('.'),
+    }
+}
+
+impl Index<&str> for StateDict {
+    type Output = AnyTensor;
+
+    /// The tensor of this name.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn index(&self, name: &str) -> &AnyTensor {
+        match self.get(name) {
+            Some(tensor) => tensor,
+            None => panic!("no tensor is named `{name}`"),
+        }
+    }
+}
+
+impl From<BTreeMap<String, AnyTensor>> for StateDict {
+    fn from(tensors: BTreeMap<String, AnyTensor>) -> Self {
+        Self { tensors }
+    }
+}
+
+impl From<StateDict> for BTreeMap<String, AnyTensor> {
+    fn from(state: StateDict) -> Self {
+        state.tensors
+    }
+}
+
+impl FromIterator<(String, AnyTensor)> for StateDict {
+    fn from_iter<I: IntoIterator<Item = (String, AnyTensor)>>(tensors: I) -> Self {
+        BTreeMap::from_iter(tensors).into()
+    }
+}
+
+impl Extend<(String, AnyTensor)> for StateDict {
+    fn extend<I: IntoIterator<Item = (String, AnyTensor)>>(&mut self, tensors: I) {
+        self.tensors.extend(tensors);
+    }
+}
+
+impl IntoIterator for StateDict {
+    type Item = (String, AnyTensor);
+    type IntoIter = btree_map::IntoIter<String, AnyTensor>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.tensors.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a StateDict {
+    type Item = (&'a String, &'a AnyTensor);
+    type IntoIter = btree_map::Iter<'a, String, AnyTensor>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Names, element types and shapes: elements would fill many screens.
+impl fmt::Debug for StateDict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (name, tensor) in self {
+            map.entry(name, &format_args!("{}", TensorSpec::of(tensor)));
+        }
+        map.finish()
+    }
+}

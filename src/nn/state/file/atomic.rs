@@ -1,0 +1,193 @@
+//! A file is replaced as a whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Lets `write` write a file beside `path`, and puts it there when it is on the disk. Whatever fails before,
+/// `path` is as it was and the other file is gone.
+///
+/// What `path` links to is replaced, not the link; the file keeps the permissions that it had.
+pub(super) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let (target, permissions) = match fs::metadata(path) {
+        Ok(about) if about.is_file() => (fs::canonicalize(path)?, Some(about.permissions())),
+        Ok(_) => {
+            let what = "there is something that is no regular file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Err(_) => (path.to_owned(), None),
+    };
+    let (beside, file) = Beside::create(&target)?;
+    let mut writer = BufWriter::new(file);
+    write(&mut writer)?;
+    let file = writer
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.sync_all()?;
+    drop(file);
+    beside.become_file(&target)
+}
+
+/// A file that is gone when this is, unless it has become another.
+struct Beside {
+    path: Option<PathBuf>,
+}
+
+impl Beside {
+    /// Creates a file in the folder of `target`: only within one file system can a file be renamed.
+    fn create(target: &Path) -> io::Result<(Self, File)> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let Some(name) = target.file_name() else {
+            let what = "the path does not end in a file's name";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        };
+        loop {
+            let mut name = name.to_owned();
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            name.push(format!(".{}-{number}.part", process::id()));
+            let path = target.with_file_name(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((Self { path: Some(path) }, file)),
+                // Left by a process of the same number that was killed.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn become_file(mut self, target: &Path) -> io::Result<()> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        fs::rename(path, target)?;
+        self.path = None;
+        // So that the new name outlives a power cut. If the folder cannot be opened for that, the file is there
+        // and whole all the same.
+        let folder = target
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // Nobody could be told.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// An empty folder, gone with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("atomic-{name}-{}", process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_former_file_survives_every_failure() {
+        let folder = Folder::new("failure");
+        let path = folder.0.join("model");
+        fs::write(&path, "old").unwrap();
+        let half_way = |writer: &mut dyn Write| {
+            writer.write_all(&vec![1; 100_000])?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        let error = replace(&path, half_way).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        let panics = |_: &mut dyn Write| panic!("half-way");
+        assert!(catch_unwind(AssertUnwindSafe(|| replace(&path, panics))).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(folder.names(), ["model"]);
+        replace(&path, |writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(folder.names(), ["model"]);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_left_alone() {
+        let folder = Folder::new("folder");
+        let never = |_: &mut dyn Write| unreachable!("there is nothing to write to");
+        let error = replace(&folder.0, never).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(replace(Path::new(""), never).is_err());
+        assert!(replace(&folder.0.join("none/model"), never).is_err());
+        assert!(folder.names().is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = Folder::new("links");
+        let (path, link) = (folder.0.join("model"), folder.0.join("latest"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("model", &link).unwrap();
+        replace(&link, |writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_may_not_be_written_is_an_error() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("read-only");
+        let path = folder.0.join("model");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o555)).unwrap();
+        let result = replace(&path, |writer| writer.write_all(b"new"));
+        // Whoever may do anything may do this too.
+        let is_root = File::create(folder.0.join("probe")).is_ok();
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+        if is_root {
+            assert!(result.is_ok());
+        } else {
+            assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+            assert_eq!(folder.names(), ["model"]);
+        }
+    }
+}

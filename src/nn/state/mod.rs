@@ -1,0 +1,27 @@
+//! Saving and loading: what a model has learnt, as tensors under names.
+//!
+//! Read first:
+//!
+//! - [`Stateful`]: `state_dict`, `load_state_dict`, `save_safetensors` and `load_safetensors` of every module,
+//!   and of whatever else is a [`Field`](super::Field).
+//! - [`StateDict`]: the tensors under their dotted paths, in memory.
+//! - [`StateFile`]: a file that is looked at before anything is read, or read in part.
+//! - [`save_checkpoint`], [`load_checkpoint`]: model, optimiser and counters in one file, so that training goes on
+//!   bit for bit.
+//! - [`StateError`]: everything that did not fit, named in one error.
+//!
+//! Files are safetensors files, which Python's `safetensors` reads and writes too.
+
+mod checkpoint;
+mod dict;
+mod error;
+mod file;
+mod load;
+mod stateful;
+
+pub use checkpoint::{Checkpoint, load_checkpoint, save_checkpoint};
+pub use dict::StateDict;
+pub use error::{Difference, StateError, TensorSpec};
+pub use file::StateFile;
+pub use load::IncompatibleKeys;
+pub use stateful::Stateful;

@@ -1,0 +1,119 @@
+//! What can be saved and loaded.
+
+use std::path::Path as FilePath;
+
+use super::StateFile;
+use super::load::{load, state_dict};
+use super::{IncompatibleKeys, StateDict, StateError};
+use crate::nn::{Field, Path};
+
+/// Saving and loading, for every [`Module`](crate::nn::Module) and whatever else is a [`Field`]: a parameter, a
+/// list, a tuple.
+///
+/// The state is the values of all parameters, trained or frozen, and of the buffers that are
+/// [persistent](crate::nn::Buffer::persistent), under their dotted paths. Gradients, `train` or `eval`, and
+/// fields that are skipped do not belong to it.
+///
+/// Tied parameters are there under each of their paths, as in PyTorch. In a file their elements are written
+/// once, under the path that sorts first; `__metadata__` maps the other paths to it, as Python's
+/// `safetensors.torch.save_model` does, whose `load_model` reads it. For loading one of their paths is enough,
+/// and the first that the state has counts.
+pub trait Stateful: Field {
+    /// The values, under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
+    /// before that change.
+    ///
+    /// # Panics
+    /// If two parts have one path, as an entry `"a.b"` of a map can have.
+    ///
+    /// ```
+    /// use pullback::ndarray::{Ix1, Ix2, array};
+    /// use pullback::prelude::*;
+    ///
+    /// #[derive(Module)]
+    /// struct Norm {
+    ///     weight: Parameter<f32, Ix1>,
+    ///     mean: Buffer<f32, Ix1>,
+    /// }
+    ///
+    /// let norm = Norm { weight: Parameter::new(array![1.0]), mean: Buffer::new(array![0.0]) };
+    /// let state = vec![norm].state_dict();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["0.mean", "0.weight"]);
+    /// ```
+    #[track_caller]
+    fn state_dict(&self) -> StateDict {
+        state_dict(self, &Path::root())
+    }
+
+    /// Takes over the values of a state, in place: gradients, hooks, ties and what is frozen stay.
+    ///
+    /// With `strict` every path of the tree must be a name of the state and the other way round. Without, those
+    /// that only one of them has are left alone and returned. Shapes and element types must fit either way.
+    ///
+    /// # Errors
+    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, Stateful};
+    ///
+    /// let trained = vec![Parameter::new(array![3.0])];
+    /// let mut fresh = vec![Parameter::new(array![0.0])];
+    /// fresh.load_state_dict(&trained.state_dict(), true)?;
+    /// assert_eq!(fresh[0].item(), 3.0);
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    fn load_state_dict(
+        &mut self,
+        state: &StateDict,
+        strict: bool,
+    ) -> Result<IncompatibleKeys, StateError> {
+        load(self, &mut &*state, &Path::root(), strict)
+    }
+
+    /// Writes the state into a safetensors file, which Python's `safetensors` can read. A file that is there is
+    /// replaced only when the new one is whole and on the disk; see [`StateDict::save_safetensors`].
+    ///
+    /// # Panics
+    /// As [`state_dict`](Self::state_dict).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, Stateful};
+    ///
+    /// let path = std::env::temp_dir().join(format!("save-{}.safetensors", std::process::id()));
+    /// let trained = vec![Parameter::new(array![3.0])];
+    /// trained.save_safetensors(&path)?;
+    ///
+    /// let mut fresh = vec![Parameter::new(array![0.0])];
+    /// fresh.load_safetensors(&path)?;
+    /// assert_eq!(fresh[0].item(), 3.0);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    #[track_caller]
+    fn save_safetensors(&self, path: impl AsRef<FilePath>) -> Result<(), StateError> {
+        self.state_dict().save_safetensors(path, &[])
+    }
+
+    /// Takes over the values of a safetensors file, each read straight into its place. Every path of the tree
+    /// must be in the file and the other way round; [`StateFile::load_into`] can leave some.
+    ///
+    /// # Errors
+    /// [`StateError::Malformed`] for a damaged file and [`StateError::Keys`] with everything that does not fit:
+    /// then nothing is changed. [`StateError::Io`]: if the disk fails when elements are being read, those before
+    /// the name in the error are already changed.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, Stateful};
+    ///
+    /// let error = Parameter::new(array![0.0]).load_safetensors("no/such/file").unwrap_err();
+    /// assert!(error.to_string().starts_with("could not open no/such/file: "));
+    /// ```
+    fn load_safetensors(&mut self, path: impl AsRef<FilePath>) -> Result<(), StateError> {
+        StateFile::open(path)?.load_into(self, true)?;
+        Ok(())
+    }
+}
+
+impl<F: Field + ?Sized> Stateful for F {}
