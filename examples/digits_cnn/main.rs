@@ -1,0 +1,106 @@
+//! Trains a small convolutional network, with batch normalisation, on the UCI handwritten digits: 1,797
+//! images of 8x8 pixels. What is reported is what a file gives back that the trained model was saved to.
+//!
+//! ```text
+//! cargo run --release --example digits_cnn [-- OPTIONS]
+//!
+//!   --seed N       the seed of split, weights, order and shifts (default 1)
+//!   --epochs N     passes over the training images, 1 to 1000 (default 30)
+//!   --svg FILE     where to draw the curves (default target/digits_cnn.svg)
+//!   --state FILE   where to save the model (default target/digits_cnn.safetensors)
+//! ```
+
+#![allow(
+    unreachable_pub,
+    missing_docs,
+    missing_debug_implementations,
+    dead_code,
+    reason = "a program has no public items; of what examples share it uses a part"
+)]
+
+#[path = "../common/chart.rs"]
+mod chart;
+#[path = "../digits/data.rs"]
+mod data;
+mod model;
+#[path = "../common/program.rs"]
+mod program;
+mod train;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use chart::{Curve, Panel};
+use plotters::style::{BLUE, RED, RGBColor};
+use program::{Arguments, below};
+use pullback::prelude::*;
+use pullback::train::History;
+use train::{Plan, Run, evaluate};
+
+const USAGE: &str = "\
+Trains a convolutional network on handwritten digits.
+
+Usage: cargo run --release --example digits_cnn [-- OPTIONS]
+
+  --seed N       the seed of split, weights, order and shifts (default 1)
+  --epochs N     passes over the training images, 1 to 1000 (default 30)
+  --svg FILE     where to draw the curves (default target/digits_cnn.svg)
+  --state FILE   where to save the model (default target/digits_cnn.safetensors)";
+
+fn main() -> ExitCode {
+    program::run("digits_cnn", USAGE, run)
+}
+
+fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    let plan = Plan {
+        seed: arguments.take("--seed", 1)?,
+        epochs: arguments.take_within("--epochs", 30, 1..=1000)?,
+    };
+    let svg = arguments.take("--svg", PathBuf::from("target/digits_cnn.svg"))?;
+    let file = arguments.take("--state", PathBuf::from("target/digits_cnn.safetensors"))?;
+    arguments.finish()?;
+    let (training, test) = data::split(&data::bundled(), plan.seed)?;
+    println!(
+        "{} images to train on, {} to test on\n",
+        training.len(),
+        test.len()
+    );
+
+    let mut trained = Run::new(&plan);
+    println!("{}\n", trained.model);
+    let history = trained.fit(training, &test, &plan)?;
+    chart::draw(&svg, 2, &panels(&history))?;
+
+    trained.model.save_safetensors(&file)?;
+    println!("model: {}", file.display());
+    let mut model = Run::new(&plan).model;
+    model.load_safetensors(&file)?;
+    model.eval();
+    let accuracy = evaluate(&model, &test);
+    println!("test accuracy: {:.2} % (seed {})", 100.0 * accuracy, plan.seed);
+    below("share of wrong answers", 1.0 - accuracy, 0.03)?;
+    Ok(())
+}
+
+fn panels(history: &History) -> [Panel; 2] {
+    let panel = |metric, colour: RGBColor, scale: f64, logarithmic| Panel {
+        title: format!("{metric} of each epoch"),
+        x: "epoch",
+        y: metric,
+        logarithmic,
+        curves: vec![Curve {
+            name: String::new(),
+            colour,
+            dots: false,
+            points: history
+                .values(metric)
+                .map(|(epoch, value)| (epoch as f64, scale * value))
+                .collect(),
+        }],
+    };
+    [
+        panel("loss", BLUE, 1.0, true),
+        panel("accuracy", RED, 100.0, false),
+    ]
+}
