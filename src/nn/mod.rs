@@ -6,7 +6,13 @@
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
-//! - [`init`]: initial values, drawn from a [`Generator`].
+//! - [`init`]: first values, drawn from a [`Generator`].
+//! - Layers with weights: [`Linear`], [`Bilinear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
+//!   [`MultiheadAttention`], [`Gru`], [`Lstm`], with PyTorch's names, options and first values.
+//! - What keeps training steady: [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`].
+//! - Functions as modules: [`Relu`], [`Gelu`], [`GeluTanh`], [`Silu`], [`Sigmoid`], [`Tanh`], [`LeakyRelu`],
+//!   [`Elu`], [`Softplus`], [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
+//! - [`Sequential`]: one [`Layer`] after the other; [`Hooked`]: a layer that others look into.
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
