@@ -191,13 +191,13 @@ impl<T: Element> MultiheadAttention<T> {
     fn check(&self, inputs: [&Tensor3<T>; 3]) {
         let names = ["embed_dim", "kdim", "vdim"];
         for ((input, length), name) in inputs.iter().zip(self.lengths).zip(names) {
-            let wrong = format!("its last length is not `{name}`, {length}");
-            shapes::fits(self, input.shape(), input.shape()[2] == length, &wrong);
+            let wrong = format_args!("its last length is not `{name}`, {length}");
+            shapes::fits(self, input.shape(), input.shape()[2] == length, wrong);
         }
         let [query, key, value] = inputs.map(Tensor::shape);
         let fits = query[0] == key[0] && key[..2] == value[..2];
-        let wrong = format!("keys have shape {key:?} and values {value:?}");
-        shapes::fits(self, query, fits, &wrong);
+        let wrong = format_args!("keys have shape {key:?} and values {value:?}");
+        shapes::fits(self, query, fits, wrong);
     }
 
     fn options(&self) -> String {
