@@ -37,8 +37,8 @@ pub use generator::Generator;
 pub use layers::{
     AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, BilinearBuilder, Conv1d, Conv2d, ConvBuilder,
     ConvTranspose2d, Dropout, Elu, Embedding, EmbeddingBuilder, Flatten, ForwardHook, Gelu,
-    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, LeakyRelu, Linear, LinearBuilder, Lstm,
-    MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
+    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, Layers, LeakyRelu, Linear, LinearBuilder,
+    Lstm, MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
     RecurrentCell, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
 };
 pub use mode::Mode;

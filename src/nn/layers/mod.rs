@@ -38,7 +38,7 @@ pub use layer_norm::LayerNorm;
 pub use linear::{Linear, LinearBuilder};
 pub use pool::{AvgPool2d, MaxPool2d};
 pub use recurrent::{Gru, Lstm, RecurrentBuilder, RecurrentCell};
-pub use sequential::Sequential;
+pub use sequential::{Layers, Sequential};
 pub use shapes::PerAxis;
 
 use rand_core::Rng;
