@@ -6,8 +6,14 @@
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
-//! - [`init`]: initial values, drawn from a [`Generator`].
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
+//! - [`init`]: first values, drawn from a [`Generator`].
+//! - Layers with weights: [`Linear`], [`Bilinear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
+//!   [`MultiheadAttention`], [`Gru`], [`Lstm`], with PyTorch's names, options and first values.
+//! - What keeps training steady: [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`].
+//! - Functions as modules: [`Relu`], [`Gelu`], [`GeluTanh`], [`Silu`], [`Sigmoid`], [`Tanh`], [`LeakyRelu`],
+//!   [`Elu`], [`Softplus`], [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
+//! - [`Sequential`]: one [`Layer`] after the other; [`Hooked`]: a layer that others look into.
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
@@ -33,8 +39,8 @@ pub use generator::Generator;
 pub use layers::{
     AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, BilinearBuilder, Conv1d, Conv2d, ConvBuilder,
     ConvTranspose2d, Dropout, Elu, Embedding, EmbeddingBuilder, Flatten, ForwardHook, Gelu,
-    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, LeakyRelu, Linear, LinearBuilder, Lstm,
-    MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
+    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, Layers, LeakyRelu, Linear, LinearBuilder,
+    Lstm, MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
     RecurrentCell, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
 };
 pub use mode::Mode;

@@ -99,7 +99,7 @@ impl<T: Element, D: Dimension> Forward<(&Tensor<T, D>, &Tensor<T, D>)> for Bilin
             self,
             first.shape(),
             same,
-            &format!("the other has shape {:?}", second.shape()),
+            format_args!("the other has shape {:?}", second.shape()),
         );
         // INVARIANT: no tensor has so many axes.
         let lead = u8::try_from(lead).expect("few axes");

@@ -15,8 +15,9 @@ use crate::{Element, Tensor};
 /// program that runs again does the same, and so do threads if each has a layer of its own. The count is no
 /// part of the saved state, as in PyTorch: to go on bit for bit, save [`calls`](Self::calls) and set them.
 ///
-/// Within [`checkpoint`](crate::checkpoint) the function runs twice and must leave out the same both times:
-/// use [`Tensor::dropout`] with a seed there, which this layer's count is not.
+/// **Not within [`checkpoint`](crate::checkpoint)**: the function there runs a second time in the backward pass
+/// and must leave out the same elements, but this layer counts that as one more call. Use [`Tensor::dropout`] with
+/// a seed that the function captures.
 ///
 /// ```
 /// use pullback::ndarray::Array1;

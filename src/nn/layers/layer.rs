@@ -30,6 +30,8 @@ pub trait Layer<X>: Module {
     fn call(&self, input: &X) -> Self::Output;
 }
 
+// What is no layer is told so, and not which of the two bounds it lacks.
+#[diagnostic::do_not_recommend]
 impl<M, X, Y> Layer<X> for M
 where
     M: Module + for<'a> Forward<&'a X, Output = Y>,

@@ -1,13 +1,8 @@
-//! Layers: modules of the usual kinds, with PyTorch's names, options and first values.
+//! Layers: modules of the usual kinds, with PyTorch's names, options and first values; a layer a file. The page
+//! of [`nn`](super) lists them.
 //!
-//! What is random at the start comes from a generator that the constructor is given. Fields are public: a layer
-//! can be written as a struct of values of one's own, and its state has PyTorch's names.
-//!
-//! - [`Linear`], [`Bilinear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
-//!   [`MultiheadAttention`], [`Gru`], [`Lstm`]: layers with weights.
-//! - [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`]: what keeps training steady.
-//! - [`Relu`] and the other functions of one number, [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
-//! - [`Sequential`]: one layer after the other; [`Hooked`]: a layer that others look into.
+//! What is random at the start comes from a generator that the constructor is given. Where the weights' shapes
+//! depend on an option, a builder collects the options first; the others are set on the layer itself.
 
 mod activations;
 mod attention;
@@ -43,7 +38,7 @@ pub use layer_norm::LayerNorm;
 pub use linear::{Linear, LinearBuilder};
 pub use pool::{AvgPool2d, MaxPool2d};
 pub use recurrent::{Gru, Lstm, RecurrentBuilder, RecurrentCell};
-pub use sequential::Sequential;
+pub use sequential::{Layers, Sequential};
 pub use shapes::PerAxis;
 
 use rand_core::Rng;

@@ -97,13 +97,60 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
     }
 }
 
+/// Layers of which each takes what the one before it gives: tuples of up to twelve, and `Vec`s. The first takes
+/// `&X`.
+#[diagnostic::on_unimplemented(
+    message = "these are no layers of which each takes what the one before it gives: `{Self}`",
+    label = "the first takes a `&{X}`"
+)]
+pub trait Layers<X> {
+    /// What the last one gives.
+    type Output;
+
+    /// Calls one after the other.
+    fn call(&self, input: &X) -> Self::Output;
+}
+
+/// The computation, also as the trait [`Forward`] has it. A method of its own, for the compiler then says which
+/// layer does not fit.
+impl<L> Sequential<L> {
+    /// What the layers make of the input, one after the other.
+    ///
+    /// A layer that does not take what the one before it gives is a compile error that names both:
+    ///
+    /// ```compile_fail,E0277
+    /// use pullback::ndarray::Array4;
+    /// use pullback::nn::{Flatten, MaxPool2d, Sequential};
+    /// use pullback::prelude::*;
+    ///
+    /// let layers = Sequential::new((Flatten, MaxPool2d::new(2)));
+    /// layers.forward(&Tensor::from(Array4::<f32>::zeros((2, 1, 8, 8))));
+    /// ```
+    #[track_caller]
+    pub fn forward<X, Y>(&self, input: &X) -> Y
+    where
+        L: Layers<X, Output = Y>,
+    {
+        self.layers.call(input)
+    }
+}
+
+impl<X, L: Layers<X>> Forward<&X> for Sequential<L> {
+    type Output = L::Output;
+
+    #[track_caller]
+    fn forward(&self, input: &X) -> L::Output {
+        self.layers.call(input)
+    }
+}
+
 /// Of no layers the output is the input.
-impl<X: Clone, M: Layer<X, Output = X>> Forward<&X> for Sequential<Vec<M>> {
+impl<X: Clone, M: Layer<X, Output = X>> Layers<X> for Vec<M> {
     type Output = X;
 
     #[track_caller]
-    fn forward(&self, input: &X) -> X {
-        let mut layers = self.layers.iter();
+    fn call(&self, input: &X) -> X {
+        let mut layers = self.iter();
         let Some(first) = layers.next() else {
             return input.clone();
         };
@@ -117,7 +164,7 @@ impl<X: Clone, M: Layer<X, Output = X>> Forward<&X> for Sequential<Vec<M>> {
 
 macro_rules! tuples {
     ($First:ident $first:ident $X0:ident $($Layer:ident $layer:ident $From:ident $To:ident)* ; $Last:ident) => {
-        impl<X, $X0, $($To,)* $First, $($Layer),*> Forward<&X> for Sequential<($First, $($Layer,)*)>
+        impl<X, $X0, $($To,)* $First, $($Layer),*> Layers<X> for ($First, $($Layer,)*)
         where
             $First: Layer<X, Output = $X0>,
             $($Layer: Layer<$From, Output = $To>,)*
@@ -125,8 +172,8 @@ macro_rules! tuples {
             type Output = $Last;
 
             #[track_caller]
-            fn forward(&self, input: &X) -> $Last {
-                let ($first, $($layer,)*) = &self.layers;
+            fn call(&self, input: &X) -> $Last {
+                let ($first, $($layer,)*) = self;
                 let x = $first.call(input);
                 $(let x = $layer.call(&x);)*
                 x

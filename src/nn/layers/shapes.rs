@@ -1,5 +1,7 @@
 //! Lengths for each axis, and what is said of inputs that do not fit.
 
+use std::fmt::Display;
+
 use crate::nn::Module;
 
 /// A number for each of `N` axes: `3.into()` is the same for all of them, `[3, 5].into()` one for each.
@@ -30,9 +32,10 @@ impl From<(usize, usize)> for PerAxis<2> {
     }
 }
 
-/// Panics if an input does not fit a layer, with the layer as it is printed.
+/// Panics if an input does not fit a layer, with the layer as it is printed. What is wrong is worded then only:
+/// most callers pass `format_args!`.
 #[track_caller]
-pub(super) fn fits(layer: &dyn Module, shape: &[usize], fits: bool, wrong: &str) {
+pub(super) fn fits(layer: &dyn Module, shape: &[usize], fits: bool, wrong: impl Display) {
     assert!(
         fits,
         "{}({}) of a tensor of shape {shape:?}: {wrong}",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pullback::kernels::AttentionOptions;
 use pullback::ndarray::{Array1, Array2, Array3, ArrayView2, Axis, Ix3, array, concatenate, s};
-use pullback::nn::{MultiheadAttention, Parameter};
+use pullback::nn::{MultiheadAttention, MultiheadAttentionBuilder, Parameter};
 use pullback::prelude::*;
 
 use super::{assert_close, generator, tensor, values};
@@ -183,4 +183,64 @@ fn without_examples_or_places_there_is_nothing() {
     let layer = layer(4, 2);
     assert_eq!(layer.forward(&tensor(Ix3(0, 3, 4), 1)).shape(), [0, 3, 4]);
     assert_eq!(layer.forward(&tensor(Ix3(2, 0, 4), 1)).shape(), [2, 0, 4]);
+}
+
+/// The weights of the values that stand in the rows of a unit matrix.
+fn weights(layer: &MultiheadAttention<f64>, options: &AttentionOptions) -> Array2<f64> {
+    let x = tensor((1, 4, 4), 1);
+    let y = layer.attend(
+        &x,
+        &x,
+        &Tensor::from(Array2::eye(4).insert_axis(Axis(0))),
+        options,
+    );
+    y.to_array().remove_axis(Axis(0))
+}
+
+/// A layer of one head whose output is what the head finds.
+fn bare(builder: MultiheadAttentionBuilder<f64>) -> MultiheadAttention<f64> {
+    let mut layer = builder.bias(false).build(&mut generator());
+    let mut weight = layer.in_proj_weight.as_ref().expect("weights").to_array();
+    weight.slice_mut(s![8.., ..]).assign(&Array2::eye(4));
+    layer.in_proj_weight = Some(Parameter::new(weight));
+    layer.out_proj.weight = Parameter::new(Array2::eye(4));
+    layer
+}
+
+#[test]
+fn keys_are_left_out_in_training_only() {
+    let builder = || MultiheadAttention::builder(4, 1);
+    let (plain, mut dropped) = (bare(builder()), bare(builder().dropout(0.5)));
+    let mask = array![[true, true, false, true], [false; 4], [true; 4], [true; 4]];
+    let mask = Some(Arc::new(mask.into_dyn()));
+    let all = [
+        AttentionOptions::default(),
+        AttentionOptions {
+            causal: true,
+            ..AttentionOptions::default()
+        },
+        AttentionOptions {
+            mask,
+            causal: true,
+            ..AttentionOptions::default()
+        },
+    ];
+    let (mut left_out, mut count) = (0, 0);
+    for options in all.iter().cycle().take(60) {
+        let (expected, found) = (weights(&plain, options), weights(&dropped, options));
+        for (&expected, &found) in expected.iter().zip(&found) {
+            assert!(
+                found == 0.0 || (found - 2.0 * expected).abs() < 1e-12,
+                "{found} {expected}"
+            );
+            left_out += usize::from(expected != 0.0 && found == 0.0);
+            count += usize::from(expected != 0.0);
+        }
+    }
+    let share = left_out as f64 / count as f64;
+    assert!((share - 0.5).abs() < 0.08, "{share}");
+    dropped.eval();
+    for options in &all {
+        assert_close(&weights(&dropped, options), &weights(&plain, options));
+    }
 }

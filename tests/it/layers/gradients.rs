@@ -167,6 +167,13 @@ fn of_attention() {
         .causal(true)
         .build(&mut generator());
     check(attention, Ix3(1, 3, 4));
+    let dropped = MultiheadAttention::builder(2, 1).dropout(0.4).causal(true);
+    let input = [values((1, 3, 2), 5).into_dyn()];
+    gradcheck(dropped.build(&mut generator()), &input, |layer, inputs| {
+        let dropout = layer.dropout.as_ref().expect("a dropout");
+        dropout.set_calls(0); // the same keys each time
+        layer.forward(&ranked::<Ix3>(&inputs[0])).into_dyn()
+    });
     let crossing = MultiheadAttention::builder(2, 1)
         .kdim(3)
         .vdim(1)

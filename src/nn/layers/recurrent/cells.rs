@@ -5,7 +5,7 @@ use rand_core::Rng;
 use super::builder::Sizes;
 use crate::ndarray::{Axis, Ix1, Ix2};
 use crate::nn::layers::{Dropout, evenly, print, shapes};
-use crate::nn::{Field, Forward, Module, Parameter, Path, Visitor, VisitorMut};
+use crate::nn::{Field, Forward, Module, Parameter, Path, Visitor, VisitorMut, init};
 use crate::{Element, Tensor, Tensor2, Tensor3};
 
 /// The weights of one layer in one direction.
@@ -157,15 +157,13 @@ impl<T: Element> Cells<T> {
         let (batch_axis, count) = (usize::from(!self.sizes.batch_first), self.list.len());
         let batch = input.shape()[batch_axis];
         let Some(given) = given else {
-            let zeros = init_state(batch, self.sizes.hidden);
+            let zeros = Tensor::from(init::zeros((batch, self.sizes.hidden)));
             return vec![zeros; count];
         };
         let expected = [count, batch, self.sizes.hidden];
-        let wrong = format!(
-            "the state that is given has shape {:?}, not {expected:?}",
-            given.shape()
-        );
-        shapes::fits(network, input.shape(), given.shape() == expected, &wrong);
+        let found = given.shape();
+        let wrong = format_args!("the state that is given has shape {found:?}, not {expected:?}");
+        shapes::fits(network, input.shape(), *found == expected, wrong);
         unstack(given)
     }
 
@@ -213,10 +211,6 @@ impl<T: Element> Cells<T> {
             x
         }
     }
-}
-
-fn init_state<T: Element>(batch: usize, hidden: usize) -> Tensor2<T> {
-    Tensor::from(crate::nn::init::zeros((batch, hidden)))
 }
 
 /// One cell over a sequence, whose steps come first.

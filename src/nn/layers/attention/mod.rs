@@ -1,14 +1,18 @@
 //! Attention of several heads.
 
-use std::marker::PhantomData;
+mod builder;
+mod dropped;
+
+pub use builder::MultiheadAttentionBuilder;
+
 use std::ptr;
 
 use rand_core::Rng;
 
-use super::{Linear, print, shapes};
+use super::{Dropout, Linear, print, shapes};
 use crate::kernels::AttentionOptions;
-use crate::ndarray::{Array1, Axis, Ix1, Ix2};
-use crate::nn::{Forward, Module, Parameter, init};
+use crate::ndarray::{Axis, Ix1, Ix2};
+use crate::nn::{Forward, Module, Parameter};
 use crate::{Element, Tensor, Tensor2, Tensor3, Tensor4};
 
 /// Attention of several heads (Vaswani and others, 2017): each looks at linear functions of queries, keys and
@@ -44,6 +48,8 @@ pub struct MultiheadAttention<T: Element = f32> {
     pub in_proj_bias: Option<Parameter<T, Ix1>>,
     /// What mixes the heads.
     pub out_proj: Linear<T>,
+    /// What leaves out keys in training, if anything.
+    pub dropout: Option<Dropout>,
     #[module(skip)]
     lengths: [usize; 3],
     #[module(skip)]
@@ -74,13 +80,7 @@ impl<T: Element> MultiheadAttention<T> {
     /// assert!(decoder.in_proj_weight.is_some() && crossing.k_proj_weight.is_some());
     /// ```
     pub fn builder(embed_dim: usize, num_heads: usize) -> MultiheadAttentionBuilder<T> {
-        MultiheadAttentionBuilder {
-            lengths: [embed_dim; 3],
-            num_heads,
-            bias: true,
-            causal: false,
-            element: PhantomData,
-        }
+        MultiheadAttentionBuilder::new(embed_dim, num_heads)
     }
 
     /// Attention with a mask: `true` where a query attends to a key, of a shape that broadcasts to `[batch,
@@ -123,7 +123,11 @@ impl<T: Element> MultiheadAttention<T> {
             causal: options.causal || self.causal,
             ..options.clone()
         };
-        let found = q.scaled_dot_product_attention(&k, &v, &options);
+        let dropout = self.dropout.as_ref();
+        let found = match dropout.filter(|dropout| dropout.mode.is_training()) {
+            Some(dropout) => dropped::attention([&q, &k, &v], &options, dropout),
+            None => q.scaled_dot_product_attention(&k, &v, &options),
+        };
         let shape = (query.shape()[0], query.shape()[1], self.lengths[0]);
         let found = found.swap_axes(1, 2).reshape(shape);
         self.out_proj.forward(&found)
@@ -187,13 +191,13 @@ impl<T: Element> MultiheadAttention<T> {
     fn check(&self, inputs: [&Tensor3<T>; 3]) {
         let names = ["embed_dim", "kdim", "vdim"];
         for ((input, length), name) in inputs.iter().zip(self.lengths).zip(names) {
-            let wrong = format!("its last length is not `{name}`, {length}");
-            shapes::fits(self, input.shape(), input.shape()[2] == length, &wrong);
+            let wrong = format_args!("its last length is not `{name}`, {length}");
+            shapes::fits(self, input.shape(), input.shape()[2] == length, wrong);
         }
         let [query, key, value] = inputs.map(Tensor::shape);
         let fits = query[0] == key[0] && key[..2] == value[..2];
-        let wrong = format!("keys have shape {key:?} and values {value:?}");
-        shapes::fits(self, query, fits, &wrong);
+        let wrong = format_args!("keys have shape {key:?} and values {value:?}");
+        shapes::fits(self, query, fits, wrong);
     }
 
     fn options(&self) -> String {
@@ -236,78 +240,5 @@ impl<T: Element> Forward<(&Tensor3<T>, &Tensor3<T>, &Tensor3<T>)> for MultiheadA
     fn forward(&self, inputs: (&Tensor3<T>, &Tensor3<T>, &Tensor3<T>)) -> Tensor3<T> {
         let (query, key, value) = inputs;
         self.attend(query, key, value, &AttentionOptions::default())
-    }
-}
-
-/// The options of a [`MultiheadAttention`].
-#[derive(Clone, Debug)]
-#[must_use = "a builder makes nothing until it is asked to `build`"]
-pub struct MultiheadAttentionBuilder<T> {
-    lengths: [usize; 3],
-    num_heads: usize,
-    bias: bool,
-    causal: bool,
-    element: PhantomData<T>,
-}
-
-impl<T: Element> MultiheadAttentionBuilder<T> {
-    /// The length of keys: that of queries unless this says otherwise.
-    pub fn kdim(mut self, kdim: usize) -> Self {
-        self.lengths[1] = kdim;
-        self
-    }
-
-    /// The length of values: that of queries unless this says otherwise.
-    pub fn vdim(mut self, vdim: usize) -> Self {
-        self.lengths[2] = vdim;
-        self
-    }
-
-    /// Whether the linear functions have a bias, as they have unless this says otherwise.
-    pub fn bias(self, bias: bool) -> Self {
-        Self { bias, ..self }
-    }
-
-    /// Whether a query attends to no key behind its own place, whatever the mask.
-    pub fn causal(self, causal: bool) -> Self {
-        Self { causal, ..self }
-    }
-
-    /// The layer. The functions of queries, keys and values start as [`xavier_uniform`](init::xavier_uniform)
-    /// has it, the last one as a [`Linear`], biases are 0.
-    ///
-    /// # Panics
-    /// If the heads do not divide `embed_dim`.
-    #[track_caller]
-    pub fn build(self, generator: &mut impl Rng) -> MultiheadAttention<T> {
-        let [embed_dim, kdim, vdim] = self.lengths;
-        assert!(
-            self.num_heads > 0 && embed_dim.is_multiple_of(self.num_heads),
-            "MultiheadAttention of length {embed_dim} with {} heads: it does not fall into them",
-            self.num_heads
-        );
-        let mut weight =
-            |rows, columns| Parameter::new(init::xavier_uniform((rows, columns), 1.0, generator));
-        let is_one = kdim == embed_dim && vdim == embed_dim;
-        let in_proj_weight = is_one.then(|| weight(3 * embed_dim, embed_dim));
-        let [q_proj_weight, k_proj_weight, v_proj_weight] = self
-            .lengths
-            .map(|length| (!is_one).then(|| weight(embed_dim, length)));
-        let zeros = |length: usize| Parameter::new(Array1::zeros(length));
-        let mut out_proj = Linear::builder(embed_dim, embed_dim)
-            .bias(false)
-            .build(generator);
-        out_proj.bias = self.bias.then(|| zeros(embed_dim));
-        MultiheadAttention {
-            in_proj_weight,
-            q_proj_weight,
-            k_proj_weight,
-            v_proj_weight,
-            in_proj_bias: self.bias.then(|| zeros(3 * embed_dim)),
-            out_proj,
-            lengths: self.lengths,
-            num_heads: self.num_heads,
-            causal: self.causal,
-        }
     }
 }

@@ -1,0 +1,110 @@
+//! The options.
+
+use std::marker::PhantomData;
+
+use rand_core::Rng;
+
+use super::MultiheadAttention;
+use crate::Element;
+use crate::ndarray::Array1;
+use crate::nn::{Dropout, Linear, Parameter, init};
+
+/// The options of a [`MultiheadAttention`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder makes nothing until it is asked to `build`"]
+pub struct MultiheadAttentionBuilder<T> {
+    lengths: [usize; 3],
+    num_heads: usize,
+    bias: bool,
+    causal: bool,
+    dropout: f64,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> MultiheadAttentionBuilder<T> {
+    pub(super) fn new(embed_dim: usize, num_heads: usize) -> Self {
+        Self {
+            lengths: [embed_dim; 3],
+            num_heads,
+            bias: true,
+            causal: false,
+            dropout: 0.0,
+            element: PhantomData,
+        }
+    }
+
+    /// The length of keys: that of queries unless this says otherwise.
+    pub fn kdim(mut self, kdim: usize) -> Self {
+        self.lengths[1] = kdim;
+        self
+    }
+
+    /// The length of values: that of queries unless this says otherwise.
+    pub fn vdim(mut self, vdim: usize) -> Self {
+        self.lengths[2] = vdim;
+        self
+    }
+
+    /// Whether the linear functions have a bias, as they have unless this says otherwise.
+    pub fn bias(self, bias: bool) -> Self {
+        Self { bias, ..self }
+    }
+
+    /// Whether a query attends to no key behind its own place, whatever the mask.
+    pub fn causal(self, causal: bool) -> Self {
+        Self { causal, ..self }
+    }
+
+    /// With which probability, in training, a query leaves out a key; with none unless this says otherwise. All
+    /// weights of a head are then in memory at once, which they are not otherwise.
+    ///
+    /// # Panics
+    /// If it is not between 0 and 1.
+    #[track_caller]
+    pub fn dropout(self, p: f64) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&p),
+            "MultiheadAttention with the dropout {p}: it is between 0 and 1"
+        );
+        Self { dropout: p, ..self }
+    }
+
+    /// The layer. The functions of queries, keys and values start as [`xavier_uniform`](init::xavier_uniform)
+    /// has it, the last one as a [`Linear`], biases are 0.
+    ///
+    /// # Panics
+    /// If the heads do not divide `embed_dim`.
+    #[track_caller]
+    pub fn build(self, generator: &mut impl Rng) -> MultiheadAttention<T> {
+        let [embed_dim, kdim, vdim] = self.lengths;
+        assert!(
+            self.num_heads > 0 && embed_dim.is_multiple_of(self.num_heads),
+            "MultiheadAttention of length {embed_dim} with {} heads: it does not fall into them",
+            self.num_heads
+        );
+        let mut weight =
+            |rows, columns| Parameter::new(init::xavier_uniform((rows, columns), 1.0, generator));
+        let is_one = kdim == embed_dim && vdim == embed_dim;
+        let in_proj_weight = is_one.then(|| weight(3 * embed_dim, embed_dim));
+        let [q_proj_weight, k_proj_weight, v_proj_weight] = self
+            .lengths
+            .map(|length| (!is_one).then(|| weight(embed_dim, length)));
+        let zeros = |length: usize| Parameter::new(Array1::zeros(length));
+        let mut out_proj = Linear::builder(embed_dim, embed_dim)
+            .bias(false)
+            .build(generator);
+        out_proj.bias = self.bias.then(|| zeros(embed_dim));
+        MultiheadAttention {
+            in_proj_weight,
+            q_proj_weight,
+            k_proj_weight,
+            v_proj_weight,
+            in_proj_bias: self.bias.then(|| zeros(3 * embed_dim)),
+            out_proj,
+            dropout: (self.dropout > 0.0).then(|| Dropout::new(self.dropout, generator)),
+            lengths: self.lengths,
+            num_heads: self.num_heads,
+            causal: self.causal,
+        }
+    }
+}
