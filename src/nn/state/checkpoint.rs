@@ -10,7 +10,7 @@ use crate::nn::{Field, Path};
 /// The prefix of the model's names.
 const MODEL: &str = "model";
 
-/// What a checkpoint has beside the model.
+/// What a checkpoint has beside the model: what [`load_checkpoint`] returns.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// The other states, by their prefixes.
@@ -74,6 +74,20 @@ pub fn save_checkpoint(
 /// # Errors
 /// As [`Stateful::load_safetensors`](super::Stateful::load_safetensors): the model must have exactly the paths
 /// that it had. [`StateFile::part`] reads a part of a checkpoint alone.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Parameter, load_checkpoint, save_checkpoint};
+///
+/// let path = std::env::temp_dir().join(format!("resume-{}.safetensors", std::process::id()));
+/// save_checkpoint(&path, &Parameter::new(array![3.0]), &[], &[("epoch", "7")])?;
+///
+/// let mut parameter = Parameter::new(array![0.0]);
+/// let checkpoint = load_checkpoint(&path, &mut parameter)?;
+/// assert_eq!((parameter.item(), checkpoint.metadata["epoch"].parse()), (3.0, Ok(7)));
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), pullback::nn::StateError>(())
+/// ```
 pub fn load_checkpoint(
     path: impl AsRef<FilePath>,
     model: &mut (impl Field + ?Sized),

@@ -42,7 +42,9 @@ impl StateDict {
     /// let mut state = StateDict::new();
     /// state.insert("mean", array![0.5_f32]);
     /// assert!(state.insert("steps", arr0(100.0)).is_none());
-    /// assert_eq!(state.len(), 2);
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["mean", "steps"]);
+    /// assert!(state.contains("steps") && state.get("epochs").is_none());
+    /// assert!(state.remove("steps").is_some() && state.len() == 1);
     /// ```
     pub fn insert(
         &mut self,

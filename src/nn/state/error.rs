@@ -46,6 +46,15 @@ impl fmt::Display for TensorSpec {
 }
 
 /// One name under which a state and the tree that it is for do not fit together.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Difference, Parameter, StateDict, StateError, Stateful};
+///
+/// let result = Parameter::new(array![1.0]).load_state_dict(&StateDict::new(), true);
+/// let Err(StateError::Keys { differences, .. }) = result else { panic!("nothing fits") };
+/// assert!(matches!(&differences[..], [Difference::Missing { .. }]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {

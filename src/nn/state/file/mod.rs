@@ -146,6 +146,21 @@ impl StateFile {
     ///
     /// # Errors
     /// As [`state_dict`](Self::state_dict).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("part-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("encoder.weight", array![1.0]);
+    /// state.insert("decoder.weight", array![2.0]);
+    /// state.save_safetensors(&path, &[])?;
+    /// let encoder = StateFile::open(&path)?.part("encoder")?;
+    /// assert_eq!(encoder.names().collect::<Vec<_>>(), ["weight"]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
     pub fn part(&mut self, prefix: &str) -> Result<StateDict, StateError> {
         let names: Vec<String> = self
             .names()
@@ -267,8 +282,8 @@ impl StateDict {
     /// ```
     /// use pullback::nn::StateDict;
     ///
-    /// let error = StateDict::load_safetensors(file!()).unwrap_err();
-    /// assert!(error.to_string().contains("is no whole safetensors file") || error.to_string().contains("open"));
+    /// let error = StateDict::load_safetensors("Cargo.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with("Cargo.toml is no whole safetensors file: its header should have"));
     /// ```
     pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         StateFile::open(path)?.state_dict()
