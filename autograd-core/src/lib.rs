@@ -60,7 +60,7 @@ pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;
 
 pub use array::{Shape, memory};
-pub use checkpoint::checkpoint;
+pub use checkpoint::{checkpoint, is_recomputing, replayed};
 pub use element::Element;
 pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};

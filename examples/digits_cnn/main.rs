@@ -78,7 +78,11 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     model.load_safetensors(&file)?;
     model.eval();
     let accuracy = evaluate(&model, &test);
-    println!("test accuracy: {:.2} % (seed {})", 100.0 * accuracy, plan.seed);
+    println!(
+        "test accuracy: {:.2} % (seed {})",
+        100.0 * accuracy,
+        plan.seed
+    );
     below("share of wrong answers", 1.0 - accuracy, 0.03)?;
     Ok(())
 }

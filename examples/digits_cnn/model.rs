@@ -1,6 +1,8 @@
 //! The network.
 
-use pullback::nn::{BatchNorm2d, Conv2d, Dropout, Flatten, Generator, Linear, MaxPool2d, Relu, Sequential};
+use pullback::nn::{
+    BatchNorm2d, Conv2d, Dropout, Flatten, Generator, Linear, MaxPool2d, Relu, Sequential,
+};
 use pullback::prelude::*;
 
 /// A convolution, batch normalisation and ReLU.

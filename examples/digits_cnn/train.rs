@@ -37,9 +37,10 @@ impl Run {
         Self {
             model: Cnn::new(&mut Generator::seed(plan.seed)),
             // Decay is for what multiplies, not for offsets.
-            optimizer: AdamW::new(RATE)
-                .weight_decay(0.02)
-                .group(|path| path.ends_with("bias"), |group| group.weight_decay(0.0)),
+            optimizer: AdamW::new(RATE).weight_decay(0.02).group(
+                |path| path.ends_with("bias"),
+                |group| group.weight_decay(0.0),
+            ),
             steps: 0,
         }
     }

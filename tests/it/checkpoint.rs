@@ -2,11 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use pullback::ndarray::{Array, Array1, ArrayView1, array};
+use pullback::ndarray::{Array, Array1, Array2, ArrayView1, array};
+use pullback::nn::{BatchNorm1d, Dropout, Sequential, Tanh};
 use pullback::prelude::*;
-use pullback::{AnyTensor, Error, jvp, saved_tensors_hooks};
+use pullback::{AnyTensor, Error, jvp, replayed, saved_tensors_hooks};
 
 /// y = sin x, counting how often it is computed.
 struct Sine;
@@ -214,4 +215,73 @@ fn a_checkpoint_may_run_on_another_thread_and_on_several_at_once() {
     y.sum().backward().unwrap();
     let error = (sum - x.grad().unwrap() * 100.0).mapv(f64::abs).sum();
     assert!(error < 1e-9, "{error}");
+}
+
+#[test]
+fn numbers_drawn_in_a_checkpoint_are_those_of_its_first_call() -> Result<(), Error> {
+    let next = Arc::new(AtomicU64::new(1));
+    let draw = {
+        let next = Arc::clone(&next);
+        move || replayed(|| next.fetch_add(1, Ordering::Relaxed)) as f64
+    };
+    let x = leaf();
+    let y = {
+        let (inner, outer) = (draw.clone(), draw.clone());
+        checkpoint(
+            move |x: &Tensor1<f64>| {
+                let first = x.exp() * outer();
+                let inner = inner.clone();
+                let middle = checkpoint(move |x: &Tensor1<f64>| x.exp().tanh() * inner(), &first);
+                middle.exp() * outer()
+            },
+            &x,
+        )
+    };
+    // Drawn from outside between the calls.
+    assert_eq!(draw(), 4.0);
+    let seed = x.to_array();
+    let on_another_thread = std::thread::scope(|scope| {
+        let pass = scope.spawn(|| y.backward_with(seed.clone()));
+        pass.join().expect("no panic")
+    });
+    on_another_thread?;
+    assert_eq!(draw(), 5.0);
+    let kept = x.grad();
+    x.zero_grad();
+    let plain = ((x.exp() * 1.0).exp().tanh() * 2.0).exp() * 3.0;
+    assert_eq!(y.to_array(), plain.to_array());
+    plain.backward_with(seed)?;
+    assert_eq!(x.grad(), kept);
+    Ok(())
+}
+
+#[test]
+fn layers_that_change_with_each_call_may_stand_in_a_checkpoint() -> Result<(), Error> {
+    let norm = BatchNorm1d::<f64>::new(2).momentum(0.5);
+    let model = Arc::new(Sequential::new((norm, Dropout::seeded(0.5, 7), Tanh)));
+    let x = Tensor::from(Array2::from_shape_fn((8, 2), |(i, j)| (3 * i + j) as f64))
+        .set_requires_grad(true);
+    let again = Arc::clone(&model);
+    let y: Tensor2<f64> = checkpoint(move |x: &Tensor2<f64>| again.forward(x), &x);
+    let statistics = || {
+        model
+            .layers
+            .0
+            .running_mean
+            .as_ref()
+            .map(|mean| mean.to_array())
+    };
+    let after_one = statistics();
+    let seed = x.to_array();
+    y.backward_with(seed.clone())?;
+    assert_eq!((statistics(), model.layers.1.calls()), (after_one, 1));
+    let kept = x.grad();
+    x.zero_grad();
+    model.layers.1.set_calls(0);
+    let plain: Tensor2<f64> = model.forward(&x);
+    assert_eq!(plain.to_array(), y.to_array());
+    plain.backward_with(seed)?;
+    assert_eq!(x.grad(), kept);
+    assert!(kept.is_some_and(|grad| grad.iter().any(|grad| *grad != 0.0)));
+    Ok(())
 }

@@ -4,7 +4,7 @@ use super::{print, shapes};
 use crate::ndarray::{Array0, Array1, Dimension, Ix0, Ix1, Ix4};
 use crate::nn::{Buffer, Forward, Mode, Module, Parameter};
 use crate::ops::Statistics;
-use crate::{Element, Tensor, Tensor1};
+use crate::{Element, Tensor, Tensor1, is_recomputing};
 
 /// What both layers do; they differ in the ranks that they take.
 macro_rules! batch_norm {
@@ -141,6 +141,7 @@ macro_rules! batch_norm {
                 shapes::fits(self, shape, each.is_none_or(|each| each > 1), wrong);
                 let (output, statistics) = input.batch_norm(weight, bias, eps);
                 if self.mode.is_training()
+                    && !is_recomputing()
                     && let Some((mean, variance)) = running
                 {
                     let count = self.num_batches_tracked.as_ref();
@@ -159,7 +160,8 @@ batch_norm! {
     ///
     /// In training mean and variance are the batch's, and running means of them are kept: `(1 − momentum) ·
     /// running + momentum · batch`. In evaluation they are the running ones, and nothing changes. Threads that
-    /// train one layer at once may each lose the other's batch.
+    /// train one layer at once may each lose the other's batch. A batch that
+    /// [`checkpoint`](crate::checkpoint) computes again is counted once.
     ///
     /// PyTorch also saves how many batches there were, as an integer that it uses without a momentum only; here
     /// it is saved then alone, as `f64`.

@@ -6,7 +6,7 @@ use rand_core::Rng;
 
 use crate::ndarray::Dimension;
 use crate::nn::{Forward, Mode, Module};
-use crate::{Element, Tensor};
+use crate::{Element, Tensor, replayed};
 
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
 /// (Srivastava and others, 2014).
@@ -15,9 +15,7 @@ use crate::{Element, Tensor};
 /// program that runs again does the same, and so do threads if each has a layer of its own. The count is no
 /// part of the saved state, as in PyTorch: to go on bit for bit, save [`calls`](Self::calls) and set them.
 ///
-/// **Not within [`checkpoint`](crate::checkpoint)**: the function there runs a second time in the backward pass
-/// and must leave out the same elements, but this layer counts that as one more call. Use [`Tensor::dropout`] with
-/// a seed that the function captures.
+/// Within [`checkpoint`](crate::checkpoint) the second call leaves out the same elements and is not counted.
 ///
 /// ```
 /// use pullback::ndarray::Array1;
@@ -109,7 +107,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Dropout {
         if !self.mode.is_training() || self.p == 0.0 {
             return input.clone();
         }
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let call = replayed(|| self.calls.fetch_add(1, Ordering::Relaxed));
         input.dropout(self.p, self.seed.wrapping_add(call))
     }
 }

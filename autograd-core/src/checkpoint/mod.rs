@@ -1,6 +1,14 @@
 //! Computing again in the backward pass instead of keeping.
+//!
+//! `replay` is for functions that draw numbers or count their calls.
+
+mod replay;
+
+pub use replay::{is_recomputing, replayed};
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use replay::Numbers;
 
 use crate::array::Shape;
 use crate::erased::{AnyTensor, InputTensors};
@@ -12,7 +20,7 @@ use crate::saved::{AnySaved, SavedHooks, Unpack, with_saved_hooks};
 /// needs it. Memory for time: of the whole only the inputs stay.
 ///
 /// Gradients are those of `function`, for tensors that it captures too. It must do the same each time: what
-/// it draws at random comes from a seed that it captures. Checkpoints nest; the inputs of an inner one are
+/// it draws at random comes from a seed that it captures, or through [`replayed`]. Checkpoints nest; the inputs of an inner one are
 /// then computed again as well. Outside recording `function` is just called.
 ///
 /// A backward pass fails, and changes nothing, if the second call keeps other tensors than the first, or
@@ -63,11 +71,14 @@ where
         inputs: inputs.iter().map(Input::new).collect(),
         again: Box::new(move |inputs| drop(I::with(inputs, |inputs| again(inputs)))),
         shapes: Mutex::default(),
+        numbers: Numbers::default(),
         complete: OnceLock::new(),
         recomputed: Mutex::default(),
     });
     let outputs = with_saved_hooks(Arc::clone(&checkpoint) as Arc<dyn SavedHooks>, || {
-        I::with(&inputs, |inputs| function(inputs))
+        replay::first(&checkpoint.numbers, || {
+            I::with(&inputs, |inputs| function(inputs))
+        })
     });
     // Nobody else sets it.
     let _ = checkpoint.complete.set(());
@@ -83,6 +94,8 @@ struct Checkpoint {
     again: Box<Again>,
     /// Of the tensors that were not kept, in the order in which they came.
     shapes: Mutex<Vec<Shape>>,
+    /// What the first call got from [`replayed`].
+    numbers: Numbers,
     /// Set when the first call has returned: then `shapes` has all.
     complete: OnceLock<()>,
     /// What a second call has brought and no node has asked for yet.
@@ -145,7 +158,7 @@ impl Checkpoint {
             .collect::<Result<_, _>>()?;
         let recomputed = Arc::new(Recomputed::default());
         with_saved_hooks(Arc::clone(&recomputed) as Arc<dyn SavedHooks>, || {
-            enable_grad(|| (self.again)(&inputs));
+            replay::second(&self.numbers, || enable_grad(|| (self.again)(&inputs)));
         });
         let tensors = std::mem::take(&mut *lock(&recomputed.tensors));
         self.compare(&tensors)?;
