@@ -42,6 +42,7 @@
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
+//! - [`graph`]: pictures of what was recorded.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 
 extern crate self as pullback;
@@ -53,8 +54,8 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, is_grad_enabled, jvp, kernels, memory, ndarray, no_grad, ops,
-    saved_tensors_hooks,
+    enable_grad, functional, grad, graph, is_grad_enabled, jvp, kernels, memory, ndarray, no_grad,
+    ops, saved_tensors_hooks,
 };
 pub use autograd_macros::custom_function;
 

@@ -72,6 +72,7 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     ("ops", &["kernels"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
+    ("graph", &["array", "element", "erased", "tape", "tensor"]),
     ("forward_mode", &["erased", "error", "tensor"]),
     (
         "functional",
