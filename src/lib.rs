@@ -42,7 +42,7 @@
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
-//! - [`graph`]: pictures of what was recorded.
+//! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 
 extern crate self as pullback;

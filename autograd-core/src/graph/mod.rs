@@ -1,15 +1,16 @@
-//! Pictures of graphs.
+//! Pictures of graphs, and traces of backward passes.
 //!
 //! [`svg`] draws what led to a tensor, [`html`] puts the drawing on a page with more to read under the
 //! pointer, [`dot`] writes it for Graphviz. None of them needs anything but this crate. [`Graph`] has
-//! their options: names of leaves, several outputs, gradients.
+//! their options: names of leaves, several outputs, gradients. [`trace`] says what each node of a
+//! backward pass did when, for a viewer of traces or as a table.
 //!
 //! A drawing shows, for each node: the function's name, the shapes of its outputs, the line that applied
 //! it, what it keeps for its backward and how much memory that takes. Data flows down; gradients flow up.
 //! What is repeated, such as the layers of a network that a loop applies, is drawn once, with how often it
 //! occurs: see [`Graph::fold`].
 //!
-//! Read [`Graph`] first.
+//! Read [`Graph`] first, then [`Trace`].
 //!
 //! ```
 //! use autograd_core::ndarray::array;
@@ -35,10 +36,14 @@ mod roots;
 mod runs;
 mod style;
 mod svg;
+mod table;
 mod text;
+mod trace;
 
 pub use crate::tape::Kept;
 pub use builder::{Graph, Totals};
+pub use table::{TraceRow, TraceTable};
+pub use trace::{Trace, TraceEvent, trace};
 
 use ndarray::Dimension;
 

@@ -1,7 +1,9 @@
-//! Pictures of graphs: `fold` has what is drawn once, `kept` what nodes keep; here is what drawings consist of.
+//! Pictures of graphs, and traces: `fold` has what is drawn once, `kept` what nodes keep, `trace` the
+//! traces; here is what drawings consist of.
 
 mod fold;
 mod kept;
+mod trace;
 mod xml;
 
 use pullback::Error;
