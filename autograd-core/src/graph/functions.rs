@@ -1,6 +1,7 @@
 //! The boxes of functions, and how the nodes are shared out among them.
 
 use std::collections::{HashMap, HashSet};
+use std::slice;
 
 use super::builder::Names;
 use super::leaves::LeafUse;
@@ -8,7 +9,8 @@ use super::nodes::{Link, Nodes, index};
 use super::picture::{Draft, End, Group, Kind, Part, Shown};
 use super::runs::{Run, drawn, drawn_edge};
 use super::text::{bytes, count, line_of, pattern, push, series, shapes};
-use crate::array::PackedShape;
+use crate::array::{PackedShape, Shape};
+use crate::tape::Kept;
 
 /// How many boxes are drawn of the nodes nearest to the outputs, and of those nearest to the leaves, where
 /// there are more than both together.
@@ -219,17 +221,12 @@ impl<'a, 'g> Functions<'a, 'g> {
             Some(kept) if kept.is_empty() => hover.push("keeps nothing".to_owned()),
             Some(kept) => {
                 let names: Vec<String> = kept.iter().map(|kept| kept.name.clone()).collect();
-                let sum = kept.iter().map(|kept| kept.bytes).sum();
-                lines.push(format!("keeps {}, {}", series(&names), bytes(sum)));
+                lines.push(format!("keeps {}, {}", series(&names), amount(&kept)));
                 hover.extend(kept.iter().map(|kept| {
                     let shape = kept.shape.as_ref().map(|shape| format!(" {shape}"));
                     let shape = shape.unwrap_or_default();
-                    format!(
-                        "keeps {}: {}{shape}, {}",
-                        kept.name,
-                        kept.ty,
-                        bytes(kept.bytes)
-                    )
+                    let amount = amount(slice::from_ref(kept));
+                    format!("keeps {}: {}{shape}, {amount}", kept.name, kept.ty)
                 }));
             }
         }
@@ -286,5 +283,21 @@ impl<'a, 'g> Functions<'a, 'g> {
             let places = place..self.shown.len();
             places.take_while(inside).last().unwrap_or(place)
         }
+    }
+}
+
+/// What kept things take, of which some may have been packed.
+fn amount(kept: &[Kept]) -> String {
+    let is_packed = |kept: &Kept| {
+        let size = kept.shape.as_ref().map_or(0, Shape::size);
+        kept.bytes == 0 && size > 0
+    };
+    let amount = bytes(kept.iter().map(|kept| kept.bytes).sum());
+    if kept.iter().all(is_packed) {
+        "packed".to_owned()
+    } else if kept.iter().any(is_packed) {
+        format!("{amount} and what is packed")
+    } else {
+        amount
     }
 }

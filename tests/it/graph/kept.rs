@@ -138,4 +138,5 @@ fn what_was_packed_is_elsewhere() {
         (Some(&[100][..]), 0)
     );
     assert_eq!(Graph::of(&y).totals().bytes, 0);
+    assert!(Graph::of(&y).svg().contains(">keeps output, packed<"));
 }
