@@ -11,7 +11,7 @@
 //! the first.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use super::nodes::{Nodes, index};
 use super::runs::{Run, joined_alike};
@@ -212,7 +212,7 @@ fn next_occurrences(text: &[Letter], window: usize) -> Vec<u32> {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let power = (0..window).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     let mut next = vec![0; text.len()];
-    let mut latest: HashMap<u64, u32> = HashMap::new();
+    let mut latest: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
     // Letters are mixed, so that small numbers do not cancel each other.
     let mixed = |at: usize| {
         (u64::from(text[at].id) + 1)
@@ -233,6 +233,26 @@ fn next_occurrences(text: &[Letter], window: usize) -> Vec<u32> {
         }
     }
     next
+}
+
+/// The hasher of numbers that are hashes already: their halves, folded.
+#[derive(Default)]
+struct Folded(u64);
+
+impl Hasher for Folded {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash ^ hash.rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 #[cfg(test)]

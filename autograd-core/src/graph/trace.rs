@@ -14,7 +14,7 @@ use crate::engine::{Turn, recorded};
 /// functions ran, for how long, and how much memory the gradients take that they gave.
 ///
 /// Passes that `body` starts on this thread are traced, with the passes that their backward functions
-/// start. Clocks cost some ten nanoseconds a node; outside of a trace nothing is measured.
+/// start. That costs about a tenth of a microsecond a node; outside of a trace nothing is measured.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
