@@ -42,6 +42,7 @@
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
+//! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
 //! - [`nn`]: modules: parameters, buffers and what is computed with them; [`Module`](derive@Module) derives them.
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
@@ -60,8 +61,8 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, is_grad_enabled, is_recomputing, jvp, kernels, memory, ndarray,
-    no_grad, ops, replayed, saved_tensors_hooks,
+    enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory,
+    ndarray, no_grad, ops, replayed, saved_tensors_hooks,
 };
 pub use autograd_macros::{Module, custom_function};
 

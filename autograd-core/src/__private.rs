@@ -8,8 +8,8 @@ pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
-    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, Order, Origin, OutputSignature,
-    Rule, SavedSignature, Signature, record,
+    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, KeptItem, KeptItems, Order, Origin,
+    OutputSignature, Rule, SavedSignature, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
@@ -189,7 +189,7 @@ pub fn save_array_if<T: Element, D: Dimension>(
 /// compiler says itself, at the value's type.
 pub trait Keep: Sized {
     /// The value as a node keeps it.
-    type Kept: Clone + Send + Sync + 'static;
+    type Kept: KeptItem;
 
     /// Keeps a copy.
     fn keep(&self) -> Self::Kept;

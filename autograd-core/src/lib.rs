@@ -32,7 +32,7 @@
 //! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
 //! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
 //! with it; [`functional`] has the derivatives of whole functions; `gradcheck` compares any of them with
-//! finite differences.
+//! finite differences; [`graph`] draws what was recorded, and traces passes.
 
 extern crate self as autograd_core;
 
@@ -49,6 +49,7 @@ mod function;
 pub mod functional;
 mod grad_mode;
 mod gradcheck;
+pub mod graph;
 mod hooks;
 pub mod kernels;
 pub mod ops;

@@ -15,7 +15,7 @@ use crate::array::{Buffer, Shape};
 use crate::element::Element;
 use crate::erased::AnyTensor;
 use crate::grad_mode::no_grad;
-use crate::tape::let_go;
+use crate::tape::{Kept, let_go};
 use crate::tensor::{RawTensor, Tensor, TensorD};
 
 /// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
@@ -91,6 +91,14 @@ impl<T: Element> Saved<T> {
         let unpack = aside(|| hooks.pack(AnyTensor::new(tensor)));
         let unpack = Some(unpack);
         Self::Packed(Arc::new(Packed { shape, unpack }))
+    }
+
+    /// What it is, for people.
+    pub(crate) fn told(&self) -> Kept {
+        match self {
+            Self::Plain(buffer) => Kept::tensor(buffer),
+            Self::Packed(packed) => Kept::packed::<T>(&packed.shape),
+        }
     }
 
     /// The saved tensor's memory, and whether it was packed; the error says why it cannot be had.

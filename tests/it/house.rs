@@ -72,6 +72,10 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     ("ops", &["kernels"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
+    (
+        "graph",
+        &["array", "element", "engine", "erased", "tape", "tensor"],
+    ),
     ("forward_mode", &["erased", "error", "tensor"]),
     (
         "functional",

@@ -21,6 +21,7 @@ mod golden;
 mod gradcheck;
 mod gradcheck_fast;
 mod grads;
+mod graph;
 mod graphs;
 mod hooks;
 mod house;

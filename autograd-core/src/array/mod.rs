@@ -151,6 +151,12 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The address of the memory that the buffer looks into, and its bytes.
+    pub(crate) fn held(&self) -> (usize, usize) {
+        let memory = self.memory();
+        (memory.as_ptr().addr(), size_of_val(memory))
+    }
+
     /// The elements in row-major order, if they lie so in memory.
     #[inline]
     pub(crate) fn as_slice(&self) -> Option<&[T]> {

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::anomaly;
+use super::{anomaly, trace};
 use crate::saved::{saved_hooks, with_all_saved_hooks};
 
 /// A quarter of the smallest stack that threads have by default.
@@ -50,8 +50,11 @@ impl Drop for Outside {
 
 fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let (watching, hooks) = (anomaly::is_watching(), saved_hooks());
+    let recorder = trace::recorder();
     thread::scope(|scope| {
-        let run = || with_all_saved_hooks(hooks, || anomaly::watching(watching, body));
+        let body = || anomaly::watching(watching, body);
+        let body = || trace::with_recorder(recorder, body);
+        let run = || with_all_saved_hooks(hooks, body);
         let result = scope.spawn(run).join();
         result.unwrap_or_else(|panic| resume_unwind(panic))
     })

@@ -4,8 +4,11 @@
 //! A pass changes nothing until it has succeeded: nodes lend copies of their saved values, gradients
 //! of leaves wait here. A pass that fails or panics is dropped, and everything is as it was.
 
+use std::sync::Arc;
+
 use super::anomaly;
 use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
+use super::trace::{self, Recorder};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, Hooking, Retained};
@@ -18,6 +21,8 @@ pub(super) struct Pass<'g> {
     free_early: bool,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
+    /// Who writes down what the nodes do, if anybody does.
+    recorder: Option<Arc<Recorder>>,
     /// Whether [`Pass::prune`] has been through: then only needed nodes are visited.
     pruned: bool,
     visits: Vec<Visit<'g>>,
@@ -46,6 +51,7 @@ impl<'g> Pass<'g> {
             create_graph,
             free_early,
             watching: anomaly::is_watching(),
+            recorder: trace::recorder(),
             pruned: false,
             visits: Vec::new(),
             places: Places::new(),
@@ -122,6 +128,7 @@ impl<'g> Pass<'g> {
         &mut self,
         mut capture: impl FnMut(&Node, &mut [Option<AnyGradient>]),
     ) -> Result<(), Error> {
+        let recorder = self.recorder.clone();
         while let Some((_, place)) = self.ready.pop() {
             let Visit {
                 node,
@@ -141,7 +148,13 @@ impl<'g> Pass<'g> {
             let edges = node.0.edges();
             self.scratch.results.clear();
             if self.choose(edges) {
-                self.call(node, (slot, outputs), hooking)?;
+                match &recorder {
+                    None => self.call(node, (slot, outputs), hooking)?,
+                    Some(recorder) => recorder.turn(node, || {
+                        self.call(node, (slot, outputs), hooking)?;
+                        Ok::<_, Error>(&self.scratch.results)
+                    })?,
+                }
                 self.visits[place as usize].ran = true;
                 if self.free_early {
                     node.0.free(node);

@@ -11,6 +11,7 @@ mod gradient;
 mod in_place;
 mod record;
 mod signature;
+mod state;
 
 pub use call::{Call, Origin};
 pub use edges::{EdgeList, EdgeLists};
@@ -19,6 +20,7 @@ pub use gradient::{GradOutput, IntoGradient, IntoGradients};
 pub use in_place::InPlace;
 pub use record::{IntoOutput, Kept, Rule, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
+pub use state::{KeptItem, KeptItems};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.
 ///

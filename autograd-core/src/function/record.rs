@@ -13,9 +13,11 @@ use crate::array::PackedShape;
 use crate::element::Element;
 use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
-use crate::function::{Call, Signature};
+use crate::function::{Call, KeptItems, Signature};
 use crate::hooks::{Hooking, Hooks, hooked, hooked_late};
-use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, let_go, release_edges};
+use crate::tape::{
+    self, BackwardCall, Edge, Header, Node, NoteKept, TapeNode, let_go, release_edges,
+};
 use crate::tensor::Tensor;
 
 /// What all uses of one function have in common.
@@ -44,6 +46,16 @@ impl<V: 'static> Kept<V> {
             Inner::Shared(Some(Arc::new(value)))
         } else {
             Inner::Inline(value)
+        })
+    }
+}
+
+impl<V: 'static> Kept<V> {
+    /// What it is, for people.
+    pub(super) fn told(&self) -> tape::Kept {
+        tape::Kept::value::<V>(match &self.0 {
+            Inner::Inline(_) => None,
+            Inner::Shared(value) => value.as_ref().map(|value| Arc::as_ptr(value).addr()),
         })
     }
 }
@@ -116,7 +128,7 @@ pub fn record<S, E, const OUT: usize>(
     outputs: [PackedShape; OUT],
 ) -> Node
 where
-    S: Clone + Send + Sync + 'static,
+    S: KeptItems,
     E: EdgeList,
 {
     let header = Header::after(edges.edges(), Location::caller());
@@ -166,6 +178,11 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether hooks are why the flag of Note [Nothing saved] is set, and not that the node was freed.
+    fn has_hooks_and_state(&self) -> bool {
+        matches!(&*self.state(), State::Hooked(state) if state.saved.is_some())
+    }
+
     /// Calls the author's backward functions.
     #[inline]
     fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
@@ -183,7 +200,7 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
 
 impl<S, E, const OUT: usize> TapeNode for FunctionNode<S, E, OUT>
 where
-    S: Clone + Send + Sync + 'static,
+    S: KeptItems,
     E: EdgeList,
 {
     fn name(&self) -> &'static str {
@@ -248,6 +265,27 @@ where
         drop(state);
         // Only now: values and hooks run code of the user's as they go.
         drop(former);
+    }
+
+    fn kept(&self, node: &Node, note: &mut NoteKept<'_>) -> bool {
+        if nothing::<S>().is_some() {
+            return !node.0.flag().load(Ordering::Acquire) || self.has_hooks_and_state();
+        }
+        let state = self.state();
+        let saved = match &*state {
+            State::Live(saved) => Some(saved),
+            State::Freed => None,
+            State::Hooked(state) => state.saved.as_ref(),
+        };
+        let Some(saved) = saved else {
+            return false;
+        };
+        // Under the lock: `note` is the crate's own, and no code of the user's runs in `list`.
+        let names = self.rule.signature.saved;
+        saved.list(0, &mut |entry, kept, place| {
+            note(kept, names.get(entry).map_or("", |saved| saved.name), place);
+        });
+        true
     }
 
     fn hooks(&self) -> Option<Arc<Hooks>> {

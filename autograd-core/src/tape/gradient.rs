@@ -115,6 +115,15 @@ impl AnyGradient {
         }
     }
 
+    /// What its elements take.
+    pub(crate) fn bytes(&self) -> usize {
+        let element = match &self.0 {
+            Either::Owned32(_) | Either::Constant32(_) | Either::Tensor32(_) => size_of::<f32>(),
+            Either::Owned64(_) | Either::Constant64(_) | Either::Tensor64(_) => size_of::<f64>(),
+        };
+        self.shape().size() * element
+    }
+
     /// The index of the first element that is not a number.
     pub(crate) fn first_not_a_number(&self) -> Option<Vec<usize>> {
         either!(self.clone(), grad => {

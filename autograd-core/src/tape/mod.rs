@@ -16,6 +16,7 @@
 
 mod accumulate;
 mod gradient;
+mod kept;
 mod leaf;
 mod mark;
 mod once;
@@ -24,6 +25,8 @@ mod release;
 
 pub(crate) use accumulate::accumulate;
 pub use gradient::{AnyGradient, Gradient};
+pub use kept::Kept;
+pub(crate) use kept::NoteKept;
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
@@ -189,6 +192,11 @@ pub(crate) trait TapeNode: Send + Sync {
 
     /// Frees what was saved.
     fn free(&self, node: &Node);
+
+    /// Tells what it keeps for its backward; false once that was freed.
+    fn kept(&self, _node: &Node, _note: &mut NoteKept<'_>) -> bool {
+        true
+    }
 
     /// Where its hooks are, in a node that has no better place for them.
     fn hook_slot(&self) -> Option<&HookSlot> {

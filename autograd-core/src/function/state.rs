@@ -1,0 +1,56 @@
+//! What a node's state consists of, so that it can be listed.
+//!
+//! Generated code keeps `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
+//! `Option`: what no gradient needs is not kept.
+
+use crate::element::Element;
+use crate::function::Kept;
+use crate::saved::{Saved, SavedList};
+use crate::tape;
+
+/// One thing that a node can keep: a tensor, a list of tensors, a value.
+#[doc(hidden)]
+pub trait KeptItem: Clone + Send + Sync + 'static {
+    /// Calls `note` with what it is, without its name, and with its place in a list.
+    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>));
+}
+
+impl<T: Element> KeptItem for Saved<T> {
+    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
+        note(self.told(), None);
+    }
+}
+
+impl<T: Element> KeptItem for SavedList<T> {
+    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
+        for (place, saved) in self.iter().enumerate() {
+            note(saved.told(), Some(place));
+        }
+    }
+}
+
+impl<V: Clone + Send + Sync + 'static> KeptItem for Kept<V> {
+    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
+        note(self.told(), None);
+    }
+}
+
+/// All that a node keeps.
+#[doc(hidden)]
+pub trait KeptItems: Clone + Send + Sync + 'static {
+    /// Calls `note` for each thing, with the number of the signature's entry.
+    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::Kept, Option<usize>));
+}
+
+impl KeptItems for () {
+    fn list(&self, _entry: usize, _note: &mut dyn FnMut(usize, tape::Kept, Option<usize>)) {}
+}
+
+impl<A: KeptItem, B: KeptItems> KeptItems for (Option<A>, B) {
+    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::Kept, Option<usize>)) {
+        if let Some(item) = &self.0 {
+            item.list(&mut |kept, place| note(entry, kept, place));
+        }
+        self.1.list(entry + 1, note);
+    }
+}

@@ -1,0 +1,160 @@
+//! Places for boxes, in layers, and ways for the arcs between them.
+//!
+//! The steps are those of Sugiyama, Tagawa and Toda, *Methods for Visual Understanding of Hierarchical
+//! System Structures* (1981): `ranks` gives each box a layer, `order` puts those of a layer in an order
+//! with few crossings, `place` gives them room, `routes` leads the arcs. An arc that passes layers has a
+//! waypoint in each, and arcs of one origin share theirs.
+
+mod order;
+mod place;
+mod ranks;
+mod routes;
+
+pub(super) use routes::{Route, arriving_width};
+
+use super::picture::{Arc, Group, Picture};
+use order::Layered;
+use place::Places;
+
+/// How large a box is, and what is around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) group: Option<usize>,
+    /// Whether it stands as near as can be to what gives it.
+    pub(super) is_output: bool,
+}
+
+/// A rectangle: its left upper corner and its size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rect {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+impl Rect {
+    pub(super) fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.y + self.height
+    }
+
+    pub(super) fn middle(&self) -> f64 {
+        self.x + self.width / 2.0
+    }
+
+    fn around(self, other: Self) -> Self {
+        let (x, y) = (self.x.min(other.x), self.y.min(other.y));
+        Self {
+            x,
+            y,
+            width: self.right().max(other.right()) - x,
+            height: self.bottom().max(other.bottom()) - y,
+        }
+    }
+}
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) boxes: Vec<Rect>,
+    /// `None` for a frame that nothing of is drawn.
+    pub(super) frames: Vec<Option<Rect>>,
+    /// One for each arc.
+    pub(super) routes: Vec<Route>,
+}
+
+/// Room within a frame, and above its contents for what is written there.
+pub(super) const FRAME: f64 = 14.0;
+pub(super) const FRAME_TOP: f64 = 30.0;
+
+/// Finds places; `label` says how wide an arc's label is.
+pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> f64) -> Layout {
+    let (arcs, groups) = (&picture.arcs, &picture.groups);
+    let layers = ranks::layers(items, arcs, groups);
+    let mut layered = Layered::new(&layers, arcs);
+    layered.reduce_crossings();
+    let labels: Vec<f64> = arcs.iter().map(label).collect();
+    let places = Places::new(items, &layered, &layers, groups, |layer| {
+        let mut arcs = arcs.iter().zip(&labels);
+        arcs.any(|(arc, label)| layers[arc.to] == layer && *label > 0.0)
+    });
+    let frames = frames(items, &places.boxes, groups);
+    let routes = routes::routes(arcs, &labels, &layered, &places);
+    let mut layout = Layout {
+        width: 0.0,
+        height: 0.0,
+        boxes: places.boxes,
+        frames,
+        routes,
+    };
+    layout.move_to_corner();
+    layout
+}
+
+/// The frames around their boxes and the frames within.
+fn frames(items: &[Item], boxes: &[Rect], groups: &[Group]) -> Vec<Option<Rect>> {
+    let mut frames: Vec<Option<Rect>> = vec![None; groups.len()];
+    let grow = |frame: &mut Option<Rect>, rect: Rect| {
+        *frame = Some(frame.map_or(rect, |frame| frame.around(rect)));
+    };
+    for (item, rect) in items.iter().zip(boxes) {
+        if let Some(group) = item.group {
+            grow(&mut frames[group], *rect);
+        }
+    }
+    // A frame stands behind those around it.
+    for group in (0..groups.len()).rev() {
+        let Some(contents) = frames[group] else {
+            continue;
+        };
+        let frame = Rect {
+            x: contents.x - FRAME,
+            y: contents.y - FRAME_TOP,
+            width: contents.width + 2.0 * FRAME,
+            height: contents.height + FRAME_TOP + FRAME,
+        };
+        frames[group] = Some(frame);
+        if let Some(parent) = groups[group].parent {
+            grow(&mut frames[parent], frame);
+        }
+    }
+    frames
+}
+
+impl Layout {
+    /// Moves everything so that the left upper corner is at the origin.
+    fn move_to_corner(&mut self) {
+        let ways = self.routes.iter().flat_map(|route| &route.points);
+        let ways = ways.map(|&(x, y)| Rect {
+            x,
+            y,
+            width: 0.0,
+            height: 0.0,
+        });
+        let rects = self.boxes.iter().chain(self.frames.iter().flatten());
+        let Some(whole) = rects.copied().chain(ways).reduce(Rect::around) else {
+            return;
+        };
+        (self.width, self.height) = (whole.width, whole.height);
+        let frames = self.frames.iter_mut().flatten();
+        for rect in self.boxes.iter_mut().chain(frames) {
+            rect.x -= whole.x;
+            rect.y -= whole.y;
+        }
+        for (x, y) in self.routes.iter_mut().flat_map(|route| &mut route.points) {
+            *x -= whole.x;
+            *y -= whole.y;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Traces of backward passes.
+
+use std::time::Duration;
+use std::{env, fs, process, thread};
+
+use pullback::Error;
+use pullback::graph::{self, Trace};
+use pullback::ndarray::{Array1, ArrayView1, array};
+use pullback::prelude::*;
+use serde_json::Value;
+
+use super::leaf;
+
+/// y = x, whose backward runs a pass of its own.
+struct Inner;
+
+#[custom_function]
+impl Inner {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        x.to_owned()
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>) -> Tensor1<f64> {
+        let x = leaf(grad_output.len());
+        enable_grad(|| x.tanh().sum()).backward().expect("a graph");
+        grad_output.clone()
+    }
+}
+
+/// y = x, whose backward takes its time, or fails.
+struct Slow;
+
+#[custom_function]
+impl Slow {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, fails: bool) -> Array1<f64> {
+        assert!(fails || !x.is_empty());
+        x.to_owned()
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, fails: bool) -> Tensor1<f64> {
+        assert!(!fails, "asked to fail");
+        thread::sleep(Duration::from_millis(2));
+        grad_output.clone()
+    }
+}
+
+fn names(trace: &Trace) -> Vec<&'static str> {
+    trace.events().iter().map(|event| event.name).collect()
+}
+
+#[test]
+fn a_trace_has_the_nodes_in_the_order_of_the_pass() -> Result<(), Error> {
+    let x = leaf(3);
+    let loss = Slow::apply(&x.exp(), false).sum();
+    let (result, trace) = graph::trace(|| loss.backward());
+    result?;
+    assert_eq!(names(&trace), ["Sum", "Slow", "Exp"]);
+    for pair in trace.events().windows(2) {
+        assert!(pair[0].start + pair[0].duration <= pair[1].start);
+    }
+    let slow = &trace.events()[1];
+    assert!(slow.duration >= Duration::from_millis(2) && slow.own == slow.duration);
+    assert_eq!(slow.bytes, 24);
+    assert!(slow.applied_at.file().ends_with("trace.rs"));
+    let table = trace.table();
+    assert_eq!((table.rows()[0].name, table.rows()[0].count), ("Slow", 1));
+    assert!(table.rows()[0].share > 0.5);
+    Ok(())
+}
+
+#[test]
+fn nothing_is_traced_outside() -> Result<(), Error> {
+    let x = leaf(3);
+    let ((), empty) = graph::trace(|| ());
+    x.exp().sum().backward()?;
+    assert!(empty.events().is_empty());
+    assert_eq!(empty.table().to_string().lines().count(), 1);
+    // What another thread does is not this one's.
+    let (result, trace) = graph::trace(|| {
+        let other = thread::scope(|scope| scope.spawn(|| x.sin().sum().backward()).join());
+        other.expect("no panic")?;
+        x.tanh().sum().backward()
+    });
+    result?;
+    assert_eq!(names(&trace), ["Sum", "Tanh"]);
+    Ok(())
+}
+
+#[test]
+fn passes_inside_of_passes_are_told_apart() -> Result<(), Error> {
+    let x = leaf(3);
+    let loss = Inner::apply(&x).sum();
+    let (result, trace) = graph::trace(|| loss.backward());
+    result?;
+    assert_eq!(names(&trace), ["Sum", "Inner", "Sum", "Tanh"]);
+    let [_, outer, sum, tanh] = trace.events() else {
+        unreachable!("four events");
+    };
+    assert!(outer.start <= sum.start);
+    assert!(tanh.start + tanh.duration <= outer.start + outer.duration);
+    let inside = sum.duration + tanh.duration;
+    assert_eq!(outer.own + inside, outer.duration);
+    let shares: f64 = trace.table().rows().iter().map(|row| row.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+    Ok(())
+}
+
+#[test]
+fn a_node_that_panics_is_in_the_trace() -> Result<(), Error> {
+    let x = leaf(3);
+    let loss = Slow::apply(&x, true).sum();
+    let caught = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| loss.backward()));
+    let (result, trace) = graph::trace(caught);
+    assert!(result.is_err());
+    assert_eq!(names(&trace), ["Sum", "Slow"]);
+    assert_eq!(trace.events()[1].bytes, 0);
+    // And the next trace begins anew.
+    let (result, trace) = graph::trace(|| x.exp().sum().backward());
+    result?;
+    assert_eq!(names(&trace), ["Sum", "Exp"]);
+    Ok(())
+}
+
+#[test]
+fn higher_orders_are_traced() -> Result<(), Error> {
+    let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    let y = x.powi(3).sum();
+    let (result, trace) = graph::trace(|| {
+        let (first,) = Grad::of(&y).create_graph(true).run((&x,))?;
+        first.sum().backward()
+    });
+    result?;
+    assert!(trace.events().len() > 3);
+    assert_eq!(x.grad(), Some(array![12.0]));
+    Ok(())
+}
+
+#[test]
+fn the_file_is_what_viewers_read() -> Result<(), Box<dyn std::error::Error>> {
+    let x = leaf(3);
+    let loss = Inner::apply(&x.exp()).sum();
+    let (result, trace) = graph::trace(|| loss.backward());
+    result?;
+    let path = env::temp_dir().join(format!("pullback-trace-{}.json", process::id()));
+    trace.write_chrome(&path)?;
+    let text = fs::read_to_string(&path);
+    fs::remove_file(&path)?;
+    let value: Value = serde_json::from_str(&text?)?;
+    let events = value["traceEvents"].as_array().ok_or("a list")?;
+    let turns: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(turns.len(), trace.events().len());
+    for (turn, event) in turns.iter().zip(trace.events()) {
+        assert_eq!(turn["name"], event.name);
+        assert_eq!(turn["args"]["bytes"], event.bytes);
+        assert_eq!(turn["args"]["sequence number"], event.sequence_nr);
+        let microseconds = turn["dur"].as_f64().ok_or("a number")?;
+        assert!((microseconds - event.duration.as_secs_f64() * 1e6).abs() < 1e-3);
+        assert!(turn["ts"].is_number() && turn["pid"].is_number() && turn["tid"].is_number());
+    }
+    let missing = trace.write_chrome(env::temp_dir().join("no such folder/trace.json"));
+    assert!(missing.is_err());
+    Ok(())
+}
