@@ -1,4 +1,4 @@
-//! Training: AdamW with one cycle of its learning rate, on images that are shifted by up to a pixel.
+//! Training: `AdamW` with one cycle of its learning rate, on images that are shifted by up to a pixel.
 
 use std::error::Error;
 

@@ -41,6 +41,8 @@ pub(super) enum Body {
 pub(super) struct Variant {
     pub(super) ident: Ident,
     pub(super) fields: Vec<Field>,
+    /// Whether it has one of our attributes, where none may stand.
+    pub(super) has_helpers: bool,
 }
 
 /// A field of a struct or of a variant.
@@ -58,10 +60,13 @@ pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
         Data::Struct(data) => Body::Struct(fields(data.fields)),
         Data::Enum(data) => {
             let variant = |variant: syn::Variant| {
-                misplaced.extend(helpers(&variant.attrs));
+                let helpers = helpers(&variant.attrs);
+                let has_helpers = !helpers.is_empty();
+                misplaced.extend(helpers);
                 Variant {
                     ident: variant.ident,
                     fields: fields(variant.fields),
+                    has_helpers,
                 }
             };
             Body::Enum(data.variants.into_iter().map(variant).collect())

@@ -34,7 +34,10 @@ pub(super) fn variant(variant: &parse::Variant, diagnostics: &mut Diagnostics) -
     let content = match fields.pop() {
         Some(field) if is_transparent => {
             is_not_renamed(&field, &variant.fields[0], diagnostics);
-            is_a_module(&field.ty, diagnostics);
+            // Who marked the variant meant the field: one mistake, one error.
+            if !variant.has_helpers {
+                is_a_module(&field.ty, diagnostics);
+            }
             Content::Transparent(Box::new(field))
         }
         last => {
