@@ -37,6 +37,8 @@ pub mod what_the_compiler_checks {}
 /// [`data`]: crate::data
 /// [`train`]: crate::train
 /// [`functional::jacobian`]: crate::functional::jacobian
+/// [`replayed`]: crate::replayed
+/// [`nn::save_checkpoint`]: crate::nn::save_checkpoint
 /// [`jvp`]: fn@crate::jvp
 /// [`Forward`]: crate::nn::Forward
 /// [`Parameter`]: crate::nn::Parameter

@@ -50,7 +50,8 @@
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
 //! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
-//! - [`nn`]: modules: parameters, buffers and what is computed with them; [`Module`](derive@Module) derives them.
+//! - [`nn`]: modules: parameters, buffers and what is computed with them; layers; saving and loading.
+//!   [`Module`](derive@Module) derives them.
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.

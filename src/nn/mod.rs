@@ -4,11 +4,8 @@
 //! `#[derive(Module)]` registers them under the names that they have. What the module computes is an
 //! ordinary method, or the trait [`Forward`].
 //!
-//! Read first:
+//! Read first [`Module`](derive@Module), how a struct becomes a module, and [`Linear`], a layer like all others. Then:
 //!
-//! - [`Module`](derive@Module): how a struct becomes a module.
-//! - [`Linear`], [`Conv2d`], [`Lstm`] and others: layers, with PyTorch's names, options and first values;
-//!   [`Sequential`] puts them one after the other, [`Hooked`] lets others look into one.
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.

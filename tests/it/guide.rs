@@ -130,6 +130,27 @@ fn links_between_markdown_files_lead_to_files() {
 }
 
 #[test]
+fn files_that_the_guide_names_exist() {
+    let mut named = 0;
+    for chapter in markdown(&root().join("docs")) {
+        let text = read(&chapter);
+        let prose = text.split("```").step_by(2);
+        let code = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2));
+        let is_file = |name: &&str| {
+            let extension = Path::new(name).extension();
+            extension.is_some_and(|extension| extension == "rs" || extension == "md")
+        };
+        for name in code.filter(is_file) {
+            let places = ["", "autograd-core/src"].map(|folder| root().join(folder).join(name));
+            let exists = places.iter().any(|place| place.is_file());
+            assert!(exists, "{}: no file is at {name}", chapter.display());
+            named += 1;
+        }
+    }
+    assert!(named >= 10, "{named} files");
+}
+
+#[test]
 fn every_chapter_is_shown() {
     let guide = read(&root().join("src/guide.rs"));
     for file in markdown(&root().join("docs")) {
