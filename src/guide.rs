@@ -38,6 +38,7 @@ pub mod what_the_compiler_checks {}
 /// [`train`]: crate::train
 /// [`functional::jacobian`]: crate::functional::jacobian
 /// [`replayed`]: crate::replayed
+/// [`graph`]: mod@crate::graph
 /// [`nn::save_checkpoint`]: crate::nn::save_checkpoint
 /// [`jvp`]: fn@crate::jvp
 /// [`Forward`]: crate::nn::Forward
@@ -60,6 +61,7 @@ pub mod from_burn_and_candle {}
 #[doc = include_str!("../docs/how_the_engine_works.md")]
 ///
 /// [`jvp`]: fn@crate::jvp
+/// [`graph::html`]: crate::graph::html
 pub mod how_the_engine_works {}
 
 #[doc = include_str!("../docs/speed.md")]
@@ -67,8 +69,10 @@ pub mod how_the_engine_works {}
 /// [Write a function]: write_a_function
 /// [`kernels`]: crate::kernels
 /// [`checkpoint`]: fn@crate::checkpoint
-/// [`saved_tensors_hooks`]: crate::saved_tensors_hooks
 /// [`memory::set_limit`]: crate::memory::set_limit
 /// [`memory::empty`]: crate::memory::empty
 /// [`kernels::set_threads`]: crate::kernels::set_threads
+/// [`graph::trace`]: fn@crate::graph::trace
+/// [`graph::html`]: crate::graph::html
+/// [`Graph::totals`]: crate::graph::Graph::totals
 pub mod speed {}
