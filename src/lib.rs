@@ -34,7 +34,14 @@
 //! # }
 //! ```
 //!
-//! Where to read on:
+//! Where to start:
+//!
+//! - [`guide`]: chapters to read in order, from a function of one input to attention; what the compiler checks;
+//!   for those who come [from PyTorch](guide::from_pytorch) or
+//!   [from burn and candle](guide::from_burn_and_candle); how the engine works; speed.
+//! - [`prelude`]: what nearly every program imports.
+//!
+//! To look things up:
 //!
 //! - [`custom_function`]: what a definition may consist of, with an example of each.
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
@@ -43,15 +50,19 @@
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
 //! - [`Gradcheck`]: is the gradient right?
 //! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
-//! - [`nn`]: modules: parameters, buffers and what is computed with them; [`Module`](derive@Module) derives them.
+//! - [`nn`]: modules: parameters, buffers and what is computed with them; layers; saving and loading.
+//!   [`Module`](derive@Module) derives them.
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
+//! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: that of large arrays.
 //! - [`optim`]: optimisers, schedules of the learning rate, clipping of gradients.
 
 extern crate self as pullback;
 
 pub mod data;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod train;
 
 #[doc(hidden)]

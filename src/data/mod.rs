@@ -28,6 +28,9 @@
 //! # }
 //! ```
 //!
+//! Read first [`ArrayDataset`], if the data fits into memory, or [`from_fn`], and then [`DataLoader`]: its options
+//! say what an epoch is. [`Collate`] is for items that cannot be stacked.
+//!
 //! Nothing here has a hidden generator of random numbers. The order of epoch `k` follows from the seed
 //! and `k` alone, what [`Dataset::augment`] does to an item from its seed, `k` and the item's index: a run
 //! that is resumed after epoch `k` continues as if it had never stopped, and batches are the same however

@@ -4,6 +4,8 @@
 //! `#[derive(Module)]` registers them under the names that they have. What the module computes is an
 //! ordinary method, or the trait [`Forward`].
 //!
+//! Read first [`Module`](derive@Module), how a struct becomes a module, and [`Linear`], a layer like all others. Then:
+//!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
 //! - [`Parameter`], [`Buffer`], [`Mode`]: what stands in its fields; [`Field`] says what else may.
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.

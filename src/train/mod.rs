@@ -1,6 +1,7 @@
 //! What a training loop needs around its few lines of arithmetic.
 //!
-//! Each part works alone, in a loop of one's own:
+//! Read first [`Trainer`], with the example below, or, to keep a loop of your own, the part that it lacks. Each
+//! part works alone, in a loop of one's own:
 //!
 //! - [`Mean`], [`Accuracy`], [`ConfusionMatrix`], [`Mae`], [`Rmse`], [`R2`]: numbers over the batches of an
 //!   epoch;

@@ -254,7 +254,7 @@ fn files_are_short_enough_to_read() {
 }
 
 /// The lines of a table in `tests/README.md` whose rows begin with `letter`, cut into cells.
-fn table(letter: char) -> Vec<[String; 3]> {
+pub fn table(letter: char) -> Vec<[String; 3]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("tests/README.md")).expect("a readable file");
     let is_row = |line: &&str| {

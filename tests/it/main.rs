@@ -23,6 +23,7 @@ mod gradcheck_fast;
 mod grads;
 mod graph;
 mod graphs;
+mod guide;
 mod hooks;
 mod house;
 mod in_place;

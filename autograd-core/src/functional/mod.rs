@@ -10,6 +10,8 @@
 //! | [`vhp`] | vᵀH | backward twice: the same numbers as `hvp`, for less, where backward is right |
 //! | [`hessian`] | H | a backward pass for each entry of the gradients |
 //!
+//! Read first [`jacobian`] and [`hvp`], whose examples show the form of all of them.
+//!
 //! These functions take a closure and the tensors to call it with: one by reference, or a tuple of up to
 //! eight, of any element types and ranks. The closure gets them in the same form, and returns a tensor
 //! or a tuple. [`Functional`] has the options: results that can be differentiated again, strictness about

@@ -1,5 +1,8 @@
 //! Loops on arrays, for authors of functions: no tape, no tensor.
 //!
+//! Read first [`map`] and [`zip`], loops over elements, with functions such as [`exp()`]; [`matmul`] and [`gemm()`];
+//! [`map_lanes`] with [`softmax()`], along an axis; and [`split_mut`], for loops of your own on several threads.
+//!
 //! ndarray's own `mapv` and `Zip` do the same; these take contiguous data, which is nearly all data,
 //! through plain slices. On an array of one element that is some ten times faster.
 

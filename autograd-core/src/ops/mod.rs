@@ -1,6 +1,10 @@
 //! The built-in functions, each in a file of its own, written with
 //! [`custom_function`](crate::custom_function) as any user's would be: the examples to learn from.
 //!
+//! To learn from them, read first, in `ops/`: `exp.rs`, of one input, any rank and every order; `linear.rs`, with
+//! several inputs and an optional one; `reductions/softmax.rs`, whose gradient is a function of its own; `concat.rs`,
+//! of a list; `attention.rs`, all of it at once.
+//!
 //! They are used through operators and methods of [`Tensor`]; the types are here for
 //! those who want `apply` as a function, or the bare kernels.
 

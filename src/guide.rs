@@ -1,0 +1,78 @@
+//! The guide: chapters to read, from the first function of your own to how the engine works.
+//!
+//! | chapter | for whom |
+//! |---|---|
+//! | [Write a function](write_a_function) | who has a kernel and its gradient: from eˣ to attention, one thing at a time |
+//! | [What the compiler checks](what_the_compiler_checks) | who wants to know what can go wrong: ninety-nine mistakes, and the message of each |
+//! | [From PyTorch](from_pytorch) | who knows `torch.autograd`, `torch.nn` and `torch.optim` |
+//! | [From burn and candle](from_burn_and_candle) | who knows these frameworks |
+//! | [How the engine works](how_the_engine_works) | who wants to look inside, with experiments |
+//! | [Speed](speed) | who wants functions that cost little |
+//!
+//! There is nothing in here but text; its code runs with the tests of the documentation.
+
+#[doc = include_str!("../docs/write_a_function.md")]
+#[doc = include_str!("../docs/write_a_function_further.md")]
+///
+/// [`custom_function`]: macro@crate::custom_function
+/// [`Gradcheck`]: crate::Gradcheck
+/// [`ops`]: crate::ops
+/// [`Tensor::scaled_dot_product_attention`]: crate::Tensor::scaled_dot_product_attention
+/// [What the compiler checks]: what_the_compiler_checks
+/// [Speed]: speed
+/// [`functional::jvp`]: crate::functional::jvp
+pub mod write_a_function {}
+
+#[doc = include_str!("../docs/what_the_compiler_checks.md")]
+#[doc = include_str!("../docs/what_the_compiler_checks_further.md")]
+pub mod what_the_compiler_checks {}
+
+#[doc = include_str!("../docs/from_pytorch.md")]
+///
+/// [What the compiler checks]: what_the_compiler_checks
+/// [`Gradcheck`]: crate::Gradcheck
+/// [`saved_tensors_hooks`]: crate::saved_tensors_hooks
+/// [`detect_anomaly`]: crate::detect_anomaly
+/// [`TensorD`]: crate::TensorD
+/// [`data`]: crate::data
+/// [`train`]: crate::train
+/// [`functional::jacobian`]: crate::functional::jacobian
+/// [`replayed`]: crate::replayed
+/// [`graph`]: mod@crate::graph
+/// [`nn::save_checkpoint`]: crate::nn::save_checkpoint
+/// [`jvp`]: fn@crate::jvp
+/// [`Forward`]: crate::nn::Forward
+/// [`Parameter`]: crate::nn::Parameter
+/// [`Buffer`]: crate::nn::Buffer
+/// [`Mode`]: crate::nn::Mode
+/// [`Hooked`]: crate::nn::Hooked
+/// [`nn::init::kaiming_uniform`]: crate::nn::init::kaiming_uniform
+/// [`optim::schedule`]: crate::optim::schedule
+pub mod from_pytorch {}
+
+#[doc = include_str!("../docs/from_burn_and_candle.md")]
+///
+/// [Write a function]: write_a_function
+/// [`data`]: crate::data
+/// [`train`]: crate::train
+/// [`Forward`]: crate::nn::Forward
+pub mod from_burn_and_candle {}
+
+#[doc = include_str!("../docs/how_the_engine_works.md")]
+///
+/// [`jvp`]: fn@crate::jvp
+/// [`graph::html`]: crate::graph::html
+pub mod how_the_engine_works {}
+
+#[doc = include_str!("../docs/speed.md")]
+///
+/// [Write a function]: write_a_function
+/// [`kernels`]: crate::kernels
+/// [`checkpoint`]: fn@crate::checkpoint
+/// [`memory::set_limit`]: crate::memory::set_limit
+/// [`memory::empty`]: crate::memory::empty
+/// [`kernels::set_threads`]: crate::kernels::set_threads
+/// [`graph::trace`]: fn@crate::graph::trace
+/// [`graph::html`]: crate::graph::html
+/// [`Graph::totals`]: crate::graph::Graph::totals
+pub mod speed {}
