@@ -71,7 +71,9 @@ pub(super) fn load<F: Field + ?Sized>(
     let plan = wanted.compare(source, &root.to_string());
     let may_be_left = |difference: &Difference| match difference {
         Difference::Missing { .. } | Difference::Unexpected { .. } => !strict,
-        Difference::Mismatched { .. } | Difference::Unsupported { .. } => false,
+        Difference::Mismatched { .. }
+        | Difference::Unsupported { .. }
+        | Difference::Invalid { .. } => false,
     };
     let (left, wrong): (Vec<_>, Vec<_>) = plan.differences.into_iter().partition(may_be_left);
     if !wrong.is_empty() {
@@ -94,7 +96,9 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
         match difference {
             Difference::Missing { key, .. } => keys.missing.push(key),
             Difference::Unexpected { key, .. } => keys.unexpected.push(key),
-            Difference::Mismatched { .. } | Difference::Unsupported { .. } => {}
+            Difference::Mismatched { .. }
+            | Difference::Unsupported { .. }
+            | Difference::Invalid { .. } => {}
         }
     }
     keys

@@ -49,7 +49,7 @@ fn model(start: i16) -> Model {
 }
 
 /// All names with their elements' bits.
-fn bits(state: &StateDict) -> Vec<(String, Vec<usize>, Vec<u64>)> {
+pub(super) fn bits(state: &StateDict) -> Vec<(String, Vec<usize>, Vec<u64>)> {
     let bits = |tensor: &AnyTensor| match tensor {
         AnyTensor::F32(tensor) => tensor.view().iter().map(|x| x.to_bits().into()).collect(),
         AnyTensor::F64(tensor) => tensor.view().iter().map(|x| x.to_bits()).collect(),
