@@ -1,19 +1,18 @@
 //! Elements left out at random, while training.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rand_core::Rng;
 
 use crate::ndarray::Dimension;
-use crate::nn::{Forward, Mode, Module};
+use crate::nn::{Forward, Mode, Module, Seeds};
 use crate::{Element, Tensor};
 
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
 /// (Srivastava and others, 2014).
 ///
 /// Which elements, follows from the seed that it has drawn and from how often it was called in training: a
-/// program that runs again does the same, and so do threads if each has a layer of its own. The count is no
-/// part of the saved state, as in PyTorch: to go on bit for bit, save [`calls`](Self::calls) and set them.
+/// program that runs again does the same, and so do threads if each has a layer of its own. Both are no part of
+/// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
+/// goes on bit for bit.
 ///
 /// **Not within [`checkpoint`](crate::checkpoint)**: the function there runs a second time in the backward pass
 /// and must leave out the same elements, but this layer counts that as one more call. Use [`Tensor::dropout`] with
@@ -38,10 +37,8 @@ pub struct Dropout {
     pub mode: Mode,
     #[module(skip, show)]
     p: f64,
-    #[module(skip)]
-    seed: u64,
-    #[module(skip)]
-    calls: AtomicU64,
+    /// Which elements are left out, call by call.
+    pub seeds: Seeds,
 }
 
 impl Dropout {
@@ -73,14 +70,13 @@ impl Dropout {
         Self {
             mode: Mode::default(),
             p,
-            seed,
-            calls: AtomicU64::new(0),
+            seeds: Seeds::new(seed),
         }
     }
 
     /// How often it has left elements out.
     pub fn calls(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
+        self.seeds.calls()
     }
 
     /// Goes on as after so many calls.
@@ -97,7 +93,7 @@ impl Dropout {
     /// assert_eq!(dropout.forward(&x).to_array(), first.to_array());
     /// ```
     pub fn set_calls(&self, calls: u64) {
-        self.calls.store(calls, Ordering::Relaxed);
+        self.seeds.set_calls(calls);
     }
 }
 
@@ -109,7 +105,6 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Dropout {
         if !self.mode.is_training() || self.p == 0.0 {
             return input.clone();
         }
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        input.dropout(self.p, self.seed.wrapping_add(call))
+        input.dropout(self.p, self.seeds.draw())
     }
 }

@@ -66,6 +66,17 @@ pub(super) fn load<F: Field + ?Sized>(
     root: &Path<'_>,
     strict: bool,
 ) -> Result<IncompatibleKeys, StateError> {
+    load_with(tree, source, root, strict, vec![])
+}
+
+/// As [`load`]. Nothing is changed either if there are `others` that do not fit.
+pub(super) fn load_with<F: Field + ?Sized>(
+    tree: &mut F,
+    source: &mut dyn Source,
+    root: &Path<'_>,
+    strict: bool,
+    others: Vec<Difference>,
+) -> Result<IncompatibleKeys, StateError> {
     let mut wanted = Wants::default();
     tree.visit(root, &mut wanted);
     let plan = wanted.compare(source, &root.to_string());
@@ -75,7 +86,8 @@ pub(super) fn load<F: Field + ?Sized>(
         | Difference::Unsupported { .. }
         | Difference::Invalid { .. } => false,
     };
-    let (left, wrong): (Vec<_>, Vec<_>) = plan.differences.into_iter().partition(may_be_left);
+    let (left, mut wrong): (Vec<_>, Vec<_>) = plan.differences.into_iter().partition(may_be_left);
+    wrong.extend(others);
     if !wrong.is_empty() {
         return Err(StateError::keys(source.path(), wrong));
     }

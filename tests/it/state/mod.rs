@@ -5,6 +5,7 @@ mod files;
 mod fuzz;
 mod hostile;
 mod python;
+mod random;
 
 use std::collections::BTreeMap;
 
