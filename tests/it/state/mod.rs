@@ -16,6 +16,8 @@ use pullback::nn::{
 };
 use pullback::prelude::*;
 
+pub(super) use files::Folder;
+
 /// A layer with everything that a state can have.
 #[derive(Module)]
 struct Layer {
