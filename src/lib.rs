@@ -84,6 +84,7 @@ pub mod optim;
 /// built-in functions.
 pub mod prelude {
     pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};
+    pub use crate::optim::Optimizer;
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
         Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,

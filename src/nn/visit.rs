@@ -1,6 +1,6 @@
 //! How anything walks over a module.
 
-use super::{AnyBuffer, AnyParameter, Mode, Module, Path};
+use super::{AnyBuffer, AnyParameter, Mode, Module, Path, Seeds};
 
 /// What is called with the parts of a module, in the order of its fields. Every method does nothing unless
 /// it is written.
@@ -35,6 +35,11 @@ pub trait Visitor<'a> {
         let _ = (path, buffer);
     }
 
+    /// Seeds of what a module draws.
+    fn seeds(&mut self, path: &Path<'_>, seeds: &'a Seeds) {
+        let _ = (path, seeds);
+    }
+
     /// A field that is `None`.
     fn absent(&mut self, path: &Path<'_>) {
         let _ = path;
@@ -62,6 +67,11 @@ pub trait VisitorMut {
     /// A buffer.
     fn buffer(&mut self, path: &Path<'_>, buffer: &mut dyn AnyBuffer) {
         let _ = (path, buffer);
+    }
+
+    /// Seeds of what a module draws.
+    fn seeds(&mut self, path: &Path<'_>, seeds: &mut Seeds) {
+        let _ = (path, seeds);
     }
 
     /// Training or evaluation.

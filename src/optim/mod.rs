@@ -54,4 +54,3 @@ pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
 pub use rms_prop::RmsProp;
 pub use sgd::Sgd;
-pub use state::StateError;

@@ -1,10 +1,6 @@
 //! What all optimisers can do.
 
-use std::collections::BTreeMap;
-
-use super::StateError;
-use crate::AnyTensor;
-use crate::nn::Field;
+use crate::nn::{Field, StateDict, StateError};
 
 /// Changes parameters by their gradients.
 ///
@@ -93,17 +89,18 @@ pub trait Optimizer {
     /// model[0].set_grad(array![3.0, 4.0]);
     /// let mut optimizer = Sgd::new(0.5).momentum(0.9);
     /// optimizer.step(&mut model);
-    /// let names: Vec<String> = optimizer.state().into_keys().collect();
+    /// let state = optimizer.state_dict();
+    /// let names: Vec<&str> = state.names().collect();
     /// assert_eq!(names, ["0.momentum_buffer", "0.step", "learning_rate"]);
     /// ```
-    fn state(&self) -> BTreeMap<String, AnyTensor>;
+    fn state_dict(&self) -> StateDict;
 
     /// Goes on from a state that was saved, of an optimiser with the same settings of a model with the same
     /// paths. The model is the one that is stepped from now on; whether there were steps before does not
     /// matter.
     ///
     /// # Errors
-    /// If anything does not fit: all of it is named, and nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
     ///
     /// # Panics
     /// If settings contradict each other.
@@ -119,18 +116,17 @@ pub trait Optimizer {
     /// optimizer.step(&mut model);
     ///
     /// let mut resumed = Sgd::new(0.5).momentum(0.5);
-    /// resumed.load_state(&model, &optimizer.state())?;
+    /// resumed.load_state_dict(&model, &optimizer.state_dict())?;
     /// resumed.step(&mut model);
     /// assert_eq!(model[0].item(), 1.0 - 0.5 * 1.0 - 0.5 * 1.5);
     ///
-    /// let error = Sgd::new(0.5).load_state(&model, &optimizer.state()).unwrap_err();
-    /// assert_eq!(error.to_string(), "the state does not fit: `0.momentum_buffer` belongs to nothing");
-    /// # Ok::<(), pullback::optim::StateError>(())
+    /// let error = Sgd::new(0.5).load_state_dict(&model, &optimizer.state_dict()).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the state does not fit: `0.momentum_buffer` was not expected, found f64 of shape [1]"
+    /// );
+    /// # Ok::<(), pullback::nn::StateError>(())
     /// ```
     #[track_caller]
-    fn load_state(
-        &mut self,
-        model: &dyn Field,
-        state: &BTreeMap<String, AnyTensor>,
-    ) -> Result<(), StateError>;
+    fn load_state_dict(&mut self, model: &dyn Field, state: &StateDict) -> Result<(), StateError>;
 }

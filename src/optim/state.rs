@@ -1,63 +1,22 @@
 //! The state of an optimiser as named tensors, and back.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fmt;
+use std::any::type_name;
+use std::collections::HashSet;
 
 use super::slot::{Kept, Slot};
-use crate::ndarray::{Array0, Array1, ArrayD};
+use crate::ndarray::{Array1, ArrayD, arr0};
+use crate::nn::{Difference, StateDict, StateError, TensorSpec};
 use crate::{AnyTensor, Element, Tensor};
 
 pub(super) const LEARNING_RATE: &str = "learning_rate";
 const STEP: &str = "step";
 
-/// What in a state does not fit the optimiser that was to load it.
-///
-/// ```
-/// use std::collections::BTreeMap;
-///
-/// use pullback::nn::Parameter;
-/// use pullback::ndarray::array;
-/// use pullback::optim::{Adam, Optimizer};
-///
-/// let model = Parameter::new(array![1.0]);
-/// let error = Adam::new(0.1).load_state(&model, &BTreeMap::new()).unwrap_err();
-/// assert_eq!(error.problems(), ["`learning_rate` is missing"]);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StateError {
-    problems: Vec<String>,
-}
-
-impl StateError {
-    /// Each thing that does not fit.
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// use pullback::optim::schedule::Plateau;
-    ///
-    /// let error = Plateau::new().load_state(&BTreeMap::new()).unwrap_err();
-    /// assert_eq!(error.problems().len(), 3);
-    /// ```
-    pub fn problems(&self) -> &[String] {
-        &self.problems
-    }
-}
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the state does not fit: {}", self.problems.join("; "))
-    }
-}
-
-impl std::error::Error for StateError {}
-
 pub(super) fn number(value: f64) -> AnyTensor {
-    Tensor::from(Array0::from_elem((), value)).into()
+    arr0(value).into()
 }
 
 pub(super) fn list(values: &[f64]) -> AnyTensor {
-    Tensor::from(Array1::from(values.to_vec())).into()
+    Array1::from(values.to_vec()).into()
 }
 
 fn name(path: &str, kind: &str) -> String {
@@ -68,11 +27,7 @@ fn name(path: &str, kind: &str) -> String {
 }
 
 /// Adds what is kept of one parameter.
-pub(super) fn write(
-    state: &mut BTreeMap<String, AnyTensor>,
-    slot: &Slot,
-    kinds: [Option<&'static str>; 3],
-) {
+pub(super) fn write(state: &mut StateDict, slot: &Slot, kinds: [Option<&'static str>; 3]) {
     fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
         let array = ArrayD::from_shape_vec(shape, elements.to_vec());
         // INVARIANT: what is kept has the parameter's shape.
@@ -91,23 +46,18 @@ pub(super) fn write(
 
 /// Reads a state and notes what does not fit.
 pub(super) struct Reader<'a> {
-    state: &'a BTreeMap<String, AnyTensor>,
+    state: &'a StateDict,
     used: HashSet<String>,
-    problems: Vec<String>,
+    differences: Vec<Difference>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(state: &'a BTreeMap<String, AnyTensor>) -> Self {
+    pub(super) fn new(state: &'a StateDict) -> Self {
         Self {
             state,
             used: HashSet::new(),
-            problems: vec![],
+            differences: vec![],
         }
-    }
-
-    /// Whether there is such a tensor.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.state.contains_key(name)
     }
 
     /// The shape of a tensor, if it is there.
@@ -115,16 +65,12 @@ impl<'a> Reader<'a> {
         Some(self.state.get(name)?.shape())
     }
 
-    pub(super) fn problem(&mut self, problem: String) {
-        self.problems.push(problem);
-    }
-
     /// What is kept of a parameter, if it was updated before the state was saved.
     pub(super) fn read(&mut self, slot: &mut Slot, kinds: [Option<&'static str>; 3]) {
         let names = kinds.map(|kind| kind.map(|kind| name(&slot.path, kind)));
         let step = name(&slot.path, STEP);
-        let kept = names.iter().flatten().any(|name| self.has(name));
-        if !kept && !self.has(&step) {
+        let kept = names.iter().flatten().any(|name| self.state.contains(name));
+        if !kept && !self.state.contains(&step) {
             return;
         }
         slot.steps = self.count(&step);
@@ -142,45 +88,54 @@ impl<'a> Reader<'a> {
     ) {
         for (name, kept) in names.iter().zip(kept) {
             if let Some(name) = name {
-                *kept = self.elements(name, Some(shape));
+                *kept = self.elements(name, shape);
             }
         }
     }
 
-    /// The elements of a tensor in row-major order, of any shape if none is given; none if there is a problem.
-    pub(super) fn elements<T: Element>(&mut self, name: &str, shape: Option<&[usize]>) -> Vec<T> {
+    /// The elements of a tensor of this shape in row-major order; none if it does not fit.
+    pub(super) fn elements<T: Element>(&mut self, name: &str, shape: &[usize]) -> Vec<T> {
         self.used.insert(name.to_owned());
-        let problem = match self.state.get(name) {
-            None => format!("`{name}` is missing"),
-            Some(tensor) => match (tensor.to_tensor::<T>(), shape) {
-                (None, _) => format!(
-                    "`{name}` has another element type than `{}`",
-                    std::any::type_name::<T>()
-                ),
-                (Some(tensor), Some(shape)) if tensor.shape() != shape => {
-                    let found = tensor.shape();
-                    format!("`{name}` has the shape {found:?} where {shape:?} is needed")
-                }
-                (Some(tensor), _) => return tensor.view().iter().copied().collect(),
-            },
+        let key = name.to_owned();
+        let expected = TensorSpec {
+            dtype: type_name::<T>().to_owned(),
+            shape: shape.to_vec(),
         };
-        self.problem(problem);
+        self.differences.push(match self.state.get(name) {
+            None => Difference::Missing { key, expected },
+            Some(tensor) => match tensor.to_tensor::<T>() {
+                Some(tensor) if tensor.shape() == shape => {
+                    return tensor.view().iter().copied().collect();
+                }
+                _ => Difference::Mismatched {
+                    key,
+                    expected,
+                    found: TensorSpec::of(tensor),
+                },
+            },
+        });
         vec![]
     }
 
-    /// A number; 0 if there is a problem.
+    /// A number; 0 if it does not fit.
     pub(super) fn number(&mut self, name: &str) -> f64 {
-        let number = self.elements(name, Some(&[]));
+        let number = self.elements(name, &[]);
         number.first().copied().unwrap_or_default()
+    }
+
+    fn invalid(&mut self, name: &str, found: f64, expected: &str) {
+        self.differences.push(Difference::Invalid {
+            key: name.to_owned(),
+            found,
+            expected: expected.to_owned(),
+        });
     }
 
     /// A number that is finite and not negative.
     pub(super) fn at_least_zero(&mut self, name: &str) -> f64 {
         let number = self.number(name);
         if !(number >= 0.0 && number.is_finite()) {
-            self.problem(format!(
-                "`{name}` is {number}, which is no finite number of at least 0"
-            ));
+            self.invalid(name, number, "a finite number of at least 0");
         }
         number
     }
@@ -191,7 +146,7 @@ impl<'a> Reader<'a> {
         const LARGEST: f64 = 9_007_199_254_740_992.0;
         let number = self.number(name);
         if number.fract() != 0.0 || !(0.0..=LARGEST).contains(&number) {
-            self.problem(format!("`{name}` is {number}, which counts nothing"));
+            self.invalid(name, number, "a whole number of at least 0");
             return 0;
         }
         #[expect(
@@ -203,16 +158,22 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// The problems, if there are any, with what nobody has read.
+    /// What does not fit, if anything does not, with what nobody has read.
     pub(super) fn finish(mut self) -> Result<(), StateError> {
-        let unused = self.state.keys().filter(|name| !self.used.contains(*name));
-        let unused = unused.map(|name| format!("`{name}` belongs to nothing"));
-        self.problems.extend(unused);
-        if self.problems.is_empty() {
+        for (name, tensor) in self.state {
+            if !self.used.contains(name) {
+                self.differences.push(Difference::Unexpected {
+                    key: name.clone(),
+                    found: TensorSpec::of(tensor),
+                });
+            }
+        }
+        if self.differences.is_empty() {
             return Ok(());
         }
-        Err(StateError {
-            problems: self.problems,
+        Err(StateError::Keys {
+            path: None,
+            differences: self.differences,
         })
     }
 }

@@ -1,14 +1,12 @@
 //! What optimisers with one update for each parameter have in common: which parameters there are, which group
 //! they belong to, what is kept of them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use super::StateError;
 use super::settings::not_negative;
 use super::slot::{Slot, mismatch, slots};
 use super::state::{LEARNING_RATE, Reader, number, write};
-use crate::nn::{AnyParameter, AnyViewMut, Field, Path, VisitorMut};
+use crate::nn::{AnyParameter, AnyViewMut, Field, Path, StateDict, StateError, VisitorMut};
 use crate::{AnyTensor, Element};
 
 /// How one parameter is updated: an optimiser's formula, with its settings.
@@ -140,8 +138,9 @@ impl<R: Rule> Stepper<R> {
         slots
     }
 
-    pub(super) fn state(&self) -> BTreeMap<String, AnyTensor> {
-        let mut state = BTreeMap::from([(LEARNING_RATE.to_owned(), number(self.rate))]);
+    pub(super) fn state_dict(&self) -> StateDict {
+        let mut state = StateDict::new();
+        state.insert(LEARNING_RATE, number(self.rate));
         for slot in self.slots.iter().flatten().filter(|slot| slot.steps > 0) {
             let settings = settings_of(&self.settings, &self.groups, slot);
             write(&mut state, slot, settings.rule.kinds());
@@ -150,10 +149,10 @@ impl<R: Rule> Stepper<R> {
     }
 
     #[track_caller]
-    pub(super) fn load_state(
+    pub(super) fn load_state_dict(
         &mut self,
         model: &dyn Field,
-        state: &BTreeMap<String, AnyTensor>,
+        state: &StateDict,
     ) -> Result<(), StateError> {
         let mut slots = self.bind(model);
         let mut reader = Reader::new(state);
@@ -300,17 +299,17 @@ macro_rules! optimizer {
                 self.stepper.set_learning_rate(rate);
             }
 
-            fn state(&self) -> std::collections::BTreeMap<String, crate::AnyTensor> {
-                self.stepper.state()
+            fn state_dict(&self) -> crate::nn::StateDict {
+                self.stepper.state_dict()
             }
 
             #[track_caller]
-            fn load_state(
+            fn load_state_dict(
                 &mut self,
                 model: &dyn crate::nn::Field,
-                state: &std::collections::BTreeMap<String, crate::AnyTensor>,
-            ) -> Result<(), crate::optim::StateError> {
-                self.stepper.load_state(model, state)
+                state: &crate::nn::StateDict,
+            ) -> Result<(), crate::nn::StateError> {
+                self.stepper.load_state_dict(model, state)
             }
         }
     };

@@ -36,6 +36,7 @@ mod modules;
 mod optim;
 mod pruning;
 mod renamed;
+mod resume;
 mod roots;
 mod rules;
 mod saved;

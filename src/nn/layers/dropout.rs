@@ -1,19 +1,18 @@
 //! Elements left out at random, while training.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rand_core::Rng;
 
 use crate::ndarray::Dimension;
-use crate::nn::{Forward, Mode, Module};
-use crate::{Element, Tensor, replayed};
+use crate::nn::{Forward, Mode, Module, Seeds};
+use crate::{Element, Tensor};
 
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
 /// (Srivastava and others, 2014).
 ///
 /// Which elements, follows from the seed that it has drawn and from how often it was called in training: a
-/// program that runs again does the same, and so do threads if each has a layer of its own. The count is no
-/// part of the saved state, as in PyTorch: to go on bit for bit, save [`calls`](Self::calls) and set them.
+/// program that runs again does the same, and so do threads if each has a layer of its own. Both are no part of
+/// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
+/// goes on bit for bit.
 ///
 /// Within [`checkpoint`](crate::checkpoint) the second call leaves out the same elements and is not counted.
 ///
@@ -36,10 +35,8 @@ pub struct Dropout {
     pub mode: Mode,
     #[module(skip, show)]
     p: f64,
-    #[module(skip)]
-    seed: u64,
-    #[module(skip)]
-    calls: AtomicU64,
+    /// Which elements are left out, call by call.
+    pub seeds: Seeds,
 }
 
 impl Dropout {
@@ -71,14 +68,13 @@ impl Dropout {
         Self {
             mode: Mode::default(),
             p,
-            seed,
-            calls: AtomicU64::new(0),
+            seeds: Seeds::new(seed),
         }
     }
 
     /// How often it has left elements out.
     pub fn calls(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed)
+        self.seeds.calls()
     }
 
     /// Goes on as after so many calls.
@@ -95,7 +91,7 @@ impl Dropout {
     /// assert_eq!(dropout.forward(&x).to_array(), first.to_array());
     /// ```
     pub fn set_calls(&self, calls: u64) {
-        self.calls.store(calls, Ordering::Relaxed);
+        self.seeds.set_calls(calls);
     }
 }
 
@@ -107,7 +103,6 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Dropout {
         if !self.mode.is_training() || self.p == 0.0 {
             return input.clone();
         }
-        let call = replayed(|| self.calls.fetch_add(1, Ordering::Relaxed));
-        input.dropout(self.p, self.seed.wrapping_add(call))
+        input.dropout(self.p, self.seeds.draw())
     }
 }

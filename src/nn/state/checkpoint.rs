@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
-use super::load::{load, state_dict};
+use super::load::{load_with, state_dict};
+use super::random::{differences, random_state, set_random_state};
 use super::{StateDict, StateError, StateFile};
 use crate::nn::{Field, Path};
 
 /// The prefix of the model's names.
 const MODEL: &str = "model";
+/// That of the model's seeds.
+const RANDOM: &str = "random";
 
 /// What a checkpoint has beside the model: what [`load_checkpoint`] returns.
 #[derive(Clone, Debug, Default)]
@@ -20,30 +23,43 @@ pub struct Checkpoint {
 }
 
 /// Writes a model and other states into one safetensors file, atomically as
-/// [`StateDict::save_safetensors`] does. The names are `model.…` and, for each of `extra`, its prefix and a dot
+/// [`StateDict::save_safetensors`] does. The names are `model.…`, `random.…` for the
+/// [`random_state`](super::Stateful::random_state) of the model, and, for each of `extra`, its prefix and a dot
 /// before them: `optimizer.…`. Counters are best kept as tensors of rank 0, which hold whole numbers up to
 /// 2⁵³ exactly, or as strings in the metadata.
+///
+/// A run goes on bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
+/// optimiser and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
+/// step, and the order and the augmentation of a [`DataLoader`](crate::data::DataLoader) follow from its seed and
+/// the epoch's number. What has been set up by the program, such as settings and groups of an optimiser, frozen
+/// parameters, `train` or `eval`, is set up again by the program that goes on.
 ///
 /// # Errors
 /// As [`StateDict::save_safetensors`].
 ///
 /// # Panics
-/// If a prefix is empty, has a dot, is `model` or comes twice; if two parts of the model have one path.
+/// If a prefix is empty, has a dot, is `model` or `random` or comes twice; if two parts of the model have one path.
 ///
 /// ```
 /// use pullback::ndarray::{arr0, array};
-/// use pullback::nn::{Parameter, StateDict, load_checkpoint, save_checkpoint};
+/// use pullback::nn::{StateDict, load_checkpoint, save_checkpoint};
+/// use pullback::optim::Adam;
+/// use pullback::prelude::*;
 ///
 /// let path = std::env::temp_dir().join(format!("checkpoint-{}.safetensors", std::process::id()));
-/// let model = vec![Parameter::new(array![3.0])];
+/// let (mut model, mut optimizer) = (vec![Parameter::new(array![3.0])], Adam::new(0.1));
+/// model[0].set_grad(array![1.0]);
+/// optimizer.step(&mut model);
 /// let mut progress = StateDict::new();
-/// progress.insert("steps", arr0(1200.0));
-/// save_checkpoint(&path, &model, &[("progress", progress)], &[("run", "baseline")])?;
+/// progress.insert("steps", arr0(1.0));
+/// let extra = [("optimizer", optimizer.state_dict()), ("progress", progress)];
+/// save_checkpoint(&path, &model, &extra, &[("run", "baseline")])?;
 ///
-/// let mut model = vec![Parameter::new(array![0.0])];
-/// let checkpoint = load_checkpoint(&path, &mut model)?;
-/// assert_eq!(model[0].item(), 3.0);
-/// assert_eq!(checkpoint.extra["progress"]["steps"].to_tensor::<f64>().unwrap().item(), 1200.0);
+/// let (mut resumed, mut optimizer) = (vec![Parameter::new(array![0.0])], Adam::new(0.1));
+/// let checkpoint = load_checkpoint(&path, &mut resumed)?;
+/// optimizer.load_state_dict(&resumed, &checkpoint.extra["optimizer"])?;
+/// assert_eq!(resumed[0].item(), model[0].item());
+/// assert_eq!(checkpoint.extra["progress"]["steps"].to_tensor::<f64>().unwrap().item(), 1.0);
 /// assert_eq!(checkpoint.metadata["run"], "baseline");
 /// # std::fs::remove_file(path).unwrap();
 /// # Ok::<(), pullback::nn::StateError>(())
@@ -56,12 +72,14 @@ pub fn save_checkpoint(
     metadata: &[(&str, &str)],
 ) -> Result<(), StateError> {
     let mut all = state_dict(model, &Path::root().field(MODEL));
+    all.extend(random_state(model, &Path::root().field(RANDOM)));
     for (place, (prefix, state)) in extra.iter().enumerate() {
         let comes_twice = extra[..place].iter().any(|(other, _)| other == prefix);
+        let is_the_models = [MODEL, RANDOM].contains(prefix);
         assert!(
-            !prefix.is_empty() && !prefix.contains('.') && *prefix != MODEL && !comes_twice,
+            !prefix.is_empty() && !prefix.contains('.') && !is_the_models && !comes_twice,
             "a state with the prefix `{prefix}` in a checkpoint: prefixes are not empty, have no dots, differ, and \
-             `{MODEL}` is the model's"
+             `{MODEL}` and `{RANDOM}` are the model's"
         );
         all.extend(state.clone().prefixed(prefix));
     }
@@ -69,11 +87,13 @@ pub fn save_checkpoint(
 }
 
 /// Reads what [`save_checkpoint`] wrote: copies the values into the model, each read straight into its place,
-/// and returns the rest. Everything else is read before the model is touched.
+/// gives it its seeds, and returns the rest. Everything else is read before the model is touched.
+///
+/// What the rest is for, such as an optimiser, looks at it when it is given to it: the model is changed by then.
 ///
 /// # Errors
 /// As [`Stateful::load_safetensors`](super::Stateful::load_safetensors): the model must have exactly the paths
-/// that it had. [`StateFile::part`] reads a part of a checkpoint alone.
+/// that it had, with seeds or without. [`StateFile::part`] reads a part of a checkpoint alone.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -104,7 +124,12 @@ pub fn load_checkpoint(
         let state = file.part(&prefix)?;
         extra.insert(prefix, state);
     }
-    load(model, &mut file, &Path::root().field(MODEL), true)?;
+    let random = extra.remove(RANDOM).unwrap_or_default().prefixed(RANDOM);
+    let root = Path::root();
+    let (model_root, random_root) = (root.field(MODEL), root.field(RANDOM));
+    let wrong = differences(model, &random, &random_root);
+    load_with(model, &mut file, &model_root, true, wrong)?;
+    set_random_state(model, &random, &random_root);
     let metadata = file.metadata().clone();
     Ok(Checkpoint { extra, metadata })
 }

@@ -45,7 +45,8 @@ impl fmt::Display for TensorSpec {
     }
 }
 
-/// One name under which a state and the tree that it is for do not fit together.
+/// One name under which a state and what it is for do not fit together: a tree of parameters and buffers, an
+/// optimiser, a schedule.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -55,17 +56,17 @@ impl fmt::Display for TensorSpec {
 /// let Err(StateError::Keys { differences, .. }) = result else { panic!("nothing fits") };
 /// assert!(matches!(&differences[..], [Difference::Missing { .. }]));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// The tree has it, the state has not.
+    /// The state does not have it.
     Missing {
         /// The dotted path.
         key: String,
-        /// What the tree has there.
+        /// What belongs there.
         expected: TensorSpec,
     },
-    /// The state has it, the tree has not.
+    /// Only the state has it.
     Unexpected {
         /// The name.
         key: String,
@@ -76,7 +77,7 @@ pub enum Difference {
     Mismatched {
         /// The dotted path.
         key: String,
-        /// What the tree has there.
+        /// What belongs there.
         expected: TensorSpec,
         /// What the state has there.
         found: TensorSpec,
@@ -87,6 +88,15 @@ pub enum Difference {
         key: String,
         /// What the file has there.
         found: TensorSpec,
+    },
+    /// It is a number, or has one, that cannot be meant.
+    Invalid {
+        /// The name.
+        key: String,
+        /// The number.
+        found: f64,
+        /// What it has to be: "a whole number of at least 0".
+        expected: String,
     },
 }
 
@@ -125,6 +135,11 @@ impl fmt::Display for Difference {
                     found.dtype
                 )
             }
+            Self::Invalid {
+                key,
+                found,
+                expected,
+            } => write!(f, "`{key}` is {found}, expected {expected}"),
         }
     }
 }
@@ -147,11 +162,12 @@ impl fmt::Display for Difference {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The state and the tree do not fit together. Nothing was changed.
+    /// The state and what it is for do not fit together. Nothing was changed.
     Keys {
         /// The file, if the state was in one.
         path: Option<PathBuf>,
-        /// Every name that does not fit, in the order of the tree, what was not expected at the end.
+        /// Every name that does not fit, in the order of the tree or of what an optimiser keeps, what was not expected
+        /// at the end.
         differences: Vec<Difference>,
     },
     /// The file system refused.

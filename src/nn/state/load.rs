@@ -66,14 +66,28 @@ pub(super) fn load<F: Field + ?Sized>(
     root: &Path<'_>,
     strict: bool,
 ) -> Result<IncompatibleKeys, StateError> {
+    load_with(tree, source, root, strict, vec![])
+}
+
+/// As [`load`]. Nothing is changed either if there are `others` that do not fit.
+pub(super) fn load_with<F: Field + ?Sized>(
+    tree: &mut F,
+    source: &mut dyn Source,
+    root: &Path<'_>,
+    strict: bool,
+    others: Vec<Difference>,
+) -> Result<IncompatibleKeys, StateError> {
     let mut wanted = Wants::default();
     tree.visit(root, &mut wanted);
     let plan = wanted.compare(source, &root.to_string());
     let may_be_left = |difference: &Difference| match difference {
         Difference::Missing { .. } | Difference::Unexpected { .. } => !strict,
-        Difference::Mismatched { .. } | Difference::Unsupported { .. } => false,
+        Difference::Mismatched { .. }
+        | Difference::Unsupported { .. }
+        | Difference::Invalid { .. } => false,
     };
-    let (left, wrong): (Vec<_>, Vec<_>) = plan.differences.into_iter().partition(may_be_left);
+    let (left, mut wrong): (Vec<_>, Vec<_>) = plan.differences.into_iter().partition(may_be_left);
+    wrong.extend(others);
     if !wrong.is_empty() {
         return Err(StateError::keys(source.path(), wrong));
     }
@@ -94,7 +108,9 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
         match difference {
             Difference::Missing { key, .. } => keys.missing.push(key),
             Difference::Unexpected { key, .. } => keys.unexpected.push(key),
-            Difference::Mismatched { .. } | Difference::Unsupported { .. } => {}
+            Difference::Mismatched { .. }
+            | Difference::Unsupported { .. }
+            | Difference::Invalid { .. } => {}
         }
     }
     keys

@@ -4,6 +4,7 @@ use std::path::Path as FilePath;
 
 use super::StateFile;
 use super::load::{load, state_dict};
+use super::random::{differences, random_state, set_random_state};
 use super::{IncompatibleKeys, StateDict, StateError};
 use crate::nn::{Field, Path};
 
@@ -12,7 +13,8 @@ use crate::nn::{Field, Path};
 ///
 /// The state is the values of all parameters, trained or frozen, and of the buffers that are
 /// [persistent](crate::nn::Buffer::persistent), under their dotted paths. Gradients, `train` or `eval`, and
-/// fields that are skipped do not belong to it.
+/// fields that are skipped do not belong to it, nor do [`Seeds`](crate::nn::Seeds), which are the
+/// [`random_state`](Self::random_state).
 ///
 /// Tied parameters are there under each of their paths, as in PyTorch. In a file their elements are written
 /// once, under the path that sorts first; `__metadata__` maps the other paths to it, as Python's
@@ -68,6 +70,58 @@ pub trait Stateful: Field {
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
         load(self, &mut &*state, &Path::root(), strict)
+    }
+
+    /// The [`Seeds`](crate::nn::Seeds) of all modules under their dotted paths: what decides what they draw from now
+    /// on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
+    /// upper and the lower half of the first seed, then those of the number of calls.
+    ///
+    /// # Panics
+    /// If two modules have seeds with one path.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array1;
+    /// use pullback::nn::{Dropout, Sequential};
+    /// use pullback::prelude::*;
+    ///
+    /// let mut model = Sequential::new((Dropout::seeded(0.5, 7),));
+    /// let state = model.random_state();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["0.seeds"]);
+    ///
+    /// let x = Tensor::from(Array1::<f32>::ones(64));
+    /// let first = model.forward(&x).to_array();
+    /// assert_ne!(model.forward(&x).to_array(), first);
+    /// model.load_random_state(&state)?;
+    /// assert_eq!(model.forward(&x).to_array(), first);
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    #[track_caller]
+    fn random_state(&self) -> StateDict {
+        random_state(self, &Path::root())
+    }
+
+    /// Goes on drawing where [`random_state`](Self::random_state) was taken.
+    ///
+    /// # Errors
+    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
+    ///
+    /// ```
+    /// use pullback::nn::{Dropout, StateDict, Stateful};
+    ///
+    /// let error = Dropout::seeded(0.5, 7).load_random_state(&StateDict::new()).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the state does not fit: `seeds` is missing, expected f64 of shape [4]"
+    /// );
+    /// ```
+    fn load_random_state(&mut self, state: &StateDict) -> Result<(), StateError> {
+        let root = Path::root();
+        let differences = differences(self, state, &root);
+        if !differences.is_empty() {
+            return Err(StateError::keys(None, differences));
+        }
+        set_random_state(self, state, &root);
+        Ok(())
     }
 
     /// Writes the state into a safetensors file, which Python's `safetensors` can read. A file that is there is

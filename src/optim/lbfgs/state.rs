@@ -1,15 +1,14 @@
 //! What L-BFGS has learned, to save.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use super::Lbfgs;
 use super::flat::Layout;
 use super::memory::{Memory, Pair};
+use crate::AnyTensor;
 use crate::ndarray::Array2;
-use crate::nn::Field;
-use crate::optim::StateError;
+use crate::nn::{Field, StateDict, StateError};
 use crate::optim::state::{LEARNING_RATE, Reader, list, number};
-use crate::{AnyTensor, Tensor};
 
 const ITERATIONS: &str = "iterations";
 const DIRECTION: &str = "direction";
@@ -27,10 +26,10 @@ impl Lbfgs {
     /// ```
     /// use pullback::optim::Lbfgs;
     ///
-    /// let names: Vec<String> = Lbfgs::new(1.0).state().into_keys().collect();
-    /// assert_eq!(names, ["iterations", "learning_rate"]);
+    /// let state = Lbfgs::new(1.0).state_dict();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["iterations", "learning_rate"]);
     /// ```
-    pub fn state(&self) -> BTreeMap<String, AnyTensor> {
+    pub fn state_dict(&self) -> StateDict {
         let memory = &self.memory;
         let mut state = vec![
             (LEARNING_RATE, number(self.rate)),
@@ -62,7 +61,7 @@ impl Lbfgs {
     /// Goes on from a state that was saved, with a model with the same trained parameters.
     ///
     /// # Errors
-    /// If anything does not fit: all of it is named, and nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -73,15 +72,15 @@ impl Lbfgs {
     /// let mut optimizer = Lbfgs::new(1.0).iterations(1);
     /// optimizer.step(&mut w, |w| Ok((&**w - 3.0).square().sum()))?;
     /// let mut resumed = Lbfgs::new(1.0).iterations(1);
-    /// resumed.load_state(&w, &optimizer.state())?;
+    /// resumed.load_state_dict(&w, &optimizer.state_dict())?;
     /// resumed.step(&mut w, |w| Ok((&**w - 3.0).square().sum()))?;
     /// assert!((w.item() - 3.0_f64).abs() < 1e-6);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn load_state(
+    pub fn load_state_dict(
         &mut self,
         model: &(impl Field + ?Sized),
-        state: &BTreeMap<String, AnyTensor>,
+        state: &StateDict,
     ) -> Result<(), StateError> {
         let layout = Layout::of(model);
         let mut reader = Reader::new(state);
@@ -90,17 +89,18 @@ impl Lbfgs {
         let mut memory = Memory::default();
         if iterations > 0 {
             let shape = [layout.length];
-            let pairs = reader.shape(STEPS).and_then(|shape| shape.first());
+            let pairs = reader.shape(STEPS).or_else(|| reader.shape(CHANGES));
+            let pairs = pairs.and_then(|shape| shape.first());
             let rows = [pairs.copied().unwrap_or_default(), layout.length];
             memory = Memory {
                 iterations,
-                direction: reader.elements(DIRECTION, Some(&shape)),
-                gradient: reader.elements(GRADIENT, Some(&shape)),
+                direction: reader.elements(DIRECTION, &shape),
+                gradient: reader.elements(GRADIENT, &shape),
                 length: reader.number(LENGTH),
                 scale: reader.number(SCALE),
                 pairs: pairs_of(
-                    &reader.elements(STEPS, Some(&rows)),
-                    &reader.elements(CHANGES, Some(&rows)),
+                    &reader.elements(STEPS, &rows),
+                    &reader.elements(CHANGES, &rows),
                     layout.length,
                 ),
             };
@@ -118,10 +118,10 @@ fn rows<'a>(columns: usize, rows: impl Iterator<Item = &'a Vec<f64>>) -> AnyTens
     let count = elements.len().checked_div(columns).unwrap_or(0);
     // INVARIANT: each row has a column for each element of the parameters.
     let array = Array2::from_shape_vec((count, columns), elements).expect("whole rows");
-    Tensor::from(array).into()
+    array.into()
 }
 
-fn pairs_of(steps: &[f64], changes: &[f64], columns: usize) -> std::collections::VecDeque<Pair> {
+fn pairs_of(steps: &[f64], changes: &[f64], columns: usize) -> VecDeque<Pair> {
     let rows = steps
         .chunks(columns.max(1))
         .zip(changes.chunks(columns.max(1)));

@@ -1,11 +1,9 @@
 //! Down when nothing gets better.
 
-use std::collections::BTreeMap;
-
-use crate::AnyTensor;
+use crate::nn::{StateDict, StateError};
+use crate::optim::Optimizer;
 use crate::optim::settings::{below_one, not_negative};
 use crate::optim::state::{Reader, number};
-use crate::optim::{Optimizer, StateError};
 
 /// Multiplies the learning rate by a factor when a loss, or whatever is watched, has stopped getting better.
 /// PyTorch's `ReduceLROnPlateau`.
@@ -274,23 +272,23 @@ impl Plateau {
     /// ```
     /// use pullback::optim::schedule::Plateau;
     ///
-    /// let names: Vec<String> = Plateau::new().state().into_keys().collect();
-    /// assert_eq!(names, ["bad", "best", "resting"]);
+    /// let state = Plateau::new().state_dict();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["bad", "best", "resting"]);
     /// ```
-    pub fn state(&self) -> BTreeMap<String, AnyTensor> {
+    pub fn state_dict(&self) -> StateDict {
         let state = [
             ("best", self.best),
             ("bad", self.bad as f64),
             ("resting", self.resting as f64),
         ];
         let state = state.map(|(name, value)| (name.to_owned(), number(value)));
-        BTreeMap::from(state)
+        StateDict::from_iter(state)
     }
 
     /// Goes on from a state that was saved. The learning rate is the optimiser's, and in its state.
     ///
     /// # Errors
-    /// If anything does not fit: all of it is named, and nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -299,11 +297,11 @@ impl Plateau {
     /// let mut plateau = Plateau::new();
     /// plateau.watch(3.0, &mut Sgd::new(0.1));
     /// let mut resumed = Plateau::new();
-    /// resumed.load_state(&plateau.state())?;
+    /// resumed.load_state_dict(&plateau.state_dict())?;
     /// assert_eq!(resumed.best(), Some(3.0));
-    /// # Ok::<(), pullback::optim::StateError>(())
+    /// # Ok::<(), pullback::nn::StateError>(())
     /// ```
-    pub fn load_state(&mut self, state: &BTreeMap<String, AnyTensor>) -> Result<(), StateError> {
+    pub fn load_state_dict(&mut self, state: &StateDict) -> Result<(), StateError> {
         let mut reader = Reader::new(state);
         let best = reader.number("best");
         let (bad, resting) = (reader.count("bad"), reader.count("resting"));

@@ -2,10 +2,11 @@
 
 use std::f64::consts::PI;
 
+use pullback::nn::StateError;
 use pullback::optim::schedule::{
     Cosine, CosineRestarts, Exponential, LinearWarmUp, MultiStep, OneCycle, Plateau, Schedule, Step,
 };
-use pullback::optim::{Optimizer, Sgd, StateError};
+use pullback::optim::{Optimizer, Sgd};
 
 fn assert_rates(schedule: &impl Schedule, wanted: &[f64]) {
     for (step, wanted) in (0..).zip(wanted) {
@@ -208,7 +209,7 @@ fn a_plateau_goes_on_where_it_was() -> Result<(), StateError> {
             first.watch(*loss, &mut optimizer);
         }
         let mut second = plateau();
-        second.load_state(&first.state())?;
+        second.load_state_dict(&first.state_dict())?;
         for (loss, wanted) in losses[cut..].iter().zip(&whole[cut..]) {
             second.watch(*loss, &mut optimizer);
             assert_eq!(optimizer.learning_rate(), *wanted);

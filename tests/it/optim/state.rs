@@ -1,12 +1,11 @@
 //! What optimisers save, and go on from.
 
-use std::collections::BTreeMap;
-
-use pullback::AnyTensor;
-use pullback::ndarray::{Array0, Array1, Ix1, Ix2, array};
-use pullback::nn::Parameter;
-use pullback::optim::{Adam, AdamW, Lbfgs, Optimizer, RmsProp, Sgd};
+use pullback::ndarray::{Array1, Ix1, Ix2, arr0, array};
+use pullback::nn::StateError;
+use pullback::optim::{Adam, AdamW, Lbfgs, RmsProp, Sgd};
 use pullback::prelude::*;
+
+use crate::state::bits;
 
 type Model = Vec<(Parameter<f64, Ix2>, Parameter<f32, Ix1>)>;
 
@@ -65,7 +64,7 @@ fn what_was_saved_goes_on_as_if_it_had_never_stopped() {
         let (mut cut, mut optimizer) = (model(), make());
         train(&mut cut, &mut *optimizer, 0..4);
         optimizer.set_learning_rate(0.1);
-        let state = optimizer.state();
+        let state = optimizer.state_dict();
 
         // Before the first step, and after some of another model.
         for steps_before in [0, 3] {
@@ -76,7 +75,7 @@ fn what_was_saved_goes_on_as_if_it_had_never_stopped() {
                 .iter()
                 .map(|(w, b)| (Parameter::new(w.to_array()), Parameter::new(b.to_array())))
                 .collect();
-            resumed.load_state(&copy, &state).unwrap();
+            resumed.load_state_dict(&copy, &state).unwrap();
             assert_eq!(resumed.learning_rate(), 0.1);
             train(&mut copy, &mut *resumed, 4..10);
             assert_eq!(values(&copy), values(&whole));
@@ -86,7 +85,10 @@ fn what_was_saved_goes_on_as_if_it_had_never_stopped() {
 
 #[test]
 fn states_are_named_by_path_and_kind() {
-    let names = |optimizer: &dyn Optimizer| optimizer.state().into_keys().collect::<Vec<_>>();
+    let names = |optimizer: &dyn Optimizer| -> Vec<String> {
+        let state = optimizer.state_dict();
+        state.names().map(str::to_owned).collect()
+    };
     let (mut model, mut optimizer) = (model(), Adam::new(0.1));
     assert_eq!(names(&optimizer), ["learning_rate"]);
     train(&mut model, &mut optimizer, 0..3);
@@ -96,7 +98,7 @@ fn states_are_named_by_path_and_kind() {
     wanted.push("learning_rate".to_owned());
     assert_eq!(names(&optimizer), wanted);
 
-    let state = optimizer.state();
+    let state = optimizer.state_dict();
     let step = state["0.0.step"].to_tensor::<f64>().unwrap();
     assert_eq!((step.shape(), step.item()), (&[][..], 3.0));
     assert_eq!(state["0.0.exp_avg"].shape(), [2, 2]);
@@ -117,42 +119,36 @@ fn states_are_named_by_path_and_kind() {
     assert_eq!(names(&optimizer), ["learning_rate", "step"]);
 }
 
-fn number(value: f64) -> AnyTensor {
-    Tensor::from(Array0::from_elem((), value)).into()
-}
-
 #[test]
 fn all_that_does_not_fit_is_named_and_nothing_is_changed() {
     let (mut model, mut optimizer) = (model(), Adam::new(0.1));
     train(&mut model, &mut optimizer, 0..2);
-    let good = optimizer.state();
-    let mut bad: BTreeMap<String, AnyTensor> = good.clone();
-    bad.insert("learning_rate".to_owned(), number(-1.0));
-    bad.insert("0.0.step".to_owned(), number(1.5));
-    bad.insert(
-        "0.0.exp_avg".to_owned(),
-        Tensor::from(Array1::<f64>::zeros(4)).into(),
-    );
+    let good = optimizer.state_dict();
+    let mut bad = good.clone();
+    bad.insert("learning_rate", arr0(-1.0));
+    bad.insert("0.0.step", arr0(1.5));
+    bad.insert("0.0.exp_avg", Array1::<f64>::zeros(4));
     bad.remove("0.1.exp_avg_sq");
-    bad.insert(
-        "0.1.exp_avg".to_owned(),
-        Tensor::from(Array1::<f64>::zeros(2)).into(),
-    );
-    bad.insert("2.0.step".to_owned(), number(1.0));
-    let error = optimizer.load_state(&model, &bad).unwrap_err();
+    bad.insert("0.1.exp_avg", Array1::<f64>::zeros(2));
+    bad.insert("2.0.step", arr0(1.0));
+    let error = optimizer.load_state_dict(&model, &bad).unwrap_err();
+    let StateError::Keys { path, differences } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(path, None);
+    let problems: Vec<String> = differences.iter().map(ToString::to_string).collect();
     assert_eq!(
-        error.problems(),
+        problems,
         [
-            "`learning_rate` is -1, which is no finite number of at least 0",
-            "`0.0.step` is 1.5, which counts nothing",
-            "`0.0.exp_avg` has the shape [4] where [2, 2] is needed",
-            "`0.1.exp_avg` has another element type than `f32`",
-            "`0.1.exp_avg_sq` is missing",
-            "`2.0.step` belongs to nothing",
+            "`learning_rate` is -1, expected a finite number of at least 0",
+            "`0.0.step` is 1.5, expected a whole number of at least 0",
+            "`0.0.exp_avg` has shape [4], expected [2, 2]",
+            "`0.1.exp_avg` has elements of f64, expected f32",
+            "`0.1.exp_avg_sq` is missing, expected f32 of shape [2]",
+            "`2.0.step` was not expected, found f64 of shape []",
         ]
     );
-    let same = |state: &BTreeMap<String, AnyTensor>| format!("{state:?}");
-    assert_eq!(same(&optimizer.state()), same(&good));
+    assert_eq!(bits(&optimizer.state_dict()), bits(&good));
     train(&mut model, &mut optimizer, 2..3);
 }
 
@@ -171,17 +167,17 @@ fn lbfgs_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
     let mut copy = Parameter::new(whole.to_array());
     let mut fresh = Parameter::new(whole.to_array());
     let mut resumed = Lbfgs::new(9.0).iterations(3).line_search(false);
-    resumed.load_state(&copy, &optimizer.state())?;
+    resumed.load_state_dict(&copy, &optimizer.state_dict())?;
     optimizer.step(&mut whole, loss)?;
     resumed.step(&mut copy, loss)?;
     assert_eq!(whole.to_array(), copy.to_array());
     lbfgs().step(&mut fresh, loss)?;
     assert_ne!(whole.to_array(), fresh.to_array());
 
-    let error = lbfgs().load_state(&Parameter::new(array![1.0]), &optimizer.state());
+    let error = lbfgs().load_state_dict(&Parameter::new(array![1.0]), &optimizer.state_dict());
     let error = error.unwrap_err().to_string();
     assert!(
-        error.contains("`direction` has the shape [3] where [1] is needed"),
+        error.contains("`direction` has shape [3], expected [1]"),
         "{error}"
     );
     Ok(())

@@ -342,5 +342,5 @@ fn an_optimiser_of_no_parameters_does_nothing() {
     let mut optimizer = Sgd::new(0.1);
     optimizer.step(&mut none);
     optimizer.step(&mut none);
-    assert_eq!(optimizer.state().len(), 1);
+    assert_eq!(optimizer.state_dict().len(), 1);
 }

@@ -5,6 +5,7 @@ mod files;
 mod fuzz;
 mod hostile;
 mod python;
+mod random;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ use pullback::nn::{
     AnyParameter, Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec,
 };
 use pullback::prelude::*;
+
+pub(super) use files::Folder;
 
 /// A layer with everything that a state can have.
 #[derive(Module)]
@@ -49,7 +52,7 @@ fn model(start: i16) -> Model {
 }
 
 /// All names with their elements' bits.
-fn bits(state: &StateDict) -> Vec<(String, Vec<usize>, Vec<u64>)> {
+pub(super) fn bits(state: &StateDict) -> Vec<(String, Vec<usize>, Vec<u64>)> {
     let bits = |tensor: &AnyTensor| match tensor {
         AnyTensor::F32(tensor) => tensor.view().iter().map(|x| x.to_bits().into()).collect(),
         AnyTensor::F64(tensor) => tensor.view().iter().map(|x| x.to_bits()).collect(),

@@ -1,0 +1,138 @@
+//! Seeds for what a module draws when it is called.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rand_core::Rng;
+
+use super::{Field, Path, Visitor, VisitorMut};
+use crate::replayed;
+
+/// A seed for each call of a module that draws at random, such as [`Dropout`](super::Dropout): a field of it.
+///
+/// The seeds are the first one plus the number of calls so far. [`save_checkpoint`](super::save_checkpoint) saves
+/// both, so that a run that goes on draws what it would have drawn. They are no part of a
+/// [`state_dict`](super::Stateful::state_dict), for a model that is used has no need of them;
+/// [`random_state`](super::Stateful::random_state) gives them alone.
+///
+/// ```
+/// use pullback::ndarray::Ix1;
+/// use pullback::nn::{Generator, Mode, Seeds, init};
+/// use pullback::prelude::*;
+///
+/// /// Adds noise in training.
+/// #[derive(Module)]
+/// struct Noise {
+///     mode: Mode,
+///     seeds: Seeds,
+/// }
+///
+/// impl Forward<&Tensor1<f32>> for Noise {
+///     type Output = Tensor1<f32>;
+///
+///     fn forward(&self, x: &Tensor1<f32>) -> Tensor1<f32> {
+///         if !self.mode.is_training() {
+///             return x.clone();
+///         }
+///         let mut generator = Generator::seed(self.seeds.draw());
+///         x + Tensor::from(init::normal(x.len(), 0.0, 0.1, &mut generator))
+///     }
+/// }
+///
+/// let noise = Noise { mode: Mode::default(), seeds: Seeds::new(7) };
+/// let x = Tensor::from(pullback::ndarray::Array1::zeros(3));
+/// let (first, second) = (noise.forward(&x).to_array(), noise.forward(&x).to_array());
+/// assert_ne!(first, second);
+/// noise.seeds.set_calls(0);
+/// assert_eq!(noise.forward(&x).to_array(), first);
+/// ```
+pub struct Seeds {
+    first: u64,
+    calls: AtomicU64,
+}
+
+impl Seeds {
+    /// Seeds from this one on.
+    ///
+    /// ```
+    /// use pullback::nn::Seeds;
+    ///
+    /// let seeds = Seeds::new(7);
+    /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
+    /// ```
+    pub fn new(first: u64) -> Self {
+        Self::after(first, 0)
+    }
+
+    /// Seeds of their own, from a number that the generator draws.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Seeds};
+    ///
+    /// let mut generator = Generator::seed(7);
+    /// let (first, second) = (Seeds::of(&mut generator), Seeds::of(&mut generator));
+    /// assert_ne!(first.draw(), second.draw());
+    /// ```
+    pub fn of(generator: &mut impl Rng) -> Self {
+        Self::new(generator.next_u64())
+    }
+
+    /// Those that go on after so many calls.
+    pub(super) fn after(first: u64, calls: u64) -> Self {
+        let calls = AtomicU64::new(calls);
+        Self { first, calls }
+    }
+
+    /// The seed of one more call. Threads never get the same one. The second call of a function within
+    /// [`checkpoint`](crate::checkpoint) gets the seed of the first, and is not counted.
+    pub fn draw(&self) -> u64 {
+        replayed(|| {
+            let call = self.calls.fetch_add(1, Ordering::Relaxed);
+            self.first.wrapping_add(call)
+        })
+    }
+
+    /// The seed of the first call.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// How many calls there were.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Goes on as after so many calls.
+    ///
+    /// ```
+    /// use pullback::nn::Seeds;
+    ///
+    /// let seeds = Seeds::new(7);
+    /// seeds.set_calls(100);
+    /// assert_eq!((seeds.draw(), seeds.calls()), (107, 101));
+    /// ```
+    pub fn set_calls(&self, calls: u64) {
+        self.calls.store(calls, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seeds")
+            .field("first", &self.first)
+            .field("calls", &self.calls())
+            .finish()
+    }
+}
+
+// Few would want it from the compiler's list of fields.
+#[diagnostic::do_not_recommend]
+impl Field for Seeds {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        visitor.seeds(path, self);
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.seeds(path, self);
+    }
+}

@@ -1,0 +1,145 @@
+//! The seeds of what modules draw, as tensors, and back.
+
+use std::collections::HashSet;
+
+use super::dict::strip;
+use super::{Difference, StateDict, TensorSpec};
+use crate::AnyTensor;
+use crate::ndarray::Array1;
+use crate::nn::{Field, Path, Seeds, Visitor, VisitorMut};
+
+/// The first seed and the number of calls, each as its upper and its lower 32 bits: all of them are floats.
+const SHAPE: [usize; 1] = [4];
+const HALF: f64 = 4_294_967_296.0;
+
+fn tensor(seeds: &Seeds) -> AnyTensor {
+    let halves = |number: u64| [number >> 32, number & 0xffff_ffff].map(|half| half as f64);
+    let numbers = [halves(seeds.first()), halves(seeds.calls())].concat();
+    Array1::from(numbers).into()
+}
+
+/// The inverse of [`tensor`], or what is wrong with it.
+fn seeds(key: &str, tensor: &AnyTensor) -> Result<Seeds, Difference> {
+    let key = || key.to_owned();
+    let numbers = match tensor.to_tensor::<f64>() {
+        Some(numbers) if numbers.shape() == SHAPE => numbers,
+        _ => {
+            return Err(Difference::Mismatched {
+                key: key(),
+                expected: spec(),
+                found: TensorSpec::of(tensor),
+            });
+        }
+    };
+    let numbers: Vec<f64> = numbers.view().iter().copied().collect();
+    let is_half = |half: &&f64| half.fract() == 0.0 && (0.0..HALF).contains(*half);
+    if let Some(&found) = numbers.iter().find(|half| !is_half(half)) {
+        return Err(Difference::Invalid {
+            key: key(),
+            found,
+            expected: "whole numbers of at least 0 and below 2³²".to_owned(),
+        });
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "they were just seen to be whole numbers of 32 bits"
+    )]
+    let whole = |place: usize| (numbers[place] as u64) << 32 | numbers[place + 1] as u64;
+    Ok(Seeds::after(whole(0), whole(2)))
+}
+
+fn spec() -> TensorSpec {
+    TensorSpec {
+        dtype: "f64".to_owned(),
+        shape: SHAPE.to_vec(),
+    }
+}
+
+/// The state of all seeds of a tree, under paths below `root`.
+///
+/// # Panics
+/// If two have one path.
+#[track_caller]
+pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &Path<'_>) -> StateDict {
+    #[derive(Default)]
+    struct Gathered {
+        state: StateDict,
+        twice: Option<String>,
+    }
+    impl<'a> Visitor<'a> for Gathered {
+        fn seeds(&mut self, path: &Path<'_>, seeds: &'a Seeds) {
+            let path = path.to_string();
+            if self.state.insert(path.clone(), tensor(seeds)).is_some() {
+                self.twice = Some(path);
+            }
+        }
+    }
+    let mut gathered = Gathered::default();
+    tree.visit(root, &mut gathered);
+    if let Some(path) = gathered.twice {
+        panic!("two modules have seeds with the path `{path}`");
+    }
+    gathered.state
+}
+
+/// What of `state` does not fit the seeds of the tree, whose paths are below `root`.
+pub(super) fn differences(
+    tree: &(impl Field + ?Sized),
+    state: &StateDict,
+    root: &Path<'_>,
+) -> Vec<Difference> {
+    struct Compare<'s> {
+        state: &'s StateDict,
+        wanted: HashSet<String>,
+        differences: Vec<Difference>,
+    }
+    impl<'a> Visitor<'a> for Compare<'_> {
+        fn seeds(&mut self, path: &Path<'_>, _: &'a Seeds) {
+            let key = path.to_string();
+            match self.state.get(&key) {
+                Some(tensor) => self.differences.extend(seeds(&key, tensor).err()),
+                None => self.differences.push(Difference::Missing {
+                    key: key.clone(),
+                    expected: spec(),
+                }),
+            }
+            self.wanted.insert(key);
+        }
+    }
+    let mut compare = Compare {
+        state,
+        wanted: HashSet::new(),
+        differences: vec![],
+    };
+    tree.visit(root, &mut compare);
+    let mut differences = compare.differences;
+    let root = root.to_string();
+    for (key, tensor) in state {
+        if strip(&root, key).is_some() && !compare.wanted.contains(key) {
+            differences.push(Difference::Unexpected {
+                key: key.clone(),
+                found: TensorSpec::of(tensor),
+            });
+        }
+    }
+    differences
+}
+
+/// Takes over a state without [`differences`].
+pub(super) fn set_random_state(
+    tree: &mut (impl Field + ?Sized),
+    state: &StateDict,
+    root: &Path<'_>,
+) {
+    struct Set<'s>(&'s StateDict);
+    impl VisitorMut for Set<'_> {
+        fn seeds(&mut self, path: &Path<'_>, own: &mut Seeds) {
+            let key = path.to_string();
+            if let Some(Ok(saved)) = self.0.get(&key).map(|tensor| seeds(&key, tensor)) {
+                *own = saved;
+            }
+        }
+    }
+    tree.visit_mut(root, &mut Set(state));
+}

@@ -1,0 +1,330 @@
+//! A run that is saved, dropped and gone on with ends with the bits of one that never stopped.
+
+use std::path::Path;
+
+use pullback::data::{ArrayDataset, DataLoader, Dataset};
+use pullback::ndarray::{Array0, Array3, Array4, ArrayView0, Axis, Ix1, Ix2, arr0, array};
+use pullback::nn::{
+    AnyParameter, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Flatten, Generator, Linear, Relu,
+    Sequential, StateDict, init, load_checkpoint, save_checkpoint,
+};
+use pullback::ops::Reduction;
+use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
+use pullback::optim::{Adam, AdamW, Lbfgs, RmsProp, Sgd, clip_grad_norm};
+use pullback::prelude::*;
+use rand::RngExt;
+
+use crate::state::{Folder, bits};
+
+const IMAGES: usize = 45;
+const BATCH: usize = 8;
+const EPOCHS: u64 = 6;
+/// The last batch of an epoch is not full.
+const BATCHES: u64 = 6;
+
+#[derive(Module)]
+struct Net {
+    features: Sequential<(Conv2d, BatchNorm2d, Relu, Dropout)>,
+    head: Sequential<(Flatten, Linear, BatchNorm1d, Relu, Dropout, Linear)>,
+}
+
+impl Net {
+    fn new(g: &mut Generator) -> Self {
+        let features = (
+            Conv2d::new(1, 3, 3, g),
+            BatchNorm2d::new(3),
+            Relu,
+            Dropout::new(0.2, g),
+        );
+        let head = (
+            Flatten,
+            Linear::new(3 * 4 * 4, 10, g),
+            // Plain means of all batches: it counts them.
+            BatchNorm1d::new(10).momentum(None),
+            Relu,
+            Dropout::new(0.5, g),
+            Linear::new(10, 3, g),
+        );
+        Self {
+            features: Sequential::new(features),
+            head: Sequential::new(head),
+        }
+    }
+}
+
+impl Forward<&Tensor4<f32>> for Net {
+    type Output = Tensor2<f32>;
+
+    fn forward(&self, images: &Tensor4<f32>) -> Tensor2<f32> {
+        let features: Tensor4<f32> = self.features.forward(images);
+        self.head.forward(&features)
+    }
+}
+
+/// All that changes while it trains.
+struct Run {
+    net: Net,
+    optimizer: AdamW,
+    steps: u64,
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
+        Self {
+            net: Net::new(&mut Generator::seed(seed)),
+            optimizer: AdamW::new(0.01)
+                .weight_decay(0.1)
+                .group(
+                    |path| path.ends_with("bias"),
+                    |group| group.weight_decay(0.0),
+                )
+                .group(
+                    |path| path == "head.5.weight",
+                    |group| group.rate_factor(2.0),
+                ),
+            steps: 0,
+        }
+    }
+
+    /// Trains until there were so many steps in all, and gives the bits of each loss.
+    fn train(&mut self, until: u64) -> Vec<u32> {
+        let loader = loader();
+        let schedule = LinearWarmUp::new(0.01, 5).then(5, Cosine::new(0.01, EPOCHS * BATCHES - 5));
+        let mut losses = vec![];
+        while self.steps < until {
+            let (epoch, first) = (self.steps / BATCHES, self.steps % BATCHES);
+            let first = usize::try_from(first).expect("a small number");
+            for batch in loader.epoch_from(epoch, first) {
+                let (images, labels): (Array4<f32>, Vec<usize>) = batch.expect("a batch");
+                self.optimizer.set_learning_rate(schedule.rate(self.steps));
+                losses.push(self.step(images, &labels));
+                self.steps += 1;
+                if self.steps == until {
+                    break;
+                }
+            }
+        }
+        losses
+    }
+
+    fn step(&mut self, images: Array4<f32>, labels: &[usize]) -> u32 {
+        self.net.zero_grad();
+        let loss = self
+            .net
+            .forward(&images.into())
+            .cross_entropy(labels, Reduction::Mean);
+        loss.backward().expect("a graph");
+        clip_grad_norm(&self.net, 0.5);
+        self.optimizer.step(&mut self.net);
+        loss.item().to_bits()
+    }
+
+    fn save(&self, path: &Path) {
+        let mut progress = StateDict::new();
+        progress.insert("steps", arr0(self.steps as f64));
+        let extra = [
+            ("optimizer", self.optimizer.state_dict()),
+            ("progress", progress),
+        ];
+        save_checkpoint(path, &self.net, &extra, &[]).expect("a checkpoint");
+    }
+
+    /// One that had other weights, seeds and settings, and goes on from a checkpoint.
+    fn load(path: &Path, seed: u64) -> Self {
+        let mut run = Self::new(seed);
+        let checkpoint = load_checkpoint(path, &mut run.net).expect("a checkpoint");
+        let state = &checkpoint.extra["optimizer"];
+        run.optimizer
+            .load_state_dict(&run.net, state)
+            .expect("a state");
+        let steps = &checkpoint.extra["progress"]["steps"];
+        let steps = steps.to_tensor::<f64>().expect("a number").item();
+        run.steps = steps.to_string().parse().expect("a whole number");
+        run
+    }
+
+    /// Everything, as bits.
+    fn state(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let states = [
+            self.net.state_dict(),
+            self.net.random_state(),
+            self.optimizer.state_dict(),
+        ];
+        (states.map(|state| bits(&state)), self.steps)
+    }
+}
+
+/// Shuffled images, of noise that is another in each epoch, made ahead on threads.
+fn loader() -> DataLoader<impl Dataset<Item = (Array3<f32>, usize)>> {
+    let labels: Vec<usize> = (0..IMAGES).map(|image| image % 3).collect();
+    let images = init::normal((IMAGES, 1, 6, 6), 0.0, 1.0, &mut Generator::seed(1));
+    let noisy = ArrayDataset::new(images, labels).augment(
+        2,
+        |(image, label): (Array3<f32>, usize), random| {
+            let noise = image.mapv(|pixel| pixel + random.random_range(-0.3..0.3));
+            (noise, label)
+        },
+    );
+    let loader = DataLoader::new(noisy).batch_size(BATCH).shuffle(3);
+    loader.prefetch(2).workers(2)
+}
+
+#[test]
+fn a_run_goes_on_bit_by_bit_after_whole_epochs_and_within_one() {
+    let folder = Folder::new("resume");
+    let mut whole = Run::new(7);
+    let losses = whole.train(EPOCHS * BATCHES);
+    assert_eq!(losses.len(), 36);
+    for (cut, seed) in [(3 * BATCHES, 7), (3 * BATCHES, 99), (2 * BATCHES + 4, 100)] {
+        let path = folder.file("run.safetensors");
+        let mut first = Run::new(7);
+        let mut again = first.train(cut);
+        first.save(&path);
+        let saved = first.state();
+        drop(first);
+
+        let mut second = Run::load(&path, seed);
+        assert_eq!(second.state(), saved, "step {cut}, seed {seed}");
+        again.extend(second.train(EPOCHS * BATCHES));
+        assert_eq!(again, losses, "step {cut}, seed {seed}");
+        assert_eq!(second.state(), whole.state(), "step {cut}, seed {seed}");
+    }
+}
+
+#[test]
+fn without_its_seeds_or_its_optimiser_a_run_goes_on_otherwise() {
+    let folder = Folder::new("resume-without");
+    let path = folder.file("run.safetensors");
+    let mut run = Run::new(7);
+    run.train(BATCHES);
+    run.save(&path);
+
+    let mut without_seeds = Run::load(&path, 7);
+    let fresh = Run::new(7).net.random_state();
+    without_seeds.net.load_random_state(&fresh).unwrap();
+    let mut without_optimizer = Run::load(&path, 7);
+    without_optimizer.optimizer = Run::new(7).optimizer;
+
+    let losses = run.train(2 * BATCHES);
+    assert_ne!(without_seeds.train(2 * BATCHES), losses);
+    assert_ne!(without_optimizer.train(2 * BATCHES), losses);
+}
+
+/// Parameters of both precisions; the last is frozen.
+type Small = (
+    Parameter<f64, Ix2>,
+    Parameter<f32, Ix1>,
+    Parameter<f64, Ix1>,
+);
+
+fn small() -> Small {
+    let mut frozen = Parameter::new(array![0.25]);
+    AnyParameter::set_requires_grad(&mut frozen, false);
+    let weights = Parameter::new(array![[1.0, -0.3], [0.7, 2.0]]);
+    (weights, Parameter::new(array![0.1, -4.0]), frozen)
+}
+
+/// Has its lowest value nowhere near the start, and is no square.
+fn loss(model: &Small) -> Tensor0<f64> {
+    let (a, b, c) = model;
+    let valley = (a.square().sum_axis(Axis(1)) - &**c).square().sum();
+    let waves = ((&**b * 0.7).sin() + &b.square() * 0.1).sum();
+    valley + Widen::apply(&waves) + (a.sin() * 0.5).sum()
+}
+
+/// The same number in double precision.
+struct Widen;
+
+#[custom_function]
+impl Widen {
+    #[forward]
+    fn forward(x: ArrayView0<f32>) -> Array0<f64> {
+        x.mapv(f64::from)
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView0<f64>) -> Array0<f32> {
+        grad_output.mapv(f32::from_f64)
+    }
+}
+
+/// Six steps in one go, and three twice with a file between: all bits of the model and of the state.
+fn assert_resumes<O>(
+    name: &str,
+    make: impl Fn() -> O,
+    step: impl Fn(&mut O, &mut Small),
+    save: impl Fn(&O) -> StateDict,
+    load: impl Fn(&mut O, &Small, &StateDict),
+) {
+    let folder = Folder::new(&format!("resume-{name}"));
+    let path = folder.file("run.safetensors");
+    let (mut whole, mut optimizer) = (small(), make());
+    (0..6).for_each(|_| step(&mut optimizer, &mut whole));
+    {
+        let (mut model, mut optimizer) = (small(), make());
+        (0..3).for_each(|_| step(&mut optimizer, &mut model));
+        save_checkpoint(&path, &model, &[("optimizer", save(&optimizer))], &[]).unwrap();
+    }
+    let (mut model, mut resumed) = (small(), make());
+    let checkpoint = load_checkpoint(&path, &mut model).unwrap();
+    load(&mut resumed, &model, &checkpoint.extra["optimizer"]);
+    (0..3).for_each(|_| step(&mut resumed, &mut model));
+    assert_ne!(bits(&model.state_dict()), bits(&small().state_dict()));
+    assert_eq!(
+        bits(&model.state_dict()),
+        bits(&whole.state_dict()),
+        "{name}"
+    );
+    assert_eq!(bits(&save(&resumed)), bits(&save(&optimizer)), "{name}");
+}
+
+type Make = fn() -> Box<dyn Optimizer>;
+
+#[test]
+fn every_optimiser_goes_on_from_a_file_bit_by_bit() {
+    let optimizers: [(&str, Make); 5] = [
+        ("sgd", || Box::new(Sgd::new(0.01).momentum(0.9))),
+        ("nesterov", || {
+            Box::new(Sgd::new(0.01).momentum(0.9).nesterov(true))
+        }),
+        ("rmsprop", || {
+            Box::new(RmsProp::new(0.01).momentum(0.5).centered(true))
+        }),
+        ("amsgrad", || Box::new(Adam::new(0.05).amsgrad(true))),
+        ("adamw", || Box::new(AdamW::new(0.05).amsgrad(true))),
+    ];
+    for (name, make) in optimizers {
+        let step = |optimizer: &mut Box<dyn Optimizer>, model: &mut Small| {
+            model.0.zero_grad();
+            model.1.zero_grad();
+            loss(model).backward().unwrap();
+            optimizer.step(model);
+        };
+        assert_resumes(
+            name,
+            make,
+            step,
+            |optimizer| optimizer.state_dict(),
+            |optimizer, model, state| optimizer.load_state_dict(model, state).unwrap(),
+        );
+    }
+}
+
+#[test]
+fn lbfgs_goes_on_from_a_file_bit_by_bit() {
+    for (name, line_search) in [("lbfgs", true), ("lbfgs-plain", false)] {
+        let step = |optimizer: &mut Lbfgs, model: &mut Small| {
+            optimizer.step(model, |model| Ok(loss(model))).unwrap();
+        };
+        assert_resumes(
+            name,
+            || {
+                let lbfgs = Lbfgs::new(if line_search { 1.0 } else { 0.1 });
+                lbfgs.line_search(line_search).iterations(2).history(3)
+            },
+            step,
+            Lbfgs::state_dict,
+            |optimizer, model, state| optimizer.load_state_dict(model, state).unwrap(),
+        );
+    }
+}
