@@ -54,6 +54,7 @@
 //!   [`Module`](derive@Module) derives them.
 //! - [`data`]: data sets and loaders that make batches of them.
 //! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
+//! - [`catalogue`](catalogue()): every function of a program in one list, and as a page to search.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: that of large arrays.
 //! - [`optim`]: optimisers, schedules of the learning rate, clipping of gradients.
@@ -67,6 +68,8 @@ pub mod train;
 
 #[doc(hidden)]
 pub use autograd_core::__private;
+#[cfg(feature = "catalogue")]
+pub use autograd_core::catalogue;
 pub use autograd_core::{
     AnyTensor, Backward, BackwardOptions, Check, Derivative, Element, Error, Function, Grad,
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,

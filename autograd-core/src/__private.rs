@@ -1,9 +1,14 @@
 //! The only door for generated code. Not part of the public interface: anything here may change with
 //! any version.
 
+#[cfg(feature = "catalogue")]
+pub use inventory;
 pub use ndarray;
 
+pub use crate::__register as register;
 pub use crate::array::PackedShape;
+#[cfg(feature = "catalogue")]
+pub use crate::catalogue::Entry;
 pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
@@ -21,6 +26,33 @@ pub use crate::tensor::{
 pub use std::borrow::{Borrow, ToOwned};
 
 use ndarray::{Array, ArrayView, Dimension};
+
+/// Puts a function into the catalogue: its signature, what its author says, and the name of its test.
+#[cfg(feature = "catalogue")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($signature:path, $docs:expr $(, $test:literal)?) => {
+        $crate::__private::inventory::submit! {
+            $crate::__private::Entry::new(
+                &$signature,
+                $docs,
+                ::core::module_path!(),
+                ::core::file!(),
+                ::core::line!(),
+            )
+            $(.with_test(::core::option_env!("CARGO_PKG_NAME"), $test))?
+        }
+    };
+}
+
+/// There is no catalogue.
+#[cfg(not(feature = "catalogue"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($($function:tt)*) => {};
+}
 
 /// What stands behind the name of a type that `#[tensor]` marks.
 pub trait TensorType {

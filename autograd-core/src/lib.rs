@@ -32,13 +32,16 @@
 //! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
 //! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
 //! with it; [`functional`] has the derivatives of whole functions; `gradcheck` compares any of them with
-//! finite differences; [`graph`] draws what was recorded, and traces passes.
+//! finite differences; [`graph`] draws what was recorded, and traces passes. With the feature `catalogue`,
+//! which is on unless it is switched off, a program can list every function that it defines.
 
 extern crate self as autograd_core;
 
 #[doc(hidden)]
 pub mod __private;
 mod array;
+#[cfg(feature = "catalogue")]
+pub mod catalogue;
 mod checkpoint;
 mod element;
 mod engine;
@@ -61,6 +64,8 @@ pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;
 
 pub use array::{Shape, memory};
+#[cfg(feature = "catalogue")]
+pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};
 pub use element::Element;
 pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};

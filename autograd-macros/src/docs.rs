@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Ident;
+use syn::{Expr, ExprLit, Ident, Lit, Meta};
 
 use crate::diagnostics::list;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved, Short};
@@ -18,6 +18,47 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     };
     let (own, table) = (doc(own.as_slice()), table(model));
     quote!(#(#authors)* #own #table)
+}
+
+/// The author's own words as a string: those about forward, or else about the block.
+pub(crate) fn text(model: &FunctionModel) -> TokenStream {
+    let of_forward = &model.forward.docs;
+    let docs = if of_forward.is_empty() {
+        &model.definition.docs
+    } else {
+        of_forward
+    };
+    // `#[doc(hidden)]` says nothing.
+    let values = docs.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) => Some(&pair.value),
+        _ => None,
+    });
+    let mut pieces = Vec::new();
+    let mut known = String::new();
+    for value in values {
+        if !(known.is_empty() && pieces.is_empty()) {
+            known.push('\n');
+        }
+        match value {
+            // Sugared documentation starts with a space.
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(line),
+                ..
+            }) => {
+                let line = line.value();
+                known.push_str(line.strip_prefix(' ').unwrap_or(&line));
+            }
+            // `#[doc = include_str!("…")]`
+            expanded => {
+                let before = std::mem::take(&mut known);
+                pieces.push(quote!(#before, #expanded));
+            }
+        }
+    }
+    if pieces.is_empty() {
+        return quote!(#known);
+    }
+    quote!(::core::concat!(#(#pieces,)* #known))
 }
 
 /// What stands beneath the author's own words.

@@ -285,9 +285,9 @@ use proc_macro::TokenStream;
 ///
 /// # Generated
 ///
-/// `apply`; an implementation of `Function`; the struct `LinearFunctionContext` of what is kept; the
-/// struct `LinearFunctionNeedsInputGrad`; the test, if it is asked for. Forward and the backward functions stay ordinary associated
-/// functions, to be called and tested directly.
+/// `apply`; `Function`; the structs `LinearFunctionContext` of what is kept and `LinearFunctionNeedsInputGrad`; the test,
+/// if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
+/// (put the formula first). Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
     stages::custom_function(args.into(), item.into(), "pullback").into()

@@ -40,6 +40,8 @@ pub(crate) struct Definition {
     pub(crate) generics: Generics,
     /// `#[cfg(…)]` of the block: what stands beside it lives and dies with it.
     pub(crate) cfgs: Vec<Attribute>,
+    /// The documentation of the block, or of the author's function.
+    pub(crate) docs: Vec<Attribute>,
     /// The name shown in graphs and errors.
     pub(crate) name: String,
     /// The runtime's path, where the author gave one.

@@ -60,6 +60,7 @@ const CORE: &[(&str, &[&str])] = &[
         "__private",
         &[
             "array",
+            "catalogue",
             "element",
             "error",
             "function",
@@ -71,6 +72,7 @@ const CORE: &[(&str, &[&str])] = &[
         ],
     ),
     ("ops", &["kernels"]),
+    ("catalogue", &["error", "function"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     (
         "graph",
@@ -94,6 +96,7 @@ const CORE: &[(&str, &[&str])] = &[
     (
         "gradcheck",
         &[
+            "catalogue",
             "element",
             "engine",
             "erased",

@@ -4,6 +4,8 @@
 
 mod backward;
 mod behaviours;
+#[cfg(feature = "catalogue")]
+mod catalogue;
 mod chains;
 mod checkpoint;
 mod composed;

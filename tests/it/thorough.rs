@@ -218,7 +218,7 @@ fn generated<D: pullback::ndarray::Dimension + 'static>(
     function: impl for<'a> Fn(&'a Tensor<f64, D>) -> Tensor<f64, D>,
 ) {
     gradcheck(
-        "wrong",
+        [module_path!(), "wrong"],
         Some("bias"),
         [1, 0],
         |(x,)| function(x),
@@ -270,7 +270,7 @@ impl HalfTangent {
 #[should_panic(expected = "gradcheck of `half`: wrong tangent of `HalfTangent`")]
 fn a_generated_check_finds_a_wrong_tangent() {
     gradcheck(
-        "half",
+        [module_path!(), "half"],
         None,
         [1, 1],
         |(x,)| HalfTangent::apply(x),

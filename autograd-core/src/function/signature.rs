@@ -19,6 +19,42 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// A function that takes, gives and keeps these, can be differentiated once and has no rule for forward
+    /// mode.
+    pub const fn new(
+        name: &'static str,
+        inputs: &'static [InputSignature],
+        outputs: &'static [OutputSignature],
+        saved: &'static [SavedSignature],
+    ) -> Self {
+        Self {
+            name,
+            inputs,
+            outputs,
+            saved,
+            order: Order::Once,
+            forward_mode: false,
+        }
+    }
+
+    /// The same if it can be differentiated any number of times.
+    #[must_use]
+    pub const fn any_order(self) -> Self {
+        Self {
+            order: Order::Any,
+            ..self
+        }
+    }
+
+    /// The same with a rule for forward mode.
+    #[must_use]
+    pub const fn forward_mode(self) -> Self {
+        Self {
+            forward_mode: true,
+            ..self
+        }
+    }
+
     /// The differentiable input of this number.
     pub(crate) fn differentiable(&self, input: usize) -> Option<&'static InputSignature> {
         let mut inputs = self.inputs.iter().filter(|input| input.differentiable);

@@ -88,6 +88,7 @@ struct Cast<T, U>(PhantomData<(T, U)>);
 
 #[custom_function]
 impl<T: Element, U: Element> Cast<T, U> {
+    /// The same numbers in the other element type.
     #[forward]
     fn forward(x: ArrayViewD<T>) -> ArrayD<U> {
         x.mapv(|x| U::from_f64(x.as_f64()))

@@ -2,7 +2,9 @@
 
 use ndarray::Dimension;
 
-use super::Gradcheck;
+use super::{Gradcheck, Largest};
+#[cfg(feature = "catalogue")]
+use crate::catalogue::{Errors, figures};
 use crate::element::Element;
 use crate::erased::{InputTensors, OutputTensors, arbitrary};
 use crate::tensor::Tensor;
@@ -24,14 +26,15 @@ pub fn sample<T: Element, D: Dimension>(shape: &[usize], seed: u32) -> Tensor<T,
     Tensor::from(numbers).set_requires_grad(true)
 }
 
-/// Checks `function`, a use of the function `name` with every input or `without` one, which can be
-/// differentiated so often by backward passes and by forward mode.
+/// Checks `function`, a use of the function `name` that is defined in `module`, with every input or
+/// `without` one, which can be differentiated so often by backward passes and by forward mode. Where they
+/// are asked for, the largest errors are kept for the catalogue.
 ///
 /// # Panics
-/// If anything is wrong, with what.
+/// If anything is wrong, with what; if the errors cannot be kept.
 #[track_caller]
 pub fn gradcheck<I, O, F>(
-    name: &str,
+    [module, name]: [&str; 2],
     without: Option<&str>,
     [backward, forward]: [u32; 2],
     function: F,
@@ -48,17 +51,37 @@ pub fn gradcheck<I, O, F>(
             check
         }
     };
+    let largest = Largest::default();
     let check = to_second_order(Gradcheck::new().thorough(), backward);
-    let mut result = check.run(&function, inputs);
+    let mut result = check.measure(&function, inputs, &largest);
     if forward > 0 && result.is_ok() {
         let check = to_second_order(Gradcheck::new().forward_mode(), forward);
-        result = check.run(&function, inputs);
+        result = check.measure(&function, inputs, &largest);
     }
     if let Err(error) = result {
         let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
         panic!("gradcheck of `{name}`{without}: {error}");
     }
+    keep([module, name], without.is_none(), &largest);
 }
+
+/// The check with every input comes first: it replaces what an earlier run has left.
+#[cfg(feature = "catalogue")]
+fn keep(function: [&str; 2], is_first: bool, largest: &Largest) {
+    let Some(folder) = figures::wanted() else {
+        return;
+    };
+    let mut errors = Errors::default();
+    for (derivative, error) in largest.all() {
+        errors.note(derivative, error);
+    }
+    if let Err(error) = figures::keep(&folder, function, is_first, errors) {
+        panic!("the errors of `{}` cannot be kept: {error}", function[1]);
+    }
+}
+
+#[cfg(not(feature = "catalogue"))]
+fn keep(_: [&str; 2], _: bool, _: &Largest) {}
 
 /// A tensor that a function may write to: the same value as a result, for a leaf is not written to.
 #[must_use]

@@ -304,6 +304,7 @@ impl Recorded {
                     let values = (analytical, numerical, tolerances.of(numerical));
                     return Err(self.mismatch(place, values, derivative));
                 }
+                tolerances.largest.note(derivative, analytical - numerical);
             }
         }
         Ok(())

@@ -1,15 +1,18 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
 //! `jacobian` does the work, on tensors whose types are forgotten, and `directions` does less of it;
-//! `thorough` checks what a right Jacobian does not show; `generated` is what the macro's tests call.
+//! `thorough` checks what a right Jacobian does not show, `largest` remembers how far off the right ones
+//! were; `generated` is what the macro's tests call.
 
 mod directions;
 pub(crate) mod generated;
 mod jacobian;
+mod largest;
 mod thorough;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Derivative, Error};
+use largest::Largest;
 
 /// Checks the gradients of a function against central differences.
 ///
@@ -47,15 +50,17 @@ pub struct Gradcheck {
 
 /// How closely derivatives are compared.
 #[derive(Clone, Copy, Debug)]
-struct Tolerances {
+struct Tolerances<'a> {
     eps: f64,
     atol: f64,
     rtol: f64,
     /// Along directions first, and entry by entry only where these differ.
     fast: bool,
+    /// Where the largest difference of each derivative is noted.
+    largest: &'a Largest,
 }
 
-impl Tolerances {
+impl Tolerances<'_> {
     /// By how much the analytical derivative may differ from this numerical one.
     fn of(self, numerical: f64) -> f64 {
         self.atol + self.rtol * numerical.abs()
@@ -188,6 +193,16 @@ impl Gradcheck {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
+        self.measure(function, inputs, &Largest::default())
+    }
+
+    /// The same, noting the largest difference of each derivative that is compared entry by entry.
+    fn measure<I, O, F>(self, function: F, inputs: I, largest: &Largest) -> Result<(), Error>
+    where
+        I: InputTensors,
+        O: OutputTensors,
+        F: for<'a> Fn(I::Refs<'a>) -> O,
+    {
         let function =
             |tensors: &[AnyTensor]| Ok(I::with(tensors, |refs| function(refs)).into_erased());
         let inputs = inputs.to_erased();
@@ -196,7 +211,7 @@ impl Gradcheck {
             .iter()
             .map(|input| !any || input.edge().is_some())
             .collect();
-        let tolerances = self.tolerances(&inputs);
+        let tolerances = self.tolerances(&inputs, largest);
         jacobian::check(&function, &inputs, &checked, tolerances, Derivative::First)?;
         if self.thorough {
             thorough::check(&function, &inputs, &checked, tolerances)?;
@@ -214,7 +229,7 @@ impl Gradcheck {
         Ok(())
     }
 
-    fn tolerances(&self, inputs: &[AnyTensor]) -> Tolerances {
+    fn tolerances<'a>(&self, inputs: &[AnyTensor], largest: &'a Largest) -> Tolerances<'a> {
         let single = inputs
             .iter()
             .any(|input| matches!(input, AnyTensor::F32(_)));
@@ -228,6 +243,7 @@ impl Gradcheck {
             atol: self.atol.unwrap_or(atol),
             rtol: self.rtol.unwrap_or(rtol),
             fast: self.fast,
+            largest,
         }
     }
 }

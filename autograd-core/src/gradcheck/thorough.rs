@@ -15,7 +15,7 @@ type Gradients = Vec<Vec<f64>>;
 struct Thorough<'a> {
     recorded: Recorded,
     checked: &'a [bool],
-    tolerances: Tolerances,
+    tolerances: Tolerances<'a>,
 }
 
 /// Holds the backward functions of `function` at `inputs` against everything but its derivative.

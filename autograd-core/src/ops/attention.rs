@@ -75,7 +75,7 @@ pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
     options = &AttentionOptions { causal: true, ..AttentionOptions::default() }
 ))]
 impl<T: Element, D: Dimension> AttentionGradient<T, D> {
-    /// The gradients, where `grad` is that of the attention.
+    /// The gradients of softmax(q kᵀ · scale) v for q, k and v, where `grad` comes in for it.
     ///
     /// # Panics
     /// If the shapes do not fit.

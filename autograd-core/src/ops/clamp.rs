@@ -13,7 +13,7 @@ pub struct Clamp<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], min = 0.7, max = 1.2))]
 impl<T: Element, D: Dimension> Clamp<T, D> {
-    /// The nearest number between two bounds to each element.
+    /// min(max(x, min), max) of each element: the nearest number between two bounds.
     ///
     /// # Panics
     /// If a bound is not a number.

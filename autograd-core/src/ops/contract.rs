@@ -21,7 +21,7 @@ pub struct Contract<T, D, E, F>(PhantomData<(T, D, E, F)>);
     F = ndarray::Ix2
 ))]
 impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> {
-    /// The tensor of `shape` of sums of products.
+    /// Σ x · y over axes with names, which `subscripts` gives, as a tensor of `shape`.
     ///
     /// # Panics
     /// If the shapes do not fit the names, or `shape` has another rank than `F`.

@@ -14,7 +14,7 @@ pub struct Maximum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function]
 impl<T: Element, D: Dimension> Maximum<T, D> {
-    /// The larger of two elements, or that which is not a number.
+    /// max(x, y), element by element, or that which is not a number.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -53,7 +53,7 @@ pub struct Minimum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function]
 impl<T: Element, D: Dimension> Minimum<T, D> {
-    /// The smaller of two elements, or that which is not a number.
+    /// min(x, y), element by element, or that which is not a number.
     ///
     /// # Panics
     /// If the shapes differ.

@@ -42,7 +42,7 @@ pub struct Solve<T, E>(PhantomData<(T, E)>);
 
 #[custom_function(gradcheck(a = [3, 3], b = [3, 2], transposed = true))]
 impl<T: Element, E: Dimension> Solve<T, E> {
-    /// The solution.
+    /// The X of AX = B, or of `AᵀX = B` if `transposed`.
     ///
     /// # Errors
     /// [`Error::Singular`] if A is.
@@ -130,7 +130,7 @@ pub struct Inverse<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Inverse<T> {
-    /// The inverse.
+    /// A⁻¹, the inverse.
     ///
     /// # Errors
     /// [`Error::Singular`] if there is none.
@@ -161,7 +161,7 @@ pub struct Det<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Det<T> {
-    /// The determinant.
+    /// det A, the determinant.
     ///
     /// # Errors
     /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
@@ -196,7 +196,7 @@ pub struct SolveTriangular<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(l = [3, 3], b = [3, 2], transposed = true))]
 impl<T: Element> SolveTriangular<T> {
-    /// The solution.
+    /// The X of LX = B, or of `LᵀX = B` if `transposed`, where L is the lower triangle of `l`.
     ///
     /// # Panics
     /// If L is not square, or B has another number of rows.
@@ -263,7 +263,7 @@ pub struct Cholesky<T>(PhantomData<T>);
 
 #[custom_function]
 impl<T: Element> Cholesky<T> {
-    /// The factor, of (A + Aᵀ)/2 if A is not symmetric.
+    /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] if A is not.

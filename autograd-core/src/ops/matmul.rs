@@ -15,7 +15,7 @@ pub struct MatMul<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [3, 4]))]
 impl<T: Element> MatMul<T> {
-    /// The product of two matrices.
+    /// x y, the product of two matrices.
     ///
     /// # Panics
     /// If `x` has not as many columns as `y` has rows.

@@ -21,7 +21,7 @@ pub struct Mul<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Mul<T, D> {
-    /// x * y, element by element.
+    /// x · y, element by element.
     ///
     /// # Panics
     /// If the shapes differ.

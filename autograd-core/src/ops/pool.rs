@@ -48,7 +48,7 @@ pub struct PickPixels<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [1, 2, 2, 3], places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
 impl<T: Element> PickPixels<T> {
-    /// The elements.
+    /// The elements of `x` at `places` of each channel.
     ///
     /// # Panics
     /// If `places` has another batch or other channels, or there is no such place.
@@ -80,7 +80,7 @@ pub struct PutPixels<T>(PhantomData<T>);
     size = [2, 3]
 ))]
 impl<T: Element> PutPixels<T> {
-    /// The images.
+    /// Images of zeros to which the elements of `x` are added at `places` of each channel.
     ///
     /// # Panics
     /// If the shapes differ, or there is no such place.
@@ -143,7 +143,7 @@ pub struct AvgUnpool2d<T>(PhantomData<T>);
     size = [4, 3]
 ))]
 impl<T: Element> AvgUnpool2d<T> {
-    /// The images.
+    /// Images of zeros to which each element's share is added wherever its window looks.
     ///
     /// # Panics
     /// If the windows do not fit, or are not as many as the elements.

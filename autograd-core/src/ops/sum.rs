@@ -12,7 +12,7 @@ pub struct Sum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sum<T, D> {
-    /// The sum of all elements.
+    /// Σx of all elements.
     #[forward(outputs(output), saves(shape))]
     pub fn forward(x: ArrayView<T, D>) -> (Array0<T>, Shape) {
         (

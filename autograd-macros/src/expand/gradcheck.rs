@@ -97,7 +97,9 @@ fn run(
     let orders = orders(model);
     (!moved.is_empty()).then(|| {
         quote! {
-            #p::gradcheck(#name, #without, #orders, |(#(#moved,)*)| #body, (#(&#moved,)*));
+            #p::gradcheck(
+                [::core::module_path!(), #name], #without, #orders, |(#(#moved,)*)| #body, (#(&#moved,)*)
+            );
         }
     })
 }
@@ -261,7 +263,7 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
 }
 
 /// `linear_function_gradcheck`
-fn name(definition: &Definition) -> Ident {
+pub(super) fn name(definition: &Definition) -> Ident {
     let ident = definition
         .short
         .as_ref()

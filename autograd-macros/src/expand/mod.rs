@@ -9,7 +9,8 @@
 //! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
 //! - [`bounds`]: what generated code needs of the block's parameters.
 //! - [`context`]: the structs for what was kept and for what is needed.
-//! - [`signature`]: `impl Function`, the description that can be looked at when the program runs.
+//! - [`signature`]: the description that can be looked at when the program runs.
+//! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
@@ -23,6 +24,7 @@
 mod apply;
 mod backward;
 mod bounds;
+mod catalogue;
 mod context;
 pub(crate) mod fallback;
 mod forward_mode;
@@ -58,8 +60,9 @@ pub(crate) fn function(
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
-    let signature = signature::function(model, p);
+    let (signature, entry) = (signature::function(model, p), catalogue::entry(model, p));
     let functions = quote!(#gradients #apply #backward #forward_mode);
+    let signature = quote!(#signature #entry);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let test = gradcheck::test(model, default_crate);
     quote!(#item #needs_input_grad #context #impls #test)
@@ -98,7 +101,7 @@ fn impls(
         cfgs,
         ..
     } = definition;
-    let p = tokens::short();
+    let (p, name, constant) = (tokens::short(), &definition.name, signature::name());
     let generics = bounds::completed(generics, forward, &p);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {
@@ -111,8 +114,11 @@ fn impls(
                 #functions
             }
 
+            #signature
+
             impl #impl_generics #p::Function for #self_ty #where_clause {
-                #signature
+                const NAME: &'static str = #name;
+                const SIGNATURE: #p::Signature = #constant;
             }
         };
     }

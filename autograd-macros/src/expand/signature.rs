@@ -1,58 +1,49 @@
-//! `impl Function`: the description of the function that can be looked at when the program runs.
+//! The description of the function that can be looked at when the program runs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Ident;
 use syn::ext::IdentExt as _;
 
+use super::tokens::local;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
 use crate::show::show;
 
-/// The constants of a whole function.
+/// The signature of a whole function, as a constant of the block, which has no parameters: the list of all
+/// functions has a function once, whatever it is generic in.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let saved = model
         .saved
         .iter()
         .map(|saved| saved_signature(saved, &model.forward, p));
-    let order = match model.order {
-        Order::Once => quote!(Once),
-        Order::Any => quote!(Any),
-    };
-    let rules = Rules {
-        saved: quote!(#(#saved),*),
-        order,
-        forward_mode: model.jvp.is_some(),
-    };
-    constants(&model.definition, &model.forward, &rules, p)
+    let saved = quote!(#(#saved),*);
+    let signature = new(&model.definition, &model.forward, &saved, p);
+    let order = (model.order == Order::Any).then(|| quote!(.any_order()));
+    let forward_mode = model.jvp.as_ref().map(|_| quote!(.forward_mode()));
+    constant(&quote!(#signature #order #forward_mode), p)
 }
 
-/// The constants of a function with mistakes: what is certain about it.
+/// The signature of a function with mistakes: what is certain about it.
 pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
-    let rules = Rules {
-        saved: TokenStream::new(),
-        order: quote!(Once),
-        forward_mode: false,
-    };
-    constants(definition, forward, &rules, p)
+    constant(&new(definition, forward, &TokenStream::new(), p), p)
 }
 
-/// What the rules of differentiation add to a signature.
-struct Rules {
-    saved: TokenStream,
-    order: TokenStream,
-    forward_mode: bool,
+/// The constant's name.
+pub(super) fn name() -> Ident {
+    local("__SIGNATURE")
 }
 
-fn constants(
+fn constant(value: &TokenStream, p: &TokenStream) -> TokenStream {
+    let name = name();
+    quote!(const #name: #p::Signature = #value;)
+}
+
+fn new(
     definition: &Definition,
     forward: &Forward,
-    rules: &Rules,
+    saved: &TokenStream,
     p: &TokenStream,
 ) -> TokenStream {
-    let Rules {
-        saved,
-        order,
-        forward_mode,
-    } = rules;
     let name = &definition.name;
     let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
     let written = forward.in_place().map(|(output, _)| output);
@@ -65,17 +56,7 @@ fn constants(
         };
         quote!(#p::OutputSignature::#kind(#name, #ty))
     });
-    quote! {
-        const NAME: &'static str = #name;
-        const SIGNATURE: #p::Signature = #p::Signature {
-            name: #name,
-            inputs: &[#(#inputs),*],
-            outputs: &[#(#outputs),*],
-            saved: &[#saved],
-            order: #p::Order::#order,
-            forward_mode: #forward_mode,
-        };
-    }
+    quote!(#p::Signature::new(#name, &[#(#inputs),*], &[#(#outputs),*], &[#saved]))
 }
 
 fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {

@@ -84,12 +84,17 @@ pub(super) fn definition(
         );
         return None;
     };
-    let is_cfg = |attribute: &&Attribute| attribute.path().is_ident("cfg");
+    let named = |name: &str| {
+        let attributes = block.attrs.iter();
+        let named = attributes.filter(|attribute| attribute.path().is_ident(name));
+        named.cloned().collect()
+    };
     Some(Definition {
         ident: segment.ident.clone(),
         self_ty: self_ty.clone(),
         generics: block.generics.clone(),
-        cfgs: block.attrs.iter().filter(is_cfg).cloned().collect(),
+        cfgs: named("cfg"),
+        docs: named("doc"),
         name: options.name.unwrap_or_else(|| segment.ident.to_string()),
         runtime: options.runtime,
         short,

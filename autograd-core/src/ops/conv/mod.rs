@@ -62,7 +62,7 @@ pub struct Conv<T, D>(PhantomData<(T, D)>);
     options = ConvOptions { stride: [2, 1], padding: [1, 0], dilation: [1, 2], groups: 2 }
 ))]
 impl<T: Element, D: Dimension> Conv<T, D> {
-    /// The convolution.
+    /// Σ x · weight over each window of `x`, plus the bias of the output: the convolution.
     ///
     /// # Panics
     /// If shapes and options do not fit.
@@ -134,7 +134,8 @@ pub struct ConvTranspose<T, D>(PhantomData<(T, D)>);
     size = [3, 4]
 ))]
 impl<T: Element, D: Dimension> ConvTranspose<T, D> {
-    /// The reverse of a convolution.
+    /// Σ x · weight over all windows that look at a pixel, plus the bias of its channel: the reverse of a
+    /// convolution.
     ///
     /// # Panics
     /// If shapes and options do not fit, or a convolution of images of `size` has another shape than `x`.
@@ -206,7 +207,8 @@ pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
     size = [2, 2]
 ))]
 impl<T: Element, D: Dimension> ConvWeight<T, D> {
-    /// The gradient for the weights, where `grad` is that of the convolution.
+    /// Σ x · grad over all windows: the gradient of a convolution for its weights, where `grad` comes in for
+    /// it.
     ///
     /// # Panics
     /// If shapes and options do not fit, or the convolution has another shape than `grad`.

@@ -14,7 +14,7 @@ pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> BceWithLogits<T, D> {
-    /// The losses of each element.
+    /// ln(1 + eˣ) − x · target of each element.
     ///
     /// # Panics
     /// If the shapes differ.

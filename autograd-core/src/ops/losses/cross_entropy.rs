@@ -52,7 +52,7 @@ pub struct CrossEntropy<T>(PhantomData<T>);
     options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
 ))]
 impl<T: Element> CrossEntropy<T> {
-    /// The loss of each row, and the probabilities.
+    /// −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits).
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not

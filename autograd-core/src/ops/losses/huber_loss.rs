@@ -14,7 +14,7 @@ pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [3, 4], target = [3, 4], delta = 0.3))]
 impl<T: Element, D: Dimension> HuberLoss<T, D> {
-    /// The losses of each element.
+    /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
     ///
     /// # Panics
     /// If the shapes differ, or `delta` is not positive.

@@ -19,7 +19,7 @@ pub struct Normalise<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), eps = 0.1))]
 impl<T: Element, D: Dimension> Normalise<T, D> {
-    /// x̂, rstd, and the mean and the variance of each channel.
+    /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps), and the mean and the variance, of each channel.
     ///
     /// # Panics
     /// If `x` has not as many elements as the channels.

@@ -14,7 +14,7 @@ pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
-    /// The product along one axis.
+    /// Πx along one axis.
     ///
     /// # Panics
     /// If `over` is not of one axis, or there is no such axis, or the result has another rank than `E`.

@@ -15,7 +15,7 @@ pub struct SumOver<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], over = Over::axes(&[0, 2]), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> SumOver<T, D, E> {
-    /// The sum over some axes.
+    /// Σx over some axes.
     ///
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.

@@ -14,7 +14,7 @@ pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
-    /// The variance over some axes.
+    /// Σ (x − x̄)² / (n − ddof) over some axes: the variance.
     ///
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
@@ -48,7 +48,7 @@ pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
-    /// The standard deviation over some axes.
+    /// √(Σ (x − x̄)² / (n − ddof)) over some axes: the standard deviation.
     ///
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.

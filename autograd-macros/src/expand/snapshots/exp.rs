@@ -98,15 +98,16 @@ const _: () = {
             call.without_tangent(output)
         }
     }
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+            "Exp",
+            &[__p::InputSignature::tensor("i", "ArrayView<T, D>")],
+            &[__p::OutputSignature::tensor("output", "Array<T, D>")],
+            &[__p::SavedSignature::new("output", &["i"])],
+        )
+        .any_order();
+    __p::register!(__SIGNATURE, "");
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "Exp",
-            inputs: &[__p::InputSignature::tensor("i", "ArrayView<T, D>")],
-            outputs: &[__p::OutputSignature::tensor("output", "Array<T, D>")],
-            saved: &[__p::SavedSignature::new("output", &["i"])],
-            order: __p::Order::Any,
-            forward_mode: false,
-        };
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -33,15 +33,14 @@ const _: () = {
             ::core::panic!("this function has mistakes that the compiler has reported")
         }
     }
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+        "Double",
+        &[__p::InputSignature::tensor("x", "ArrayView1<T>")],
+        &[__p::OutputSignature::tensor("output", "Array1<T>")],
+        &[],
+    );
     impl<T: Element> __p::Function for Double<T> {
         const NAME: &'static str = "Double";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "Double",
-            inputs: &[__p::InputSignature::tensor("x", "ArrayView1<T>")],
-            outputs: &[__p::OutputSignature::tensor("output", "Array1<T>")],
-            saved: &[],
-            order: __p::Order::Once,
-            forward_mode: false,
-        };
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

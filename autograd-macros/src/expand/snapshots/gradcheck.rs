@@ -6,7 +6,7 @@ fn blend_gradcheck() {
     let input_1 = __p::sample::<f64, __p::ndarray::Ix2>(&[2, 3], 1);
     let input_2 = __p::sample::<f32, __p::ndarray::IxDyn>(&[], 2);
     __p::gradcheck(
-        "Blend",
+        [::core::module_path!(), "Blend"],
         ::core::option::Option::None,
         [2, 0],
         |(input_0, input_1)| {
@@ -31,7 +31,7 @@ fn blend_gradcheck() {
         (&input_0, &input_1),
     );
     __p::gradcheck(
-        "Blend",
+        [::core::module_path!(), "Blend"],
         ::core::option::Option::Some("y"),
         [2, 0],
         |(input_0,)| {
@@ -56,7 +56,7 @@ fn blend_gradcheck() {
         (&input_0,),
     );
     __p::gradcheck(
-        "Blend",
+        [::core::module_path!(), "Blend"],
         ::core::option::Option::Some("mask"),
         [2, 0],
         |(input_0, input_1)| {

@@ -150,26 +150,27 @@ const _: () = {
             ::core::result::Result::Ok(())
         }
     }
-    impl __p::Function for Update {
-        const NAME: &'static str = "Update";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "Update",
-            inputs: &[
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+            "Update",
+            &[
                 __p::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place(),
                 __p::InputSignature::tensor("calls", "ArrayViewMut1<f64>")
                     .in_place()
                     .exempt(),
             ],
-            outputs: &[
+            &[
                 __p::OutputSignature::tensor("output_x", "ArrayViewMut1<f64>"),
                 __p::OutputSignature::exempt("output_calls", "ArrayViewMut1<f64>"),
             ],
-            saved: &[
+            &[
                 __p::SavedSignature::new("x", &["x"]),
                 __p::SavedSignature::new("output_x", &["x"]),
             ],
-            order: __p::Order::Once,
-            forward_mode: true,
-        };
+        )
+        .forward_mode();
+    __p::register!(__SIGNATURE, "");
+    impl __p::Function for Update {
+        const NAME: &'static str = "Update";
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -156,22 +156,22 @@ const _: () = {
             call.without_tangent(output)
         }
     }
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+        "LinearFunction",
+        &[
+            __p::InputSignature::tensor("input", "ArrayView2<f32>"),
+            __p::InputSignature::tensor("weight", "ArrayView2<f32>"),
+            __p::InputSignature::tensor("bias", "Option<ArrayView1<f32>>").optional(),
+        ],
+        &[__p::OutputSignature::tensor("output", "Array2<f32>")],
+        &[
+            __p::SavedSignature::new("input", &["weight"]),
+            __p::SavedSignature::new("weight", &["input"]),
+        ],
+    );
+    __p::register!(__SIGNATURE, "y = x Wᵀ + b");
     impl __p::Function for LinearFunction {
         const NAME: &'static str = "LinearFunction";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "LinearFunction",
-            inputs: &[
-                __p::InputSignature::tensor("input", "ArrayView2<f32>"),
-                __p::InputSignature::tensor("weight", "ArrayView2<f32>"),
-                __p::InputSignature::tensor("bias", "Option<ArrayView1<f32>>").optional(),
-            ],
-            outputs: &[__p::OutputSignature::tensor("output", "Array2<f32>")],
-            saved: &[
-                __p::SavedSignature::new("input", &["weight"]),
-                __p::SavedSignature::new("weight", &["input"]),
-            ],
-            order: __p::Order::Once,
-            forward_mode: false,
-        };
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -134,18 +134,19 @@ const _: () = {
             call.with_tangent(output, "output", tangent_output)
         }
     }
-    impl __p::Function for Weighted {
-        const NAME: &'static str = "Weighted";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "Weighted",
-            inputs: &[
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+            "Weighted",
+            &[
                 __p::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list(),
                 __p::InputSignature::tensor("weight", "ArrayView1<f64>"),
             ],
-            outputs: &[__p::OutputSignature::tensor("output", "Array1<f64>")],
-            saved: &[__p::SavedSignature::new("parts", &["parts", "weight"])],
-            order: __p::Order::Once,
-            forward_mode: true,
-        };
+            &[__p::OutputSignature::tensor("output", "Array1<f64>")],
+            &[__p::SavedSignature::new("parts", &["parts", "weight"])],
+        )
+        .forward_mode();
+    __p::register!(__SIGNATURE, "");
+    impl __p::Function for Weighted {
+        const NAME: &'static str = "Weighted";
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

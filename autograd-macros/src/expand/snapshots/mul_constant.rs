@@ -104,18 +104,18 @@ const _: () = {
             call.without_tangent(output)
         }
     }
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+        "mul_constant",
+        &[
+            __p::InputSignature::tensor("tensor", "ArrayView2<f64>"),
+            __p::InputSignature::value("constant", "f64"),
+        ],
+        &[__p::OutputSignature::tensor("output", "Array2<f64>")],
+        &[__p::SavedSignature::new("constant", &["tensor"])],
+    );
+    __p::register!(__SIGNATURE, "");
     impl __p::Function for MulConstant {
         const NAME: &'static str = "mul_constant";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "mul_constant",
-            inputs: &[
-                __p::InputSignature::tensor("tensor", "ArrayView2<f64>"),
-                __p::InputSignature::value("constant", "f64"),
-            ],
-            outputs: &[__p::OutputSignature::tensor("output", "Array2<f64>")],
-            saved: &[__p::SavedSignature::new("constant", &["tensor"])],
-            order: __p::Order::Once,
-            forward_mode: false,
-        };
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

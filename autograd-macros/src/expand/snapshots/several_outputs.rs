@@ -305,11 +305,9 @@ const _: () = {
             ))
         }
     }
-    impl __p::Function for LayerNorm {
-        const NAME: &'static str = "LayerNorm";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "LayerNorm",
-            inputs: &[
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+            "LayerNorm",
+            &[
                 __p::InputSignature::tensor("x", "Array2<f64>"),
                 __p::InputSignature::tensor("gain", "&Tensor1<f64>"),
                 __p::InputSignature::tensor("mask", "Option<ArrayView2<f64>>")
@@ -318,12 +316,12 @@ const _: () = {
                 __p::InputSignature::value("axes", "&'a [usize]"),
                 __p::InputSignature::value("mode", "Mode"),
             ],
-            outputs: &[
+            &[
                 __p::OutputSignature::tensor("y", "Array2<f64>"),
                 __p::OutputSignature::exempt("scale", "Array1<f64>"),
                 __p::OutputSignature::exempt("rank", "usize"),
             ],
-            saved: &[
+            &[
                 __p::SavedSignature::new("x", &["x", "gain"]),
                 __p::SavedSignature::new("mask", &["x", "gain"]),
                 __p::SavedSignature::new("axes", &["x", "gain"]),
@@ -333,8 +331,11 @@ const _: () = {
                 __p::SavedSignature::new("mean", &["x", "gain"]),
                 __p::SavedSignature::new("count", &["x", "gain"]),
             ],
-            order: __p::Order::Once,
-            forward_mode: true,
-        };
+        )
+        .forward_mode();
+    __p::register!(__SIGNATURE, "");
+    impl __p::Function for LayerNorm {
+        const NAME: &'static str = "LayerNorm";
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

@@ -266,14 +266,9 @@ const _: () = {
             ::core::result::Result::Ok((call.without_tangent(y), count))
         }
     }
-    impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
-    where
-        T: Element,
-    {
-        const NAME: &'static str = "scaled_power";
-        const SIGNATURE: __p::Signature = __p::Signature {
-            name: "scaled_power",
-            inputs: &[
+    const __SIGNATURE: __p::Signature = __p::Signature::new(
+            "scaled_power",
+            &[
                 __p::InputSignature::tensor("x", "ArrayView<'a, T, D>"),
                 __p::InputSignature::tensor("mask", "Option<ArrayView<T, D>>")
                     .optional()
@@ -283,19 +278,25 @@ const _: () = {
                 __p::InputSignature::value("label", "Option<&str>"),
                 __p::InputSignature::value("f", "&F"),
             ],
-            outputs: &[
+            &[
                 __p::OutputSignature::tensor("y", "Array<T, D>"),
                 __p::OutputSignature::exempt("count", "usize"),
             ],
-            saved: &[
+            &[
                 __p::SavedSignature::new("x", &["x"]),
                 __p::SavedSignature::new("mask", &["x"]),
                 __p::SavedSignature::new("n", &["x"]),
                 __p::SavedSignature::new("axes", &["x"]),
                 __p::SavedSignature::new("count", &["x"]),
             ],
-            order: __p::Order::Any,
-            forward_mode: false,
-        };
+        )
+        .any_order();
+    __p::register!(__SIGNATURE, "");
+    impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
+    where
+        T: Element,
+    {
+        const NAME: &'static str = "scaled_power";
+        const SIGNATURE: __p::Signature = __SIGNATURE;
     }
 };

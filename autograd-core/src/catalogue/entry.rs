@@ -1,0 +1,122 @@
+//! What is known of one function.
+
+use std::path::Path;
+use std::{fmt, io};
+
+use super::figures::{self, Errors};
+use crate::function::Signature;
+
+/// One function of the program, as [`catalogue`](crate::catalogue()) lists it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry {
+    /// What it takes, gives and keeps.
+    pub signature: &'static Signature,
+    /// What its author says about it, as it was written.
+    pub docs: &'static str,
+    /// The path of the module that defines it, from its crate on.
+    pub module: &'static str,
+    /// The file, as the compiler was given it: by cargo, from the workspace's folder for its own crates.
+    pub file: &'static str,
+    /// The line of the attribute.
+    pub line: u32,
+    /// The test that `gradcheck(…)` generates, if it does.
+    pub test: Option<Test>,
+}
+
+/// A generated test. Its [`Display`](fmt::Display) is the command that runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Test {
+    /// The package it belongs to, where cargo built it.
+    pub package: Option<&'static str>,
+    /// The path of the module that it stands in, from its crate on.
+    pub module: &'static str,
+    /// The test's own name.
+    pub name: &'static str,
+}
+
+impl Entry {
+    /// What generated code calls.
+    #[doc(hidden)]
+    pub const fn new(
+        signature: &'static Signature,
+        docs: &'static str,
+        module: &'static str,
+        file: &'static str,
+        line: u32,
+    ) -> Self {
+        Self {
+            signature,
+            docs,
+            module,
+            file,
+            line,
+            test: None,
+        }
+    }
+
+    /// The same with a test.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_test(self, package: Option<&'static str>, name: &'static str) -> Self {
+        let test = Test {
+            package,
+            module: self.module,
+            name,
+        };
+        Self {
+            test: Some(test),
+            ..self
+        }
+    }
+
+    /// The name that graphs and errors show.
+    pub const fn name(&self) -> &'static str {
+        self.signature.name
+    }
+
+    /// The module's path and the name: `autograd_core::ops::exp::Exp`.
+    pub fn path(&self) -> String {
+        format!("{}::{}", self.module, self.name())
+    }
+
+    /// The first paragraph of what its author says, on one line: the formula, if the documentation begins
+    /// with one. Empty without documentation.
+    ///
+    /// ```
+    /// let functions = autograd_core::catalogue();
+    /// let square = functions.iter().find(|function| function.name() == "Square");
+    /// assert_eq!(square.expect("a built-in function").summary(), "x² of each element.");
+    /// ```
+    pub fn summary(&self) -> String {
+        let lines = self.docs.lines().map(str::trim);
+        let paragraph = lines
+            .skip_while(|line| line.is_empty())
+            .take_while(|line| !line.is_empty());
+        paragraph.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
+    /// [`Page::new`](super::Page::new) says which folder that is.
+    ///
+    /// # Errors
+    /// If there is a file that cannot be read, or is not what a test writes.
+    pub fn errors(&self, folder: &Path) -> io::Result<Option<Errors>> {
+        figures::read(folder, [self.module, self.name()])
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cargo test ")?;
+        if let Some(package) = self.package {
+            write!(f, "-p {package} ")?;
+        }
+        // Of the module's path, tests do not show the crate.
+        if let Some((_, inside)) = self.module.split_once("::") {
+            write!(f, "{inside}::")?;
+        }
+        f.write_str(self.name)
+    }
+}

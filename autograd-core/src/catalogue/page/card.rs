@@ -1,0 +1,179 @@
+//! One function on the page.
+
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+use super::escape::Escaped;
+use super::prose;
+use crate::catalogue::Entry;
+use crate::error::Derivative;
+use crate::function::{InputSignature, Order, SavedSignature, Signature};
+
+/// Writes a function, at the anchor `id`.
+pub(super) fn write(html: &mut String, function: &Entry, id: &str, errors: &Path) -> fmt::Result {
+    let name = Escaped(function.name());
+    let module = Escaped(function.module);
+    writeln!(
+        html,
+        "<article id=\"{id}\">\n<h3><a href=\"#{id}\">{name}</a> <code>{module}</code></h3>"
+    )?;
+    summary(html, function)?;
+    facts(html, function.signature)?;
+    table(html, function.signature)?;
+    checked(html, function, errors)?;
+    let (file, line) = (Escaped(function.file), function.line);
+    writeln!(html, "<p class=\"place\"><code>{file}:{line}</code></p>")?;
+    let mut more = String::new();
+    prose::blocks(&mut more, prose::behind_summary(function.docs))?;
+    if !more.is_empty() {
+        writeln!(html, "<details>\n<summary>More</summary>\n{more}</details>")?;
+    }
+    html.push_str("</article>\n");
+    Ok(())
+}
+
+fn summary(html: &mut String, function: &Entry) -> fmt::Result {
+    let summary = function.summary();
+    if summary.is_empty() {
+        html.push_str(
+            "<p class=\"none\">Nothing is said about it: write it above <code>#[forward]</code>.</p>\n",
+        );
+        return Ok(());
+    }
+    html.push_str("<p class=\"formula\">");
+    prose::inline(html, &summary)?;
+    html.push_str("</p>\n");
+    Ok(())
+}
+
+/// What it can do, in few words.
+fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
+    let order = match signature.order {
+        Order::Once => "differentiable once",
+        Order::Any => "differentiable any number of times",
+    };
+    let forward_mode = if signature.forward_mode {
+        "forward mode"
+    } else {
+        "no forward mode"
+    };
+    let writes = signature.inputs.iter().any(|input| input.in_place);
+    let facts = [
+        Some(order),
+        Some(forward_mode),
+        writes.then_some("in place"),
+    ];
+    html.push_str("<ul class=\"facts\">");
+    for fact in facts.into_iter().flatten() {
+        write!(html, "<li>{fact}</li>")?;
+    }
+    html.push_str("</ul>\n");
+    Ok(())
+}
+
+/// What it takes and gives, what that is, and what is kept for whom.
+fn table(html: &mut String, signature: &Signature) -> fmt::Result {
+    html.push_str(
+        "<div class=\"table\"><table>\n<thead><tr><th>name</th><th>type</th><th>is</th>\
+         <th>kept for the gradient of</th></tr></thead>\n<tbody>\n",
+    );
+    for input in signature.inputs {
+        row(html, input.name, input.ty, kind(input), signature)?;
+    }
+    for output in signature.outputs {
+        // A tensor that is written to stands among the inputs already.
+        let written = |input: &InputSignature| input.in_place && input.name == output.name;
+        let kind = match output.differentiable {
+            _ if signature.inputs.iter().any(written) => "output: what is written",
+            true => "output",
+            false => "output without a gradient",
+        };
+        row(html, output.name, output.ty, kind, signature)?;
+    }
+    let is_named = |saved: &SavedSignature| {
+        let inputs = signature.inputs.iter().map(|input| input.name);
+        let outputs = signature.outputs.iter().map(|output| output.name);
+        inputs.chain(outputs).any(|name| name == saved.name)
+    };
+    for saved in signature.saved.iter().filter(|saved| !is_named(saved)) {
+        row(html, saved.name, "", "saved by forward", signature)?;
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+    Ok(())
+}
+
+fn kind(input: &InputSignature) -> &'static str {
+    match (input.tensor, input.differentiable) {
+        (false, _) => "value",
+        (true, true) if input.in_place => "input, written to",
+        (true, false) if input.in_place => "input, written to, without a gradient",
+        (true, true) if input.list => "list of inputs",
+        (true, false) if input.list => "list of inputs without gradients",
+        (true, true) if input.optional => "optional input",
+        (true, false) if input.optional => "optional input without a gradient",
+        (true, true) => "input",
+        (true, false) => "input without a gradient",
+    }
+}
+
+fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signature) -> fmt::Result {
+    let saved = signature.saved.iter().find(|saved| saved.name == name);
+    let needed_for = saved.map_or(&[][..], |saved| saved.needed_for);
+    write!(html, "<tr><td><code>{}</code></td><td>", Escaped(name))?;
+    if !ty.is_empty() {
+        write!(html, "<code>{}</code>", Escaped(ty))?;
+    }
+    write!(html, "</td><td>{kind}</td><td>")?;
+    for (place, input) in needed_for.iter().enumerate() {
+        let comma = if place > 0 { ", " } else { "" };
+        write!(html, "{comma}<code>{}</code>", Escaped(input))?;
+    }
+    html.push_str("</td></tr>\n");
+    Ok(())
+}
+
+/// How wrong its derivatives were found to be, or how to find out.
+fn checked(html: &mut String, function: &Entry, folder: &Path) -> fmt::Result {
+    let Some(test) = &function.test else {
+        html.push_str(
+            "<p class=\"none\">No test is generated: <code>gradcheck(…)</code> asks for one.</p>\n",
+        );
+        return Ok(());
+    };
+    let errors = match function.errors(folder) {
+        Ok(errors) => errors,
+        Err(error) => {
+            let error = error.to_string();
+            return writeln!(
+                html,
+                "<p class=\"none\">Its errors cannot be read: {}</p>",
+                Escaped(&error)
+            );
+        }
+    };
+    let command = test.to_string();
+    let Some(errors) = errors else {
+        return writeln!(
+            html,
+            "<p class=\"none\">Not measured: <code>PULLBACK_CATALOGUE=1 {}</code></p>",
+            Escaped(&command)
+        );
+    };
+    write!(
+        html,
+        "<p class=\"errors\" title=\"{}\">largest error of the",
+        Escaped(&command)
+    )?;
+    for (place, (derivative, error)) in errors.each().enumerate() {
+        let of = match derivative {
+            Derivative::First => "gradient",
+            Derivative::Second => "second gradient",
+            Derivative::Tangent => "tangent",
+            Derivative::SecondTangent => "second tangent",
+        };
+        let comma = if place > 0 { "," } else { "" };
+        write!(html, "{comma} {of} <b>{error:.1e}</b>")?;
+    }
+    html.push_str("</p>\n");
+    Ok(())
+}

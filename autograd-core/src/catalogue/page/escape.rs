@@ -1,0 +1,34 @@
+//! Text that is safe in HTML.
+
+use std::fmt::{self, Write as _};
+
+/// A text between tags or within quotes.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for letter in self.0.chars() {
+            match letter {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                letter => f.write_char(letter)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path as the name of a place in the page: `autograd_core.ops.exp.Exp`.
+pub(super) fn anchor(path: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_alphanumeric() || "._-".contains(letter) {
+            letter
+        } else {
+            '-'
+        }
+    };
+    path.replace("::", ".").chars().map(plain).collect()
+}

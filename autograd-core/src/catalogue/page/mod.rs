@@ -1,0 +1,206 @@
+//! The list as a page of HTML.
+//!
+//! `card` writes one function, `prose` what its author says, `escape` makes any text safe. Style and script
+//! are files of their own, and stand in the page: it refers to nothing outside itself, and forbids the
+//! browser to load anything.
+
+mod card;
+mod escape;
+mod prose;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use super::figures;
+use super::{Entry, catalogue};
+use crate::function::Order;
+use escape::{Escaped, anchor};
+
+/// A page that lists functions: what each takes, gives and keeps, for whose gradient, how often it can be
+/// differentiated, how wrong its gradients were found to be and where it is defined. One file of HTML, to be
+/// opened from the disk, light or dark as the reader's screen is. [`Display`](fmt::Display) writes it too.
+///
+/// Its search box finds the functions that have all of its words somewhere; `catalogue.html#q=conv` opens it
+/// with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
+///
+/// ```
+/// use autograd_core::catalogue::Page;
+///
+/// let page = Page::new().title("What my model is made of").html();
+/// assert!(page.starts_with("<!DOCTYPE html>"));
+/// assert!(page.contains("What my model is made of"));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a page is nothing before `html`"]
+pub struct Page {
+    title: String,
+    functions: Vec<&'static Entry>,
+    errors: PathBuf,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Page {
+    /// A page of every function of the program, with the errors in the folder `pullback/gradcheck` of
+    /// cargo's target folder: the one above the running program, or `target`.
+    pub fn new() -> Self {
+        Self {
+            title: "Differentiable functions".to_owned(),
+            functions: catalogue(),
+            errors: figures::folder(),
+        }
+    }
+
+    /// The same page with this title.
+    pub fn title(self, title: impl Into<String>) -> Self {
+        let title = title.into();
+        Self { title, ..self }
+    }
+
+    /// The same page of these functions only.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::{Page, catalogue};
+    ///
+    /// let mut functions = catalogue();
+    /// functions.retain(|function| function.signature.forward_mode);
+    /// let page = Page::new().functions(functions);
+    /// # assert!(page.html().contains("Exp"));
+    /// ```
+    pub fn functions(self, functions: impl IntoIterator<Item = &'static Entry>) -> Self {
+        let functions = functions.into_iter().collect();
+        Self { functions, ..self }
+    }
+
+    /// The same page with the errors of another folder.
+    pub fn errors(self, folder: impl Into<PathBuf>) -> Self {
+        let errors = folder.into();
+        Self { errors, ..self }
+    }
+
+    /// The page. Where the errors of a function cannot be read, it says so in their place.
+    pub fn html(&self) -> String {
+        self.to_string()
+    }
+
+    fn write(&self, html: &mut String) -> fmt::Result {
+        let title = Escaped(&self.title);
+        let groups = self.groups();
+        write!(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{HEAD}")?;
+        write!(html, "<title>{title}</title>\n<style>\n{STYLE}</style>\n")?;
+        write!(html, "</head>\n<body>\n<header>\n<h1>{title}</h1>\n")?;
+        self.counts(html)?;
+        html.push_str(SEARCH);
+        html.push_str("<nav aria-label=\"Modules\">\n");
+        for (group, functions) in &groups {
+            let (id, count) = (of_group(group), functions.len());
+            let group = Escaped(group);
+            writeln!(html, "<a href=\"#{id}\">{group} <span>{count}</span></a>")?;
+        }
+        html.push_str("</nav>\n</header>\n<main>\n");
+        for (group, functions) in &groups {
+            let (id, group) = (of_group(group), Escaped(group));
+            writeln!(html, "<section aria-labelledby=\"{id}\">")?;
+            writeln!(
+                html,
+                "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>\n<div class=\"cards\">"
+            )?;
+            for (function, id) in functions {
+                card::write(html, function, id, &self.errors)?;
+            }
+            html.push_str("</div>\n</section>\n");
+        }
+        write!(
+            html,
+            "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+
+    /// What there is how often.
+    fn counts(&self, html: &mut String) -> fmt::Result {
+        let count = |is: fn(&Entry) -> bool| {
+            let functions = self.functions.iter();
+            functions.filter(|function| is(function)).count()
+        };
+        let counts = [
+            (self.functions.len(), "functions"),
+            (
+                count(|function| function.signature.order == Order::Any),
+                "differentiable any number of times",
+            ),
+            (
+                count(|function| function.signature.forward_mode),
+                "with a rule for forward mode",
+            ),
+            (
+                count(|function| function.test.is_some()),
+                "with a generated gradcheck",
+            ),
+        ];
+        html.push_str("<ul class=\"counts\">\n");
+        for (count, what) in counts {
+            writeln!(html, "<li><b>{count}</b> {what}</li>")?;
+        }
+        html.push_str("</ul>\n");
+        Ok(())
+    }
+
+    /// The functions by crate and outermost module, each with its anchor; those that are built in come last.
+    fn groups(&self) -> Vec<(String, Vec<(&'static Entry, String)>)> {
+        let mut groups = BTreeMap::<_, Vec<_>>::new();
+        let mut uses = BTreeMap::<String, usize>::new();
+        for function in &self.functions {
+            let outer: Vec<&str> = function.module.split("::").take(2).collect();
+            let is_built_in = outer[0] == env!("CARGO_CRATE_NAME");
+            let mut id = anchor(&function.path());
+            let used = uses.entry(id.clone()).or_default();
+            *used += 1;
+            if *used > 1 {
+                id = format!("{id}-{used}");
+            }
+            let group = groups.entry((is_built_in, outer.join("::"))).or_default();
+            group.push((*function, id));
+        }
+        let named = groups.into_iter();
+        named
+            .map(|((_, group), functions)| (group, functions))
+            .collect()
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut html = String::new();
+        self.write(&mut html)?;
+        f.write_str(&html)
+    }
+}
+
+/// No crate's name has such a sign: a module and a function of the same path have places of their own.
+fn of_group(group: &str) -> String {
+    format!("in-{}", anchor(group))
+}
+
+const HEAD: &str = r#"<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+"#;
+
+/// Of no use without the script, which shows it.
+const SEARCH: &str = r#"<div class="search" hidden>
+<input id="search" type="search" placeholder="Search names, formulas, types…  ( / )" aria-label="Search" autocomplete="off" spellcheck="false">
+<output id="found" for="search"></output>
+</div>
+"#;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Every differentiable function of a program: the built-in ones and two that are defined here.
+//!
+//! `cargo run --example catalogue` prints a table of them and writes `target/catalogue.html`, a page to look
+//! at and to search; `cargo run --example catalogue -- FILE` writes it elsewhere. How wrong the gradients
+//! are, the tests know: run them before, and the page shows it.
+//!
+//! ```text
+//! PULLBACK_CATALOGUE=1 cargo test --workspace gradcheck
+//! ```
+
+#![allow(
+    dead_code,
+    reason = "the functions are listed, and called by their tests alone"
+)]
+
+use std::error::Error;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use pullback::catalogue::Entry;
+use pullback::ndarray::{
+    Array, Array0, Array1, ArrayView, ArrayView0, ArrayView1, Dimension, arr0,
+};
+use pullback::prelude::*;
+use pullback::{Order, catalogue};
+
+/// y = x · tanh(ln(1 + eˣ)), also known as mish.
+#[custom_function(
+    higher_order,
+    gradcheck(x = [2, 3]),
+    grad(x) = {
+        let tanh = x.softplus().tanh();
+        let slope = &tanh + x * x.sigmoid() * (-tanh.square() + T::one());
+        grad_output * slope
+    },
+)]
+fn mish<T: Element, D: Dimension>(x: ArrayView<T, D>) -> Array<T, D> {
+    x.mapv(|x| x * x.exp().ln_1p().tanh())
+}
+
+/// The distance to a sphere.
+struct SphereDistance<T>(PhantomData<T>);
+
+#[custom_function(gradcheck(point = [3], centre = [3], radius = 0.5))]
+impl<T: Element> SphereDistance<T> {
+    /// d = ‖p − c‖ − r
+    ///
+    /// It is negative inside. In the centre no direction leads away: the gradient there is zero.
+    ///
+    /// # Panics
+    /// If point and centre differ in their number of coordinates.
+    #[forward(outputs(distance), saves(away))]
+    #[track_caller]
+    fn forward(point: ArrayView1<T>, centre: ArrayView1<T>, radius: T) -> (Array0<T>, Array1<T>) {
+        assert!(
+            point.len() == centre.len(),
+            "the distance of a point of shape {:?} to a sphere with a centre of shape {:?}",
+            point.shape(),
+            centre.shape()
+        );
+        let between = &point - &centre;
+        let length = between.dot(&between).sqrt();
+        let distance = arr0(length - radius);
+        (
+            distance,
+            between.mapv(|x| if length > T::zero() { x / length } else { x }),
+        )
+    }
+
+    #[backward(point)]
+    fn grad_point(grad_distance: ArrayView0<T>, away: ArrayView1<T>) -> Array1<T> {
+        &away * grad_distance[()]
+    }
+
+    #[backward(centre)]
+    fn grad_centre(grad_distance: ArrayView0<T>, away: ArrayView1<T>) -> Array1<T> {
+        &away * -grad_distance[()]
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let functions = catalogue();
+    print(&functions);
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = env::args_os()
+        .nth(1)
+        .map_or_else(|| root.join("target/catalogue.html"), PathBuf::from);
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(&file, catalogue::html()).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!(
+        "\n{} functions; {} shows them all",
+        functions.len(),
+        file.display()
+    );
+    Ok(())
+}
+
+/// A line for each function, in columns.
+fn print(functions: &[&Entry]) {
+    let head = [
+        "function",
+        "inputs → outputs",
+        "kept for the gradients of",
+        "order",
+        "forward mode",
+    ];
+    let mut rows = vec![(head.map(str::to_owned), "defined at".to_owned())];
+    rows.extend(functions.iter().map(|function| {
+        (
+            columns(function),
+            format!("{}:{}", function.file, function.line),
+        )
+    }));
+    let width = |column: usize| {
+        rows.iter()
+            .map(|(cells, _)| cells[column].chars().count())
+            .max()
+    };
+    let widths: [usize; 5] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    for (cells, place) in &rows {
+        for (cell, width) in cells.iter().zip(widths) {
+            print!("{cell:width$}  ");
+        }
+        println!("{place}");
+    }
+}
+
+fn columns(function: &Entry) -> [String; 5] {
+    let signature = function.signature;
+    let inputs: Vec<&str> = signature.inputs.iter().map(|input| input.name).collect();
+    let outputs: Vec<&str> = signature.outputs.iter().map(|output| output.name).collect();
+    // What is kept for the same gradients stands together.
+    let mut kept: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    for saved in signature.saved {
+        match kept
+            .iter_mut()
+            .find(|(inputs, _)| *inputs == saved.needed_for)
+        {
+            Some((_, names)) => names.push(saved.name),
+            None => kept.push((saved.needed_for, vec![saved.name])),
+        }
+    }
+    let kept = kept
+        .iter()
+        .map(|(inputs, names)| format!("{} for {}", names.join(", "), inputs.join(", ")));
+    let kept: Vec<String> = kept.collect();
+    let order = match signature.order {
+        Order::Once => "once",
+        Order::Any => "any",
+    };
+    let forward_mode = if signature.forward_mode { "yes" } else { "no" };
+    [
+        function.name().to_owned(),
+        format!("{} → {}", inputs.join(", "), outputs.join(", ")),
+        kept.join("; "),
+        order.to_owned(),
+        forward_mode.to_owned(),
+    ]
+}
