@@ -61,6 +61,7 @@
 
 extern crate self as pullback;
 
+mod atomic;
 pub mod data;
 #[cfg(any(doc, doctest))]
 pub mod guide;

@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::atomic;
 use super::stopping::{Best, Mode};
+use crate::atomic;
 use crate::data::BoxError;
 
 /// Saves a model after some epochs: after each, after every `n`th, after those that are the best so far.
@@ -191,7 +191,7 @@ impl Checkpoints {
             return Ok(None);
         }
         let path = self.path_of(epoch);
-        let written = atomic::write(&path, |temporary| write(temporary).map_err(Into::into));
+        let written = atomic::replace_by(&path, |beside| write(beside).map_err(Into::into));
         written.map_err(|source| CheckpointError::Write {
             path: path.clone(),
             source,

@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::atomic;
 use super::stopping::{Best, Mode};
+use crate::atomic;
 
 mod csv;
 
@@ -223,12 +223,7 @@ impl History {
     /// # Errors
     /// Those of the file system.
     pub fn write_csv(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        let text = self.to_csv();
-        let written = atomic::write(path.as_ref(), |temporary| Ok(fs::write(temporary, text)?));
-        written.map_err(|error| match error.downcast() {
-            Ok(error) => *error,
-            Err(error) => io::Error::other(error),
-        })
+        atomic::replace_by(path.as_ref(), |beside| fs::write(beside, self.to_csv()))
     }
 
     /// Reads a file that [`write_csv`](Self::write_csv) wrote.

@@ -47,7 +47,6 @@
 //! # }
 //! ```
 
-mod atomic;
 mod checkpoints;
 mod epoch;
 mod history;

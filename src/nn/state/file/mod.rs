@@ -3,7 +3,6 @@
 //! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header`
 //! judges it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` puts a state into one; here they are read.
 
-mod atomic;
 mod elements;
 mod header;
 mod json;

@@ -8,8 +8,9 @@ use std::path::Path as FilePath;
 use super::header::{
     Dtype, FORMAT, LONGEST, METADATA, Stored, VERSION, check_version, is_reserved,
 };
-use super::{atomic, elements, json};
+use super::{elements, json};
 use crate::AnyTensor;
+use crate::atomic;
 use crate::ndarray::ArrayViewD;
 use crate::nn::state::{StateDict, StateError};
 

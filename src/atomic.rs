@@ -1,6 +1,7 @@
 //! A file is replaced as a whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -10,35 +11,65 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// `path` is as it was and the other file is gone.
 ///
 /// What `path` links to is replaced, not the link; the file keeps the permissions that it had.
-pub(super) fn replace(
+pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (target, permissions) = match fs::metadata(path) {
-        Ok(about) if about.is_file() => (fs::canonicalize(path)?, Some(about.permissions())),
-        Ok(_) => {
-            let what = "there is something that is no regular file";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
-        Err(_) => (path.to_owned(), None),
-    };
+    let (target, permissions) = target_of(path)?;
     let (beside, file) = Beside::create(&target)?;
     let mut writer = BufWriter::new(file);
     write(&mut writer)?;
     let file = writer
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
-    }
-    file.sync_all()?;
-    drop(file);
-    beside.become_file(&target)
+    beside.finish(&file, permissions, &target)
 }
 
-/// A file that is gone when this is, unless it has become another.
+/// As [`replace`], for code that opens the file itself: `write` gets the path to write to, which ends as
+/// `path` does, for some choose a format by that. Folders that are missing are made.
+pub(crate) fn replace_by<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<(), E>,
+) -> Result<(), E> {
+    fs::create_dir_all(folder_of(path))?;
+    let (target, permissions) = target_of(path)?;
+    let (beside, _) = Beside::create(&target)?;
+    // The name is taken; whether a file comes there is to be seen.
+    fs::remove_file(&beside.path)?;
+    write(&beside.path)?;
+    let file = OpenOptions::new().write(true).open(&beside.path);
+    let file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::other(format!("nothing was written to {}", beside.path.display()))
+        }
+        _ => error,
+    })?;
+    Ok(beside.finish(&file, permissions, &target)?)
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent();
+    folder
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// The file to replace, and its permissions if it is there.
+fn target_of(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => Ok((fs::canonicalize(path)?, Some(about.permissions()))),
+        Ok(_) => {
+            let what = "there is something that is no regular file";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        Err(_) => Ok((path.to_owned(), None)),
+    }
+}
+
+/// A file that is gone when this is. Once it has become another, there is none of its name.
 struct Beside {
-    path: Option<PathBuf>,
+    path: PathBuf,
 }
 
 impl Beside {
@@ -50,12 +81,12 @@ impl Beside {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
         loop {
-            let mut name = name.to_owned();
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            name.push(format!(".{}-{number}.part", process::id()));
-            let path = target.with_file_name(name);
+            let mut beside = OsString::from(format!(".tmp-{}-{number}-", process::id()));
+            beside.push(name);
+            let path = target.with_file_name(beside);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((Self { path: Some(path) }, file)),
+                Ok(file) => return Ok((Self { path }, file)),
                 // Left by a process of the same number that was killed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -63,18 +94,22 @@ impl Beside {
         }
     }
 
-    fn become_file(mut self, target: &Path) -> io::Result<()> {
-        let Some(path) = &self.path else {
-            return Ok(());
-        };
-        fs::rename(path, target)?;
-        self.path = None;
+    /// Puts the file, which is `file`, where `target` is.
+    fn finish(
+        self,
+        file: &File,
+        permissions: Option<Permissions>,
+        target: &Path,
+    ) -> io::Result<()> {
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        // The new name must not reach the disk before the contents do.
+        file.sync_all()?;
+        fs::rename(&self.path, target)?;
         // So that the new name outlives a power cut. If the folder cannot be opened for that, the file is there
         // and whole all the same.
-        let folder = target
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        if let Ok(folder) = File::open(folder_of(target)) {
             let _ = folder.sync_all();
         }
         Ok(())
@@ -83,10 +118,8 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            // Nobody could be told.
-            let _ = fs::remove_file(path);
-        }
+        // Nobody could be told.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -159,7 +192,7 @@ mod tests {
         let folder = Folder::new("links");
         let (path, link) = (folder.0.join("model"), folder.0.join("latest"));
         fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         symlink("model", &link).unwrap();
         replace(&link, |writer| writer.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
@@ -177,11 +210,11 @@ mod tests {
         let folder = Folder::new("read-only");
         let path = folder.0.join("model");
         fs::write(&path, "old").unwrap();
-        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o555)).unwrap();
+        fs::set_permissions(&folder.0, Permissions::from_mode(0o555)).unwrap();
         let result = replace(&path, |writer| writer.write_all(b"new"));
         // Whoever may do anything may do this too.
         let is_root = File::create(folder.0.join("probe")).is_ok();
-        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&folder.0, Permissions::from_mode(0o755)).unwrap();
         if is_root {
             assert!(result.is_ok());
         } else {
