@@ -33,7 +33,7 @@ pub use crate::array::row_major;
 pub use attention::{AttentionOptions, attention, attention_gradients};
 pub use channels::{Channels, channel_sums, map_channels, normalise, normalise_gradient};
 pub use contract::{Subscripts, contract};
-pub use conv::{ConvOptions, conv2d, conv2d_transposed, conv2d_weight};
+pub use conv::{ConvOptions, col2im, conv2d, conv2d_transposed, conv2d_weight, im2col};
 pub use dropout::dropout;
 pub use elementwise::{map, zip};
 pub use extremes::{largest, place_of_largest, place_of_smallest, smallest};

@@ -111,7 +111,7 @@ impl Geometry {
     }
 
     /// `None` if the lengths do not fit: batch, all channels, all outputs, the weights' channels.
-    fn new(
+    pub(super) fn new(
         [batch, all_channels, all_outputs, channels]: [usize; 4],
         input: [usize; 2],
         kernel: [usize; 2],

@@ -9,6 +9,7 @@
 
 mod columns;
 mod geometry;
+mod im2col;
 
 use ndarray::{Array4, ArrayView1, ArrayView4, CowArray, Ix4};
 
@@ -20,6 +21,7 @@ use crate::element::Element;
 pub use geometry::ConvOptions;
 use geometry::Geometry;
 pub(super) use geometry::output_length;
+pub use im2col::{col2im, im2col};
 
 /// How many products of elements are worth a thread.
 const AT_LEAST: usize = 1 << 17;
