@@ -30,7 +30,7 @@ fn text_is_escaped_and_links_are_what_they_show() {
     assert_eq!(inline("a < b & \"c\""), "a &lt; b &amp; &quot;c&quot;");
     assert_eq!(inline("`<b>` ` c"), "<code>&lt;b&gt;</code> ` c");
     assert_eq!(
-        inline("[`Exp`] and [Ln](crate::ops::Ln)"),
+        inline("[`Exp`] and [Ln](super::Ln)"),
         "<code>Exp</code> and Ln"
     );
     assert_eq!(
