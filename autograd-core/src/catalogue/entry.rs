@@ -7,6 +7,16 @@ use super::figures::{self, Errors};
 use crate::function::Signature;
 
 /// One function of the program, as [`catalogue`](crate::catalogue()) lists it.
+///
+/// ```
+/// let functions = autograd_core::catalogue();
+/// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
+/// assert_eq!(exp.signature.outputs[0].ty, "Array<T, D>");
+/// assert_eq!(exp.docs, "eˣ of each element.");
+/// assert!(exp.file.ends_with("exp.rs") && exp.line > 1);
+/// let test = exp.test.expect("a generated test");
+/// assert_eq!(test.to_string(), "cargo test -p autograd-core ops::exp::exp_gradcheck");
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry {
@@ -99,6 +109,14 @@ impl Entry {
 
     /// The largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
     /// [`Page::new`](super::Page::new) says which folder that is.
+    ///
+    /// ```
+    /// let folder = std::env::temp_dir().join("no test has left anything here");
+    /// for function in autograd_core::catalogue() {
+    ///     assert_eq!(function.errors(&folder)?, None);
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If there is a file that cannot be read, or is not what a test writes.

@@ -1,6 +1,6 @@
 //! Every function that `#[custom_function]` defines in a program, in one list when it runs: the built-in
 //! ones, those of other crates and the program's own. The feature `catalogue`, on unless it is switched
-//! off, is what collects them.
+//! off, is what collects them. A program has their names and documentation then, about 1 kB a function.
 //!
 //! [`catalogue`](catalogue()) lists them, [`html`] writes the list as a page to look at and to search:
 //!

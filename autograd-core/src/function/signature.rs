@@ -21,6 +21,21 @@ pub struct Signature {
 impl Signature {
     /// A function that takes, gives and keeps these, can be differentiated once and has no rule for forward
     /// mode.
+    ///
+    /// ```
+    /// use autograd_core::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
+    /// use autograd_core::ndarray::Ix1;
+    /// use autograd_core::ops::Exp;
+    ///
+    /// const EXP: Signature = Signature::new(
+    ///     "Exp",
+    ///     &[InputSignature::tensor("x", "ArrayView<T, D>")],
+    ///     &[OutputSignature::tensor("output", "Array<T, D>")],
+    ///     &[SavedSignature::new("output", &["x"])],
+    /// );
+    /// assert_eq!((EXP.order, EXP.forward_mode), (Order::Once, false));
+    /// assert_eq!(EXP.any_order().forward_mode(), Exp::<f32, Ix1>::SIGNATURE);
+    /// ```
     pub const fn new(
         name: &'static str,
         inputs: &'static [InputSignature],

@@ -56,7 +56,7 @@ impl Page {
         }
     }
 
-    /// The same page with this title.
+    /// The same page with this title: `Page::new().title("What my model is made of")`.
     pub fn title(self, title: impl Into<String>) -> Self {
         let title = title.into();
         Self { title, ..self }
@@ -77,7 +77,14 @@ impl Page {
         Self { functions, ..self }
     }
 
-    /// The same page with the errors of another folder.
+    /// The same page with the errors of another folder, into which tests were told to write them.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::Page;
+    ///
+    /// let page = Page::new().errors("measured/on/the/large/machine").html();
+    /// # assert!(page.contains("Not measured"));
+    /// ```
     pub fn errors(self, folder: impl Into<PathBuf>) -> Self {
         let errors = folder.into();
         Self { errors, ..self }
