@@ -36,6 +36,7 @@ mod lists;
 mod mistakes;
 mod modules;
 mod optim;
+mod package;
 mod pruning;
 mod renamed;
 mod resume;
