@@ -33,6 +33,7 @@ mod init;
 mod inputs;
 mod layers;
 mod lists;
+mod messages;
 mod mistakes;
 mod modules;
 mod optim;
