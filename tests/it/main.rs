@@ -39,6 +39,7 @@ mod modules;
 mod optim;
 mod package;
 mod pruning;
+mod public_api;
 mod renamed;
 mod resume;
 mod roots;
