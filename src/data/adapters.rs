@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "random split with the fraction 1.5: it is between 0 and 1")]
+    #[should_panic(expected = "random split with the fraction 1.5: it must be between 0 and 1")]
     fn a_fraction_is_a_fraction() {
         from_fn(3, Ok).random_split(1.5, 0);
     }

@@ -39,7 +39,7 @@ pub(super) fn shuffled(len: usize, seed: u64, stream: u64) -> Vec<usize> {
 pub(super) fn split(len: usize, fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     assert!(
         (0.0..=1.0).contains(&fraction),
-        "random split with the fraction {fraction}: it is between 0 and 1"
+        "random split with the fraction {fraction}: it must be between 0 and 1"
     );
     #[expect(
         clippy::cast_possible_truncation,

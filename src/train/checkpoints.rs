@@ -117,7 +117,10 @@ impl Checkpoints {
     #[track_caller]
     #[must_use]
     pub fn every(mut self, epochs: usize) -> Self {
-        assert!(epochs > 0, "Checkpoints every 0 epochs: it is at least 1");
+        assert!(
+            epochs > 0,
+            "Checkpoints every 0 epochs: it must be at least 1"
+        );
         self.every = epochs;
         self
     }
@@ -163,7 +166,7 @@ impl Checkpoints {
     pub fn keep(mut self, count: usize) -> Self {
         assert!(
             count > 0,
-            "Checkpoints of which 0 are kept: it is at least 1"
+            "Checkpoints of which 0 are kept: it must be at least 1"
         );
         self.keep = Some(count);
         self

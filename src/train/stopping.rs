@@ -82,7 +82,7 @@ impl EarlyStopping {
     pub fn new(mode: Mode, patience: usize) -> Self {
         assert!(
             patience > 0,
-            "EarlyStopping with the patience 0 would stop before the first epoch: it is at least 1"
+            "EarlyStopping with the patience 0 would stop before the first epoch: it must be at least 1"
         );
         Self {
             mode,
@@ -113,7 +113,7 @@ impl EarlyStopping {
     pub fn min_delta(mut self, min_delta: f64) -> Self {
         assert!(
             min_delta >= 0.0,
-            "EarlyStopping with the min_delta {min_delta}: it is at least 0"
+            "EarlyStopping with the min_delta {min_delta}: it must be at least 0"
         );
         self.min_delta = min_delta;
         self

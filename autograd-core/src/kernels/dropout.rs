@@ -29,7 +29,7 @@ pub fn dropout<T: Element, D: Dimension>(
 ) -> Array<T, D> {
     assert!(
         (0.0..=1.0).contains(&p),
-        "dropout with the probability {p}: it is between 0 and 1"
+        "dropout with the probability {p}: it must be between 0 and 1"
     );
     let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
     // No branch on what is random: a processor could not guess it.

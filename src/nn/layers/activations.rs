@@ -202,7 +202,7 @@ impl Softplus {
     pub fn new(beta: f64) -> Self {
         assert!(
             beta.is_finite() && beta > 0.0,
-            "Softplus with the beta {beta}: it is above 0 and finite"
+            "Softplus with the beta {beta}: it must be above 0 and finite"
         );
         Self { beta }
     }

@@ -73,7 +73,7 @@ macro_rules! batch_norm {
                 if let Some(momentum) = self.momentum {
                     assert!(
                         (0.0..=1.0).contains(&momentum),
-                        "{} with the momentum {momentum}: it is between 0 and 1",
+                        "{} with the momentum {momentum}: it must be between 0 and 1",
                         stringify!($Name)
                     );
                 }

@@ -63,7 +63,7 @@ impl Dropout {
     pub fn seeded(p: f64, seed: u64) -> Self {
         assert!(
             (0.0..=1.0).contains(&p),
-            "Dropout with the probability {p}: it is between 0 and 1"
+            "Dropout with the probability {p}: it must be between 0 and 1"
         );
         Self {
             mode: Mode::default(),

@@ -20,6 +20,7 @@ thread_local! {
 fn line_of_panic(run: impl FnOnce()) -> u32 {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        let _alone = crate::functions::PANIC_HOOKS.lock();
         let former = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let location = info

@@ -170,6 +170,7 @@ thread_local! {
 fn line_of_panic<R>(run: impl FnOnce() -> R) -> u32 {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        let _alone = crate::functions::PANIC_HOOKS.lock();
         let former = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let here = info.location().filter(|at| at.file() == file!());

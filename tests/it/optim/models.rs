@@ -225,6 +225,7 @@ fn modules_are_known_by_the_names_of_their_fields() -> Result<(), pullback::Erro
 fn refused(body: impl FnOnce()) -> String {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        let _alone = crate::functions::PANIC_HOOKS.lock();
         let other = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let at = info.location().map(|at| (at.file().to_owned(), at.line()));

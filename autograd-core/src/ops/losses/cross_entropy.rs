@@ -24,7 +24,7 @@ impl CrossEntropyOptions {
         labels::check("cross_entropy", shape, labels, self.ignore_index);
         assert!(
             (0.0..=1.0).contains(&self.label_smoothing),
-            "cross_entropy with the label smoothing {}: it is between 0 and 1",
+            "cross_entropy with the label smoothing {}: it must be between 0 and 1",
             self.label_smoothing
         );
     }

@@ -24,7 +24,7 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
         check_shapes("huber_loss", &x, &target);
         assert!(
             delta > T::zero(),
-            "huber_loss with delta {delta}: it is positive"
+            "huber_loss with delta {delta}: it must be positive"
         );
         let half = T::from_f64(0.5);
         kernels::zip(&x, &target, |x, target| {

@@ -64,7 +64,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     pub fn dropout(self, p: f64) -> Self {
         assert!(
             (0.0..=1.0).contains(&p),
-            "MultiheadAttention with the dropout {p}: it is between 0 and 1"
+            "MultiheadAttention with the dropout {p}: it must be between 0 and 1"
         );
         Self { dropout: p, ..self }
     }

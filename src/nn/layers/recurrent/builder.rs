@@ -89,7 +89,7 @@ impl<L> RecurrentBuilder<L> {
     pub fn dropout(mut self, p: f64) -> Self {
         assert!(
             (0.0..=1.0).contains(&p),
-            "a recurrent network with the dropout {p}: it is between 0 and 1"
+            "a recurrent network with the dropout {p}: it must be between 0 and 1"
         );
         self.sizes.dropout = p;
         self

@@ -1,0 +1,337 @@
+//! Every variant of `Error`, and what a gradient check says.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pullback::functional::Functional;
+use pullback::ndarray::{Array1, ArrayView1, array};
+use pullback::prelude::*;
+use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_hooks};
+
+use super::Page;
+use crate::functional::constant;
+use crate::functions::{Square, SquareOnce, leaf};
+
+/// The sum of a list's tensors; its backward gives as many gradients as it is told to, of such a length.
+struct Total;
+
+#[custom_function]
+impl Total {
+    #[forward]
+    fn forward(parts: &[ArrayView1<f64>], count: usize, length: usize) -> Array1<f64> {
+        let _ = (count, length);
+        parts.iter().fold(Array1::zeros(2), |sum, part| sum + part)
+    }
+
+    #[backward(parts)]
+    fn backward(grad_output: ArrayView1<f64>, count: usize, length: usize) -> Vec<Array1<f64>> {
+        vec![Array1::from_elem(length, grad_output[0]); count]
+    }
+}
+
+/// y = x², whose tangent has one entry.
+struct ShortTangent;
+
+#[custom_function]
+impl ShortTangent {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        &grad_output * &x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> {
+        array![tangent_x[0] * x[0] * 2.0]
+    }
+}
+
+type Vector = Tensor1<f64>;
+
+pub(super) fn errors(page: &mut Page) {
+    page.section("pullback::Error");
+    let errors = passes().into_iter().chain(given()).chain(nodes());
+    for error in errors
+        .chain(forward())
+        .chain(independent())
+        .chain(matrices())
+    {
+        page.says(&error);
+    }
+}
+
+/// What backward passes say.
+fn passes() -> Vec<Error> {
+    let (x, other) = (leaf([1.0, 2.0]), leaf([3.0]));
+    let freed = Square::apply(&x).sum();
+    freed.backward().unwrap();
+    let once = SquareOnce::apply(&x).sum();
+    let (first,) = Grad::of(&once).create_graph(true).run((&x,)).unwrap();
+    let infinite = (&leaf([0.0]).ln() * 0.0).sum();
+    let lost = |_: &AnyTensor| Err::<AnyTensor, _>("the file is gone");
+    let unpacked = saved_tensors_hooks(|tensor| tensor, lost, || x.exp().sum());
+    vec![
+        (&x * 2.0).backward().unwrap_err(),
+        constant([1.0]).sum().backward().unwrap_err(),
+        (&x * 2.0).backward_with(array![1.0]).unwrap_err(),
+        freed.backward().unwrap_err(),
+        Total::apply(&[&x, &x], 2, 3).sum().backward().unwrap_err(),
+        Total::apply(&[&x, &x], 1, 2).sum().backward().unwrap_err(),
+        first.sum().backward().unwrap_err(),
+        detect_anomaly(|| infinite.backward()).unwrap_err(),
+        grad(&x.sum(), (&constant([1.0]),)).unwrap_err(),
+        grad(&x.exp().sum(), (&other,)).unwrap_err(),
+        unpacked.backward().unwrap_err(),
+    ]
+}
+
+/// What is said of inputs that are none.
+fn given() -> Vec<Error> {
+    let x = leaf([1.0]);
+    let none: &[&Vector] = &[];
+    vec![Backward::of(&x.sum()).inputs(none).run().unwrap_err()]
+}
+
+/// What nodes and hooks say.
+fn nodes() -> Vec<Error> {
+    let x = leaf([1.0]);
+    let y = x.exp();
+    let node = y.grad_fn().expect("a computed tensor");
+    let single = Tensor::from(array![1.0_f32]).into_dyn();
+    let mut errors = vec![
+        node.apply::<f64>(&[]).unwrap_err(),
+        node.apply(&[Some(single)]).unwrap_err(),
+    ];
+    let hook = y.register_hook(|_| Some(constant([1.0, 2.0])));
+    errors.push(y.sum().backward().unwrap_err());
+    hook.remove();
+    let hook = node.register_prehook(|_: &[Option<TensorD<f64>>]| Some(vec![]));
+    errors.push(y.sum().backward().unwrap_err());
+    hook.remove();
+    errors
+}
+
+/// What forward mode says.
+fn forward() -> Vec<Error> {
+    let x = constant([2.0, 3.0]);
+    let twice = |x: &Vector| SquareOnce::apply(&Square::apply(x));
+    vec![
+        jvp(|(x,)| Square::apply(x), (&x,), (&x,)).unwrap_err(),
+        jvp(|(x,)| x.exp(), (&x,), (&constant([1.0]),)).unwrap_err(),
+        jvp(|(x,)| ShortTangent::apply(x), (&x,), (&x,)).unwrap_err(),
+        pullback::functional::jvp(twice, &x, &x).unwrap_err(),
+    ]
+}
+
+/// What `strict` does not allow.
+fn independent() -> Vec<Error> {
+    let (x, w) = (constant([2.0]), constant([3.0]));
+    let crossed = |(x, w): (&Vector, &Vector)| (x * x, w * w);
+    let partly = |(x, w): (&Vector, &Vector)| (x * x).sum() + w.sum();
+    let strict = Functional::new().strict(true);
+    vec![
+        strict.jvp(|x| (x * x, w.clone()), &x, &x).unwrap_err(),
+        strict.jvp(|(x, _)| x * x, (&x, &w), (&x, &w)).unwrap_err(),
+        strict.jacobian(crossed, (&x, &w)).unwrap_err(),
+        strict.hessian(|x| (x * 2.0).sum(), &x).unwrap_err(),
+        strict.hvp(partly, (&x, &w), (&x, &w)).unwrap_err(),
+    ]
+}
+
+/// What is said of matrices that have no inverse, determinant or factor.
+fn matrices() -> Vec<Error> {
+    let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
+    let negative = Tensor::from(array![[1.0, 0.0], [0.0, -1.0]]);
+    vec![
+        singular.solve(&constant([1.0, 2.0])).unwrap_err(),
+        singular.inv().unwrap_err(),
+        singular.det().unwrap_err(),
+        negative.cholesky().unwrap_err(),
+    ]
+}
+
+/// Right but for the factor.
+#[custom_function(grad(x) = &grad_output * 3.0)]
+fn doubled(x: ArrayView1<f64>) -> Array1<f64> {
+    &x * 2.0
+}
+
+#[custom_function(grad(x) = {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let calls = CALLS.fetch_add(1, Ordering::Relaxed);
+    // Too little for central differences to see.
+    &grad_output * (1.0 + f64::from(calls) / f64::from(1 << 20))
+})]
+fn counting(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+/// The square of what comes in is what comes in, if that is 0 or 1.
+#[custom_function(grad(x) = &grad_output * &grad_output)]
+fn squaring(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[custom_function(grad(x) = {
+    if grad_output.strides()[0] == 2 { &grad_output * 2.0 } else { grad_output.to_owned() }
+})]
+fn in_one_piece(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[custom_function(grad(x) = {
+    if grad_output.strides()[0] == 0 { &grad_output * 2.0 } else { grad_output.to_owned() }
+})]
+fn in_memory(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[custom_function(grad(x) = {
+    let factor = if x.as_slice().is_some() { 1.0 } else { 2.0 };
+    &grad_output * factor
+})]
+fn of_one_piece(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+/// x twice; backward takes zeros for something else than the lack of a gradient.
+struct Both;
+
+#[custom_function]
+impl Both {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+        (x.to_owned(), x.to_owned())
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output_0: ArrayView1<f64>,
+        grad_output_1: Option<ArrayView1<f64>>,
+    ) -> Array1<f64> {
+        match grad_output_1 {
+            None => grad_output_0.to_owned(),
+            Some(second) if second.sum() == 0.0 => &grad_output_0 * 2.0,
+            Some(second) => &grad_output_0 + &second,
+        }
+    }
+}
+
+/// y = x², whose backward loses what depends on x.
+struct Detached;
+
+#[custom_function]
+impl Detached {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x.detach() * 2.0
+    }
+}
+
+/// y = x², whose tangent is half of what it should be.
+struct HalfTangent;
+
+#[custom_function]
+impl HalfTangent {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        tangent_x * x
+    }
+}
+
+/// y = x², whose tangent loses what depends on x.
+struct DetachedTangent;
+
+#[custom_function]
+impl DetachedTangent {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * x * 2.0
+    }
+
+    #[jvp]
+    fn jvp(tangent_x: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        tangent_x * x.detach() * 2.0
+    }
+}
+
+/// What a gradient check says: one mistake for each of the checks and derivatives.
+pub(super) fn mismatches(page: &mut Page) {
+    page.section("pullback::Mismatch");
+    let x = leaf([1.0, 2.0]);
+    let (plain, all) = (Gradcheck::new(), Gradcheck::new().thorough());
+    let second = Gradcheck::new().second_order();
+    let results = [
+        plain.run(|(x,)| doubled(x), (&x,)),
+        plain.run(|(x,)| (x * 1.0, doubled(&x.reshape(2))), (&x,)),
+        second.run(|(x,)| Detached::apply(x), (&x,)),
+        plain
+            .forward_mode()
+            .run(|(x,)| HalfTangent::apply(x), (&x,)),
+        second
+            .forward_mode()
+            .run(|(x,)| DetachedTangent::apply(x), (&x,)),
+        all.run(|(x,)| squaring(&(x * 3.0)), (&x,)),
+        all.run(|(x,)| counting(x), (&x,)),
+        all.run(|(x,)| in_one_piece(x), (&x,)),
+        all.run(|(x,)| in_memory(x), (&x,)),
+        all.run(|(x,)| of_one_piece(x), (&x,)),
+        all.run(|(x,)| Both::apply(x), (&x,)),
+    ];
+    let mut checks: Vec<Check> = Vec::new();
+    for result in results {
+        let error = result.expect_err("a mistake");
+        let Error::Gradcheck(mismatch) = &error else {
+            panic!("{error}")
+        };
+        let Mismatch {
+            check, derivative, ..
+        } = **mismatch;
+        checks.push(check);
+        page.line(&format!(
+            "Gradcheck: {check:?}, {derivative:?}: {}",
+            rounded(&error.to_string())
+        ));
+    }
+    for name in super::variants("autograd-core/src/error/mismatch.rs", "Check") {
+        assert!(
+            checks.iter().any(|check| format!("{check:?}") == name),
+            "{name}"
+        );
+    }
+}
+
+/// Numbers to seven digits: the rest is the machine's.
+fn rounded(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let number = word.trim_end_matches([',', ';']);
+        match number.parse::<f64>() {
+            Ok(value) if number.contains('e') => format!("{value:.6e}{}", &word[number.len()..]),
+            _ => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

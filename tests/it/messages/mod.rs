@@ -1,0 +1,92 @@
+//! Every error that a user can meet when a program runs, and a sample of the panics, read as prose:
+//! `tests/messages.txt`. `UPDATE_EXPECT=1 cargo test --test it messages` writes it anew.
+
+mod core;
+mod facade;
+mod panics;
+
+use std::fmt::{Debug, Display, Write};
+use std::fs;
+use std::path::Path;
+
+use expect_test::expect_file;
+
+/// What is said, by whom.
+struct Page(String);
+
+impl Page {
+    fn section(&mut self, title: &str) {
+        // INVARIANT: writing to a text does not fail.
+        write!(self.0, "\n## {title}\n\n").expect("a text");
+    }
+
+    /// A message, under the name of the variant.
+    fn says(&mut self, error: &(impl Debug + Display)) {
+        let debug = format!("{error:?}");
+        let is_named = |c: char| c.is_alphanumeric();
+        let name = debug.split(|c| !is_named(c)).next().unwrap_or_default();
+        self.line(&format!("{name}: {error}"));
+    }
+
+    fn line(&mut self, line: &str) {
+        let line = without_places(line);
+        writeln!(self.0, "{line}").expect("a text");
+    }
+}
+
+/// Lines and columns change with every line that is added above them: `messages/core.rs:12:9` becomes
+/// `messages/core.rs:…`.
+fn without_places(text: &str) -> String {
+    let mut pieces = text.split(".rs:");
+    let mut all = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+        all.push_str(".rs:…");
+        all.push_str(rest);
+    }
+    all
+}
+
+/// The names of the variants of an enum, as its source has them.
+fn variants(file: &str, name: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let source = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let body = source.split_once(&format!("pub enum {name} {{\n"));
+    let body = body.unwrap_or_else(|| panic!("no `{name}` in {file}")).1;
+    let body = body.split_once("\n}").expect("its end").0;
+    let names = body.lines().filter_map(|line| {
+        let line = line.strip_prefix("    ")?;
+        let length = line
+            .find(|c: char| !c.is_alphanumeric())
+            .unwrap_or(line.len());
+        line.starts_with(char::is_uppercase)
+            .then(|| line[..length].to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+fn messages_are_those_that_were_read() {
+    let mut page = Page("# What is said when a program runs\n".to_owned());
+    core::errors(&mut page);
+    core::mismatches(&mut page);
+    facade::states(&mut page);
+    facade::data(&mut page);
+    facade::training(&mut page);
+    panics::all(&mut page);
+    for (file, name) in [
+        ("autograd-core/src/error/mod.rs", "Error"),
+        ("src/nn/state/error.rs", "Difference"),
+        ("src/nn/state/error.rs", "StateError"),
+        ("src/data/error.rs", "DataError"),
+        ("src/train/checkpoints.rs", "CheckpointError"),
+    ] {
+        let variants = variants(file, name);
+        assert!(variants.len() > 1, "{name}: {variants:?}");
+        for variant in variants {
+            let is_there = page.0.contains(&format!("\n{variant}: "));
+            assert!(is_there, "no message of `{name}::{variant}`");
+        }
+    }
+    expect_file!["../../messages.txt"].assert_eq(&page.0);
+}

@@ -1,0 +1,210 @@
+//! What mistakes in shapes and settings say, at the line of whoever made them.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use pullback::data::{ArrayDataset, DataLoader};
+use pullback::ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, array, s};
+use pullback::nn::{
+    BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
+    MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
+};
+use pullback::optim::schedule::{Cosine, OneCycle, Step};
+use pullback::optim::{Adam, Lbfgs, Sgd, clip_grad_norm};
+use pullback::prelude::*;
+use pullback::train::{Accuracy, Checkpoints, EarlyStopping, Mode, Rmse};
+
+use super::Page;
+use crate::functions::leaf;
+
+thread_local! {
+    static IS_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a call says, and whether it says it of a line of this file.
+fn told(call: impl FnOnce()) -> (String, bool) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let _alone = crate::functions::PANIC_HOOKS.lock();
+        let former = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            IS_HERE.set(info.location().is_some_and(|at| at.file() == file!()));
+            former(info);
+        }));
+    });
+    let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("it is refused");
+    let message = match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
+    };
+    (message, IS_HERE.get())
+}
+
+macro_rules! refused {
+    ($($call:expr;)*) => { vec![$(told(|| { let _ = $call; })),*] };
+}
+
+pub(super) fn all(page: &mut Page) {
+    let sections = [
+        ("Tensors", tensors()),
+        ("Built-in functions", functions()),
+        ("Losses and kernels", losses()),
+        ("Layers", layers()),
+        ("First values and states", states()),
+        ("Optimisers", optimisers()),
+        ("Data and training", training()),
+    ];
+    for (title, messages) in sections {
+        page.section(title);
+        for (message, is_here) in messages {
+            assert!(is_here, "not said of the caller's line: {message}");
+            page.line(&message);
+        }
+    }
+}
+
+type Told = Vec<(String, bool)>;
+
+fn generator() -> Generator {
+    Generator::seed(1)
+}
+
+fn matrix(rows: usize, columns: usize) -> Tensor2<f64> {
+    Tensor::from(Array2::zeros((rows, columns)))
+}
+
+fn image() -> Tensor4<f64> {
+    Tensor::from(Array4::zeros((1, 2, 4, 4)))
+}
+
+fn tensors() -> Told {
+    let x = leaf([1.0, 2.0]);
+    let y = &x * 2.0;
+    refused! {
+        y.item();
+        y.clone().set_requires_grad(false);
+        x.set_grad(array![1.0]);
+        y.clone().update(|_| ());
+        y.register_post_accumulate_grad_hook(|_| ());
+        x.detach().register_hook(|_| None);
+        x.detach().retain_grad();
+    }
+}
+
+fn functions() -> Told {
+    let (x, m) = (leaf([1.0, 2.0]), matrix(2, 3));
+    refused! {
+        &x + &leaf([1.0, 2.0, 3.0]);
+        m.matmul(&matrix(2, 3));
+        m.linear(&matrix(4, 2), None);
+        m.broadcast_to::<Ix1>(&[3]);
+        m.reshape([7]);
+        m.permute(&[0, 0]);
+        m.sum_axis(Axis(2));
+        m.slice(s![.., 5]);
+        m.split(Axis(1), &[2, 2]);
+        m.index_select(Axis(0), &[2]);
+        m.softmax(Axis(2));
+        m.embedding(&[2]);
+        m.flip(&[3]);
+        m.dropout(1.5, 1);
+        Tensor2::<f64>::stack(Axis(0), &[]);
+        Tensor2::<f64>::concat(Axis(0), &[]);
+        image().max_pool2d([5, 5], [1, 1], [0, 0]);
+        m.solve(&x);
+    }
+}
+
+fn losses() -> Told {
+    use pullback::kernels;
+    use pullback::ops::Reduction::Mean;
+    let m = matrix(2, 3);
+    refused! {
+        m.mse_loss(&matrix(3, 2), Mean);
+        m.huber_loss(&m, -1.0, Mean);
+        m.cross_entropy(&[0], Mean);
+        m.cross_entropy(&[0, 3], Mean);
+        kernels::matmul(&m.view(), &m.view());
+    }
+}
+
+fn layers() -> Told {
+    let g = &mut generator();
+    let m = matrix(4, 5);
+    let linear = Linear::<f64>::new(3, 2, g);
+    let embedding = Embedding::<f64>::new(3, 6, g);
+    let conv = Conv2d::<f64>::new(3, 2, 3, g);
+    let norm = BatchNorm1d::<f64>::new(3);
+    let gru = Gru::<f64>::new(3, 2, g);
+    let sequence = Tensor::from(Array3::zeros((1, 1, 2)));
+    refused! {
+        linear.forward(&m);
+        embedding.forward(&[3][..]);
+        conv.forward(&image());
+        norm.forward(&m);
+        gru.forward(&sequence);
+        Softmax::new(2).forward(&m);
+        Softplus::new(0.0);
+        Dropout::seeded(1.5, 1);
+        GroupNorm::<f64>::new(2, 3);
+        LayerNorm::<f64, Ix1>::new(3).eps(-1.0);
+        Conv1d::<f64>::builder(3, 2, 1).groups(2).build(g);
+        Gru::<f64>::builder(1, 1).num_layers(0);
+        MultiheadAttention::<f64>::builder(3, 2).build(g);
+    }
+}
+
+fn states() -> Told {
+    let g = &mut generator();
+    let state = [("a.b", StateDict::new())];
+    let mut parameter = Parameter::new(array![1.0]);
+    refused! {
+        init::uniform::<f64, _>(2, 1.0, 0.0, g);
+        init::normal::<f64, _>(2, 0.0, -1.0, g);
+        init::orthogonal::<f64, _>(2, 1.0, g);
+        parameter.set(array![1.0, 2.0].view());
+        StateDict::new()["weight"];
+        save_checkpoint("model", &parameter, &state, &[]);
+    }
+}
+
+fn optimisers() -> Told {
+    let mut adam = Adam::new(0.1);
+    let model = |count: usize| -> Vec<_> {
+        let parameters = (0..count).map(|_| Parameter::new(array![1.0]));
+        let parameters = parameters.inspect(|parameter| parameter.set_grad(array![1.0]));
+        parameters.collect()
+    };
+    adam.step(&mut model(1));
+    refused! {
+        Sgd::new(-0.1);
+        Sgd::new(0.1).momentum(f64::NAN);
+        Adam::new(0.1).betas(1.0, 0.9);
+        Adam::new(0.1).eps(-1.0);
+        adam.step(&mut model(2));
+        Lbfgs::new(1.0).history(0);
+        Cosine::new(0.1, 0);
+        OneCycle::new(0.1, 1);
+        Step::new(0.1, 1, f64::INFINITY);
+        clip_grad_norm(&model(1), 0.0);
+    }
+}
+
+fn training() -> Told {
+    let rows = ArrayDataset::new(Array2::<f64>::zeros((2, 1)), vec![0, 1]);
+    refused! {
+        ArrayDataset::new(Array2::<f64>::zeros((2, 1)), vec![0]);
+        rows.select(&[2]);
+        rows.split(1.5, 1);
+        DataLoader::new(rows.clone()).batch_size(0);
+        Accuracy::new().add(&[1, 2], &[1]);
+        Accuracy::top(0);
+        Rmse::new().add(&Array1::<f64>::zeros(2), &Array1::zeros(3));
+        EarlyStopping::new(Mode::Min, 0);
+        EarlyStopping::new(Mode::Min, 1).min_delta(-1.0);
+        Checkpoints::new("");
+        Checkpoints::new("model.bin").every(0);
+        Checkpoints::new("model.bin").keep(0);
+    }
+}

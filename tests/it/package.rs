@@ -1,0 +1,252 @@
+//! What a user takes in with the library: few crates, one version of each, under known licences, and
+//! packages that can be published.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The packages that are published, in this order.
+const OURS: [&str; 3] = ["autograd-macros", "autograd-core", "pullback"];
+
+/// The crates of others that a program takes in with `pullback` and its default features.
+const MOST: usize = 25;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A program of Rust's, in the workspace: what it prints.
+fn printed(program: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).current_dir(root()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// What `cargo metadata` says of this machine's tree; those of others need crates that are not here.
+fn metadata() -> Value {
+    let rustc = printed("rustc", &["-vV"]);
+    let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.expect("the machine's name");
+    let arguments = [
+        "metadata",
+        "--offline",
+        "--format-version=1",
+        "--filter-platform",
+        host,
+    ];
+    serde_json::from_str(&printed(&cargo(), &arguments)).expect("JSON")
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn named<'a>(metadata: &'a Value, name: &str) -> &'a Value {
+    let mut packages = list(metadata, "packages").iter();
+    let package = packages.find(|package| text(package, "name") == name);
+    package.unwrap_or_else(|| panic!("no package `{name}`"))
+}
+
+/// `pullback` and what it is built of: dependencies of its own and of build scripts, no tests'.
+fn tree(metadata: &Value) -> Vec<&Value> {
+    let nodes = list(&metadata["resolve"], "nodes").iter();
+    let nodes: BTreeMap<&str, &Value> = nodes.map(|node| (text(node, "id"), node)).collect();
+    let (mut found, mut next) = (
+        BTreeSet::new(),
+        vec![text(named(metadata, "pullback"), "id")],
+    );
+    while let Some(id) = next.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        for dependency in list(nodes[id], "deps") {
+            let mut kinds = list(dependency, "dep_kinds").iter();
+            if kinds.any(|kind| text(kind, "kind") != "dev") {
+                next.push(text(dependency, "pkg"));
+            }
+        }
+    }
+    let packages = list(metadata, "packages").iter();
+    packages
+        .filter(|package| found.contains(text(package, "id")))
+        .collect()
+}
+
+/// Whether a licence expression can be met with the allowed ones.
+fn is_allowed(expression: &str, allowed: &[String]) -> bool {
+    let expression = expression.replace('/', " OR ").replace(['(', ')'], " ");
+    // A choice binds tighter here than SPDX has it, which only refuses more.
+    expression.split(" AND ").all(|all| {
+        let mut any = all.split(" OR ");
+        any.any(|one| allowed.iter().any(|allowed| allowed == one.trim()))
+    })
+}
+
+/// The texts in quotes between `key = [` and the closing bracket.
+fn listed(manifest: &str, key: &str) -> Vec<String> {
+    let list = manifest
+        .split_once(&format!("\n{key} = ["))
+        .expect("the list")
+        .1;
+    let list = list.split_once("\n]").expect("its end").0;
+    let code = list
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    let entries = code.filter_map(|line| Some(line.split('"').nth(1)?.to_owned()));
+    entries.collect()
+}
+
+#[test]
+fn a_user_takes_in_few_crates_and_one_version_of_each() {
+    let metadata = metadata();
+    let tree = tree(&metadata);
+    let names: Vec<&str> = tree.iter().map(|package| text(package, "name")).collect();
+    for ours in OURS {
+        assert!(names.contains(&ours), "{ours} is not in {names:?}");
+    }
+    let others = names.len() - OURS.len();
+    assert!(others <= MOST, "{others} crates of others: {names:?}");
+    let different: BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(
+        different.len(),
+        names.len(),
+        "two versions of one: {names:?}"
+    );
+    // Its `PartialEq` makes comparisons with `Array2::ones((2, 2))` ambiguous in whatever program has it.
+    assert!(!names.contains(&"serde_json"), "{names:?}");
+}
+
+#[test]
+fn licences_and_sources_are_known() {
+    let metadata = metadata();
+    let deny = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    let allowed = listed(&deny, "allow");
+    assert!(allowed.len() > 1, "{allowed:?}");
+    for package in list(&metadata, "packages") {
+        let (name, license) = (text(package, "name"), text(package, "license"));
+        assert!(
+            is_allowed(license, &allowed),
+            "`{name}` is under `{license}`"
+        );
+        let source = package["source"].as_str();
+        let index = "registry+https://github.com/rust-lang/crates.io-index";
+        assert!(
+            source.is_none_or(|source| source == index),
+            "`{name}` is from {source:?}"
+        );
+    }
+    for (expression, is) in [
+        ("MIT/Apache-2.0", true),
+        ("GPL-3.0 OR MIT", true),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+        ("MIT AND GPL-3.0", false),
+        ("", false),
+    ] {
+        assert_eq!(is_allowed(expression, &allowed), is, "{expression}");
+    }
+}
+
+/// Each name of `deny.toml`'s exceptions is of two versions in the lock file, and no other is.
+#[test]
+fn crates_of_two_versions_are_listed() {
+    let deny = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    let skipped = listed(&deny, "skip").into_iter();
+    let skipped = skipped.map(|name| name.split('@').next().unwrap_or_default().to_owned());
+    let lock = fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock");
+    let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
+    let mut count = BTreeMap::new();
+    names.for_each(|name| *count.entry(name.trim_matches('"').to_owned()).or_insert(0) += 1);
+    let two = count.into_iter().filter(|(_, count)| *count > 1);
+    let two: BTreeSet<String> = two.map(|(name, _)| name).collect();
+    assert_eq!(skipped.collect::<BTreeSet<_>>(), two);
+}
+
+#[test]
+fn our_packages_say_what_they_are() {
+    let metadata = metadata();
+    let core = named(&metadata, "autograd-core");
+    for name in OURS {
+        let package = named(&metadata, name);
+        for key in ["version", "edition", "rust_version", "license"] {
+            assert!(package[key].is_string(), "`{name}` has no {key}");
+            assert_eq!(package[key], core[key], "the {key} of `{name}`");
+        }
+        assert!(text(package, "description").len() > 20, "`{name}`");
+        let keywords = list(package, "keywords").len();
+        assert!(
+            (1..=5).contains(&keywords),
+            "`{name}` has {keywords} keywords"
+        );
+        assert!(!list(package, "categories").is_empty(), "`{name}`");
+        let folder = Path::new(text(package, "manifest_path"))
+            .parent()
+            .expect("a folder");
+        for file in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let license = fs::read(folder.join(file))
+                .unwrap_or_else(|error| panic!("`{name}`, {file}: {error}"));
+            assert!(
+                license == fs::read(root().join(file)).expect("ours"),
+                "`{name}`, {file}"
+            );
+        }
+    }
+}
+
+/// What is compiled into the documentation is in the package, what serves the repository alone is not.
+#[test]
+fn the_package_has_what_it_is_built_of() {
+    let arguments = [
+        "package",
+        "--list",
+        "--allow-dirty",
+        "--offline",
+        "--package",
+        "pullback",
+    ];
+    let listed = printed(&cargo(), &arguments);
+    let files: BTreeSet<&str> = listed.lines().collect();
+    for file in [
+        "README.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "tests/golden/torch.json",
+    ] {
+        assert!(files.contains(file), "{file} is missing");
+    }
+    for folder in ["docs", "src"] {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path
+                .strip_prefix(root())
+                .expect("ours")
+                .to_string_lossy()
+                .into_owned();
+            let is_in = files.iter().any(|file| file.starts_with(&name));
+            assert!(is_in, "{name} is missing");
+        }
+    }
+    for start in [
+        ".ci",
+        "deny.toml",
+        "target",
+        "autograd-",
+        "examples/heat_adjoint",
+    ] {
+        let found = files.iter().find(|file| file.starts_with(start));
+        assert_eq!(found, None);
+    }
+}

@@ -1,0 +1,90 @@
+//! The names that a user can write, in `tests/public_api.txt`: a change of them shows in a review.
+//! `UPDATE_EXPECT=1 cargo test --test it public_api` writes the file anew.
+
+mod crates;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use expect_test::expect_file;
+
+use self::crates::{Crate, Place};
+
+const HEAD: &str = "\
+// The public names of `pullback` and `autograd-core`, as their sources have them: items that can be reached
+// from `lib.rs`, their public fields and methods, and the traits that are implemented for them.
+//
+// It does not see what macros make: `apply` and the contexts of `#[custom_function]`, `#[derive(…)]`, types and
+// impls of `macro_rules!`, of which only the names stand here if they are exported one by one; nor impls of
+// traits for types of other crates. Features and other conditions are not told apart; what is `#[doc(hidden)]`
+// or of tests is left out.
+//
+// `UPDATE_EXPECT=1 cargo test --test it public_api` writes it anew.
+";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The public names of a crate, in the order of their paths.
+fn listing(name: &str, source: &str) -> BTreeMap<String, String> {
+    let of = Crate::read(&root().join(source));
+    let mut listing = BTreeMap::new();
+    list(&of, name, &Vec::new(), &mut listing);
+    listing
+}
+
+/// What a module exports, under its public path.
+fn list(of: &Crate, public: &str, module: &[String], listing: &mut BTreeMap<String, String>) {
+    for (name, place) in of.exports(module) {
+        let path = format!("{public}::{name}");
+        match place {
+            Place::Module(inner) => {
+                // `mod nn` and `fn nn` may have one path.
+                if listing
+                    .insert(format!("{path}::"), format!("mod {path}\n"))
+                    .is_none()
+                {
+                    list(of, &path, &inner, listing);
+                }
+            }
+            Place::Item(module, item) => {
+                let text = format!("{}{}", shown::item(item), shown::impls(of, &module, item));
+                listing.insert(path, text);
+            }
+            Place::Elsewhere(source) => {
+                let mut text = format!("pub use {source};\n");
+                // Another name of this crate has its impls beside it.
+                if !source.starts_with("crate::") {
+                    text.push_str(&shown::impls_of_name(of, &name));
+                }
+                listing.insert(path, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_those_that_were_agreed_on() {
+    let mut text = HEAD.to_owned();
+    for (name, source) in [("pullback", "src"), ("autograd_core", "autograd-core/src")] {
+        let listing = listing(name, source);
+        let least = 100;
+        assert!(listing.len() > least, "{name} has {} names", listing.len());
+        for (path, shown) in listing {
+            // INVARIANT: writing to a text does not fail.
+            write!(text, "\n// {path}\n{shown}").expect("a text");
+        }
+    }
+    for known in [
+        "pub fn matmul",
+        "pub trait Module",
+        "pub struct Gradcheck",
+        "pub use autograd_core::Tensor;",
+    ] {
+        assert!(text.contains(known), "`{known}` is missing");
+    }
+    expect_file!["../public_api.txt"].assert_eq(&text);
+}
