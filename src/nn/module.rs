@@ -68,9 +68,7 @@ pub trait Module: Any + Send + Sync {
 
     /// The parameters with their dotted paths, tied ones once, under their first.
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
-        let mut list = Listed::default();
-        self.as_module().visit(&Path::root(), &mut list);
-        list.parameters
+        Listed::of(self.as_module()).parameters
     }
 
     /// How many numbers are parameters, trained or not.
@@ -81,16 +79,12 @@ pub trait Module: Any + Send + Sync {
 
     /// The buffers with their dotted paths.
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
-        let mut list = Listed::default();
-        self.as_module().visit(&Path::root(), &mut list);
-        list.buffers
+        Listed::of(self.as_module()).buffers
     }
 
     /// This module, under an empty path, and all in it.
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
-        let mut list = Listed::default();
-        self.as_module().visit(&Path::root(), &mut list);
-        list.modules
+        Listed::of(self.as_module()).modules
     }
 
     /// Forgets the gradients of all parameters.
@@ -106,14 +100,12 @@ pub trait Module: Any + Send + Sync {
 
     /// Switches to training, all modules in it too.
     fn train(&mut self) {
-        let mut mode = SetMode { training: true };
-        self.as_module_mut().visit_mut(&Path::root(), &mut mode);
+        SetMode::within(self.as_module_mut(), true);
     }
 
     /// Switches to evaluation: dropout leaves nothing out, batch normalisation uses its running figures.
     fn eval(&mut self) {
-        let mut mode = SetMode { training: false };
-        self.as_module_mut().visit_mut(&Path::root(), &mut mode);
+        SetMode::within(self.as_module_mut(), false);
     }
 
     /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
@@ -217,6 +209,14 @@ struct Listed<'a> {
     modules: Vec<(String, &'a dyn Module)>,
 }
 
+impl<'a> Listed<'a> {
+    fn of(module: &'a dyn Module) -> Self {
+        let mut list = Self::default();
+        module.visit(&Path::root(), &mut list);
+        list
+    }
+}
+
 impl<'a> Visitor<'a> for Listed<'a> {
     fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
         if self.seen.insert(parameter.id()) {
@@ -236,6 +236,12 @@ impl<'a> Visitor<'a> for Listed<'a> {
 
 struct SetMode {
     training: bool,
+}
+
+impl SetMode {
+    fn within(module: &mut dyn Module, training: bool) {
+        module.visit_mut(&Path::root(), &mut Self { training });
+    }
 }
 
 impl VisitorMut for SetMode {
