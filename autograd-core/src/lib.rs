@@ -55,6 +55,7 @@ mod gradcheck;
 pub mod graph;
 mod hooks;
 pub mod kernels;
+mod markup;
 pub mod ops;
 mod saved;
 mod tape;

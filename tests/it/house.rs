@@ -72,11 +72,14 @@ const CORE: &[(&str, &[&str])] = &[
         ],
     ),
     ("ops", &["kernels"]),
-    ("catalogue", &["error", "function"]),
+    ("markup", &[]),
+    ("catalogue", &["error", "function", "markup"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     (
         "graph",
-        &["array", "element", "engine", "erased", "tape", "tensor"],
+        &[
+            "array", "element", "engine", "erased", "markup", "tape", "tensor",
+        ],
     ),
     ("forward_mode", &["erased", "error", "tensor"]),
     (

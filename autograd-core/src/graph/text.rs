@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::path::Path;
 
 use crate::array::Shape;
+use crate::markup::entity;
 
 /// The widths of the characters from the space to `~` in Helvetica, in thousandths of the size. The sans
 /// serif fonts that systems have differ from these by a few per cent.
@@ -43,15 +44,13 @@ pub(super) fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
             '\t' | '\n' | '\r' => escaped.push(letter),
             '\u{fffe}' | '\u{ffff}' => {}
             _ if letter.is_control() => {}
-            _ => escaped.push(letter),
+            _ => match entity(letter) {
+                Some(entity) => escaped.push_str(entity),
+                None => escaped.push(letter),
+            },
         }
     }
     escaped

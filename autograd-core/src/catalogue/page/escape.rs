@@ -2,19 +2,17 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::markup::entity;
+
 /// A text between tags or within quotes.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for letter in self.0.chars() {
-            match letter {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                letter => f.write_char(letter)?,
+            match entity(letter) {
+                Some(entity) => f.write_str(entity)?,
+                None => f.write_char(letter)?,
             }
         }
         Ok(())
