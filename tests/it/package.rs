@@ -130,6 +130,34 @@ fn a_user_takes_in_few_crates_and_one_version_of_each() {
     assert!(!names.contains(&"serde_json"), "{names:?}");
 }
 
+/// `1.89` and `1.89.0` as numbers, to be compared.
+fn version(text: &str) -> Vec<u32> {
+    let parts = text.split('.').map(|part| part.parse().expect("a number"));
+    let mut parts: Vec<u32> = parts.collect();
+    parts.resize(3, 0);
+    parts
+}
+
+/// Clippy's `incompatible_msrv` holds our own sources to it.
+#[test]
+fn no_crate_of_the_tree_needs_a_newer_compiler_than_we_say() {
+    let metadata = metadata();
+    let ours = text(named(&metadata, "pullback"), "rust_version");
+    let mut stated = 0;
+    for package in tree(&metadata) {
+        if let Some(theirs) = package["rust_version"].as_str() {
+            let name = text(package, "name");
+            assert!(
+                version(theirs) <= version(ours),
+                "`{name}` needs Rust {theirs}, `pullback` promises {ours}"
+            );
+            stated += 1;
+        }
+    }
+    assert!(stated > 10, "only {stated} crates say what they need");
+    assert!(version("1.100") > version("1.89.1"));
+}
+
 #[test]
 fn licences_and_sources_are_known() {
     let metadata = metadata();
