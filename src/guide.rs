@@ -21,6 +21,8 @@
 /// [What the compiler checks]: what_the_compiler_checks
 /// [Speed]: speed
 /// [`functional::jvp`]: crate::functional::jvp
+/// [`graph::html`]: crate::graph::html
+/// [`catalogue::html`]: crate::catalogue::html
 pub mod write_a_function {}
 
 #[doc = include_str!("../docs/what_the_compiler_checks.md")]

@@ -275,13 +275,12 @@ use proc_macro::TokenStream;
 /// # The generated test
 ///
 /// `gradcheck(…)` gives a shape for each tensor, a list of shapes (`parts = [[3], [2]]`) for each list and an
-/// expression for each value, and generates a
-/// `#[test]`, `linear_function_gradcheck`, that holds the function against finite differences, and
-/// backward against everything that `Gradcheck::thorough` knows of: with all inputs, once without each
-/// optional one, in forward mode if there is a rule for it, and to second order where the function can be
-/// differentiated again. Element types that
-/// are parameters become `f64`, ranks follow from the shapes; a rank that only an output has is given as
-/// `E = Ix2`.
+/// expression for each value, and generates a `#[test]`, `linear_function_gradcheck`, that holds the function against
+/// finite differences, and backward against everything that `Gradcheck::thorough` knows of: with all inputs, once without
+/// each optional one, in forward mode if there is a rule for it, and to second order where the function can be
+/// differentiated again. The numbers lie between 0.5 and 1.5, and of both signs where the function is defined there; or in
+/// a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`, ranks follow from the shapes; a
+/// rank that only an output has is given as `E = Ix2`.
 ///
 /// # Generated
 ///

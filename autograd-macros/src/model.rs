@@ -9,7 +9,7 @@ mod jvp;
 mod passing;
 mod short;
 
-pub(crate) use gradcheck::{Concrete, Gradcheck, Sample};
+pub(crate) use gradcheck::{Concrete, Gradcheck, Sample, Within};
 pub(crate) use jvp::{Given, GivenWhat, Jvp};
 pub(crate) use passing::Passing;
 pub(crate) use short::{Short, Written};

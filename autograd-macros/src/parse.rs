@@ -66,6 +66,8 @@ pub(crate) struct Argument {
     pub(crate) name: Ident,
     pub(crate) list: Option<Vec<Argument>>,
     pub(crate) value: Option<Expr>,
+    /// The range of `x = [3] in -1.0..1.0`, in `gradcheck(…)` alone.
+    pub(crate) within: Option<Expr>,
 }
 
 /// Reads the arguments of `#[custom_function(…)]`.
@@ -160,11 +162,31 @@ impl Parse for Argument {
         if input.peek(token::Paren) {
             let content;
             parenthesized!(content in input);
-            list = Some(argument_list(&content)?);
+            list = Some(if name == "gradcheck" {
+                list_of(&content, Self::sample)?
+            } else {
+                argument_list(&content)?
+            });
         }
         let equals = input.parse::<Option<Token![=]>>()?;
         let value = equals.map(|_| input.parse()).transpose()?;
-        Ok(Self { name, list, value })
+        Ok(Self {
+            name,
+            list,
+            value,
+            within: None,
+        })
+    }
+}
+
+impl Argument {
+    /// An argument that may have a range.
+    fn sample(input: ParseStream) -> syn::Result<Self> {
+        let mut sample = Self::parse(input)?;
+        if input.parse::<Option<Token![in]>>()?.is_some() {
+            sample.within = Some(input.parse()?);
+        }
+        Ok(sample)
     }
 }
 
@@ -227,7 +249,11 @@ pub(crate) fn helper(attribute: &Attribute) -> Helper {
 }
 
 fn argument_list(input: ParseStream) -> Arguments {
-    let list = Punctuated::<Argument, Token![,]>::parse_terminated(input)?;
+    list_of(input, Argument::parse)
+}
+
+fn list_of(input: ParseStream, one: fn(ParseStream) -> syn::Result<Argument>) -> Arguments {
+    let list = Punctuated::<Argument, Token![,]>::parse_terminated_with(input, one)?;
     Ok(list.into_iter().collect())
 }
 

@@ -278,19 +278,22 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Runs a test of this program that is to leave its errors there.
+fn run(test: &str, folder: &Path) {
+    let program = env::current_exe().expect("this program");
+    let output = Command::new(program)
+        .args(["--exact", test])
+        .env("PULLBACK_CATALOGUE", folder)
+        .output()
+        .expect("it runs");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("1 passed"), "{printed}");
+}
+
 #[test]
 fn generated_tests_leave_their_errors_where_they_are_asked_to() {
     let (folder, fourth) = (folder("errors"), named("fourth"));
-    let run = |value: &Path| {
-        let program = env::current_exe().expect("this program");
-        let output = Command::new(program)
-            .args(["--exact", "catalogue::fourth_gradcheck"])
-            .env("PULLBACK_CATALOGUE", value)
-            .output()
-            .expect("it runs");
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(printed.contains("1 passed"), "{printed}");
-    };
+    let run = |value: &Path| run("catalogue::fourth_gradcheck", value);
     run(Path::new("0"));
     assert_eq!(fourth.errors(&folder).unwrap(), None);
     let unmeasured = Page::new().functions([fourth]).errors(&folder).html();
@@ -324,6 +327,25 @@ fn generated_tests_leave_their_errors_where_they_are_asked_to() {
     assert!(fourth.errors(&folder).is_err());
     let damaged = Page::new().functions([fourth]).errors(&folder).html();
     assert!(damaged.contains("cannot be read") && damaged.contains("`gradient much`"));
+
+    fs::write(&file, "it::catalogue::fourth\nfailed\ngradient 1e-9\n").unwrap();
+    let failed = Page::new().functions([fourth]).errors(&folder).html();
+    assert!(failed.contains("Its gradcheck fails") && !failed.contains("1.0e-9"));
+}
+
+#[test]
+fn a_test_that_fails_leaves_that_it_did() {
+    let folder = folder("failed");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("it.thorough.wrong.txt");
+    fs::write(&file, "it::thorough::wrong\ngradient 2e-10\n").unwrap();
+    // It panics, as it should, in the check of a gradient that is wrong.
+    run(
+        "thorough::m17_a_generated_check_finds_a_transposed_gradient",
+        &folder,
+    );
+    let left = fs::read_to_string(&file).unwrap();
+    assert!(left.starts_with("it::thorough::wrong\nfailed\n"), "{left}");
 }
 
 /// A browser that prints pages without a window, if there is one.

@@ -190,6 +190,29 @@ fn the_short_form_writes_in_place() {
     assert_eq!(x.grad().unwrap(), array![4.0, 8.0, 12.0]);
 }
 
+/// The least that √ and arccos take.
+const LEAST: f64 = 0.1;
+
+/// Inputs, a list among them, whose elements lie where the function is defined.
+#[custom_function(
+    higher_order,
+    gradcheck(x = [3] in -0.9..0.9, roots = [[3], [3]] in LEAST..2, y = [3]),
+    grad(x) = -(grad_output / (1.0 - x * x).sqrt()),
+    grad(roots) = roots.iter().map(|root| grad_output * 0.5 / root.sqrt()).collect(),
+    grad(y) = grad_output.clone(),
+)]
+fn within(x: ArrayView1<f64>, roots: &[ArrayView1<f64>], y: ArrayView1<f64>) -> Array1<f64> {
+    assert!(
+        roots
+            .iter()
+            .flatten()
+            .all(|root| *root > LEAST && *root < 2.0)
+    );
+    roots.iter().fold(x.mapv(f64::acos) + y, |sum, root| {
+        sum + root.mapv(f64::sqrt)
+    })
+}
+
 /// Generated tests lean on no names.
 #[no_implicit_prelude]
 mod hygiene {
@@ -201,7 +224,7 @@ mod hygiene {
     #[allow(dead_code, reason = "it is in the way")]
     struct Tensor;
 
-    #[custom_function(gradcheck(input_0 = [2], f64 = 2.5), grad(input_0) = &grad_output * *f64)]
+    #[custom_function(gradcheck(input_0 = [2] in -1.0..1.0, f64 = 2.5), grad(input_0) = &grad_output * *f64)]
     #[allow(dead_code, reason = "only its test is of interest")]
     fn scale(input_0: ArrayView1<f64>, f64: ::core::primitive::f64) -> Array1<f64> {
         &input_0 * f64

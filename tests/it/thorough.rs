@@ -221,15 +221,16 @@ fn generated<D: pullback::ndarray::Dimension + 'static>(
         [module_path!(), "wrong"],
         Some("bias"),
         [1, 0],
+        &[true],
         |(x,)| function(x),
-        (&sample(shape, 0),),
+        (&sample(shape, 0, None),),
     );
 }
 
 #[test]
 #[should_panic(expected = "gradcheck of `wrong` without `bias`: wrong gradient of `transposed`")]
 fn m17_a_generated_check_finds_a_transposed_gradient() {
-    let weight = sample::<f64, Ix2>(&[3, 3], 1).detach();
+    let weight = sample::<f64, Ix2>(&[3, 3], 1, None).detach();
     generated::<Ix2>(&[3, 3], move |x| transposed(x, &weight));
 }
 
@@ -273,7 +274,93 @@ fn a_generated_check_finds_a_wrong_tangent() {
         [module_path!(), "half"],
         None,
         [1, 1],
+        &[true],
         |(x,)| HalfTangent::apply(x),
-        (&sample::<_, Ix1>(&[2], 0),),
+        (&sample::<_, Ix1>(&[2], 0, None),),
     );
+}
+
+/// |x|, with the gradient of x.
+#[custom_function(grad(x) = grad_output.to_owned())]
+fn magnitude(x: ArrayView1<f64>) -> Array1<f64> {
+    x.mapv(f64::abs)
+}
+
+#[test]
+#[should_panic(
+    expected = "gradcheck of `wrong` without `bias`, for inputs of both signs: wrong gradient"
+)]
+fn a_generated_check_finds_what_is_right_for_positive_numbers_alone() {
+    generated::<Ix1>(&[3], |x| magnitude(x));
+}
+
+#[test]
+#[should_panic(expected = "of both signs: wrong gradient")]
+fn an_input_changes_its_sign_alone_where_another_must_not() {
+    gradcheck(
+        [module_path!(), "product"],
+        None,
+        [1, 0],
+        &[true, true],
+        // The logarithm is defined for positive numbers alone.
+        |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| magnitude(x) * w.ln(),
+        (
+            &sample::<f64, Ix1>(&[3], 0, None),
+            &sample::<f64, Ix1>(&[3], 1, None),
+        ),
+    );
+}
+
+/// Its author says that it takes no negative numbers.
+fn positive(x: &Tensor1<f64>) -> Tensor1<f64> {
+    assert!(x.to_array().iter().all(|x| *x > 0.0), "a negative number");
+    magnitude(x)
+}
+
+#[test]
+fn a_function_is_not_checked_where_it_is_not_defined() {
+    generated::<Ix1>(&[3], |x| magnitude(x).sqrt() * x.ln());
+    generated::<Ix1>(&[3], positive);
+}
+
+#[test]
+fn an_input_with_a_range_keeps_to_it() {
+    let x = sample::<f64, Ix1>(&[1000], 3, Some([2.0, 3.0]));
+    let (low, high) = x
+        .to_array()
+        .iter()
+        .fold((3.0_f64, 2.0_f64), |(low, high), x| {
+            (low.min(*x), high.max(*x))
+        });
+    assert!(
+        (2.001..2.1).contains(&low) && (2.9..2.999).contains(&high),
+        "{low} {high}"
+    );
+    let check = |either_sign| {
+        gradcheck(
+            [module_path!(), "ranged"],
+            None,
+            [1, 0],
+            &[either_sign],
+            |(x,)| magnitude(x),
+            (&x,),
+        );
+    };
+    check(false);
+    let whole = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(true)));
+    whole.expect_err("it would be wrong elsewhere");
+}
+
+#[test]
+#[should_panic(
+    expected = "for inputs between 0.5 and 1.5 an output is no finite number; say where the function is defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
+)]
+fn a_generated_check_says_that_it_looks_where_the_function_is_not_defined() {
+    generated::<Ix1>(&[3], |x| x.acos());
+}
+
+#[test]
+#[should_panic(expected = "gradcheck of an input in 1..1, where no number lies")]
+fn a_range_without_a_number_is_refused() {
+    let _ = sample::<f64, Ix1>(&[3], 0, Some([1.0, 1.0]));
 }

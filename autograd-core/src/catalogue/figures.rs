@@ -29,6 +29,8 @@ pub struct Errors {
     pub tangent: Option<f64>,
     /// Of what comes of differentiating the tangent.
     pub second_tangent: Option<f64>,
+    /// Whether the test failed: the errors are those of what it had found right before.
+    pub failed: bool,
 }
 
 impl Errors {
@@ -50,6 +52,7 @@ impl Errors {
             second,
             tangent,
             second_tangent,
+            failed: _,
         } = *self;
         [gradient, second, tangent, second_tangent]
             .into_iter()
@@ -87,19 +90,33 @@ pub(crate) fn folder() -> PathBuf {
     target.join("pullback").join("gradcheck")
 }
 
-/// Writes the errors of a function, given as module and name: `anew`, or beside those of an earlier check.
-pub(crate) fn keep(
-    folder: &Path,
-    function: [&str; 2],
-    anew: bool,
-    mut errors: Errors,
-) -> io::Result<()> {
-    if !anew && let Some(before) = read(folder, function)? {
-        for (derivative, error) in before.each() {
-            errors.note(derivative, error);
-        }
+/// The line of a test that failed.
+const FAILED: &str = "failed";
+
+/// Before a check of a function, given as module and name: until it ends, it has failed. What earlier checks
+/// found is kept, or begun `anew`.
+pub(crate) fn begin(folder: &Path, function: [&str; 2], anew: bool) -> io::Result<()> {
+    let before = if anew { None } else { read(folder, function)? };
+    let errors = Errors {
+        failed: true,
+        ..before.unwrap_or_default()
+    };
+    write(folder, function, &errors)
+}
+
+/// Writes the errors that a check found, beside those of earlier ones.
+pub(crate) fn keep(folder: &Path, function: [&str; 2], mut errors: Errors) -> io::Result<()> {
+    for (derivative, error) in read(folder, function)?.unwrap_or_default().each() {
+        errors.note(derivative, error);
     }
+    write(folder, function, &errors)
+}
+
+fn write(folder: &Path, function: [&str; 2], errors: &Errors) -> io::Result<()> {
     let mut lines = vec![function.join("::")];
+    if errors.failed {
+        lines.push(FAILED.to_owned());
+    }
     for (derivative, error) in errors.each() {
         let name = NAMES[derivative as usize].1;
         lines.push(format!("{name} {error:e}"));
@@ -122,6 +139,10 @@ pub(super) fn read(folder: &Path, function: [&str; 2]) -> io::Result<Option<Erro
     }
     let mut errors = Errors::default();
     for line in lines {
+        if line == FAILED {
+            errors.failed = true;
+            continue;
+        }
         let Some((derivative, error)) = figure(line) else {
             let message = format!("{}: `{line}` is no error of a derivative", file.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -175,11 +196,24 @@ mod tests {
             ..Errors::default()
         };
         assert_eq!(read(&folder, function).unwrap(), None);
-        keep(&folder, function, true, errors(Some(1e-9), None)).unwrap();
-        keep(&folder, function, false, errors(Some(5e-10), Some(0.25))).unwrap();
+        begin(&folder, function, true).unwrap();
+        keep(&folder, function, errors(Some(1e-9), None)).unwrap();
+        begin(&folder, function, false).unwrap();
+        let failed = Errors {
+            failed: true,
+            ..errors(Some(1e-9), None)
+        };
+        assert_eq!(read(&folder, function).unwrap(), Some(failed));
+        keep(&folder, function, errors(Some(5e-10), Some(0.25))).unwrap();
         let both = errors(Some(1e-9), Some(0.25));
         assert_eq!(read(&folder, function).unwrap(), Some(both));
-        keep(&folder, function, true, errors(Some(5e-10), None)).unwrap();
+        begin(&folder, function, true).unwrap();
+        let failed = Errors {
+            failed: true,
+            ..Errors::default()
+        };
+        assert_eq!(read(&folder, function).unwrap(), Some(failed));
+        keep(&folder, function, errors(Some(5e-10), None)).unwrap();
         let anew = errors(Some(5e-10), None);
         assert_eq!(read(&folder, function).unwrap(), Some(anew));
         // Another function whose file has the same name.

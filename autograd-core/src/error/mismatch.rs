@@ -137,6 +137,9 @@ impl fmt::Display for Mismatch {
         if *tolerance == 0.0 {
             return Ok(());
         }
+        if self.check == Check::Differences && !expected.is_finite() {
+            return f.write_str("; there is nothing to compare where the function is not finite");
+        }
         write!(f, "; they may differ by {tolerance:e}")
     }
 }

@@ -193,11 +193,16 @@ impl Gradcheck {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        self.measure(function, inputs, &Largest::default())
+        self.measure::<I, O, _>(function, inputs.to_erased(), &Largest::default())
     }
 
     /// The same, noting the largest difference of each derivative that is compared entry by entry.
-    fn measure<I, O, F>(self, function: F, inputs: I, largest: &Largest) -> Result<(), Error>
+    fn measure<I, O, F>(
+        self,
+        function: F,
+        inputs: Vec<AnyTensor>,
+        largest: &Largest,
+    ) -> Result<(), Error>
     where
         I: InputTensors,
         O: OutputTensors,
@@ -205,7 +210,6 @@ impl Gradcheck {
     {
         let function =
             |tensors: &[AnyTensor]| Ok(I::with(tensors, |refs| function(refs)).into_erased());
-        let inputs = inputs.to_erased();
         let any = inputs.iter().any(|input| input.edge().is_some());
         let checked: Vec<bool> = inputs
             .iter()

@@ -11,7 +11,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct Asin<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Asin<T, D> {
     /// arcsin x of each element.
     #[forward]
@@ -39,7 +39,7 @@ impl<T: Element, D: Dimension> Asin<T, D> {
 #[derive(Debug)]
 pub struct Acos<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Acos<T, D> {
     /// arccos x of each element.
     #[forward]

@@ -12,7 +12,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 #[derive(Debug)]
 pub struct Maximum<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Maximum<T, D> {
     /// max(x, y), element by element, or that which is not a number.
     ///
@@ -51,7 +51,7 @@ impl<T: Element, D: Dimension> Maximum<T, D> {
 #[derive(Debug)]
 pub struct Minimum<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Minimum<T, D> {
     /// min(x, y), element by element, or that which is not a number.
     ///

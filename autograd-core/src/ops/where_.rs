@@ -13,7 +13,11 @@ use crate::{Element, Tensor, custom_function};
 #[derive(Debug)]
 pub struct Where<T, D>(PhantomData<(T, D)>);
 
-#[custom_function]
+#[custom_function(gradcheck(
+    mask = &ndarray::arr1(&[true, false, true]).into_dyn().into_shared(),
+    x = [3],
+    other = [3],
+))]
 impl<T: Element, D: Dimension> Where<T, D> {
     /// The elements of `x` where `mask` is true, those of `other` elsewhere.
     ///

@@ -10,7 +10,7 @@ use syn::{Expr, Ident, Lifetime, Type};
 use super::apply;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
-    Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample,
+    Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample, Within,
 };
 
 /// The whole test.
@@ -57,11 +57,24 @@ fn samples(model: &FunctionModel, gradcheck: &Gradcheck, p: &TokenStream) -> Vec
         let dimension = concrete(dimension(&tensor.ty.content, p), gradcheck, p);
         for (name, shape) in names(index, sample).iter().zip(sample.shapes()) {
             let seed = number(statements.len());
-            statements
-                .push(quote!(let #name = #p::sample::<#element, #dimension>(&#shape, #seed);));
+            let within = within(sample);
+            statements.push(
+                quote!(let #name = #p::sample::<#element, #dimension>(&#shape, #seed, #within);),
+            );
         }
     }
     statements
+}
+
+/// Where the elements of an input lie, if its author says so.
+fn within(sample: &Sample) -> TokenStream {
+    sample.within().map_or_else(
+        || quote!(::core::option::Option::None),
+        |Within { low, high }| {
+            let double = quote!(<::core::primitive::f64 as ::core::convert::From<_>>::from);
+            quote!(::core::option::Option::Some([#double(#low), #double(#high)]))
+        },
+    )
 }
 
 /// One check, with all inputs or without one; `None` if that leaves nothing to differentiate by.
@@ -72,12 +85,15 @@ fn run(
     p: &TokenStream,
 ) -> Option<TokenStream> {
     let forward = &model.forward;
-    let (mut moved, mut arguments) = (Vec::new(), Vec::new());
+    let (mut moved, mut drawn, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
         let is_missing = without == Some(index);
         arguments.push(argument(index, input, sample, is_missing));
         if is_moved(input) && !is_missing {
-            moved.extend(names(index, sample));
+            let names = names(index, sample);
+            // Only what has no range of its own may change its sign.
+            drawn.extend(names.iter().map(|_| sample.within().is_none()));
+            moved.extend(names);
         }
     }
     let self_ty = concrete(model.definition.self_ty.to_token_stream(), gradcheck, p);
@@ -98,7 +114,8 @@ fn run(
     (!moved.is_empty()).then(|| {
         quote! {
             #p::gradcheck(
-                [::core::module_path!(), #name], #without, #orders, |(#(#moved,)*)| #body, (#(&#moved,)*)
+                [::core::module_path!(), #name], #without, #orders, &[#(#drawn),*],
+                |(#(#moved,)*)| #body, (#(&#moved,)*)
             );
         }
     })
@@ -115,7 +132,7 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
     let Some(tensor) = &input.tensor else {
         return match sample {
             Sample::Value(value) => value.to_token_stream(),
-            Sample::Shape(_) | Sample::Shapes(_) => TokenStream::new(),
+            Sample::Shape(..) | Sample::Shapes(..) => TokenStream::new(),
         };
     };
     if is_missing {
@@ -212,8 +229,8 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     let one = || local(format_args!("input_{index}"));
     let of_list = |element| local(format_args!("input_{index}_{element}"));
     match sample {
-        Sample::Shape(_) => vec![one()],
-        Sample::Shapes(shapes) => (0..shapes.len()).map(of_list).collect(),
+        Sample::Shape(..) => vec![one()],
+        Sample::Shapes(shapes, _) => (0..shapes.len()).map(of_list).collect(),
         Sample::Value(_) => Vec::new(),
     }
 }

@@ -13,10 +13,16 @@ pub(crate) struct Gradcheck {
 /// What an input is in a test.
 pub(crate) enum Sample {
     /// A tensor of this shape.
-    Shape(ExprArray),
+    Shape(ExprArray, Option<Within>),
     /// A list of tensors of these shapes.
-    Shapes(Vec<ExprArray>),
+    Shapes(Vec<ExprArray>, Option<Within>),
     Value(Expr),
+}
+
+/// The ends of the range that the elements of tensors are drawn from.
+pub(crate) struct Within {
+    pub(crate) low: Expr,
+    pub(crate) high: Expr,
 }
 
 /// What a parameter of the block is in a test.
@@ -35,9 +41,17 @@ impl Sample {
     /// The shapes of its tensors.
     pub(crate) fn shapes(&self) -> &[ExprArray] {
         match self {
-            Self::Shape(shape) => std::slice::from_ref(shape),
-            Self::Shapes(shapes) => shapes,
+            Self::Shape(shape, _) => std::slice::from_ref(shape),
+            Self::Shapes(shapes, _) => shapes,
             Self::Value(_) => &[],
+        }
+    }
+
+    /// The range that its author gives.
+    pub(crate) fn within(&self) -> Option<&Within> {
+        match self {
+            Self::Shape(_, within) | Self::Shapes(_, within) => within.as_ref(),
+            Self::Value(_) => None,
         }
     }
 }

@@ -140,25 +140,26 @@ fn checked(html: &mut String, function: &Entry, folder: &Path) -> fmt::Result {
         );
         return Ok(());
     };
+    let command = test.to_string();
     let errors = match function.errors(folder) {
-        Ok(errors) => errors,
+        Ok(Some(errors)) => errors,
+        Ok(None) => return not_measured(html, function, &command),
         Err(error) => {
             let error = error.to_string();
+            let error = Escaped(&error);
             return writeln!(
                 html,
-                "<p class=\"none\">Its errors cannot be read: {}</p>",
-                Escaped(&error)
+                "<p class=\"none\">Its errors cannot be read: {error}</p>"
             );
         }
     };
-    let command = test.to_string();
-    let Some(errors) = errors else {
+    if errors.failed {
+        let command = Escaped(&command);
         return writeln!(
             html,
-            "<p class=\"none\">Not measured: <code>PULLBACK_CATALOGUE=1 {}</code></p>",
-            Escaped(&command)
+            "<p class=\"failed\"><b>Its gradcheck fails.</b> <code>{command}</code> says where.</p>"
         );
-    };
+    }
     write!(
         html,
         "<p class=\"errors\" title=\"{}\">largest error of the",
@@ -176,4 +177,18 @@ fn checked(html: &mut String, function: &Entry, folder: &Path) -> fmt::Result {
     }
     html.push_str("</p>\n");
     Ok(())
+}
+
+fn not_measured(html: &mut String, function: &Entry, command: &str) -> fmt::Result {
+    // The compiler is given whole paths for packages that are outside the workspace: cargo runs no tests of them.
+    let how = if Path::new(function.file).is_absolute() {
+        "in the workspace that it belongs to, "
+    } else {
+        ""
+    };
+    let command = Escaped(command);
+    writeln!(
+        html,
+        "<p class=\"none\">Not measured: {how}<code>PULLBACK_CATALOGUE=1 {command}</code></p>"
+    )
 }

@@ -2,13 +2,23 @@
 #[::core::prelude::v1::test]
 fn blend_gradcheck() {
     use ::pullback::__private as __p;
-    let input_0 = __p::sample::<f64, __p::ndarray::Ix2>(&[ROWS, 2 + 1], 0);
-    let input_1 = __p::sample::<f64, __p::ndarray::Ix2>(&[2, 3], 1);
-    let input_2 = __p::sample::<f32, __p::ndarray::IxDyn>(&[], 2);
+    let input_0 = __p::sample::<
+        f64,
+        __p::ndarray::Ix2,
+    >(&[ROWS, 2 + 1], 0, ::core::option::Option::None);
+    let input_1 = __p::sample::<
+        f64,
+        __p::ndarray::Ix2,
+    >(&[2, 3], 1, ::core::option::Option::None);
+    let input_2 = __p::sample::<
+        f32,
+        __p::ndarray::IxDyn,
+    >(&[], 2, ::core::option::Option::None);
     __p::gradcheck(
         [::core::module_path!(), "Blend"],
         ::core::option::Option::None,
         [2, 0],
+        &[true, true],
         |(input_0, input_1)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<
@@ -34,6 +44,7 @@ fn blend_gradcheck() {
         [::core::module_path!(), "Blend"],
         ::core::option::Option::Some("y"),
         [2, 0],
+        &[true],
         |(input_0,)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<
@@ -59,6 +70,7 @@ fn blend_gradcheck() {
         [::core::module_path!(), "Blend"],
         ::core::option::Option::Some("mask"),
         [2, 0],
+        &[true, true],
         |(input_0, input_1)| {
             let (output_0, _, output_2) = __p::succeeded(
                 <Blend<

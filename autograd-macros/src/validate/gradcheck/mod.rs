@@ -96,11 +96,13 @@ impl Reader<'_> {
         let mut inputs = self.forward.inputs.iter();
         if let Some(index) = inputs.position(|input| input.name == *name) {
             self.is_given_once(name, self.given[index].is_some());
-            self.given[index] = Some(self.given(&self.forward.inputs[index], value));
+            let within = entry.within.as_ref();
+            self.given[index] = Some(self.given(&self.forward.inputs[index], value, within));
         } else if self.is_parameter(name) {
             let given = self.parameters.iter().any(|(earlier, _)| earlier == name);
             self.is_given_once(name, given);
             self.is_of_its_kind(name, value);
+            self.is_not_drawn(name, entry.within.as_ref());
             self.parameters
                 .push((name.clone(), Concrete::Given(value.clone())));
         } else {

@@ -1,25 +1,26 @@
 //! Rules for what `gradcheck(…)` gives for one input.
 
-use syn::{Expr, ExprArray, ExprLit, ExprUnary, Lit, UnOp};
+use syn::{Expr, ExprArray, ExprLit, ExprRange, ExprUnary, Ident, Lit, UnOp};
 
 use super::Reader;
 use crate::diagnostics::count;
-use crate::model::{Concrete, Input, Sample};
+use crate::model::{Concrete, Input, Sample, Within};
 use crate::show::show;
 use crate::types::{Content, Rank, TensorType, is_primitive};
 
 impl Reader<'_> {
     /// Reads what is given for an input.
-    pub(super) fn given(&mut self, input: &Input, value: &Expr) -> Sample {
+    pub(super) fn given(&mut self, input: &Input, value: &Expr, within: Option<&Expr>) -> Sample {
         let shape = shape(value);
         match (&input.tensor, shape) {
             (Some(tensor), Some(list)) if tensor.list => {
-                Sample::Shapes(self.list(input, &tensor.ty, list))
+                let shapes = self.list(input, &tensor.ty, list);
+                Sample::Shapes(shapes, self.within(input, within))
             }
             (Some(tensor), Some(shape)) => {
                 self.lengths_are_numbers(shape);
                 self.has_the_rank(input, &tensor.ty, shape);
-                Sample::Shape(shape.clone())
+                Sample::Shape(shape.clone(), self.within(input, within))
             }
             (Some(_), None) => {
                 self.is_a_shape(input, value);
@@ -27,8 +28,57 @@ impl Reader<'_> {
             }
             (None, _) => {
                 self.is_no_shape(input, shape);
+                self.is_not_drawn(&input.name, within);
                 Sample::Value(value.clone())
             }
+        }
+    }
+
+    /// A range has two ends, the lower one first.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3] in 2.0))]
+    /// //                                     ^^^ `x` is drawn from a range with two ends, and this is none
+    /// #[custom_function(gradcheck(x = [3] in 1.0..-1.0))]
+    /// //                                     ^^^^^^^^^ no number lies in this range
+    /// ```
+    fn within(&mut self, input: &Input, within: Option<&Expr>) -> Option<Within> {
+        let (name, within) = (&input.name, within?);
+        let help = format!(
+            "write two numbers: `{name} = {} in -1.0..1.0`",
+            example(input)
+        );
+        let Expr::Range(ExprRange {
+            start: Some(low),
+            end: Some(high),
+            ..
+        }) = peel(within)
+        else {
+            let message = format!("`{name}` is drawn from a range with two ends, and this is none");
+            self.diagnostics.error_with_help(within, &message, &help);
+            return None;
+        };
+        if let (Some(low), Some(high)) = (literal(low), literal(high))
+            && low >= high
+        {
+            let message = "no number lies in this range";
+            self.diagnostics.error_with_help(within, message, &help);
+        }
+        let (low, high) = (Expr::clone(low), Expr::clone(high));
+        Some(Within { low, high })
+    }
+
+    /// What is given as it is has no range.
+    ///
+    /// ```text
+    /// #[custom_function(gradcheck(x = [3], factor = 2.5 in 1.0..3.0))]
+    /// //                                                   ^^^^^^^^ `factor` is no tensor
+    /// ```
+    pub(super) fn is_not_drawn(&mut self, name: &Ident, within: Option<&Expr>) {
+        if let Some(within) = within {
+            let message = format!("`{name}` is no tensor, and is not drawn from a range");
+            let help = format!("write one expression for it: `{name} = …`");
+            self.diagnostics.error_with_help(within, &message, &help);
         }
     }
 
@@ -68,14 +118,15 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = 2.5))]
-    /// //                                  ^^^ `input` is a tensor, and `2.5` is no shape
+    /// //                                  ^^^ `input` is a tensor, and this is no shape
     /// ```
     fn is_a_shape(&mut self, input: &Input, value: &Expr) {
         let name = &input.name;
         let message = format!("`{name}` is a tensor, and this is no shape");
+        let shape = example(input);
         let help = format!(
-            "write the lengths of its axes: `{name} = {}`",
-            example(input)
+            "write the lengths of its axes, and where its elements lie if that matters: `{name} = {shape}`, \
+             `{name} = {shape} in -1.0..1.0`"
         );
         self.diagnostics.error_with_help(value, &message, &help);
     }
@@ -187,6 +238,26 @@ pub(super) fn example(input: &Input) -> String {
         return format!("[{shape}, {shape}]");
     }
     shape
+}
+
+/// A number that is written out.
+fn literal(expression: &Expr) -> Option<f64> {
+    match peel(expression) {
+        Expr::Lit(ExprLit {
+            lit: Lit::Float(number),
+            ..
+        }) => number.base10_parse().ok(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().ok(),
+        Expr::Unary(ExprUnary {
+            op: UnOp::Neg(_),
+            expr,
+            ..
+        }) => Some(-literal(expr)?),
+        _ => None,
+    }
 }
 
 fn shape(expression: &Expr) -> Option<&ExprArray> {
