@@ -3,6 +3,7 @@
 
 mod fold;
 mod kept;
+mod page;
 mod trace;
 mod xml;
 
