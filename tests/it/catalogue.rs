@@ -1,4 +1,6 @@
-//! The list of all functions of a program, and its page.
+//! The list of all functions of a program, and its page; `page` opens that in a browser.
+
+mod page;
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -346,58 +348,4 @@ fn a_test_that_fails_leaves_that_it_did() {
     );
     let left = fs::read_to_string(&file).unwrap();
     assert!(left.starts_with("it::thorough::wrong\nfailed\n"), "{left}");
-}
-
-/// A browser that prints pages without a window, if there is one.
-fn browser() -> Option<PathBuf> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let path = env::var_os("PATH")?;
-    let programs = env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
-    programs.into_iter().find(|program| program.is_file())
-}
-
-#[test]
-fn the_page_searches_in_a_browser() {
-    let Some(browser) = browser() else {
-        println!(
-            "skipped: no chromium, chromium-browser or google-chrome on PATH to open the page"
-        );
-        return;
-    };
-    let folder = folder("browser");
-    fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("catalogue.html");
-    fs::write(&file, catalogue::html()).unwrap();
-    let shown = |fragment: &str| -> (BTreeSet<String>, String) {
-        let output = Command::new(&browser)
-            .args(["--headless", "--disable-gpu", "--no-sandbox", "--dump-dom"])
-            .arg(format!(
-                "--user-data-dir={}",
-                folder.join("profile").display()
-            ))
-            .arg(format!("file://{}{fragment}", file.display()))
-            .output()
-            .expect("the browser runs");
-        let page = String::from_utf8(output.stdout).expect("text");
-        let cards = tags(&page)
-            .into_iter()
-            .filter(|tag| tag.starts_with("article "));
-        let cards: Vec<&str> = cards.collect();
-        assert_eq!(cards.len(), catalogue().len(), "{page}");
-        let shown = cards.into_iter().filter(|card| !card.contains("hidden"));
-        let id = |card: &str| card.split('"').nth(1).expect("an id").to_owned();
-        (shown.map(id).collect(), page)
-    };
-    let (all, page) = shown("");
-    assert_eq!(all.len(), catalogue().len());
-    assert!(page.contains(&format!("{0} of {0}", all.len())));
-    let (conv, page) = shown("#q=conv");
-    assert!(
-        conv.contains("autograd_core.ops.conv.Conv") && !conv.contains("autograd_core.ops.neg.Neg")
-    );
-    assert!(page.contains(&format!("{} of {}", conv.len(), all.len())));
-    let (both, _) = shown("#q=CONV%20transpose");
-    assert!(both.contains("autograd_core.ops.conv.ConvTranspose") && both.is_subset(&conv));
-    let (none, _) = shown("#q=%3Cnothing%3E");
-    assert!(none.is_empty(), "{none:?}");
 }

@@ -4,6 +4,7 @@
 
 mod backward;
 mod behaviours;
+mod browser;
 #[cfg(feature = "catalogue")]
 mod catalogue;
 mod chains;

@@ -132,7 +132,8 @@ impl Graph {
     }
 
     /// Names a tensor of the graph: a leaf, an output, or one in between. Names of constants are not
-    /// drawn, as constants are not.
+    /// drawn, as constants are not. Of a name of more than 48 letters a drawing shows both ends, and all of
+    /// it under the pointer.
     pub fn name<T: Element, D: Dimension>(
         mut self,
         name: impl Into<String>,
@@ -243,7 +244,9 @@ impl Graph {
     }
 
     /// The drawing on a page of its own, which needs no network: what a node keeps is shown under the
-    /// pointer, with the edges that lead to it and away from it.
+    /// pointer, or for the box that Tab or the arrow keys led to, with the edges that lead to it and away
+    /// from it. The drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel,
+    /// and moved with the mouse; it prints on a page's width.
     ///
     /// ```no_run
     /// use autograd_core::ndarray::array;

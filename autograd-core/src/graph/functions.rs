@@ -212,6 +212,7 @@ impl<'a, 'g> Functions<'a, 'g> {
         ];
         if let Some(names) = given {
             lines.insert(0, format!("as {}", pattern(names)));
+            hover.push(format!("as {}", series(names)));
         }
         match node.kept() {
             None => {

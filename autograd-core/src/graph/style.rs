@@ -23,7 +23,7 @@ text{fill:#1d2433}
 .title{font-size:13px;font-weight:600}
 .line,.note,.label,.times{font-size:11px}
 .line{fill:#4a556b}
-.where,.note{fill:#717c93}
+.where,.note{fill:#5d687e}
 .shape{stroke-width:1.25}
 .function .shape{fill:#f2f5fb;stroke:#b7c2d8}
 .leaf .shape{fill:#e9f6ee;stroke:#8fc4a4}
@@ -32,8 +32,8 @@ text{fill:#1d2433}
 .elided .shape{fill:#fbecec;stroke:#d79a9a;stroke-dasharray:4 3}
 .times{fill:#5b4bb2;font-weight:600}
 .frame{fill:#7a6ad6;fill-opacity:0.07;stroke:#a79ce4;stroke-width:1.25;stroke-dasharray:6 4}
-.arc{fill:none;stroke:#94a0b8;stroke-width:1.25}
-.tip{fill:#94a0b8}
+.arc{fill:none;stroke:#7d89a2;stroke-width:1.25}
+.tip{fill:#7d89a2}
 .label{fill:#4a556b;stroke:#ffffff;stroke-width:3px;stroke-linejoin:round;paint-order:stroke}
 .frame-label{fill:#5b4bb2;font-weight:600}
 @media (prefers-color-scheme: dark){
@@ -56,58 +56,8 @@ text{fill:#e8ebf2}
 ";
 
 /// Beside the drawing's, for the page around it.
-pub(super) const PAGE: &str = "\
-:root{color-scheme:light dark;--paper:#ffffff;--ink:#1d2433;--soft:#5d687e;--card:#ffffff;--line:#d5dbe7}
-@media (prefers-color-scheme: dark){
-:root{--paper:#12151c;--ink:#e8ebf2;--soft:#97a1b5;--card:#1b202b;--line:#343d4f}
-}
-*{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font-size:14px;line-height:1.45}
-header{padding:18px 24px 0}
-h1{font-size:17px;margin:0 0 2px}
-p{margin:0;color:var(--soft)}
-main{padding:12px 24px 32px;overflow:auto}
-svg{display:block}
-.box{cursor:default;outline:none}
-.box:hover .shape,.box:focus .shape{stroke-width:2.25}
-.lit{stroke:#5b4bb2;stroke-width:2.5}
-#card{position:fixed;display:none;max-width:34em;padding:8px 12px;border:1px solid var(--line);border-radius:8px;\
-background:var(--card);box-shadow:0 6px 24px rgb(0 0 0 / 18%);white-space:pre-line;pointer-events:none}
-#card::first-line{font-weight:600}
-@media (prefers-color-scheme: dark){.lit{stroke:#b3a7f5}}
-";
+pub(super) const PAGE: &str = include_str!("page.css");
 
-/// Shows what is to be read on a box under the pointer, or with the focus, and its arcs.
-pub(super) const SCRIPT: &str = "\
-const card = document.getElementById('card');
-const lit = (box, on) => document.querySelectorAll(`[data-from=\"${box}\"],[data-to=\"${box}\"]`)
-  .forEach(arc => arc.classList.toggle('lit', on));
-const move = (x, y) => {
-  card.style.left = Math.max(8, Math.min(x + 14, innerWidth - card.offsetWidth - 8)) + 'px';
-  card.style.top = Math.max(8, Math.min(y + 14, innerHeight - card.offsetHeight - 8)) + 'px';
-};
-for (const box of document.querySelectorAll('.box')) {
-  const title = box.querySelector('title');
-  const text = title.textContent;
-  title.remove();
-  box.setAttribute('aria-label', text);
-  const show = (x, y) => {
-    card.textContent = text;
-    card.style.display = 'block';
-    lit(box.id, true);
-    move(x, y);
-  };
-  const hide = () => {
-    card.style.display = 'none';
-    lit(box.id, false);
-  };
-  box.addEventListener('pointerenter', event => show(event.clientX, event.clientY));
-  box.addEventListener('pointermove', event => move(event.clientX, event.clientY));
-  box.addEventListener('pointerleave', hide);
-  box.addEventListener('focus', () => {
-    const place = box.getBoundingClientRect();
-    show(place.right, place.top);
-  });
-  box.addEventListener('blur', hide);
-}
-";
+/// Shows what is to be read on a box under the pointer, or with the focus, and its arcs; zooms and moves the
+/// drawing. The page can be read without.
+pub(super) const SCRIPT: &str = include_str!("page.js");

@@ -1,9 +1,11 @@
 //! Drawings as SVG.
 
+use std::borrow::Cow;
+
 use super::layout::{FRAME, Item, Layout, Rect, Route, arriving_width, layout};
-use super::picture::{Kind, Picture, Shown};
+use super::picture::{Arc, Kind, Picture, Shown};
 use super::style::{DRAWING, FONTS, class};
-use super::text::{bytes, count, push, width, xml};
+use super::text::{LETTERS_OF_LINE, LETTERS_OF_NAME, bytes, count, push, shortened, width, xml};
 
 const TITLE: f64 = 13.0;
 const TEXT: f64 = 11.0;
@@ -24,8 +26,13 @@ const TIP: f64 = 7.0;
 /// A drawing that stands alone.
 pub(super) fn write(picture: &Picture) -> String {
     let mut text = String::new();
-    drawing(picture, &mut text);
+    drawing(picture, true, &mut text);
     text
+}
+
+/// A drawing for a page that has its summary elsewhere.
+pub(super) fn within_page(picture: &Picture, text: &mut String) {
+    drawing(picture, false, text);
 }
 
 /// What a drawing says above itself.
@@ -62,10 +69,15 @@ fn label_width(label: &str) -> f64 {
     }
 }
 
-fn drawing(picture: &Picture, text: &mut String) {
+/// What is written at an arc.
+fn label(arc: &Arc) -> Cow<'_, str> {
+    shortened(&arc.label, LETTERS_OF_NAME)
+}
+
+fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
     let mut arriving = vec![Vec::new(); picture.boxes.len()];
     for arc in &picture.arcs {
-        arriving[arc.to].push(label_width(&arc.label));
+        arriving[arc.to].push(label_width(&label(arc)));
     }
     let items = picture.boxes.iter().zip(&arriving);
     let items: Vec<Item> = items
@@ -74,37 +86,41 @@ fn drawing(picture: &Picture, text: &mut String) {
             measured(shown, beside)
         })
         .collect();
-    let layout = layout(&items, picture, |arc| label_width(&arc.label));
+    let layout = layout(&items, picture, |arc| label_width(&label(arc)));
     let note = summary(picture);
-    let inner = layout.width.max(width(&note, TEXT, false));
-    let (wide, high) = (
-        inner + 2.0 * MARGIN,
-        layout.height + 2.0 * MARGIN + NOTE + STACK,
-    );
+    let (note_width, top, role) = if is_alone {
+        (width(&note, TEXT, false), MARGIN + NOTE, "img")
+    } else {
+        // Boxes within an image are hidden from those who cannot see it.
+        (0.0, MARGIN, "group")
+    };
+    let inner = layout.width.max(note_width);
+    let (wide, high) = (inner + 2.0 * MARGIN, layout.height + top + MARGIN + STACK);
     push!(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide:.0}\" height=\"{high:.0}\" \
-         viewBox=\"0 0 {wide:.0} {high:.0}\" font-family=\"{}\" role=\"img\">\n",
+         viewBox=\"0 0 {wide:.0} {high:.0}\" font-family=\"{}\" role=\"{role}\">\n",
         xml(FONTS)
     );
+    if is_alone {
+        // A page shows it above, and would show it under the pointer wherever that is.
+        push!(text, "<title>{}</title>\n", xml(&note));
+    }
     push!(
         text,
-        "<title>{}</title>\n<style>\n{DRAWING}</style>\n",
-        xml(&note)
+        "<style>\n{DRAWING}</style>\n\
+         <rect class=\"paper\" width=\"{wide:.0}\" height=\"{high:.0}\"/>\n"
     );
-    push!(
-        text,
-        "<rect class=\"paper\" width=\"{wide:.0}\" height=\"{high:.0}\"/>\n\
-         <text class=\"note\" x=\"{MARGIN}\" y=\"{:.1}\">{}</text>\n",
-        MARGIN + TEXT,
-        xml(&note)
-    );
+    if is_alone {
+        push!(
+            text,
+            "<text class=\"note\" x=\"{MARGIN}\" y=\"{:.1}\">{}</text>\n",
+            MARGIN + TEXT,
+            xml(&note)
+        );
+    }
     let left = MARGIN + (inner - layout.width) / 2.0;
-    push!(
-        text,
-        "<g transform=\"translate({left:.1} {:.1})\">\n",
-        MARGIN + NOTE
-    );
+    push!(text, "<g transform=\"translate({left:.1} {top:.1})\">\n");
     contents(picture, &layout, text);
     text.push_str("</g>\n</svg>\n");
 }
@@ -140,8 +156,10 @@ fn times(shown: &Shown) -> Option<String> {
 
 fn measured(shown: &Shown, beside: f64) -> Item {
     let times = times(shown).map_or(0.0, |times| 10.0 + width(&times, TEXT, true));
-    let title = width(&shown.title, TITLE, true) + times;
-    let lines = shown.lines.iter().map(|line| width(line, TEXT, false));
+    let title = shortened(&shown.title, LETTERS_OF_NAME);
+    let title = width(&title, TITLE, true) + times;
+    let lines = shown.lines.iter();
+    let lines = lines.map(|line| width(&shortened(line, LETTERS_OF_LINE), TEXT, false));
     let text = lines.fold(title, f64::max);
     let margin = if shown.kind == Kind::Leaf {
         BESIDE_ROUND
@@ -189,7 +207,7 @@ fn draw_labels(picture: &Picture, layout: &Layout, text: &mut String) {
                 text,
                 "<text class=\"label\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
                 y - TIP - 5.0,
-                xml(&arc.label)
+                xml(&label(arc))
             );
         }
     }
@@ -226,7 +244,7 @@ fn draw_box(number: usize, shown: &Shown, rect: Rect, text: &mut String) {
     push!(
         text,
         "<text class=\"title\" x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}",
-        xml(&shown.title)
+        xml(&shortened(&shown.title, LETTERS_OF_NAME))
     );
     if let Some(times) = times(shown) {
         push!(
@@ -243,7 +261,7 @@ fn draw_box(number: usize, shown: &Shown, rect: Rect, text: &mut String) {
             text,
             "<text class=\"line{}\" x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
             if is_where { " where" } else { "" },
-            xml(line)
+            xml(&shortened(line, LETTERS_OF_LINE))
         );
     }
     text.push_str("</g>\n");

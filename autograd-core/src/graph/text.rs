@@ -1,5 +1,6 @@
 //! Text in drawings: how wide it is, how it is escaped, how numbers are written.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::panic::Location;
 use std::path::Path;
@@ -7,36 +8,77 @@ use std::path::Path;
 use crate::array::Shape;
 use crate::markup::entity;
 
-/// The widths of the characters from the space to `~` in Helvetica, in thousandths of the size. The sans
-/// serif fonts that systems have differ from these by a few per cent.
+/// The widths of the characters from the space to `~` in thousandths of the size: the larger of those in
+/// Helvetica, whose kin are on most systems, and in `DejaVu Sans`, the widest of those in use.
 const WIDTHS: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
-    556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
-    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667,
-    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
-    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 556, 1015, 684, 686, 722, 770, 667,
+    611, 778, 752, 295, 500, 667, 557, 863, 748, 787, 667, 787, 722, 667, 611, 732, 684, 989, 685,
+    667, 685, 390, 337, 390, 838, 556, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+];
+const BOLD_WIDTHS: [u16; 95] = [
+    348, 456, 521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 415, 380, 365, 696, 696, 696,
+    696, 696, 696, 696, 696, 696, 696, 400, 400, 838, 838, 838, 611, 1000, 774, 762, 734, 830, 683,
+    683, 821, 837, 372, 556, 775, 637, 995, 837, 850, 733, 850, 770, 720, 682, 812, 774, 1103, 771,
+    724, 725, 457, 365, 457, 838, 556, 500, 675, 716, 593, 716, 678, 435, 716, 712, 343, 343, 665,
+    343, 1042, 712, 687, 716, 716, 493, 595, 478, 712, 652, 924, 645, 652, 582, 712, 365, 712, 838,
 ];
 
-/// What a wider font may take more.
-const MARGIN: f64 = 1.1;
+/// What letters of other scripts take more in bold.
+const BOLD: f64 = 1.13;
+
+/// What a font that is wider still may take more.
+const MARGIN: f64 = 1.02;
 
 /// The width of a line of text, in the unit of `size`.
 pub(super) fn width(text: &str, size: f64, bold: bool) -> f64 {
-    let thousandths: f64 = text.chars().map(|letter| f64::from(width_of(letter))).sum();
-    let bold = if bold { 1.06 } else { 1.0 };
-    thousandths / 1000.0 * size * MARGIN * bold
+    let thousandths: f64 = text.chars().map(|letter| width_of(letter, bold)).sum();
+    thousandths / 1000.0 * size * MARGIN
 }
 
-fn width_of(letter: char) -> u16 {
-    match u32::from(letter) {
-        code @ 0x20..=0x7e => WIDTHS[code as usize - 0x20],
+fn width_of(letter: char, bold: bool) -> f64 {
+    let other = match u32::from(letter) {
+        code @ 0x20..=0x7e => {
+            let widths = if bold { &BOLD_WIDTHS } else { &WIDTHS };
+            return f64::from(widths[code as usize - 0x20]);
+        }
+        // Marks on the letter before, and what only joins or parts letters.
+        0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => return 0.0,
         // Scripts whose letters fill a square.
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xff00..=0xff60 => {
-            1000
+            return 1000.0;
         }
-        0x1_f300.. => 1200,
-        _ => 620,
+        0x1_f000.. => return 1400.0,
+        // ×, ÷, dots, arrows and signs of mathematics.
+        0xd7 | 0xf7 | 0x2026 | 0x2190..=0x22ff => 1000.0,
+        0x400..=0x52f => match letter {
+            'Ж' | 'Ш' | 'Щ' | 'Ю' | 'Ы' => 1250.0,
+            'ж' | 'ш' | 'щ' | 'ю' | 'ы' | 'м' => 960.0,
+            _ => 780.0,
+        },
+        _ => 680.0,
+    };
+    if bold { other * BOLD } else { other }
+}
+
+/// The most letters of a name, and of a line below it, that a box shows.
+pub(super) const LETTERS_OF_NAME: usize = 48;
+pub(super) const LETTERS_OF_LINE: usize = 64;
+
+/// Text of at most so many letters: of longer ones the beginning and the end, which tells names of one
+/// module apart.
+pub(super) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return Cow::Borrowed(text);
     }
+    let kept = most - 1;
+    let before = kept * 2 / 5;
+    let mut short: String = text.chars().take(before).collect();
+    short.push('…');
+    short.extend(text.chars().skip(count - (kept - before)));
+    Cow::Owned(short)
 }
 
 /// Text for XML and HTML, between tags or in quotes. Characters that XML cannot have are left out.
@@ -242,5 +284,15 @@ mod tests {
         assert!(width("WWW", 10.0, false) > 2.0 * width("iii", 10.0, false));
         assert!(width("relu", 10.0, true) > width("relu", 10.0, false));
         assert!(width("漢字", 10.0, false) >= 20.0);
+        assert!(width("язык", 10.0, true) > width("язык", 10.0, false));
+        assert_eq!(width("e\u{301}", 10.0, false), width("e", 10.0, false));
+    }
+
+    #[test]
+    fn long_names_show_their_ends() {
+        assert_eq!(shortened("größe", 5), "größe");
+        assert_eq!(shortened("größe", 4), "g…ße");
+        let name = "encoder.layers.11.attention.in_proj_weight";
+        assert_eq!(shortened(name, 20), "encoder…_proj_weight");
     }
 }

@@ -1,5 +1,6 @@
 //! What the nodes of backward passes did when.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io;
 use std::panic::Location;
@@ -31,10 +32,8 @@ use crate::engine::{Turn, recorded};
 /// ```
 pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
     let (result, turns) = recorded(body);
-    let mut events: Vec<TraceEvent> = turns.into_iter().map(TraceEvent::from).collect();
-    // A node is written down when it has run, after those of passes inside of its backward.
-    events.sort_by_key(|event| event.start);
-    (result, Trace { events })
+    let events = turns.into_iter().map(TraceEvent::from).collect();
+    (result, Trace::of(events))
 }
 
 /// One node's turn in a backward pass.
@@ -78,6 +77,13 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// A node is written down when it has run, after those of passes inside of its backward. Where a clock
+    /// gives both the same time, the longer is the outer one: viewers take events of one time in their order.
+    fn of(mut events: Vec<TraceEvent>) -> Self {
+        events.sort_by_key(|event| (event.start, Reverse(event.duration)));
+        Self { events }
+    }
+
     /// The nodes in the order in which they began.
     pub fn events(&self) -> &[TraceEvent] {
         &self.events
@@ -115,7 +121,8 @@ impl Trace {
     pub fn to_json(&self) -> String {
         let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         text.push_str(
-            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"backward\"}}",
+            "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"pullback\"}},\n\
+             {\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"backward\"}}",
         );
         for event in &self.events {
             push!(
@@ -177,6 +184,23 @@ fn json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_stands_before_those_inside_of_it() {
+        let event = |name, duration| TraceEvent {
+            name,
+            applied_at: Location::caller(),
+            sequence_nr: 0,
+            start: Duration::ZERO,
+            duration: Duration::from_nanos(duration),
+            own: Duration::ZERO,
+            bytes: 0,
+        };
+        // In the order in which they ended.
+        let trace = Trace::of(vec![event("inner", 41), event("outer", 82)]);
+        let names = trace.events().iter().map(|event| event.name);
+        assert!(names.eq(["outer", "inner"]));
+    }
 
     #[test]
     fn text_and_times_are_written_as_json_has_them() {

@@ -3,6 +3,7 @@
 
 mod fold;
 mod kept;
+mod page;
 mod trace;
 mod xml;
 
@@ -235,7 +236,7 @@ fn a_page_needs_nothing_but_itself() {
     let links = ["src=", "href=", "url(", "@import", "fetch("];
     assert!(links.iter().all(|link| !page.contains(link)));
     // The only address is the name of the language.
-    assert_eq!(page.matches("http").count(), 1);
+    assert_eq!(page.matches("://").count(), 1);
     assert!(page.contains("prefers-color-scheme: dark"));
     let start = page.find("<svg").expect("a drawing");
     let end = page.find("</svg>").expect("its end") + "</svg>".len();

@@ -139,6 +139,46 @@ fn higher_orders_are_traced() -> Result<(), Error> {
     Ok(())
 }
 
+/// What the Trace Event Format asks for, as far as a trace uses it: complete events, which on one line of a
+/// viewer follow on each other or are inside of each other, and names of that line.
+fn assert_trace_events(trace: &Value) {
+    let unit = trace["displayTimeUnit"].as_str();
+    assert!(unit == Some("ms") || unit == Some("ns"));
+    // When the events end that the next may be inside of, in nanoseconds, whole numbers, of which sums are exact.
+    let mut open: Vec<f64> = Vec::new();
+    let (mut last, mut is_named) = (0.0, false);
+    let events = trace["traceEvents"].as_array().expect("a list");
+    for event in events {
+        assert!(event["name"].as_str().is_some_and(|name| !name.is_empty()));
+        assert!(event["args"].is_object());
+        // There is one process with one thread.
+        assert_eq!((&event["pid"], &event["tid"]), (&1.into(), &1.into()));
+        if event["ph"] == "M" {
+            is_named |= event["name"] == "thread_name";
+            assert!(event["args"]["name"].is_string());
+            continue;
+        }
+        assert_eq!(event["ph"], "X");
+        assert!(event["cat"].is_string());
+        let time = |name: &str| {
+            let microseconds = event[name].as_f64().expect("a number");
+            assert!(microseconds >= 0.0);
+            (microseconds * 1e3).round()
+        };
+        let (start, duration) = (time("ts"), time("dur"));
+        assert!(start >= last, "events are in order");
+        last = start;
+        while open.last().is_some_and(|end| *end <= start) {
+            open.pop();
+        }
+        if let Some(end) = open.last() {
+            assert!(start + duration <= *end, "{event} ends after what it is in");
+        }
+        open.push(start + duration);
+    }
+    assert!(is_named);
+}
+
 #[test]
 fn the_file_is_what_viewers_read() -> Result<(), Box<dyn std::error::Error>> {
     let x = leaf(3);
@@ -153,13 +193,13 @@ fn the_file_is_what_viewers_read() -> Result<(), Box<dyn std::error::Error>> {
     let events = value["traceEvents"].as_array().ok_or("a list")?;
     let turns: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
     assert_eq!(turns.len(), trace.events().len());
+    assert_trace_events(&value);
     for (turn, event) in turns.iter().zip(trace.events()) {
         assert_eq!(turn["name"], event.name);
         assert_eq!(turn["args"]["bytes"], event.bytes);
         assert_eq!(turn["args"]["sequence number"], event.sequence_nr);
         let microseconds = turn["dur"].as_f64().ok_or("a number")?;
         assert!((microseconds - event.duration.as_secs_f64() * 1e6).abs() < 1e-3);
-        assert!(turn["ts"].is_number() && turn["pid"].is_number() && turn["tid"].is_number());
     }
     let missing = trace.write_chrome(env::temp_dir().join("no such folder/trace.json"));
     assert!(missing.is_err());

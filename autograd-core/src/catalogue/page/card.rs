@@ -74,8 +74,8 @@ fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
 /// What it takes and gives, what that is, and what is kept for whom.
 fn table(html: &mut String, signature: &Signature) -> fmt::Result {
     html.push_str(
-        "<div class=\"table\"><table>\n<thead><tr><th>name</th><th>type</th><th>is</th>\
-         <th>kept for the gradient of</th></tr></thead>\n<tbody>\n",
+        "<div class=\"table\"><table>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">type</th>\
+         <th scope=\"col\">is</th><th scope=\"col\">kept for the gradient of</th></tr></thead>\n<tbody>\n",
     );
     for input in signature.inputs {
         row(html, input.name, input.ty, kind(input), signature)?;
@@ -119,7 +119,11 @@ fn kind(input: &InputSignature) -> &'static str {
 fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signature) -> fmt::Result {
     let saved = signature.saved.iter().find(|saved| saved.name == name);
     let needed_for = saved.map_or(&[][..], |saved| saved.needed_for);
-    write!(html, "<tr><td><code>{}</code></td><td>", Escaped(name))?;
+    write!(
+        html,
+        "<tr><th scope=\"row\"><code>{}</code></th><td>",
+        Escaped(name)
+    )?;
     if !ty.is_empty() {
         write!(html, "<code>{}</code>", Escaped(ty))?;
     }

@@ -21,8 +21,8 @@ use escape::{Escaped, anchor};
 /// differentiated, how wrong its gradients were found to be and where it is defined. One file of HTML, to be
 /// opened from the disk, light or dark as the reader's screen is. [`Display`](fmt::Display) writes it too.
 ///
-/// Its search box finds the functions that have all of its words somewhere; `catalogue.html#q=conv` opens it
-/// with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
+/// Its search box, to which the key `/` leads, finds the functions that have all of its words somewhere;
+/// `catalogue.html#q=conv` opens it with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
 ///
 /// ```
 /// use autograd_core::catalogue::Page;
@@ -103,13 +103,15 @@ impl Page {
         write!(html, "</head>\n<body>\n<header>\n<h1>{title}</h1>\n")?;
         self.counts(html)?;
         html.push_str(SEARCH);
-        html.push_str("<nav aria-label=\"Modules\">\n");
+        html.push_str("<nav class=\"modules\" aria-label=\"Modules\">\n");
         for (group, functions) in &groups {
             let (id, count) = (of_group(group), functions.len());
             let group = Escaped(group);
             writeln!(html, "<a href=\"#{id}\">{group} <span>{count}</span></a>")?;
         }
-        html.push_str("</nav>\n</header>\n<main>\n");
+        html.push_str("</nav>\n</header>\n<div class=\"page\">\n");
+        index(html, &groups)?;
+        write!(html, "<main>\n{NOTHING}")?;
         for (group, functions) in &groups {
             let (id, group) = (of_group(group), Escaped(group));
             writeln!(html, "<section aria-labelledby=\"{id}\">")?;
@@ -124,7 +126,7 @@ impl Page {
         }
         write!(
             html,
-            "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+            "</main>\n</div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
 
@@ -158,7 +160,7 @@ impl Page {
     }
 
     /// The functions by crate and outermost module, each with its anchor; those that are built in come last.
-    fn groups(&self) -> Vec<(String, Vec<(&'static Entry, String)>)> {
+    fn groups(&self) -> Vec<Group> {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
         let mut uses = BTreeMap::<String, usize>::new();
         for function in &self.functions {
@@ -178,6 +180,26 @@ impl Page {
             .map(|((_, group), functions)| (group, functions))
             .collect()
     }
+}
+
+/// A module, and the functions in it with their anchors.
+type Group = (String, Vec<(&'static Entry, String)>);
+
+/// The names of all functions, by the letter in each module, which lead to them.
+fn index(html: &mut String, groups: &[Group]) -> fmt::Result {
+    html.push_str("<nav class=\"index\" aria-label=\"Functions\">\n<ul>\n");
+    for (group, functions) in groups {
+        writeln!(html, "<li><p>{}</p>\n<ul>", Escaped(group))?;
+        let mut functions: Vec<_> = functions.iter().collect();
+        functions.sort_by_key(|(function, _)| function.name().to_lowercase());
+        for (function, id) in functions {
+            let name = Escaped(function.name());
+            writeln!(html, "<li><a href=\"#{id}\">{name}</a></li>")?;
+        }
+        html.push_str("</ul></li>\n");
+    }
+    html.push_str("</ul>\n</nav>\n");
+    Ok(())
 }
 
 impl fmt::Display for Page {
@@ -204,6 +226,9 @@ const SEARCH: &str = r#"<div class="search" hidden>
 <input id="search" type="search" placeholder="Search names, formulas, types…  ( / )" aria-label="Search" autocomplete="off" spellcheck="false">
 <output id="found" for="search"></output>
 </div>
+"#;
+
+const NOTHING: &str = r#"<p class="nothing" id="nothing" hidden>No function has all of these words. <button>Show all</button></p>
 "#;
 
 const STYLE: &str = include_str!("style.css");

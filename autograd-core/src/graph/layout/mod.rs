@@ -2,17 +2,19 @@
 //!
 //! The steps are those of Sugiyama, Tagawa and Toda, *Methods for Visual Understanding of Hierarchical
 //! System Structures* (1981): `ranks` gives each box a layer, `order` puts those of a layer in an order
-//! with few crossings, `place` gives them room, `routes` leads the arcs. An arc that passes layers has a
-//! waypoint in each, and arcs of one origin share theirs.
+//! with few crossings, `place` gives them room, `straight` puts the waypoints of an arc below one another,
+//! `routes` leads the arcs. An arc that passes layers has a waypoint in each, and arcs of one origin share
+//! theirs.
 
 mod order;
 mod place;
 mod ranks;
 mod routes;
+mod straight;
 
 pub(super) use routes::{Route, arriving_width};
 
-use super::picture::{Arc, Group, Picture};
+use super::picture::{Arc, Picture};
 use order::Layered;
 use place::Places;
 
@@ -86,7 +88,7 @@ pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> 
         let mut arcs = arcs.iter().zip(&labels);
         arcs.any(|(arc, label)| layers[arc.to] == layer && *label > 0.0)
     });
-    let frames = frames(items, &places.boxes, groups);
+    let frames = frames(items, &layered, &places, picture);
     let routes = routes::routes(arcs, &labels, &layered, &places);
     let mut layout = Layout {
         width: 0.0,
@@ -99,16 +101,25 @@ pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> 
     layout
 }
 
-/// The frames around their boxes and the frames within.
-fn frames(items: &[Item], boxes: &[Rect], groups: &[Group]) -> Vec<Option<Rect>> {
+/// The frames around their boxes, the frames within and what leads to these along them.
+fn frames(
+    items: &[Item],
+    layered: &Layered,
+    places: &Places,
+    picture: &Picture,
+) -> Vec<Option<Rect>> {
+    let groups = &picture.groups;
     let mut frames: Vec<Option<Rect>> = vec![None; groups.len()];
     let grow = |frame: &mut Option<Rect>, rect: Rect| {
         *frame = Some(frame.map_or(rect, |frame| frame.around(rect)));
     };
-    for (item, rect) in items.iter().zip(boxes) {
+    for (item, rect) in items.iter().zip(&places.boxes) {
         if let Some(group) = item.group {
             grow(&mut frames[group], *rect);
         }
+    }
+    for (group, rect) in along(items, layered, places, picture) {
+        grow(&mut frames[group], rect);
     }
     // A frame stands behind those around it.
     for group in (0..groups.len()).rev() {
@@ -127,6 +138,45 @@ fn frames(items: &[Item], boxes: &[Rect], groups: &[Group]) -> Vec<Option<Rect>>
         }
     }
     frames
+}
+
+/// The waypoints beside the boxes of a frame, of arcs that begin or end in it.
+fn along(
+    items: &[Item],
+    layered: &Layered,
+    places: &Places,
+    picture: &Picture,
+) -> Vec<(usize, Rect)> {
+    let groups = &picture.groups;
+    let around =
+        |number: usize| std::iter::successors(items[number].group, |group| groups[*group].parent);
+    let mut bands: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
+    for number in 0..items.len() {
+        let layer = layered.layer_of[number];
+        for group in around(number) {
+            let (first, last) = bands[group].unwrap_or((layer, layer));
+            bands[group] = Some((first.min(layer), last.max(layer)));
+        }
+    }
+    let mut along = Vec::new();
+    for (arc, way) in picture.arcs.iter().zip(&layered.ways) {
+        for group in around(arc.from).chain(around(arc.to)) {
+            let waypoints = way.iter().filter(|vertex| layered.is_waypoint(**vertex));
+            along.extend(waypoints.filter_map(|&vertex| {
+                let layer = layered.layer_of[vertex];
+                let (first, last) = bands[group]?;
+                let (top, bottom) = places.layers[layer];
+                let rect = Rect {
+                    x: places.x[vertex],
+                    y: top,
+                    width: 0.0,
+                    height: bottom - top,
+                };
+                (first..=last).contains(&layer).then_some((group, rect))
+            }));
+        }
+    }
+    along
 }
 
 impl Layout {

@@ -2,6 +2,7 @@
 
 use super::super::picture::Group;
 use super::order::Layered;
+use super::straight::straighten;
 use super::{FRAME, FRAME_TOP, Item, Rect};
 
 /// Room beside a box, beside a waypoint, and between layers.
@@ -13,6 +14,8 @@ const LABELS: f64 = 16.0;
 /// Arcs that lead far to the side are less flat with more room: so much of the distance, at most so much.
 const SLOPE: f64 = 0.06;
 const MOST_SLOPE: f64 = 44.0;
+/// How much a leaf draws what takes it, where another box draws with 1.
+const OF_LEAF: f64 = 0.2;
 /// How often places are improved, down and up; those of large drawings less often.
 const ROUNDS: usize = 24;
 const LARGE: usize = 3000;
@@ -35,7 +38,9 @@ impl Places {
         groups: &[Group],
         has_labels: impl Fn(usize) -> bool,
     ) -> Self {
-        let x = horizontal(items, layered);
+        let apart = apart(items, layered, groups);
+        let mut x = horizontal(layered, &apart);
+        straighten(&mut x, layered, &apart);
         let layers = vertical(items, layered, layer_of, groups, &x, has_labels);
         let boxes = items.iter().enumerate().map(|(number, item)| {
             let (top, bottom) = layers[layer_of[number]];
@@ -54,17 +59,33 @@ impl Places {
     }
 }
 
-/// Each vertex is drawn to its neighbours, waypoints most, so that long arcs are straight.
-fn horizontal(items: &[Item], layered: &Layered) -> Vec<f64> {
+/// How far the middles of two neighbours in a layer are apart at least. Between an arc that passes frames and
+/// the boxes in them there is room for their borders.
+fn apart<'a>(
+    items: &'a [Item],
+    layered: &'a Layered,
+    groups: &[Group],
+) -> impl Fn(usize, usize) -> f64 + 'a {
+    let mut borders = vec![0.0_f64; layered.layers.len()];
+    for (number, item) in items.iter().enumerate() {
+        let frames = std::iter::successors(item.group, |group| groups[*group].parent);
+        let border = &mut borders[layered.layer_of[number]];
+        *border = border.max(FRAME * frames.count() as f64);
+    }
     let half = |vertex: usize| items.get(vertex).map_or(0.0, |item| item.width / 2.0);
-    let apart = |left: usize, right: usize| {
+    move |left, right| {
         let beside = if layered.is_waypoint(left) || layered.is_waypoint(right) {
-            BESIDE_WAYPOINT
+            BESIDE_WAYPOINT + borders[layered.layer_of[left]]
         } else {
             BESIDE
         };
         half(left) + beside + half(right)
-    };
+    }
+}
+
+/// Each vertex is drawn to its neighbours, waypoints most, so that long arcs are straight. What nothing leads
+/// to, a leaf, draws least: it stands beside the way of the data, which does not bend for it.
+fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut x = vec![0.0; layered.layer_of.len()];
     for layer in &layered.layers {
         let offsets = offsets(layer, apart);
@@ -75,6 +96,7 @@ fn horizontal(items: &[Item], layered: &Layered) -> Vec<f64> {
     }
     let strength = |a: usize, b: usize| match (layered.is_waypoint(a), layered.is_waypoint(b)) {
         (true, true) => 8.0,
+        (false, false) if layered.above[a].is_empty() || layered.above[b].is_empty() => OF_LEAF,
         (false, false) => 1.0,
         _ => 2.0,
     };

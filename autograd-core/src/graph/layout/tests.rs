@@ -1,5 +1,5 @@
 use super::super::builder::Totals;
-use super::super::picture::{Kind, Shown};
+use super::super::picture::{Group, Kind, Shown};
 use super::*;
 
 /// Boxes of some size in frames, and arcs `from` `to`, of which the giver has the larger number.
@@ -86,6 +86,20 @@ fn check(picture: &Picture, layout: &Layout) {
         assert!((to.x..=to.right()).contains(&x));
         assert!(route.points.windows(2).all(|pair| pair[0].1 <= pair[1].1));
         assert!(route.points.len().is_multiple_of(2));
+        // Between curves an arc leads straight down, beside the boxes of a layer.
+        for pair in route.points[1..route.points.len() - 1].chunks(2) {
+            let [(x, top), (below, bottom)] = [pair[0], pair[1]];
+            assert_eq!(x, below);
+            let way = Rect {
+                x,
+                y: top,
+                width: 0.0,
+                height: bottom - top,
+            };
+            for (number, rect) in layout.boxes.iter().enumerate() {
+                assert!(!overlap(*rect, way), "an arc leads through box {number}");
+            }
+        }
     }
 }
 
@@ -145,4 +159,38 @@ fn frames_have_their_boxes_and_no_others() {
     check(&picture, &layout);
     let frames: Vec<Rect> = layout.frames.iter().map(|frame| frame.unwrap()).collect();
     assert!(contains(frames[0], frames[1]));
+}
+
+#[test]
+fn a_long_arc_is_straight() {
+    // A chain of boxes of different widths, and an arc from its first to its last.
+    let count = 12;
+    let mut arcs: Vec<_> = (1..count).map(|from| (from, from - 1)).collect();
+    arcs.push((count - 1, 0));
+    let picture = picture(&vec![None; count], &arcs, &[]);
+    let layout = placed(&picture);
+    check(&picture, &layout);
+    let points = &layout.routes[count - 1].points;
+    assert_eq!(points.len(), 2 * (count - 1));
+    let way = &points[1..points.len() - 1];
+    assert!(way.iter().all(|point| point.0 == way[0].0), "{way:?}");
+}
+
+#[test]
+fn arcs_stand_clear_of_the_borders_of_frames() {
+    // 1, 2 and 3 are in a frame; what 4 gives goes to the first and the last of them, what 5 gives past them.
+    let groups = [None, Some(0), Some(0), Some(0), None, None];
+    let arcs = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (4, 1), (5, 0)];
+    let picture = picture(&groups, &arcs, &[None]);
+    let layout = placed(&picture);
+    check(&picture, &layout);
+    let frame = layout.frames[0].expect("a frame");
+    let xs = |arc: usize| {
+        let points = &layout.routes[arc].points;
+        points[1..points.len() - 1].iter().map(|point| point.0)
+    };
+    // One ends in the frame, and stands within; the other goes past.
+    assert!(xs(5).len() > 0 && xs(5).all(|x| frame.x < x && x < frame.right()));
+    let near = |x: f64, border: f64| (x - border).abs() < 6.0;
+    assert!(xs(6).len() > 0 && xs(6).all(|x| !near(x, frame.x) && !near(x, frame.right())));
 }
