@@ -80,13 +80,18 @@ impl<T: Element> SphereDistance<T> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let functions = catalogue();
+    let mut functions = catalogue();
+    // One's own first.
+    functions.sort_by_key(|function| function.module.starts_with("autograd_core::"));
     print(&functions);
 
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = || {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+    };
     let file = env::args_os()
         .nth(1)
-        .map_or_else(|| root.join("target/catalogue.html"), PathBuf::from);
+        .map_or_else(|| target().join("catalogue.html"), PathBuf::from);
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }

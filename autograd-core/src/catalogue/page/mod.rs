@@ -113,12 +113,13 @@ impl Page {
         index(html, &groups)?;
         write!(html, "<main>\n{NOTHING}")?;
         for (group, functions) in &groups {
-            let (id, group) = (of_group(group), Escaped(group));
+            let (id, is_ops, group) = (of_group(group), group == OPS, Escaped(group));
             writeln!(html, "<section aria-labelledby=\"{id}\">")?;
-            writeln!(
-                html,
-                "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>\n<div class=\"cards\">"
-            )?;
+            writeln!(html, "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>")?;
+            if is_ops {
+                html.push_str(BUILT_IN);
+            }
+            html.push_str("<div class=\"cards\">\n");
             for (function, id) in functions {
                 card::write(html, function, id, &self.errors)?;
             }
@@ -159,39 +160,40 @@ impl Page {
         Ok(())
     }
 
-    /// The functions by crate and outermost module, each with its anchor; those that are built in come last.
+    /// The functions by crate and outermost module, and there by the letter, each with its anchor; those that are
+    /// built in come last.
     fn groups(&self) -> Vec<Group> {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
         let mut uses = BTreeMap::<String, usize>::new();
         for function in &self.functions {
             let outer: Vec<&str> = function.module.split("::").take(2).collect();
-            let is_built_in = outer[0] == env!("CARGO_CRATE_NAME");
             let mut id = anchor(&function.path());
             let used = uses.entry(id.clone()).or_default();
             *used += 1;
             if *used > 1 {
                 id = format!("{id}-{used}");
             }
-            let group = groups.entry((is_built_in, outer.join("::"))).or_default();
+            let group = groups
+                .entry((outer[0] == env!("CARGO_CRATE_NAME"), outer.join("::")))
+                .or_default();
             group.push((*function, id));
         }
-        let named = groups.into_iter();
-        named
-            .map(|((_, group), functions)| (group, functions))
-            .collect()
+        let named = groups.into_iter().map(|((_, group), mut functions)| {
+            functions.sort_by_key(|(function, _)| function.name().to_lowercase());
+            (group, functions)
+        });
+        named.collect()
     }
 }
 
 /// A module, and the functions in it with their anchors.
 type Group = (String, Vec<(&'static Entry, String)>);
 
-/// The names of all functions, by the letter in each module, which lead to them.
+/// The names of all functions, which lead to them.
 fn index(html: &mut String, groups: &[Group]) -> fmt::Result {
     html.push_str("<nav class=\"index\" aria-label=\"Functions\">\n<ul>\n");
     for (group, functions) in groups {
         writeln!(html, "<li><p>{}</p>\n<ul>", Escaped(group))?;
-        let mut functions: Vec<_> = functions.iter().collect();
-        functions.sort_by_key(|(function, _)| function.name().to_lowercase());
         for (function, id) in functions {
             let name = Escaped(function.name());
             writeln!(html, "<li><a href=\"#{id}\">{name}</a></li>")?;
@@ -227,6 +229,11 @@ const SEARCH: &str = r#"<div class="search" hidden>
 <output id="found" for="search"></output>
 </div>
 "#;
+
+/// Where the built-in functions are.
+const OPS: &str = concat!(env!("CARGO_CRATE_NAME"), "::ops");
+const BUILT_IN: &str = "<p class=\"none\">Built in: <code>ops::NAME::apply(…)</code>, and most are methods of \
+                        <code>Tensor</code>.</p>\n";
 
 const NOTHING: &str = r#"<p class="nothing" id="nothing" hidden>No function has all of these words. <button>Show all</button></p>
 "#;
