@@ -75,7 +75,10 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 
 /// ``did you mean `weight`? `` before the rest of a help line, if some candidate is near enough.
 pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
-    let nearest = nearest(wanted, candidates);
+    // Where no letter is left of a short name, nothing is alike.
+    let has_its_letters =
+        |index: &usize| distance(wanted, &candidates[*index]) < wanted.chars().count();
+    let nearest = nearest(wanted, candidates).filter(has_its_letters);
     nearest
         .map(|index| format!("did you mean `{}`? ", candidates[index]))
         .unwrap_or_default()
@@ -135,6 +138,11 @@ mod tests {
         let names = ["input", "weight"].map(String::from);
         assert_eq!(did_you_mean("wieght", &names), "did you mean `weight`? ");
         assert_eq!(did_you_mean("other", &names), "");
+        let short = ["x", "nu"].map(String::from);
+        assert_eq!(did_you_mean("q", &short), "");
+        assert_eq!(did_you_mean("ν", &short), "");
+        assert_eq!(did_you_mean("xs", &short), "did you mean `x`? ");
+        assert_eq!(did_you_mean("un", &short), "did you mean `nu`? ");
     }
 
     #[test]

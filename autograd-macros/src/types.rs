@@ -133,6 +133,16 @@ impl Floats {
             .find_map(|inner| counted(inner).or_else(|| self.hidden_tensor(inner, counts)))
     }
 
+    /// The float array that a value borrows: `&Array2<f32>`, also in `Option`. Taken as a view it would be
+    /// a tensor.
+    pub(crate) fn borrowed_array(&self, ty: &Type) -> Option<TensorType> {
+        let Type::Reference(reference) = peel(option_of(ty).unwrap_or(ty)) else {
+            return None;
+        };
+        let array = self.tensor(&reference.elem)?;
+        (array.form == Form::Owned).then_some(array)
+    }
+
     fn tensor(&self, ty: &Type) -> Option<TensorType> {
         let tensor = array(ty)?;
         match &tensor.content {

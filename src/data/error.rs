@@ -24,7 +24,8 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// );
 /// assert_eq!(batches[2].as_ref().unwrap(), &[2]);
 /// ```
-#[derive(Debug)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 #[non_exhaustive]
 pub enum DataError {
     /// The data set gave an error for an item, or panicked.
@@ -48,6 +49,12 @@ pub enum DataError {
         /// What the function said; [`Panicked`] if it panicked.
         source: BoxError,
     },
+}
+
+impl fmt::Debug for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for DataError {
@@ -84,7 +91,9 @@ impl Error for DataError {
 /// let DataError::Item { index: 0, source } = error else { panic!() };
 /// assert_eq!(source.downcast_ref::<Panicked>().unwrap().message(), "no such file");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Panicked {
     message: String,
 }
@@ -103,6 +112,12 @@ impl Panicked {
     /// What it panicked with.
     pub fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl fmt::Debug for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

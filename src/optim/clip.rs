@@ -34,10 +34,18 @@ pub enum Norm {
 /// assert_eq!(error.to_string(), "the norm of the gradients is NaN");
 /// assert!(error.norm.is_nan());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+#[derive(Clone, Copy, PartialEq)]
 pub struct NonFiniteNorm {
     /// The norm.
     pub norm: f64,
+}
+
+impl fmt::Debug for NonFiniteNorm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for NonFiniteNorm {

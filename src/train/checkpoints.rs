@@ -59,7 +59,8 @@ pub struct Checkpoints {
 /// assert!(matches!(error, CheckpointError::Write { .. }));
 /// assert!(error.to_string().ends_with("model-0001.bin: the model cannot be written"));
 /// ```
-#[derive(Debug)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The checkpoint was not written. A file that had its name is as it was.
@@ -281,6 +282,12 @@ impl Checkpoints {
             self.kept.pop_front();
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -164,6 +164,118 @@ fn m80_a_history_that_is_cut_is_found() {
     assert!((found.analytical / found.numerical - 0.5).abs() < 1e-3);
 }
 
+/// x·w, whose gradient of `w` has no history with what comes in.
+struct CutWeight;
+
+#[custom_function]
+impl CutWeight {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> {
+        &x * &w
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: &Tensor1<f64>, w: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output * w
+    }
+
+    #[backward(w)]
+    fn grad_w(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        grad_output.detach() * x
+    }
+}
+
+/// The same with a right gradient, and a tangent whose history is cut.
+struct CutTangent;
+
+#[custom_function]
+impl CutTangent {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> {
+        &x * &w
+    }
+
+    #[backward]
+    fn backward(
+        grad_output: &Tensor1<f64>,
+        x: &Tensor1<f64>,
+        w: &Tensor1<f64>,
+    ) -> (Tensor1<f64>, Tensor1<f64>) {
+        (grad_output * w, grad_output * x)
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_x: &Tensor1<f64>,
+        tangent_w: &Tensor1<f64>,
+        x: &Tensor1<f64>,
+        w: &Tensor1<f64>,
+    ) -> Tensor1<f64> {
+        tangent_x * w + tangent_w.detach() * x
+    }
+}
+
+/// The graph of a second derivative begins with what the backward functions apply.
+#[test]
+fn a_wrong_second_derivative_is_that_of_the_function() {
+    let (x, w) = (leaf([1.0, 2.0]), leaf([3.0, 0.5]));
+    let check = Gradcheck::new().second_order();
+    let cut = check.run(|(x,)| Cut::apply(x), (&x,));
+    let detached = check.run(|(x, w)| CutWeight::apply(x, w), (&x, &w));
+    let tangent = check
+        .forward_mode()
+        .run(|(x, w)| CutTangent::apply(x, w), (&x, &w));
+    for (result, start) in [
+        (
+            cut,
+            "wrong gradient of the gradient of `Cut` with respect to `x` (input 0): for entry [0] of the \
+             input and entry [0] of the gradient of input 0 backward computes",
+        ),
+        (
+            detached,
+            "wrong gradient of the gradient of `CutWeight` with respect to `grad_output` (input 2): for \
+             entry [0] of the input and entry [0] of the gradient of input 1 backward computes",
+        ),
+        (
+            tangent,
+            "wrong derivative of the tangent of `CutTangent` with respect to `tangent_w` (input 3): for \
+             entry [0] of the input and entry [0] of the tangent of output 0 differentiation computes",
+        ),
+    ] {
+        let text = result.unwrap_err().to_string();
+        assert!(text.starts_with(start), "{text}");
+    }
+}
+
+#[test]
+fn nobody_is_named_where_several_functions_are_checked() {
+    let (x, y) = (leaf([1.0, 2.0]), leaf([0.5, 4.0]));
+    let check = Gradcheck::new();
+    let sum = check.run(|(x, y)| Forgetful::apply(x, y).sum(), (&x, &y));
+    assert_eq!(
+        sum.clone().map_err(|error| mismatch(Err(error)).function),
+        Err(None)
+    );
+    let text = sum.unwrap_err().to_string();
+    assert!(
+        text.starts_with("wrong gradient with respect to input 1: "),
+        "{text}"
+    );
+    let second = check
+        .second_order()
+        .run(|(x,)| Cut::apply(&(x * 2.0)), (&x,));
+    let text = second.unwrap_err().to_string();
+    let start = "wrong gradient of the gradient with respect to input 0: ";
+    assert!(text.starts_with(start), "{text}");
+    // Of two outputs, each has a function of its own.
+    let both = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| (x * y, Forgetful::apply(x, y));
+    let found = mismatch(check.run(both, (&x, &y)));
+    assert_eq!(
+        (found.function, found.input_name.as_deref(), found.output),
+        (Some("Forgetful"), Some("y"), 1)
+    );
+}
+
 #[test]
 fn a_second_order_that_does_not_exist_is_an_error() {
     let x = leaf([2.0]);

@@ -237,6 +237,32 @@ fn unsafe_code_stands_where_it_may() {
     }
 }
 
+/// A derived `Debug` would hide the message from whoever prints an error by `?`, `unwrap` or `expect`.
+#[test]
+fn errors_write_their_debug_by_hand() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for package in ["autograd-core/src", "src"] {
+        let files = sources(&root.join(package));
+        let all = files
+            .iter()
+            .map(|file| code(file) + "\n")
+            .collect::<String>();
+        let errors = all.lines().filter_map(|line| {
+            let (before, name) = line.split_once("Error for ")?;
+            (before.starts_with("impl ")).then(|| name.trim_end_matches([' ', '{', '}']))
+        });
+        let errors: Vec<&str> = errors.collect();
+        assert!(!errors.is_empty(), "no errors in {package}");
+        for error in errors {
+            let by_hand = all.contains(&format!("impl fmt::Debug for {error} "));
+            assert!(
+                by_hand,
+                "`{error}` shows its fields in place of its message"
+            );
+        }
+    }
+}
+
 /// What the README of the workspace and the manifest say of the files' size.
 #[test]
 fn files_are_short_enough_to_read() {

@@ -41,7 +41,7 @@ pub enum Check {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// The name of the function that computed the output, where it is known.
+    /// The name of the function, if what was checked applies a single one: of several, any may be wrong.
     pub function: Option<&'static str>,
     /// What it was held against.
     pub check: Check,
@@ -70,18 +70,25 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (checked, by) = match self.derivative {
-            Derivative::First => ("gradient", "backward"),
-            Derivative::Second => ("gradient of the gradient", "backward"),
-            Derivative::Tangent => ("tangent", "forward mode"),
-            Derivative::SecondTangent => ("derivative of the tangent", "differentiation"),
+        let (checked, of, by) = match self.derivative {
+            Derivative::First => ("gradient", "output", "backward"),
+            Derivative::Second => (
+                "gradient of the gradient",
+                "the gradient of input",
+                "backward",
+            ),
+            Derivative::Tangent => ("tangent", "output", "forward mode"),
+            Derivative::SecondTangent => (
+                "derivative of the tangent",
+                "the tangent of output",
+                "differentiation",
+            ),
         };
-        write!(f, "wrong {checked} of ")?;
-        match self.function {
-            Some(function) => write!(f, "`{function}`")?,
-            None => f.write_str("a function")?,
+        write!(f, "wrong {checked}")?;
+        if let Some(function) = self.function {
+            write!(f, " of `{function}`")?;
         }
-        write!(f, " with respect to ")?;
+        f.write_str(" with respect to ")?;
         match &self.input_name {
             Some(name) => write!(f, "`{name}` (input {})", self.input)?,
             None => write!(f, "input {}", self.input)?,
@@ -97,7 +104,7 @@ impl fmt::Display for Mismatch {
         match self.check {
             Check::Differences => write!(
                 f,
-                ": for entry {entry:?} of the input and entry {:?} of output {output} {by} computes \
+                ": for entry {entry:?} of the input and entry {:?} of {of} {output} {by} computes \
                  {found:e}, central differences {expected:e}",
                 self.output_entry
             ),

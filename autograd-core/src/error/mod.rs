@@ -1,5 +1,6 @@
 //! The one error type; every message stands in its `Display`.
 
+mod debug;
 mod mismatch;
 
 pub use mismatch::{Check, Derivative, Mismatch};
@@ -14,7 +15,9 @@ use crate::array::Shape;
 /// Mistakes that the types cannot rule out and that depend on state: a graph that was freed, an input
 /// that no output depends on, a gradient of the wrong lengths. Each names the function, the argument
 /// and the line of `apply` where there is one.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// `backward` or `grad` was started from a tensor of more (or fewer) than one element without a

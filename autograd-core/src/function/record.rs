@@ -212,6 +212,10 @@ where
         self.rule.signature.differentiable_input(input, place)
     }
 
+    fn gradient_name(&self, output: usize) -> Option<String> {
+        self.rule.signature.gradient_name(output)
+    }
+
     fn edges(&self) -> &[Option<Edge>] {
         self.edges.edges()
     }

@@ -84,6 +84,18 @@ impl Signature {
             None => "an input".to_owned(),
         }
     }
+
+    /// The name by which backward asks for the gradient of the differentiable output of this number.
+    pub(crate) fn gradient_name(&self, output: usize) -> Option<String> {
+        let outputs = || self.outputs.iter().filter(|output| output.differentiable);
+        let name = outputs().nth(output)?.name;
+        let mut inputs = self.inputs.iter();
+        let is_written = inputs.any(|input| input.in_place && input.name == name);
+        if is_written && outputs().count() == 1 {
+            return Some("grad_output".to_owned());
+        }
+        Some(format!("grad_{name}"))
+    }
 }
 
 /// An argument of `apply`.

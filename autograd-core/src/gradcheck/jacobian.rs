@@ -316,13 +316,12 @@ impl Recorded {
         (analytical, numerical, tolerance): (f64, f64, f64),
         derivative: Derivative,
     ) -> Error {
-        let (function, input_name) = self.names(input, output);
         Error::Gradcheck(Box::new(Mismatch {
-            function,
+            function: None,
             check: Check::Differences,
             derivative,
             input,
-            input_name,
+            input_name: None,
             input_entry: indices(entry, self.inputs[input].shape()),
             output,
             output_entry: indices(output_entry, self.outputs[output].shape()),
@@ -330,24 +329,6 @@ impl Recorded {
             numerical,
             tolerance,
         }))
-    }
-
-    /// The name of the function that computed an output, and by which it knows an input.
-    pub(super) fn names(
-        &self,
-        input: usize,
-        output: usize,
-    ) -> (Option<&'static str>, Option<String>) {
-        let node = self.outputs[output].edge().map(|edge| &edge.node);
-        let leaf = self.inputs[input].edge().map(|edge| &edge.node);
-        // The name is known where the function was applied to the input itself.
-        let direct = node.zip(leaf).and_then(|(node, leaf)| {
-            let mut edges = node.0.edges().iter();
-            let edge =
-                edges.position(|edge| edge.as_ref().is_some_and(|edge| edge.node.is(leaf)))?;
-            Some(node.0.input_name(edge))
-        });
-        (node.map(crate::tape::Node::name), direct)
     }
 }
 

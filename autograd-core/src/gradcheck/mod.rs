@@ -2,12 +2,13 @@
 //!
 //! `jacobian` does the work, on tensors whose types are forgotten, and `directions` does less of it;
 //! `thorough` checks what a right Jacobian does not show, `largest` remembers how far off the right ones
-//! were; `generated` is what the macro's tests call.
+//! were; `names` says whose derivative is wrong; `generated` is what the macro's tests call.
 
 mod directions;
 pub(crate) mod generated;
 mod jacobian;
 mod largest;
+mod names;
 mod thorough;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
@@ -216,19 +217,30 @@ impl Gradcheck {
             .map(|input| !any || input.edge().is_some())
             .collect();
         let tolerances = self.tolerances(&inputs, largest);
-        jacobian::check(&function, &inputs, &checked, tolerances, Derivative::First)?;
+        self.compare(&function, &inputs, &checked, tolerances)
+            .map_err(|error| names::named(error, &function, &inputs, &checked))
+    }
+
+    fn compare(
+        self,
+        function: &jacobian::Erased<'_>,
+        inputs: &[AnyTensor],
+        checked: &[bool],
+        tolerances: Tolerances<'_>,
+    ) -> Result<(), Error> {
+        jacobian::check(function, inputs, checked, tolerances, Derivative::First)?;
         if self.thorough {
-            thorough::check(&function, &inputs, &checked, tolerances)?;
+            thorough::check(function, inputs, checked, tolerances)?;
         }
         if self.second_order {
-            jacobian::check_gradients(&function, &inputs, &checked, tolerances)?;
+            jacobian::check_gradients(function, inputs, checked, tolerances)?;
         }
         if self.forward_mode {
             let derivative = Derivative::Tangent;
-            jacobian::check_forward(&function, &inputs, &checked, tolerances, derivative)?;
+            jacobian::check_forward(function, inputs, checked, tolerances, derivative)?;
         }
         if self.forward_mode && self.second_order {
-            jacobian::check_tangents(&function, &inputs, &checked, tolerances)?;
+            jacobian::check_tangents(function, inputs, checked, tolerances)?;
         }
         Ok(())
     }

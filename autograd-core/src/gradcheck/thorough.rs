@@ -153,13 +153,12 @@ impl Thorough<'_> {
         let Some((input, entry, [analytical, numerical, tolerance])) = differing else {
             return Ok(());
         };
-        let (function, input_name) = self.recorded.names(input, output);
         Err(Error::Gradcheck(Box::new(Mismatch {
-            function,
+            function: None,
             check,
             derivative: Derivative::First,
             input,
-            input_name,
+            input_name: None,
             input_entry: indices(entry, self.recorded.inputs[input].shape()),
             output,
             output_entry: Vec::new(),

@@ -179,6 +179,11 @@ pub(crate) trait TapeNode: Send + Sync {
     /// What errors call the tensor that an edge leads to: the input's name, in a list with its place.
     fn input_name(&self, edge: usize) -> String;
 
+    /// What its backward calls the gradient of an output, if it has a name for it.
+    fn gradient_name(&self, _output: usize) -> Option<String> {
+        None
+    }
+
     /// One for each differentiable input; `None` where no gradient is needed.
     fn edges(&self) -> &[Option<Edge>];
 

@@ -5,7 +5,7 @@ use syn::{FnArg, Ident, Signature, Type};
 use super::arguments::BackwardOptions;
 use super::{Context, forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
-use crate::model::{Asked, Backward, Role, Source, What};
+use crate::model::{Asked, Backward, Forward, Returned, Role, Source, What};
 use crate::parse::Method;
 use crate::show::show;
 use crate::types::{last_segment, peel};
@@ -52,9 +52,10 @@ pub(super) fn a_gradient_is_asked_for(
             let message =
                 format!("this gradient does not use {names}, so it would ignore what comes in");
             let covered = list_bare(&options.inputs);
+            let unnamed = how_to_name(context.forward, "saves(…)");
             let help = format!(
                 "multiply by the gradient of the output, or say that it is meant: \
-                 `grad({covered}, ignores_grad) = …`"
+                 `grad({covered}, ignores_grad) = …`{unnamed}"
             );
             context
                 .diagnostics
@@ -126,11 +127,17 @@ pub(super) fn every_gradient_arrives(
             }
             Role::Output { .. } | Role::Intermediate if is_short => (
                 format!("`{name}`"),
-                format!("exempt the output: `non_differentiable({name})`"),
+                format!(
+                    "exempt the output: `non_differentiable({name})`{}",
+                    how_to_name(context.forward, "saves(…)")
+                ),
             ),
             Role::Output { .. } | Role::Intermediate => (
                 format!("`{name}`"),
-                format!("exempt the output: `#[forward(non_differentiable({name}))]`"),
+                format!(
+                    "exempt the output: `#[forward(non_differentiable({name}))]`{}",
+                    how_to_name(context.forward, "#[forward(saves(…))]")
+                ),
             ),
         };
         let (asks, ask) = if is_short {
@@ -231,8 +238,47 @@ fn unknown(name: &Ident, context: &mut Context<'_>) {
             did_you_mean(&text, &names),
         ),
     };
-    let help = format!("{suggestion}backward may ask for {}", list(&names));
+    let saves = how_to_save(name, &suggestion, forward);
+    let help = format!("{suggestion}backward may ask for {}{saves}", list(&names));
     context.diagnostics.error_with_help(name, &message, &help);
+}
+
+/// What to write if an intermediate is meant, as far as that may be: it resembles nothing that there is, or
+/// intermediates without a name are taken for outputs.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>)
+/// fn backward(grad_output: ArrayView1<f32>, q: ArrayView1<f32>) -> Array1<f32>
+/// //          ^^^^^^^^^^^ no forward input, output or saved value is named `grad_output`
+/// //                                        ^ no forward input, output or saved value is named `q`
+/// ```
+fn how_to_save(name: &Ident, suggestion: &str, forward: &Forward) -> String {
+    if name == "grad_output" {
+        return how_to_name(forward, "#[forward(saves(…))]");
+    }
+    if !suggestion.is_empty() || name.to_string().starts_with("grad_") {
+        return String::new();
+    }
+    let saved = forward
+        .returned
+        .iter()
+        .filter(|one| one.role == Role::Intermediate);
+    let mut saved: Vec<Ident> = saved.map(|one| one.name.clone()).collect();
+    saved.push(name.clone());
+    format!(
+        "; an intermediate is returned by forward after its outputs and named, `#[forward(saves({}))]`",
+        list_bare(&saved)
+    )
+}
+
+/// What to write if intermediates are taken for outputs, as far as that may be: there are several, and none
+/// has a name.
+fn how_to_name(forward: &Forward, write: &str) -> String {
+    let is_unnamed = |one: &&Returned| !one.named && matches!(one.role, Role::Output { .. });
+    if forward.returned.iter().filter(is_unnamed).count() < 2 {
+        return String::new();
+    }
+    format!("; if forward returns intermediates after its outputs, name them, `{write}`")
 }
 
 fn list_bare(names: &[Ident]) -> String {

@@ -2,8 +2,8 @@
 
 use syn::Ident;
 
-use super::Context;
 use super::arguments::BackwardOptions;
+use super::{Context, inputs};
 use crate::diagnostics::{did_you_mean, list, nearest};
 use crate::parse::Method;
 
@@ -52,6 +52,9 @@ pub(super) fn read(
 /// //         ^^^^^^ forward has no input named `wieght`
 /// #[backward(constant)]
 /// //         ^^^^^^^^ `constant` is a value and has no gradient
+/// fn forward(x: &Array1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
+/// #[backward(x)]
+/// //         ^ `x` is a value and has no gradient
 /// ```
 fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize> {
     let differentiable = context.forward.differentiable();
@@ -65,18 +68,23 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
         .iter()
         .map(|(input, _)| input.name.to_string())
         .collect();
-    let suggestion = did_you_mean(&name.to_string(), &names);
-    let help = format!("{suggestion}the differentiable inputs: {}", list(&names));
+    let mut suggestion = did_you_mean(&name.to_string(), &names);
     let message = match context
         .forward
         .inputs
         .iter()
         .find(|input| input.name == *name)
     {
-        Some(input) if input.tensor.is_none() => format!("`{name}` is a value and has no gradient"),
+        Some(input) if input.tensor.is_none() => {
+            if let Some(help) = inputs::as_tensor(name, &input.ty, context.floats) {
+                suggestion = format!("{help}; ");
+            }
+            format!("`{name}` is a value and has no gradient")
+        }
         Some(_) => format!("`{name}` is `#[non_differentiable]` and has no gradient"),
         None => format!("forward has no input named `{name}`"),
     };
+    let help = format!("{suggestion}the differentiable inputs: {}", list(&names));
     context.diagnostics.error_with_help(name, &message, &help);
     // Go on with what was probably meant, so that one slip is one error.
     nearest(&name.to_string(), &names)

@@ -2,8 +2,8 @@
 
 use syn::{Ident, Type};
 
-use super::Context;
 use super::agreement::{self, Expected};
+use super::{Context, inputs};
 use crate::model::{Passing, Request, Role, Source, Sourced};
 use crate::show::show;
 use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
@@ -242,6 +242,9 @@ fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mu
 /// fn forward(x: ArrayView1<f32>, factor: f64) -> Array1<f32>
 /// fn backward(grad_output: ArrayView1<f32>, factor: f32) -> Array1<f32>
 /// //                                                ^^^ `factor` is `f64` in forward, and `f32` here
+/// fn forward(x: ArrayView1<f32>, weight: &Array1<f32>) -> Array1<f32>
+/// fn backward(grad_output: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
+/// //                                                ^^^^^^^^^^^^^^^ `weight` is a value, and cannot be …
 /// ```
 fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     let name = sourced.name;
@@ -265,7 +268,10 @@ fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<(
                 "`{name}` is a value, and cannot be asked for as `{}`",
                 show(ty)
             ),
-            format!("write `&{spelled}`"),
+            match inputs::as_tensor(name, sourced.ty, context.floats) {
+                Some(help) => format!("{help} and asked for as such"),
+                None => format!("write `&{spelled}`"),
+            },
         )
     } else if !same(given, asked) && is_primitive(given) && is_primitive(asked) {
         (

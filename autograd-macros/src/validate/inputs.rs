@@ -41,8 +41,10 @@ pub(super) fn read(
         }
     }
     // Where a parameter has a mistake, it may have been meant to be the tensor.
-    if edges == 0 && inputs.is_some() && diagnostics.len() == mistakes {
-        something_is_differentiable(sig, diagnostics);
+    if let (0, Some(inputs)) = (edges, &inputs)
+        && diagnostics.len() == mistakes
+    {
+        something_is_differentiable(sig, inputs, floats, diagnostics);
     }
     inputs
 }
@@ -141,6 +143,8 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 /// //               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor inside `(…)` would get no gradient
 /// fn forward(parts: Vec<ArrayView1<f32>>) -> Array1<f32>
 /// //                ^^^^^^^^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
+/// fn forward(x: &ArrayView1<f32>) -> Array1<f32>
+/// //            ^^^^^^^^^^^^^^^^ a tensor inside `&…` would get no gradient
 /// ```
 fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
     let is_exclusive =
@@ -158,6 +162,9 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
             agreement::spell(Form::ViewMut, &hidden.content)
         ),
         Type::Tuple(_) => "write one parameter for each tensor".to_owned(),
+        Type::Reference(reference) if crate::types::array(&reference.elem).is_some() => {
+            format!("write `{}`", show(&reference.elem))
+        }
         _ => format!(
             "write a list, `&[{}]`, or one parameter for each tensor",
             agreement::spell(Form::View, &hidden.content)
@@ -251,13 +258,42 @@ fn is_borrowed(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
 /// ```text
 /// fn forward(count: usize) -> Array1<f32>
 /// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
+/// fn forward(x: &Array1<f32>) -> Array1<f32>
+/// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
 /// ```
-fn something_is_differentiable(sig: &Signature, diagnostics: &mut Diagnostics) {
+fn something_is_differentiable(
+    sig: &Signature,
+    inputs: &[Input],
+    floats: &Floats,
+    diagnostics: &mut Diagnostics,
+) {
     let message = format!(
         "`{}` takes no tensor that a gradient could be for",
         sig.ident
     );
-    let help = "a tensor is written `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, \
-                `f64` or a type parameter; an alias for one is marked `#[tensor]`";
+    let as_tensors: Vec<String> = inputs
+        .iter()
+        .filter_map(|input| as_tensor(&input.name, &input.ty, floats))
+        .collect();
+    let help = if as_tensors.is_empty() {
+        "a tensor is written `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, `f64` or a \
+         type parameter; an alias for one is marked `#[tensor]`"
+    } else {
+        &as_tensors.join("; ")
+    };
     diagnostics.error_with_help(&sig.ident, &message, help);
+}
+
+/// What to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
+pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
+    let array = floats.borrowed_array(ty)?;
+    let view = agreement::spell(Form::View, &array.content);
+    let write = match option_of(ty) {
+        Some(_) => format!("Option<{view}>"),
+        None => view,
+    };
+    Some(format!(
+        "write `{name}: {write}` in forward: a view is a tensor, `{}` is a value",
+        show(ty)
+    ))
 }

@@ -167,7 +167,8 @@ fn unknown(name: &Ident, context: &mut Context<'_>) {
     let (message, suggestion) = match (of, subject) {
         (Some(input), _) if input.tensor.is_none() => (
             format!("`{}` is a value and has no tangent", input.name),
-            String::new(),
+            inputs::as_tensor(&input.name, &input.ty, context.floats)
+                .map_or_else(String::new, |help| format!("{help}; ")),
         ),
         (Some(input), _) => (
             format!(

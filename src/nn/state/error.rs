@@ -159,7 +159,8 @@ impl fmt::Display for Difference {
 ///     "the state does not fit: `0` has shape [2], expected [1]; `1` is missing, expected f64 of shape [1]"
 /// );
 /// ```
-#[derive(Debug)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 #[non_exhaustive]
 pub enum StateError {
     /// The state and what it is for do not fit together. Nothing was changed.
@@ -209,6 +210,12 @@ impl StateError {
     pub(super) fn keys(path: Option<&FilePath>, differences: Vec<Difference>) -> Self {
         let path = path.map(FilePath::to_owned);
         Self::Keys { path, differences }
+    }
+}
+
+impl fmt::Debug for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

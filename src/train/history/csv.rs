@@ -15,7 +15,9 @@ use super::{History, Row};
 /// assert_eq!(error.line(), 1);
 /// assert_eq!(error.to_string(), "line 1: the first column must be `epoch`, found `loss`");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+#[derive(Clone, PartialEq, Eq)]
 pub struct CsvError {
     line: usize,
     message: String,
@@ -30,6 +32,12 @@ impl CsvError {
     /// The line, from 1.
     pub fn line(&self) -> usize {
         self.line
+    }
+}
+
+impl fmt::Debug for CsvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -33,7 +33,8 @@ pub enum Ended {
 /// assert_eq!((error.epoch(), error.batch()), (1, Some(1)));
 /// assert_eq!(error.to_string(), "epoch 1, batch 1: the loss is NaN");
 /// ```
-#[derive(Debug)]
+///
+/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 pub struct TrainError {
     epoch: usize,
     batch: Option<usize>,
@@ -57,6 +58,12 @@ impl TrainError {
     /// The batch, from 0, if it was one.
     pub fn batch(&self) -> Option<usize> {
         self.batch
+    }
+}
+
+impl fmt::Debug for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -7,7 +7,7 @@ use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_hooks};
 
-use super::Page;
+use super::{Page, variant};
 use crate::functional::constant;
 use crate::functions::{Square, SquareOnce, leaf};
 
@@ -59,8 +59,15 @@ pub(super) fn errors(page: &mut Page) {
         .chain(independent())
         .chain(matrices())
     {
-        page.says(&error);
+        page.says(name(&error), &error);
     }
+}
+
+fn name(error: &Error) -> &'static str {
+    variant!(error, Error:
+        NotScalar NoGraph SeedShape Freed GradientShape ListLength OnceDifferentiable NotANumber NoInputs
+        InputWithoutGrad UnusedInput GradientCount ElementType HookShape HookCount Unpack NoForwardRule
+        TangentShape NeitherMode Independent Singular NotPositiveDefinite)
 }
 
 /// What backward passes say.

@@ -1,5 +1,6 @@
 //! What is said of states, data and training.
 
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use pullback::optim::{Norm, try_clip_grad_norm};
 use pullback::prelude::*;
 use pullback::train::{CheckpointError, Checkpoints, History, Output, Trainer};
 
-use super::Page;
+use super::{Page, message, variant};
 
 /// A folder that goes with the value.
 struct Folder(PathBuf);
@@ -26,9 +27,9 @@ impl Folder {
     }
 
     /// A message with `<folder>` for the folder, and a word of this library's for the system's.
-    fn without(&self, message: &str, system: Option<&io::Error>) -> String {
+    fn without(&self, error: &dyn Error, system: Option<&io::Error>) -> String {
         let folder = self.0.display().to_string();
-        let message = message.replace(&folder, "<folder>");
+        let message = message(error).replace(&folder, "<folder>");
         match system {
             Some(error) => message.replace(&error.to_string(), "<what the system says>"),
             None => message,
@@ -74,11 +75,13 @@ pub(super) fn states(page: &mut Page) {
     fs::write(&half, file(header, 2)).expect("a file");
     let mut half = StateFile::open(half).expect("a whole file");
     let of_file = half.state_dict().unwrap_err();
-    let messages = [&error, &of_file].map(|error| folder.without(&error.to_string(), None));
+    let messages = [&error, &of_file].map(|error| folder.without(error, None));
     all.extend(differences(error));
     all.extend(differences(of_file));
     for difference in &all {
-        page.says(difference);
+        let name =
+            variant!(difference, Difference: Missing Unexpected Mismatched Unsupported Invalid);
+        page.line(&format!("{name}: {difference}"));
     }
 
     page.section("pullback::nn::StateError");
@@ -89,10 +92,7 @@ pub(super) fn states(page: &mut Page) {
     let StateError::Io { source, .. } = &error else {
         panic!("{error}")
     };
-    page.line(&format!(
-        "Io: {}",
-        folder.without(&error.to_string(), Some(source))
-    ));
+    page.line(&format!("Io: {}", folder.without(&error, Some(source))));
     malformed(page, &folder);
     let path = folder.0.join("model");
     let mut named = StateDict::new();
@@ -103,10 +103,7 @@ pub(super) fn states(page: &mut Page) {
         version.unwrap_err(),
     ] {
         assert!(matches!(error, StateError::Unwritable { .. }), "{error:?}");
-        page.line(&format!(
-            "Unwritable: {}",
-            folder.without(&error.to_string(), None)
-        ));
+        page.line(&format!("Unwritable: {}", folder.without(&error, None)));
     }
 }
 
@@ -136,16 +133,10 @@ fn malformed(page: &mut Page, folder: &Folder) {
         fs::write(&path, bytes).expect("a file");
         let error = StateFile::open(&path).expect_err("a damaged file");
         assert!(matches!(error, StateError::Malformed { .. }), "{error:?}");
-        page.line(&format!(
-            "Malformed: {}",
-            folder.without(&error.to_string(), None)
-        ));
+        page.line(&format!("Malformed: {}", folder.without(&error, None)));
     }
     let error = StateFile::open(&folder.0).expect_err("a folder");
-    page.line(&format!(
-        "Malformed: {}",
-        folder.without(&error.to_string(), None)
-    ));
+    page.line(&format!("Malformed: {}", folder.without(&error, None)));
 }
 
 pub(super) fn data(page: &mut Page) {
@@ -162,7 +153,8 @@ pub(super) fn data(page: &mut Page) {
         first(sampled.epoch(0).next()),
         first(collated.epoch(0).next()),
     ] {
-        page.says(&error);
+        let name = variant!(&error, DataError: Item OutOfBounds Collate);
+        page.says(name, &error);
     }
 }
 
@@ -175,12 +167,13 @@ pub(super) fn training(page: &mut Page) {
         let error = trainer
             .fit(&mut (), |_| [loss], |(), loss| Ok(loss))
             .unwrap_err();
-        page.says(&error);
+        page.says("TrainError", &error);
     }
     let mut trainer = Trainer::new(1).output(Output::silent());
     trainer = trainer.after_epoch(|(), _| Err("the disk is full".into()));
     let one = |_| [Ok::<_, io::Error>(1.0)];
-    page.says(&trainer.fit(&mut (), one, |(), loss| Ok(loss)).unwrap_err());
+    let error = trainer.fit(&mut (), one, |(), loss| Ok(loss)).unwrap_err();
+    page.says("TrainError", &error);
 
     page.section("pullback::train::CheckpointError");
     checkpoints(page);
@@ -196,13 +189,14 @@ pub(super) fn training(page: &mut Page) {
         "epoch,a\n2,2\n1,2\n",
         "epoch,\"a\n1,2\n",
     ] {
-        page.says(&History::from_csv(text).unwrap_err());
+        page.says("CsvError", &History::from_csv(text).unwrap_err());
     }
 
     page.section("pullback::optim::NonFiniteNorm");
     let w = Parameter::new(array![0.0]);
     w.set_grad(array![f64::INFINITY]);
-    page.says(&try_clip_grad_norm(&w, 1.0, Norm::Euclidean).unwrap_err());
+    let error = try_clip_grad_norm(&w, 1.0, Norm::Euclidean).unwrap_err();
+    page.says("NonFiniteNorm", &error);
 }
 
 fn checkpoints(page: &mut Page) {
@@ -210,7 +204,7 @@ fn checkpoints(page: &mut Page) {
     let write = |path: &Path| fs::write(path, "a model");
     let mut checkpoints = Checkpoints::new(folder.0.join("model.bin")).keep(1);
     let refused = checkpoints.save(1, 0.5, |_| Err("the model cannot be written"));
-    let refused = refused.unwrap_err().to_string();
+    let refused = refused.unwrap_err();
     page.line(&format!("Write: {}", folder.without(&refused, None)));
     // A folder in the place of the old checkpoint is not removed.
     let old = checkpoints
@@ -223,8 +217,5 @@ fn checkpoints(page: &mut Page) {
     let CheckpointError::Remove { source, .. } = &error else {
         panic!("{error}")
     };
-    page.line(&format!(
-        "Remove: {}",
-        folder.without(&error.to_string(), Some(source))
-    ));
+    page.line(&format!("Remove: {}", folder.without(&error, Some(source))));
 }

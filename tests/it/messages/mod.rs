@@ -5,7 +5,8 @@ mod core;
 mod facade;
 mod panics;
 
-use std::fmt::{Debug, Display, Write};
+use std::error::Error;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -20,12 +21,9 @@ impl Page {
         write!(self.0, "\n## {title}\n\n").expect("a text");
     }
 
-    /// A message, under the name of the variant.
-    fn says(&mut self, error: &(impl Debug + Display)) {
-        let debug = format!("{error:?}");
-        let is_named = |c: char| c.is_alphanumeric();
-        let name = debug.split(|c| !is_named(c)).next().unwrap_or_default();
-        self.line(&format!("{name}: {error}"));
+    /// A message, under the name of the variant or of the type.
+    fn says(&mut self, name: &str, error: &dyn Error) {
+        self.line(&format!("{name}: {}", message(error)));
     }
 
     fn line(&mut self, line: &str) {
@@ -33,6 +31,24 @@ impl Page {
         writeln!(self.0, "{line}").expect("a text");
     }
 }
+
+/// What an error says, to those who print its `Debug` too: `?` in `main`, `unwrap`, `expect`.
+fn message(error: &dyn Error) -> String {
+    let message = error.to_string();
+    assert_eq!(format!("{error:?}"), message);
+    message
+}
+
+/// The name of an error's variant, of those that are listed.
+macro_rules! variant {
+    ($error:expr, $type:ident: $($variant:ident)*) => {
+        match $error {
+            $($type::$variant { .. } => stringify!($variant),)*
+            other => panic!("the variant of this is not listed: {other}"),
+        }
+    };
+}
+use variant;
 
 /// Lines and columns change with every line that is added above them: `messages/core.rs:12:9` becomes
 /// `messages/core.rs:…`.

@@ -8,7 +8,7 @@ impl<T: Element> Double<T> {
     }
 }
 ::core::compile_error! {
-    "forward has no input named `y`\n= help: did you mean `x`? the differentiable inputs: `x`"
+    "forward has no input named `y`\n= help: the differentiable inputs: `x`"
 }
 ::core::compile_error! {
     "`grad_output` has rank 1 like `output`, and rank 2 here\n= help: write `ArrayView1<T>`"

@@ -85,12 +85,19 @@ impl Reader<'_> {
     /// //                          ^^^^^ forward has no input named `inptu`
     /// #[custom_function(gradcheck(input([3])))]
     /// //                          ^^^^^ `input` is given as `input = …`
+    /// #[custom_function(gradcheck(input = [3], second_order))]
+    /// //                                       ^^^^^^^^^^^^ forward has no input named `second_order`
     /// ```
     fn entry(&mut self, entry: &Argument) {
         let name = &entry.name;
         let (Some(value), None) = (&entry.value, &entry.list) else {
-            let message = format!("`{name}` is given as `{name} = …`");
-            self.diagnostics.error(name, message);
+            let mut inputs = self.forward.inputs.iter();
+            if self.is_parameter(name) || inputs.any(|input| input.name == *name) {
+                let message = format!("`{name}` is given as `{name} = …`");
+                self.diagnostics.error(name, message);
+            } else {
+                self.is_no_input(name);
+            }
             return;
         };
         let mut inputs = self.forward.inputs.iter();
@@ -106,13 +113,31 @@ impl Reader<'_> {
             self.parameters
                 .push((name.clone(), Concrete::Given(value.clone())));
         } else {
-            let inputs = self.forward.inputs.iter();
-            let names: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
-            let suggestion = did_you_mean(&name.to_string(), &names);
-            let message = format!("forward has no input named `{name}`");
-            let help = format!("{suggestion}its inputs: {}", list(&names));
-            self.diagnostics.error_with_help(name, &message, &help);
+            self.is_no_input(name);
         }
+    }
+
+    /// What `Gradcheck` has methods for is done unasked, or not by a generated test.
+    fn is_no_input(&mut self, name: &Ident) {
+        let inputs = self.forward.inputs.iter();
+        let names: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
+        let message = format!("forward has no input named `{name}`");
+        let text = name.to_string();
+        let suggestion = match &text[..] {
+            "second_order" => {
+                "the second order is checked without being asked where backward takes tensors; "
+            }
+            "thorough" => "the check is thorough without being asked; ",
+            "forward_mode" => {
+                "forward mode is checked without being asked where there is a `#[jvp]` rule; "
+            }
+            "eps" | "atol" | "rtol" | "fast" => {
+                "a test of your own with `Gradcheck` can set this; "
+            }
+            _ => &did_you_mean(&text, &names),
+        };
+        let help = format!("{suggestion}its inputs: {}", list(&names));
+        self.diagnostics.error_with_help(name, &message, &help);
     }
 
     /// Nothing is given twice.

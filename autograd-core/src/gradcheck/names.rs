@@ -1,0 +1,74 @@
+//! Whose derivative a mismatch is said to be.
+//!
+//! # Note [Blame]
+//! What is checked is a closure. If it applies one function, that function's derivative is wrong, and its
+//! inputs have names. If it applies several, any of them may be wrong, and the last, where the graph begins,
+//! is no likelier than the others. So nobody is named then. For the second order the graph that is compared
+//! is made of what the backward functions apply, which nobody has asked about: names are always those of the
+//! closure itself.
+
+use super::jacobian::{Erased, Recorded};
+use crate::erased::AnyTensor;
+use crate::error::{Check, Derivative, Error, Mismatch};
+use crate::tape::{Edge, Node};
+
+/// The error of a check, with the names of the function and of the input if they are known.
+pub(super) fn named(
+    error: Error,
+    function: &Erased<'_>,
+    inputs: &[AnyTensor],
+    checked: &[bool],
+) -> Error {
+    let Error::Gradcheck(mut mismatch) = error else {
+        return error;
+    };
+    // Without a second run nobody is named, which is no reason to lose what was found.
+    if let Ok(recorded) = Recorded::run(function, inputs, checked)
+        && let Some(node) = only_node(&recorded, &mismatch)
+    {
+        mismatch.function = Some(node.name());
+        mismatch.input_name = input_name(node, &recorded, &mismatch);
+    }
+    Error::Gradcheck(mismatch)
+}
+
+/// The node of the only function that was applied to have what was compared.
+fn only_node<'a>(recorded: &'a Recorded, mismatch: &Mismatch) -> Option<&'a Node> {
+    let is_of_one_output = mismatch.check == Check::Differences
+        && matches!(mismatch.derivative, Derivative::First | Derivative::Tangent);
+    let compared = if is_of_one_output {
+        &recorded.outputs[mismatch.output..=mismatch.output]
+    } else {
+        &recorded.outputs[..]
+    };
+    let edges = compared.iter().filter_map(AnyTensor::edge);
+    let mut nodes = edges
+        .map(|edge| &edge.node)
+        .filter(|node| !node.header().is_leaf());
+    let node = nodes.next()?;
+    let mut before = node.0.edges().iter().flatten();
+    let is_only =
+        nodes.all(|other| other.is(node)) && before.all(|edge| edge.node.header().is_leaf());
+    is_only.then_some(node)
+}
+
+/// What the function calls the input, or the gradient or tangent that follows the inputs.
+fn input_name(node: &Node, recorded: &Recorded, mismatch: &Mismatch) -> Option<String> {
+    let count = recorded.inputs.len();
+    let of_input = |input: usize| {
+        let leaf = recorded.inputs[input].edge()?;
+        let is_it =
+            |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| edge.node.is(&leaf.node));
+        Some(node.0.input_name(node.0.edges().iter().position(is_it)?))
+    };
+    if mismatch.input < count {
+        return of_input(mismatch.input);
+    }
+    let place = mismatch.input - count;
+    if mismatch.derivative == Derivative::SecondTangent {
+        return of_input(place).map(|name| format!("tangent_{name}"));
+    }
+    let mut edges = recorded.outputs.iter().filter_map(AnyTensor::edge);
+    let edge = edges.nth(place).filter(|edge| edge.node.is(node))?;
+    node.0.gradient_name(edge.output_nr as usize)
+}
