@@ -6,7 +6,10 @@
 //!
 //! ```text
 //! PULLBACK_CATALOGUE=1 cargo test --workspace gradcheck
+//! cargo run --example catalogue --features math
 //! ```
+//!
+//! With the feature `math`, formulas stand there as in a book.
 
 #![allow(
     dead_code,
@@ -26,6 +29,7 @@ use pullback::prelude::*;
 use pullback::{Order, catalogue};
 
 /// y = x · tanh(ln(1 + eˣ)), also known as mish.
+#[doc = pullback::math!(r"y = x \tanh \ln\left(1 + e^x\right) = x \, \frac{(1 + e^x)^2 - 1}{(1 + e^x)^2 + 1}")]
 #[custom_function(
     higher_order,
     gradcheck(x = [2, 3]),

@@ -15,6 +15,7 @@
 #[doc = include_str!("../docs/write_a_function_further.md")]
 ///
 /// [`custom_function`]: macro@crate::custom_function
+/// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck
 /// [`ops`]: crate::ops
 /// [`Tensor::scaled_dot_product_attention`]: crate::Tensor::scaled_dot_product_attention

@@ -79,7 +79,7 @@ pub use autograd_core::{
     enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory,
     ndarray, no_grad, ops, replayed, saved_tensors_hooks,
 };
-pub use autograd_macros::{Module, custom_function};
+pub use autograd_macros::{Module, custom_function, math};
 
 pub mod nn;
 pub mod optim;

@@ -61,7 +61,7 @@ mod saved;
 mod tape;
 mod tensor;
 
-pub use autograd_macros::custom_function_in_core as custom_function;
+pub use autograd_macros::{custom_function_in_core as custom_function, math};
 pub use ndarray;
 
 pub use array::{Shape, memory};

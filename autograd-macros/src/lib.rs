@@ -18,13 +18,15 @@
 //! the names in an expression are found, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
 //!
-//! `module` has the same stages for `#[derive(Module)]`.
+//! `module` has the same stages for `#[derive(Module)]`. `math` knows nothing of them: formulas for
+//! documentation.
 
 mod diagnostics;
 mod docs;
 mod expand;
 #[cfg(test)]
 mod fuzz;
+mod math;
 mod model;
 mod module;
 mod parse;
@@ -298,102 +300,44 @@ pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStr
     stages::custom_function(args.into(), item.into(), "autograd_core").into()
 }
 
-/// Makes a module of a struct or an enum: implements `Module`, which registers the fields under the names
-/// that they have, and `Display`, which prints the tree.
-///
-/// ```
-/// use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
-/// use pullback::prelude::*;
-///
-/// #[derive(Module)]
-/// struct Linear {
-///     weight: Parameter<f32, Ix2>,
-///     bias: Option<Parameter<f32, Ix1>>, // `None` is printed as such
-///     #[module(skip, show)]
-///     in_features: usize, // plain data
-/// }
-///
-/// #[derive(Module)]
-/// struct Model {
-///     encoder: Linear,
-///     heads: Vec<Linear>,
-/// }
-///
-/// # let linear = |inputs, outputs| Linear {
-/// #     weight: Parameter::new(Array2::zeros((outputs, inputs))),
-/// #     bias: Some(Parameter::new(Array1::zeros(outputs))),
-/// #     in_features: inputs,
-/// # };
-/// let mut model = Model { encoder: linear(784, 10), heads: vec![linear(10, 1), linear(10, 2)] };
-/// model.heads[0].bias = None;
-/// let paths = model.named_parameters().into_iter().map(|(path, _)| path);
-/// assert_eq!(
-///     paths.collect::<Vec<_>>(),
-///     ["encoder.weight", "encoder.bias", "heads.0.weight", "heads.1.weight", "heads.1.bias"]
-/// );
-/// let tree = "\
-/// Model(
-///   (encoder): Linear(in_features=784, weight: [10, 784], bias: [10]) # 7,850 parameters
-///   (heads.0): Linear(in_features=10, weight: [1, 10], bias: None) # 10 parameters
-///   (heads.1): Linear(in_features=10, weight: [2, 10], bias: [2]) # 22 parameters
-/// ) # 7,882 parameters";
-/// assert_eq!(model.to_string(), tree);
-/// ```
-///
-/// A field is a `Parameter`, a `Buffer`, a `Mode`, a module, or an `Option`, `Vec`, array, tuple or map
-/// (with `String` keys) of them: what implements `Field`. Anything else is a compile error on its type: a
-/// parameter in it would silently not be trained. Fields of a tuple struct go by their numbers.
-///
-/// | on a field | means |
-/// |---|---|
-/// | `#[module(skip)]` | plain data, which is not visited; it holds no `Parameter` and no `Buffer` |
-/// | `#[module(skip, show)]` | plain data that is printed, `in_features=784`, by its `Display` |
-/// | `#[module(rename = "weight")]` | another name in paths, and for `show` |
-///
-/// | on the type | means |
-/// |---|---|
-/// | `#[module(name = "Linear")]` | another name to be printed |
-/// | `#[module(extra_repr = path::to::function)]` | `fn(&Self) -> String` says what is printed of plain data |
-/// | `#[module(crate = path)]` | where the library is, if it is not `pullback` |
-///
-/// # Enums
-///
-/// A variant with one unnamed field stands for the module in it: what is listed and printed, under the
-/// same path, is that module. The fields of other variants are fields of the enum.
-///
-/// ```
-/// # use pullback::ndarray::{Array1, Ix1};
-/// # use pullback::prelude::*;
-/// # #[derive(Module)]
-/// # struct Scale { factor: Parameter<f64, Ix1> }
-/// #[derive(Module)]
-/// enum Layer {
-///     Scale(Scale),
-///     Relu,
-/// }
-///
-/// # let scale = Scale { factor: Parameter::new(Array1::ones(3)) };
-/// assert_eq!(Layer::Scale(scale).to_string(), "Scale(factor: [3]) # 3 parameters");
-/// assert_eq!(Layer::Relu.to_string(), "Layer::Relu()");
-/// ```
-///
-/// # Parameters of the type
-///
-/// They get the bounds that the fields need, besides those that are written, and `Send + Sync + 'static`:
-///
-/// ```
-/// # use pullback::ndarray::Array1;
-/// # use pullback::prelude::*;
-/// #[derive(Module)]
-/// struct Scale<T, D>(Parameter<T, D>); // a module if `T: Element, D: Dimension`
-///
-/// #[derive(Module)]
-/// struct Residual<L>(Vec<L>); // a module if `L: Field`
-///
-/// let scale = Scale(Parameter::new(Array1::<f64>::ones(3)));
-/// assert_eq!(Residual(vec![scale]).parameter_count(), 3);
-/// ```
+#[doc = include_str!("module/derive.md")]
 #[proc_macro_derive(Module, attributes(module))]
 pub fn module(item: TokenStream) -> TokenStream {
     module::derive(item.into()).into()
+}
+
+/// A formula for documentation: LaTeX in, Markdown out.
+///
+/// ```
+/// use pullback::ndarray::{Array1, ArrayView1};
+/// use pullback::prelude::*;
+///
+/// /// y = 1 / (1 + e⁻ˣ)
+/// #[doc = pullback::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}")]
+/// /// It lies between 0 and 1.
+/// #[custom_function(grad(x) = &grad_output * &output * &output.mapv(|y| 1.0 - y))]
+/// pub fn sigmoid(x: ArrayView1<f64>) -> Array1<f64> {
+///     x.mapv(|x| 1.0 / (1.0 + (-x).exp()))
+/// }
+/// # assert_eq!(sigmoid(&Tensor::from(Array1::zeros(1))).item(), 0.5);
+/// ```
+///
+/// It stands in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph of its own. What comes before
+/// it should be readable alone: the first sentence is what editors and lists show.
+///
+/// With the feature `math` the paragraph is MathML, which browsers set without a script or a network, on the pages
+/// of rustdoc and on that of the catalogue; otherwise it is a block of code with the formula as it was written.
+/// Documentation is where it is worth its compile time: `cargo doc --features pullback/math`, and for docs.rs
+///
+/// ```toml
+/// [package.metadata.docs.rs]
+/// features = ["pullback/math"]
+/// ```
+///
+/// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
+/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colours, lines in tables and commands of one's own.
+/// A mistake in a formula is a compile error, with the feature.
+#[proc_macro]
+pub fn math(formula: TokenStream) -> TokenStream {
+    math::expand(formula.into()).into()
 }

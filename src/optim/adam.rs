@@ -7,13 +7,13 @@ use crate::kernels::zip_slices_in_place;
 
 /// Adam: steps of about the learning rate, whatever the scale of the gradients. With g = ∇θ + decay θ, at the
 /// update t:
-///
-/// ```text
-/// m = β₁ m + (1 − β₁) g
-/// v = β₂ v + (1 − β₂) g²
-/// θ = θ − rate m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + eps)
-/// ```
-///
+#[doc = crate::math!(
+    r"\begin{aligned}"
+    r"m &\gets \beta_1 m + (1 - \beta_1) \, g \\"
+    r"v &\gets \beta_2 v + (1 - \beta_2) \, g^2 \\"
+    r"\theta &\gets \theta - \text{rate} \cdot \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}"
+    r"\end{aligned}"
+)]
 /// Kept of each parameter: m as `exp_avg` and v as `exp_avg_sq`, and the largest v as `max_exp_avg_sq` if
 /// [`amsgrad`](Self::amsgrad) is set. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
 ///
@@ -35,7 +35,7 @@ pub struct Adam {
 
 /// Adam with weight decay beside the gradient: θ = θ − rate decay θ before each update, and g = ∇θ. How
 /// strongly a value decays then does not depend on its gradients.
-///
+#[doc = crate::math!(r"\theta \gets \theta - \text{rate} \cdot \left(\text{decay} \cdot \theta + \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}\right)")]
 /// All else is [`Adam`]'s; the weight decay is 0.01 unless it is set. Loshchilov and Hutter, *Decoupled Weight
 /// Decay Regularization* (2019).
 ///

@@ -87,7 +87,7 @@ pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
 /// the norm that they had. Where that is infinite or no number, gradients are left as they are: see
 /// [`try_clip_grad_norm`]. As PyTorch, which adds 10⁻⁶ to the norm before it divides by it, this leaves them a
 /// little shorter. Memory is allocated by a thread's first call alone.
-///
+#[doc = crate::math!(r"g \gets g \cdot \min\left(1, \frac{\text{max norm}}{\lVert g \rVert + 10^{-6}}\right)")]
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
 ///

@@ -6,14 +6,14 @@ use crate::Element;
 use crate::kernels::zip_slices_in_place;
 
 /// Root mean square propagation: gradients divided by the root of the average of their squares. With g = ∇θ + decay θ:
-///
-/// ```text
-/// s = α s + (1 − α) g²
-/// a = α a + (1 − α) g                      with `centered`; else a = 0
-/// b = momentum b + g / (√(s − a²) + eps)
-/// θ = θ − rate b
-/// ```
-///
+#[doc = crate::math!(
+    r"\begin{aligned}"
+    r"s &\gets \alpha s + (1 - \alpha) \, g^2 \\"
+    r"a &\gets \alpha a + (1 - \alpha) \, g \quad \text{if centred, else } 0 \\"
+    r"b &\gets \text{momentum} \cdot b + \frac{g}{\sqrt{s - a^2} + \text{eps}} \\"
+    r"\theta &\gets \theta - \text{rate} \cdot b"
+    r"\end{aligned}"
+)]
 /// Kept of each parameter: s as `square_avg`, b as `momentum_buffer` if there is momentum, a as `grad_avg` if
 /// [`centered`](Self::centered) is set. Tieleman and Hinton, *Lecture 6.5: rmsprop* (2012); centred: Graves,
 /// *Generating Sequences With Recurrent Neural Networks* (2013).

@@ -6,13 +6,19 @@ use crate::Element;
 use crate::kernels::{zip_in_place, zip_slices_in_place};
 
 /// Stochastic gradient descent, with momentum where it is set:
-///
-/// ```text
-/// g = ∇θ + decay θ
-/// v = momentum v + (1 − dampening) g        v = g at the first update
-/// θ = θ − rate v                            θ − rate (g + momentum v) with `nesterov`
-/// ```
-///
+#[doc = crate::math!(
+    r"\begin{aligned}"
+    r"g &= \nabla \theta + \text{decay} \cdot \theta \\"
+    r"v &\gets \begin{cases}"
+    r"    g & \text{at the first update} \\"
+    r"    \text{momentum} \cdot v + (1 - \text{dampening}) \, g & \text{then}"
+    r"\end{cases} \\"
+    r"\theta &\gets \theta - \text{rate} \cdot \begin{cases}"
+    r"    g + \text{momentum} \cdot v & \text{with Nesterov's momentum} \\"
+    r"    v & \text{else}"
+    r"\end{cases}"
+    r"\end{aligned}"
+)]
 /// Kept of each parameter: v as `momentum_buffer`, if there is momentum. The formula is PyTorch's; see Sutskever
 /// et al., *On the importance of initialization and momentum in deep learning* (2013).
 ///

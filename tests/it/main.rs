@@ -14,6 +14,8 @@ mod compositions;
 mod data;
 mod digits;
 mod edges;
+#[cfg(feature = "catalogue")]
+mod formulas;
 mod forward_mode;
 mod functional;
 mod functional_edges;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::{fmt, io};
 
+use super::docs::Docs;
 use super::figures::{self, Errors};
 use crate::function::Signature;
 
@@ -22,7 +23,7 @@ use crate::function::Signature;
 pub struct Entry {
     /// What it takes, gives and keeps.
     pub signature: &'static Signature,
-    /// What its author says about it, as it was written.
+    /// What its author says about it, as it was written, with formulas as [`math!`](crate::math) writes them.
     pub docs: &'static str,
     /// The path of the module that defines it, from its crate on.
     pub module: &'static str,
@@ -91,8 +92,8 @@ impl Entry {
         format!("{}::{}", self.module, self.name())
     }
 
-    /// The first paragraph of what its author says, on one line: the formula, if the documentation begins
-    /// with one. Empty without documentation.
+    /// The first paragraph of what its author says, on one line; formulas of [`math!`](crate::math) are none.
+    /// Empty without documentation.
     ///
     /// ```
     /// let functions = autograd_core::catalogue();
@@ -100,11 +101,7 @@ impl Entry {
     /// assert_eq!(square.expect("a built-in function").summary(), "x² of each element.");
     /// ```
     pub fn summary(&self) -> String {
-        let lines = self.docs.lines().map(str::trim);
-        let paragraph = lines
-            .skip_while(|line| line.is_empty())
-            .take_while(|line| !line.is_empty());
-        paragraph.collect::<Vec<_>>().join(" ")
+        Docs::of(self.docs).summary.join(" ")
     }
 
     /// The largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.

@@ -25,7 +25,8 @@
 //! ```
 //!
 //! What stands there about a function is the documentation above `#[forward]` or else above the block (in
-//! the short form, above the function). An attribute does not see what stands above the `struct`.
+//! the short form, above the function). An attribute does not see what stands above the `struct`. Formulas that
+//! [`math!`](crate::math) writes next to the first paragraph stand on the page beneath it.
 //!
 //! # How wrong are the gradients?
 //!
@@ -40,8 +41,10 @@
 //!
 //! On WebAssembly, the constructors of the program have to run: see the crate `inventory`, which collects.
 
+mod docs;
 mod entry;
 pub(crate) mod figures;
+mod formula;
 mod page;
 
 pub use entry::{Entry, Test};

@@ -16,6 +16,8 @@ use crate::error::{Derivative, Error};
 use largest::Largest;
 
 /// Checks the gradients of a function against central differences.
+#[doc = crate::math!(r"\frac{\partial y_j}{\partial x_i} \approx \frac{y_j\left(x + \varepsilon e_i\right) - y_j\left(x - \varepsilon e_i\right)}{2 \varepsilon}")]
+/// Here ε is [`eps`](Self::eps), and eᵢ is 1 at the entry i and 0 elsewhere.
 ///
 /// Every entry of every input is moved by `eps` to both sides; every entry of every output is
 /// differentiated by a backward pass of its own; the two must agree within `atol + rtol · |numerical|`.

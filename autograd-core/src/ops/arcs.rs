@@ -14,6 +14,7 @@ pub struct Asin<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Asin<T, D> {
     /// arcsin x of each element.
+    #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arcsin x = \frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::asin)
@@ -42,6 +43,7 @@ pub struct Acos<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Acos<T, D> {
     /// arccos x of each element.
+    #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arccos x = -\frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::acos)
@@ -70,6 +72,7 @@ pub struct Atan<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Atan<T, D> {
     /// arctan x of each element.
+    #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arctan x = \frac{1}{1 + x^2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::atan)
@@ -100,6 +103,8 @@ fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// arcsin x of each element; not a number outside of −1 to 1.
     ///
+    /// [`Asin`](crate::ops::Asin) has the formula of the gradient.
+    ///
     /// ```
     /// use autograd_core::Tensor;
     /// use autograd_core::ndarray::array;
@@ -114,6 +119,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// arccos x of each element; not a number outside of −1 to 1.
     ///
+    /// [`Acos`](crate::ops::Acos) has the formula of the gradient.
+    ///
     /// ```
     /// use autograd_core::Tensor;
     /// use autograd_core::ndarray::array;
@@ -127,6 +134,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// arctan x of each element.
+    ///
+    /// [`Atan`](crate::ops::Atan) has the formula of the gradient.
     ///
     /// ```
     /// use autograd_core::Tensor;

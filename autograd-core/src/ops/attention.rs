@@ -20,6 +20,9 @@ pub struct Attention<T, D>(PhantomData<(T, D)>);
 ))]
 impl<T: Element, D: Dimension> Attention<T, D> {
     /// softmax(q kᵀ · scale) v.
+    #[doc = crate::math!(r"O = P V, \qquad P = \operatorname{softmax}\left(s \, Q K^\top\right)")]
+    /// Here Q, K and V are the matrices q, k and v of one head, s is the scale, and what is masked counts as −∞ in the
+    /// softmax.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -76,6 +79,13 @@ pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
 ))]
 impl<T: Element, D: Dimension> AttentionGradient<T, D> {
     /// The gradients of softmax(q kᵀ · scale) v for q, k and v, where `grad` comes in for it.
+    #[doc = crate::math!(
+        r"\begin{aligned}"
+        r"\frac{\partial L}{\partial V} &= P^\top G, \qquad S_{ij} = s \, P_{ij} \left(\left(G V^\top\right)_{ij} - \sum_k \left(G V^\top\right)_{ik} P_{ik}\right) \\"
+        r"\frac{\partial L}{\partial Q} &= S K, \qquad \frac{\partial L}{\partial K} = S^\top Q"
+        r"\end{aligned}"
+    )]
+    /// Here P is the softmax, s the scale, and G what comes in.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -294,6 +304,8 @@ fn product<T: Element, D: Dimension>(
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Attention of queries of shape `[…, queries, m]`: the values, of shape `[…, keys, n]`, weighed for each
     /// query by how well it fits each key, of shape `[…, keys, m]`. softmax(q kᵀ · scale) v.
+    ///
+    /// [`Attention`](crate::ops::Attention) has the formula.
     ///
     /// The weights are computed for some queries at a time, and again in the backward pass: they are never
     /// kept.

@@ -13,7 +13,12 @@ pub struct Dropout<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [3, 4], p = 0.4, seed = 5))]
 impl<T: Element, D: Dimension> Dropout<T, D> {
     /// x · 0 with probability `p` for each element, and x / (1 − p) else.
-    ///
+    #[doc = crate::math!(
+        r"\begin{cases}"
+        r"    0 & \text{with probability } p \\"
+        r"    \dfrac{x}{1 - p} & \text{with probability } 1 - p"
+        r"\end{cases}"
+    )]
     /// # Panics
     /// If `p` is not between 0 and 1.
     #[forward]
@@ -38,6 +43,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// stays. Which, follows from `seed` alone: there is no hidden state, and a second call, such as that
     /// of [`checkpoint`](crate::checkpoint), does the same. Each call of a training step needs a seed of its
     /// own.
+    ///
+    /// [`Dropout`](crate::ops::Dropout) has the formula.
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.

@@ -14,6 +14,12 @@ pub struct Elu<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], alpha = 1.5))]
 impl<T: Element, D: Dimension> Elu<T, D> {
     /// x of each positive element, α(eˣ − 1) of the others.
+    #[doc = crate::math!(
+        r"\begin{cases}"
+        r"    x & x > 0 \\"
+        r"    \alpha \left(e^x - 1\right) & x \le 0"
+        r"\end{cases}"
+    )]
     #[forward]
     pub fn forward(x: ArrayView<T, D>, alpha: T) -> Array<T, D> {
         kernels::map(&x, move |x| {
@@ -49,6 +55,8 @@ impl<T: Element, D: Dimension> Elu<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// x of each positive element, α(eˣ − 1) of the others.
+    ///
+    /// [`Elu`](crate::ops::Elu) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -15,6 +15,7 @@ pub struct Erf<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Erf<T, D> {
     /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    #[doc = crate::math!(r"\operatorname{erf} x = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, \mathrm{d}t")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::erf)
@@ -35,6 +36,8 @@ impl<T: Element, D: Dimension> Erf<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    ///
+    /// [`Erf`](crate::ops::Erf) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -16,6 +16,7 @@ pub struct Gelu<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Gelu<T, D> {
     /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    #[doc = crate::math!(r"x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt{2}}\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::gelu)
@@ -34,6 +35,8 @@ impl<T: Element, D: Dimension> Gelu<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    ///
+    /// [`Gelu`](crate::ops::Gelu) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

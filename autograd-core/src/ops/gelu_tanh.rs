@@ -15,6 +15,7 @@ pub struct GeluTanh<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> GeluTanh<T, D> {
     /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    #[doc = crate::math!(r"\frac{x}{2} \left(1 + \tanh\left(\sqrt{\frac{2}{\pi}} \left(x + 0.044715 \, x^3\right)\right)\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, activations::gelu_tanh)
@@ -35,6 +36,8 @@ impl<T: Element, D: Dimension> GeluTanh<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    ///
+    /// [`GeluTanh`](crate::ops::GeluTanh) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

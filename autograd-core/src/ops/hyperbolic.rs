@@ -14,6 +14,7 @@ pub struct Sinh<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sinh<T, D> {
     /// sinh x of each element.
+    #[doc = crate::math!(r"\sinh x = \frac{e^x - e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::sinh)
@@ -37,6 +38,7 @@ pub struct Cosh<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Cosh<T, D> {
     /// cosh x of each element.
+    #[doc = crate::math!(r"\cosh x = \frac{e^x + e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::cosh)
@@ -56,6 +58,8 @@ impl<T: Element, D: Dimension> Cosh<T, D> {
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// sinh x of each element.
     ///
+    /// [`Sinh`](crate::ops::Sinh) has the formula.
+    ///
     /// ```
     /// use autograd_core::Tensor;
     /// use autograd_core::ndarray::array;
@@ -69,6 +73,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// cosh x of each element.
+    ///
+    /// [`Cosh`](crate::ops::Cosh) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -43,6 +43,8 @@ pub struct Solve<T, E>(PhantomData<(T, E)>);
 #[custom_function(gradcheck(a = [3, 3], b = [3, 2], transposed = true))]
 impl<T: Element, E: Dimension> Solve<T, E> {
     /// The X of AX = B, or of `AᵀX = B` if `transposed`.
+    #[doc = crate::math!(r"X = A^{-1} B, \qquad \frac{\partial L}{\partial B} = A^{-\top} G, \quad \frac{\partial L}{\partial A} = -\frac{\partial L}{\partial B} X^\top")]
+    /// Here G is the gradient that comes in for X.
     ///
     /// # Errors
     /// [`Error::Singular`] if A is.
@@ -131,6 +133,8 @@ pub struct Inverse<T>(PhantomData<T>);
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Inverse<T> {
     /// A⁻¹, the inverse.
+    #[doc = crate::math!(r"\frac{\partial L}{\partial A} = -A^{-\top} G A^{-\top}")]
+    /// Here G is the gradient that comes in for the inverse.
     ///
     /// # Errors
     /// [`Error::Singular`] if there is none.
@@ -162,7 +166,7 @@ pub struct Det<T>(PhantomData<T>);
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Det<T> {
     /// det A, the determinant.
-    ///
+    #[doc = crate::math!(r"\frac{\partial \det A}{\partial A} = \det A \cdot A^{-\top}")]
     /// # Errors
     /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
     ///
@@ -305,6 +309,8 @@ impl<T: Element> Cholesky<T> {
 
 impl<T: Element> Tensor2<T> {
     /// The x of Ax = b, for a vector or the columns of a matrix.
+    ///
+    /// [`Solve`](crate::ops::Solve) has the formula of the gradient.
     ///
     /// # Errors
     /// [`Error::Singular`] if A is.

@@ -25,6 +25,8 @@ const OUTPUTS: u8 = 254;
 #[custom_function(gradcheck(x = [2, 3], weight = [4, 3], bias = [4]))]
 impl<T: Element, D: Dimension> Linear<T, D> {
     /// x Wᵀ + b along the last axis of x.
+    #[doc = crate::math!(r"y = x W^\top + b, \qquad \frac{\partial L}{\partial x} = g \, W, \quad \frac{\partial L}{\partial W} = g^\top x, \quad \frac{\partial L}{\partial b} = \sum_i g_i")]
+    /// Here g is the gradient that comes in for y.
     ///
     /// # Panics
     /// If the last axis of `x` has not as many elements as a row of `weight`, or `bias` not as many as
@@ -100,6 +102,8 @@ impl<T: Element, D: Dimension> Linear<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// x Wᵀ + b along the last axis: a linear layer, with a row of `weight` for each output.
+    ///
+    /// [`Linear`](crate::ops::Linear) has the formula.
     ///
     /// # Panics
     /// If the last axis has not as many elements as a row of `weight`, or `bias` not as many as `weight` has

@@ -16,7 +16,7 @@ pub struct MatMul<T>(PhantomData<T>);
 #[custom_function(gradcheck(x = [2, 3], y = [3, 4]))]
 impl<T: Element> MatMul<T> {
     /// x y, the product of two matrices.
-    ///
+    #[doc = crate::math!(r"z_{ij} = \sum_k x_{ik} \, y_{kj}")]
     /// # Panics
     /// If `x` has not as many columns as `y` has rows.
     #[forward]

@@ -20,6 +20,9 @@ pub struct MaxPool2d<T>(PhantomData<T>);
 ))]
 impl<T: Element> MaxPool2d<T> {
     /// The largest element of each window.
+    #[doc = crate::math!(r"y_{u, v} = \max_{0 \le i < k,\, 0 \le j < l} \; x_{s u + i - p,\, s v + j - p}")]
+    /// Here k and l are the height and the width of the window, s is the stride and p the padding;
+    /// places outside of the image do not count.
     ///
     /// # Panics
     /// If the windows do not fit.
@@ -111,6 +114,9 @@ pub struct AvgPool2d<T>(PhantomData<T>);
 ))]
 impl<T: Element> AvgPool2d<T> {
     /// The mean of each window.
+    #[doc = crate::math!(r"y_{u, v} = \frac{1}{k l} \sum_{i=0}^{k - 1} \sum_{j=0}^{l - 1} x_{s u + i - p,\, s v + j - p}")]
+    /// Here k and l are the height and the width of the window, s is the stride and p the padding;
+    /// places outside of the image are zeros.
     ///
     /// # Panics
     /// If the windows do not fit.
@@ -168,6 +174,8 @@ impl<T: Element> Tensor4<T> {
     /// The largest element of each window of `kernel` rows and columns on images of shape `[batch, channels,
     /// height, width]`: windows lie `stride` apart, and the first begins `padding` before the image. What is
     /// not a number is largest; of several, the first gets the gradient.
+    ///
+    /// [`MaxPool2d`](crate::ops::MaxPool2d) has the formula.
     ///
     /// # Panics
     /// If a kernel or stride is 0, a padding more than half of the kernel, or the padded images are smaller

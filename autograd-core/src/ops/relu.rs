@@ -42,6 +42,12 @@ pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], slope = 0.1))]
 impl<T: Element, D: Dimension> LeakyRelu<T, D> {
     /// x of each positive element, slope · x of the others.
+    #[doc = crate::math!(
+        r"\begin{cases}"
+        r"    x & x > 0 \\"
+        r"    \text{slope} \cdot x & x \le 0"
+        r"\end{cases}"
+    )]
     #[forward]
     pub fn forward(x: ArrayView<T, D>, slope: T) -> Array<T, D> {
         kernels::map(&x, move |x| if x > T::zero() { x } else { x * slope })
@@ -79,6 +85,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// x of each positive element, slope · x of the others, with the derivative `slope` at 0.
+    ///
+    /// [`LeakyRelu`](crate::ops::LeakyRelu) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

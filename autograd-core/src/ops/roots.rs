@@ -42,6 +42,7 @@ pub struct Rsqrt<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Rsqrt<T, D> {
     /// 1/√x of each element.
+    #[doc = crate::math!(r"\frac{1}{\sqrt{x}}, \qquad \frac{\mathrm{d}}{\mathrm{d}x} \frac{1}{\sqrt{x}} = -\frac{1}{2 \sqrt{x}^3}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, |x| x.sqrt().recip())
@@ -80,6 +81,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// 1/√x of each element.
+    ///
+    /// [`Rsqrt`](crate::ops::Rsqrt) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

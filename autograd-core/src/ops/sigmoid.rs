@@ -15,6 +15,7 @@ pub struct Sigmoid<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sigmoid<T, D> {
     /// 1 / (1 + e⁻ˣ) of each element.
+    #[doc = crate::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}, \qquad \sigma'(x) = \sigma(x) \left(1 - \sigma(x)\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::sigmoid)
@@ -38,6 +39,8 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// 1 / (1 + e⁻ˣ) of each element.
+    ///
+    /// [`Sigmoid`](crate::ops::Sigmoid) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -15,6 +15,7 @@ pub struct Silu<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Silu<T, D> {
     /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    #[doc = crate::math!(r"x \, \sigma(x) = \frac{x}{1 + e^{-x}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, activations::silu)
@@ -33,6 +34,8 @@ impl<T: Element, D: Dimension> Silu<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    ///
+    /// [`Silu`](crate::ops::Silu) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

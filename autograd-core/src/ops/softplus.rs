@@ -15,6 +15,7 @@ pub struct Softplus<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Softplus<T, D> {
     /// ln(1 + eˣ) of each element, which never overflows.
+    #[doc = crate::math!(r"\ln\left(1 + e^x\right) = \max(x, 0) + \ln\left(1 + e^{-\left|x\right|}\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, activations::softplus)
@@ -35,6 +36,8 @@ impl<T: Element, D: Dimension> Softplus<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ln(1 + eˣ) of each element, which never overflows.
+    ///
+    /// [`Softplus`](crate::ops::Softplus) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

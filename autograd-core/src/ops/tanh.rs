@@ -15,6 +15,7 @@ pub struct Tanh<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Tanh<T, D> {
     /// tanh x of each element.
+    #[doc = crate::math!(r"\tanh x = \frac{e^x - e^{-x}}{e^x + e^{-x}}, \qquad \tanh' x = 1 - \tanh^2 x")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::tanh)
@@ -36,6 +37,8 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// tanh x of each element.
+    ///
+    /// [`Tanh`](crate::ops::Tanh) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

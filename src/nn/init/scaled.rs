@@ -74,7 +74,7 @@ pub fn fans(shape: &[usize]) -> (usize, usize) {
 
 /// Numbers spread evenly with the variance 2 · gain² / (inputs + outputs): a compromise between signals on
 /// their way forward and gradients on their way back (Glorot and Bengio, 2010).
-///
+#[doc = crate::math!(r"\mathcal{U}(-a, a), \qquad a = \text{gain} \cdot \sqrt{\frac{6}{\text{inputs} + \text{outputs}}}")]
 /// # Panics
 /// If the shape has fewer than two axes, or `gain` is no finite number or negative.
 ///
@@ -97,7 +97,7 @@ pub fn xavier_uniform<T: Element, S: IntoDimension>(
 
 /// Numbers of the normal distribution with the variance 2 · gain² / (inputs + outputs) (Glorot and Bengio,
 /// 2010).
-///
+#[doc = crate::math!(r"\mathcal{N}\left(0, \sigma^2\right), \qquad \sigma = \text{gain} \cdot \sqrt{\frac{2}{\text{inputs} + \text{outputs}}}")]
 /// # Panics
 /// If the shape has fewer than two axes, or `gain` is no finite number or negative.
 ///
@@ -120,7 +120,7 @@ pub fn xavier_normal<T: Element, S: IntoDimension>(
 
 /// Numbers spread evenly with the variance gain² / fan, with the gain of the `nonlinearity` that follows (He
 /// and others, 2015).
-///
+#[doc = crate::math!(r"\mathcal{U}(-a, a), \qquad a = \text{gain} \cdot \sqrt{\frac{3}{\text{fan}}}")]
 /// # Panics
 /// If the shape has fewer than two axes, or the gain is no finite number.
 ///
@@ -146,7 +146,7 @@ pub fn kaiming_uniform<T: Element, S: IntoDimension>(
 
 /// Numbers of the normal distribution with the variance gain² / fan, with the gain of the `nonlinearity`
 /// that follows (He and others, 2015).
-///
+#[doc = crate::math!(r"\mathcal{N}\left(0, \sigma^2\right), \qquad \sigma = \frac{\text{gain}}{\sqrt{\text{fan}}}")]
 /// # Panics
 /// If the shape has fewer than two axes, or the gain is no finite number.
 ///

@@ -12,7 +12,7 @@ use crate::ops::Contract;
 use crate::{Element, Tensor};
 
 /// xᵀ W y + b of two tensors along their last axes: for each output a matrix.
-///
+#[doc = crate::math!(r"z_k = x^\top W_k \, y + b_k = \sum_{i, j} x_i \, W_{kij} \, y_j + b_k")]
 /// ```
 /// use pullback::ndarray::array;
 /// use pullback::nn::{Bilinear, Forward, Parameter};

@@ -8,6 +8,9 @@ use crate::{Element, Tensor};
 /// The channels, which are the second axis, in groups of one size: those of each example and group less their
 /// mean and over their deviation √(variance + `eps`), then times a weight for each channel, plus a bias (Wu and
 /// He, 2018).
+#[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
+/// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
+/// and ε is `eps`.
 ///
 /// ```
 /// use pullback::ndarray::array;

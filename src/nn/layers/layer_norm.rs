@@ -7,6 +7,8 @@ use crate::{Element, Tensor};
 
 /// The last axes less their mean and over their deviation √(variance + `eps`), then times a weight, plus a bias
 /// (Ba, Kiros and Hinton, 2016). `E` is the rank of what is normalised together.
+#[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
+/// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
 ///
 /// ```
 /// use pullback::ndarray::array;

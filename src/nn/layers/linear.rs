@@ -10,7 +10,7 @@ use crate::nn::{Forward, Module, Parameter};
 use crate::{Element, Tensor};
 
 /// x Wᵀ + b along the last axis, of a tensor of any rank.
-///
+#[doc = crate::math!(r"y = x W^\top + b")]
 /// ```
 /// use pullback::ndarray::{Array2, Array3};
 /// use pullback::nn::{Forward, Generator, Linear};

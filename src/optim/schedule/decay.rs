@@ -4,7 +4,7 @@ use super::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
 /// The rate times a factor after every so many steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
-///
+#[doc = crate::math!(r"\text{rate} \cdot \text{factor}^{\left\lfloor \text{step} / \text{every} \right\rfloor}")]
 /// ```
 /// use pullback::optim::schedule::{Schedule, Step};
 ///

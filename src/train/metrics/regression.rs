@@ -7,6 +7,8 @@ use crate::Element;
 use crate::ndarray;
 
 /// The mean absolute error, mean |prediction − target| over all elements.
+#[doc = crate::math!(r"\frac{1}{n} \sum_{i=1}^n \left|\hat{y}_i - y_i\right|")]
+/// Here ŷ are the predictions, and y the targets.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -22,6 +24,8 @@ pub struct Mae(Mean);
 
 /// The root of the mean squared error, √ mean (prediction − target)² over all elements: in the unit of
 /// the targets.
+#[doc = crate::math!(r"\sqrt{\frac{1}{n} \sum_{i=1}^n \left(\hat{y}_i - y_i\right)^2}")]
+/// Here ŷ are the predictions, and y the targets.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -37,6 +41,8 @@ pub struct Rmse(Mean);
 /// The coefficient of determination, 1 − Σ (prediction − target)² / Σ (target − mean target)²: 1 for perfect
 /// predictions, 0 for the mean of the targets, below for worse. All elements count as one series. Not a
 /// number if the targets are all the same, for then there is nothing to explain.
+#[doc = crate::math!(r"R^2 = 1 - \frac{\sum_i \left(\hat{y}_i - y_i\right)^2}{\sum_i \left(y_i - \bar{y}\right)^2}")]
+/// Here ŷ are the predictions, and y the targets.
 ///
 /// ```
 /// use pullback::ndarray::array;

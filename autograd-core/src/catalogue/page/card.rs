@@ -6,6 +6,7 @@ use std::path::Path;
 use super::escape::Escaped;
 use super::prose;
 use crate::catalogue::Entry;
+use crate::catalogue::docs::Docs;
 use crate::error::Derivative;
 use crate::function::{InputSignature, Order, SavedSignature, Signature};
 
@@ -17,14 +18,15 @@ pub(super) fn write(html: &mut String, function: &Entry, id: &str, errors: &Path
         html,
         "<article id=\"{id}\">\n<h3><a href=\"#{id}\">{name}</a> <code>{module}</code></h3>"
     )?;
-    summary(html, function)?;
+    let docs = Docs::of(function.docs);
+    summary(html, &docs)?;
     facts(html, function.signature)?;
     table(html, function.signature)?;
     checked(html, function, errors)?;
     let (file, line) = (Escaped(function.file), function.line);
     writeln!(html, "<p class=\"place\"><code>{file}:{line}</code></p>")?;
     let mut more = String::new();
-    prose::blocks(&mut more, prose::behind_summary(function.docs))?;
+    prose::blocks(&mut more, docs.rest.iter().copied())?;
     if !more.is_empty() {
         writeln!(html, "<details>\n<summary>More</summary>\n{more}</details>")?;
     }
@@ -32,18 +34,19 @@ pub(super) fn write(html: &mut String, function: &Entry, id: &str, errors: &Path
     Ok(())
 }
 
-fn summary(html: &mut String, function: &Entry) -> fmt::Result {
-    let summary = function.summary();
-    if summary.is_empty() {
+fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
+    if docs.summary.is_empty() && docs.formulas.is_empty() {
         html.push_str(
             "<p class=\"none\">Nothing is said about it: write it above <code>#[forward]</code>.</p>\n",
         );
         return Ok(());
     }
-    html.push_str("<p class=\"formula\">");
-    prose::inline(html, &summary)?;
-    html.push_str("</p>\n");
-    Ok(())
+    if !docs.summary.is_empty() {
+        html.push_str("<p class=\"formula\">");
+        prose::inline(html, &docs.summary.join(" "))?;
+        html.push_str("</p>\n");
+    }
+    prose::blocks(html, docs.formulas.iter().copied())
 }
 
 /// What it can do, in few words.

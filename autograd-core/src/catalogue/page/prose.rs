@@ -1,9 +1,10 @@
 //! What authors write about a function, as HTML: of Markdown, what documentation of functions is made of.
-//! Paragraphs, headings, lists, code, and links as their text; anything else stands as it was written.
+//! Paragraphs, headings, lists, code, formulas, and links as their text; anything else stands as it was written.
 
 use std::fmt::{self, Write as _};
 
 use super::escape::Escaped;
+use crate::catalogue::{docs, formula};
 
 /// Text with `code` and links in it.
 pub(super) fn inline(html: &mut String, text: &str) -> fmt::Result {
@@ -22,20 +23,12 @@ fn split_code(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, code, behind))
 }
 
-/// All that an author says but for the first paragraph.
-pub(super) fn behind_summary(docs: &str) -> impl Iterator<Item = &str> {
-    let is_blank = |line: &&str| line.trim().is_empty();
-    docs.lines()
-        .skip_while(is_blank)
-        .skip_while(move |line| !is_blank(line))
-        .skip_while(is_blank)
-}
-
 /// Lines of documentation as blocks.
 pub(super) fn blocks<'a>(html: &mut String, lines: impl Iterator<Item = &'a str>) -> fmt::Result {
     let mut blocks = Blocks {
         html,
         open: Block::None,
+        marks: "",
         paragraph: Vec::new(),
     };
     for line in lines {
@@ -55,6 +48,8 @@ enum Block {
 struct Blocks<'a, 'b> {
     html: &'a mut String,
     open: Block,
+    /// What began the block of code.
+    marks: &'b str,
     /// The lines of the paragraph, or of the item of a list, that is not written yet.
     paragraph: Vec<&'b str>,
 }
@@ -63,15 +58,20 @@ impl<'b> Blocks<'_, 'b> {
     fn line(&mut self, line: &'b str) -> fmt::Result {
         let text = line.trim();
         let hashes = text.trim_start_matches('#');
-        if text.starts_with("```") {
-            let is_end = self.open == Block::Code;
-            return self.begin(if is_end { Block::None } else { Block::Code });
-        }
         if self.open == Block::Code {
+            if docs::is_end(line, self.marks) {
+                return self.begin(Block::None);
+            }
             // Lines that only make an example complete are hidden in documentation.
             if text != "#" && !text.starts_with("# ") {
                 writeln!(self.html, "{}", Escaped(line))?;
             }
+        } else if let Some((marks, _)) = docs::fence(line) {
+            self.marks = marks;
+            self.begin(Block::Code)?;
+        } else if let Some(element) = formula::element(line) {
+            self.begin(Block::None)?;
+            writeln!(self.html, "<div class=\"math\">{element}</div>")?;
         } else if text.is_empty() {
             self.end_paragraph()?;
         } else if hashes.len() < text.len() && hashes.starts_with(' ') {

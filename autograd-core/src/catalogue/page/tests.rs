@@ -23,6 +23,29 @@ fn what_authors_write_becomes_blocks() {
     assert_eq!(prose("- a"), "<ul>\n<li>a</li>\n</ul>\n");
     assert_eq!(prose("```\na"), "<pre>a\n</pre>\n");
     assert_eq!(prose(""), "");
+    // Only marks as long as those that it began with end a block.
+    assert_eq!(prose("````\n```\n````\na"), "<pre>```\n</pre>\n<p>a</p>\n");
+}
+
+#[test]
+fn formulas_stand_between_paragraphs_and_nothing_else_is_one() {
+    let math = "<math><mi>x</mi></math>";
+    let html = format!("<p>a</p>\n<div class=\"math\">{math}</div>\n<p>b</p>\n");
+    assert_eq!(prose(&format!("a\n{math}\nb")), html);
+    let listed = prose(&format!("- a\n{math}"));
+    assert_eq!(
+        listed,
+        format!("<ul>\n<li>a</li>\n</ul>\n<div class=\"math\">{math}</div>\n")
+    );
+    let code = prose(&format!("```text\n{math}\n```"));
+    assert_eq!(code, format!("<pre>{}\n</pre>\n", Escaped(math)));
+    for hostile in [
+        "<math><mi onclick=\"alert(1)\">x</mi></math>",
+        "<math><script>alert(1)</script></math>",
+        "a <math></math>",
+    ] {
+        assert_eq!(prose(hostile), format!("<p>{}</p>\n", Escaped(hostile)));
+    }
 }
 
 #[test]
@@ -38,13 +61,6 @@ fn text_is_escaped_and_links_are_what_they_show() {
         "paper (https://a.b/c), [0, 1] and x[i"
     );
     assert_eq!(anchor("a::b<'c>"), "a.b--c-");
-}
-
-#[test]
-fn the_rest_of_documentation_begins_behind_the_first_paragraph() {
-    let rest = |docs| prose::behind_summary(docs).collect::<Vec<_>>();
-    assert_eq!(rest("a\nb\n\nc\n\nd"), ["c", "", "d"]);
-    assert!(rest("\na").is_empty());
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct Conv<T, D>(PhantomData<(T, D)>);
 ))]
 impl<T: Element, D: Dimension> Conv<T, D> {
     /// Σ x · weight over each window of `x`, plus the bias of the output: the convolution.
+    #[doc = crate::math!(r"y_{n, o, u, v} = b_o + \sum_{c, i, j} w_{o, c, i, j} \; x_{n,\, c,\, s u + d i - p,\, s v + d j - p}")]
+    /// Here s is the stride, d the dilation and p the padding, for each axis its own; zeros lie around the image.
     ///
     /// # Panics
     /// If shapes and options do not fit.

@@ -15,6 +15,8 @@ pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> BceWithLogits<T, D> {
     /// ln(1 + eˣ) − x · target of each element.
+    #[doc = crate::math!(r"\ln\left(1 + e^x\right) - x \, t = -t \ln \sigma(x) - (1 - t) \ln\left(1 - \sigma(x)\right)")]
+    /// Here t is the target, and σ is [`Sigmoid`](crate::ops::Sigmoid).
     ///
     /// # Panics
     /// If the shapes differ.
@@ -82,6 +84,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ);
     /// computed from x, so that it is right for p near 0 and 1.
+    ///
+    /// [`BceWithLogits`](crate::ops::BceWithLogits) has the formula.
     ///
     /// # Panics
     /// If the shapes differ.

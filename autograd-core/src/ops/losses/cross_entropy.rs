@@ -53,6 +53,8 @@ pub struct CrossEntropy<T>(PhantomData<T>);
 ))]
 impl<T: Element> CrossEntropy<T> {
     /// −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits).
+    #[doc = crate::math!(r"\ell_i = -\sum_c t_{ic} \ln p_{ic}, \qquad p_{ic} = \frac{e^{x_{ic}}}{\sum_k e^{x_{ik}}}, \quad t_{ic} = (1 - \varepsilon) \left[c = \text{label}_i\right] + \frac{\varepsilon}{C}")]
+    /// Here ε is the label smoothing, and C the number of classes.
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
@@ -132,6 +134,8 @@ pub struct CrossEntropyGradient<T>(PhantomData<T>);
 ))]
 impl<T: Element> CrossEntropyGradient<T> {
     /// g · (probabilities − targets).
+    #[doc = crate::math!(r"\frac{\partial L}{\partial x_{ic}} = g_i \left(p_{ic} - t_{ic}\right)")]
+    /// Here p are the probabilities, and t the targets, of which [`CrossEntropy`] has the formula.
     ///
     /// # Panics
     /// If there is not a g and a label for each row, or a label is no class and not ignored, or the label
@@ -285,6 +289,8 @@ impl<T: Element> Tensor2<T> {
     }
 
     /// The cross-entropy of each row; 0 of those that do not count.
+    ///
+    /// [`CrossEntropy`](crate::ops::CrossEntropy) has the formula.
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not

@@ -15,7 +15,12 @@ pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [3, 4], target = [3, 4], delta = 0.3))]
 impl<T: Element, D: Dimension> HuberLoss<T, D> {
     /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
-    ///
+    #[doc = crate::math!(
+        r"\begin{cases}"
+        r"    \frac{1}{2} d^2 & \left|d\right| \le \delta \\"
+        r"    \delta \left(\left|d\right| - \frac{1}{2} \delta\right) & \left|d\right| > \delta"
+        r"\end{cases}"
+    )]
     /// # Panics
     /// If the shapes differ, or `delta` is not positive.
     #[forward]
@@ -97,6 +102,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+    ///
+    /// [`HuberLoss`](crate::ops::HuberLoss) has the formula.
     ///
     /// # Panics
     /// If the shapes differ, or `delta` is not positive.

@@ -15,6 +15,8 @@ pub struct KlDiv<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> KlDiv<T, D> {
     /// target · (ln target − x) of each element.
+    #[doc = crate::math!(r"\ell_i = t_i \left(\ln t_i - x_i\right), \qquad \sum_i \ell_i = \sum_i t_i \ln \frac{t_i}{p_i} \quad \text{for} \quad x_i = \ln p_i")]
+    /// Here t is the target.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -81,6 +83,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// target · (ln target − x) of each element, where x is the logarithm of a probability and the target is
     /// a probability; 0 where the target is.
+    ///
+    /// [`KlDiv`](crate::ops::KlDiv) has the formula.
     ///
     /// # Panics
     /// If the shapes differ.

@@ -66,7 +66,7 @@ fn signs<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The mean or the sum of |x − target|. Where they are equal, the gradient is taken to be 0.
-    ///
+    #[doc = crate::math!(r"\frac{1}{n} \sum_{i=1}^n \left|x_i - \text{target}_i\right| \quad \text{or} \quad \sum_{i=1}^n \left|x_i - \text{target}_i\right|")]
     /// # Panics
     /// If the shapes differ.
     ///

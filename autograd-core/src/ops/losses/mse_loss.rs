@@ -53,7 +53,7 @@ impl<T: Element, D: Dimension> SquaredError<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The mean or the sum of (x − target)².
-    ///
+    #[doc = crate::math!(r"\frac{1}{n} \sum_{i=1}^n \left(x_i - \text{target}_i\right)^2 \quad \text{or} \quad \sum_{i=1}^n \left(x_i - \text{target}_i\right)^2")]
     /// # Panics
     /// If the shapes differ.
     ///

@@ -17,7 +17,7 @@ pub struct NllLoss<T>(PhantomData<T>);
 #[custom_function(gradcheck(x = [3, 4], labels = &[2, 9, 3], ignore_index = Some(9)))]
 impl<T: Element> NllLoss<T> {
     /// −x at the label of each row.
-    ///
+    #[doc = crate::math!(r"\ell_i = -x_{i, \text{label}_i}")]
     /// # Panics
     /// If there is not a label for each row, or one is no class and not ignored.
     #[forward(outputs(losses), saves(shape))]
@@ -115,6 +115,8 @@ impl<T: Element> Tensor2<T> {
 
     /// −x at the label of each row, where x is the logarithm of the probability of each class; 0 where the
     /// label is `ignore_index`.
+    ///
+    /// [`NllLoss`](crate::ops::NllLoss) has the formula.
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class and not `ignore_index`.

@@ -20,6 +20,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The channels, which are the second axis, over the whole batch less their mean and over their deviation
     /// √(variance + `eps`), where the variance has the divisor n; then times the `weight` of the channel, plus
     /// its `bias`. Also the statistics of the batch, as plain numbers.
+    #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c")]
+    /// Here μ and σ² are the mean and the variance of the channel c, γ and β its weight and its bias, and ε is `eps`.
     ///
     /// # Panics
     /// If there is no second axis, if `weight` or `bias` does not have its length, or if a channel has fewer

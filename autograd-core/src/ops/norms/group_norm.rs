@@ -10,6 +10,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The channels, which are the second axis, in groups of one size: those of each example and group less
     /// their mean and over their deviation √(variance + `eps`), where the variance has the divisor n; then
     /// times the `weight` of the channel, plus its `bias`.
+    #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
+    /// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
+    /// and ε is `eps`.
     ///
     /// # Panics
     /// If there is no second axis, if it does not fall into `groups`, or if `weight` or `bias` does not have

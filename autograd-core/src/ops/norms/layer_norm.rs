@@ -9,6 +9,8 @@ use crate::{Element, Tensor};
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The last axes, of the lengths `normalised`, less their mean and over their deviation
     /// √(variance + `eps`), where the variance has the divisor n; then times `weight`, plus `bias`.
+    #[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
+    /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
     ///
     /// # Panics
     /// If `normalised` is empty or not how the shape ends, or `weight` or `bias` has not that shape.

@@ -20,6 +20,8 @@ pub struct Normalise<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), eps = 0.1))]
 impl<T: Element, D: Dimension> Normalise<T, D> {
     /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps), and the mean and the variance, of each channel.
+    #[doc = crate::math!(r"\hat{x} = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad \mu = \frac{1}{n} \sum_{i=1}^n x_i, \quad \sigma^2 = \frac{1}{n} \sum_{i=1}^n \left(x_i - \mu\right)^2")]
+    /// Here ε is `eps`.
     ///
     /// # Panics
     /// If `x` has not as many elements as the channels.
@@ -82,7 +84,7 @@ pub struct NormaliseGradient<T, D>(PhantomData<(T, D)>);
 ))]
 impl<T: Element, D: Dimension> NormaliseGradient<T, D> {
     /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
-    ///
+    #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \left(g_i - \frac{1}{n} \sum_j g_j - \hat{x}_i \, \frac{1}{n} \sum_j g_j \hat{x}_j\right)")]
     /// # Panics
     /// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
     /// for each.

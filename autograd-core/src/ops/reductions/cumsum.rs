@@ -15,7 +15,7 @@ pub struct CumSum<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1), reversed = false))]
 impl<T: Element, D: Dimension> CumSum<T, D> {
     /// The running sums along an axis.
-    ///
+    #[doc = crate::math!(r"y_i = \sum_{j \le i} x_j")]
     /// # Panics
     /// If there is no such axis.
     #[forward]
@@ -49,6 +49,8 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The sums of the elements up to each along an axis.
+    ///
+    /// [`CumSum`](crate::ops::CumSum) has the formula.
     ///
     /// # Panics
     /// If there is no such axis.

@@ -16,7 +16,7 @@ pub struct LogSoftmax<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> LogSoftmax<T, D> {
     /// x − ln Σ eˣ along an axis.
-    ///
+    #[doc = crate::math!(r"y_i = x_i - \ln \sum_j e^{x_j}")]
     /// # Panics
     /// If there is no such axis.
     #[forward]
@@ -44,6 +44,8 @@ pub struct LogSoftmaxGradient<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
     /// g − eʸ · Σ g along an axis.
+    #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = g_i - e^{y_i} \sum_j g_j")]
+    /// Here y is the output of [`LogSoftmax`].
     ///
     /// # Panics
     /// If the shapes differ, or there is no such axis.
@@ -92,6 +94,8 @@ impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// x − ln Σ eˣ along an axis, the logarithm of [`softmax`](Self::softmax); not a number where all
     /// elements are −∞, or one is ∞.
+    ///
+    /// [`LogSoftmax`](crate::ops::LogSoftmax) has the formula.
     ///
     /// # Panics
     /// If there is no such axis.

@@ -15,7 +15,7 @@ pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     /// ln Σ eˣ over some axes.
-    ///
+    #[doc = crate::math!(r"\ln \sum_i e^{x_i} = m + \ln \sum_i e^{x_i - m}, \qquad m = \max_i x_i")]
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
@@ -64,6 +64,8 @@ methods!(
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// ln Σ eˣ over all elements, stable; −∞ of none, and of −∞ alone.
+    ///
+    /// [`LogSumExp`](crate::ops::LogSumExp) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -15,7 +15,7 @@ pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
     /// √Σx² over some axes, whose squares may be out of range.
-    ///
+    #[doc = crate::math!(r"\lVert x \rVert = \sqrt{\sum_i x_i^2}, \qquad \frac{\partial \lVert x \rVert}{\partial x_i} = \frac{x_i}{\lVert x \rVert}")]
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
@@ -54,6 +54,8 @@ methods!(
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The Euclidean norm √Σx² of all elements. Where all are 0, its gradient is taken to be 0.
+    ///
+    /// [`Norm`](crate::ops::Norm) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -15,7 +15,7 @@ pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     /// Πx along one axis.
-    ///
+    #[doc = crate::math!(r"y = \prod_i x_i, \qquad \frac{\partial y}{\partial x_i} = \prod_{j \ne i} x_j")]
     /// # Panics
     /// If `over` is not of one axis, or there is no such axis, or the result has another rank than `E`.
     #[forward]

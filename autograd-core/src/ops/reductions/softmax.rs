@@ -16,7 +16,7 @@ pub struct Softmax<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> Softmax<T, D> {
     /// eˣ / Σ eˣ along an axis.
-    ///
+    #[doc = crate::math!(r"y_i = \frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad m = \max_j x_j")]
     /// # Panics
     /// If there is no such axis.
     #[forward]
@@ -45,7 +45,7 @@ pub struct SoftmaxGradient<T, D>(PhantomData<(T, D)>);
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
     /// y · (g − Σ g · y) along an axis.
-    ///
+    #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = y_i \left(g_i - \sum_j g_j \, y_j\right), \qquad y = \operatorname{softmax}(x)")]
     /// # Panics
     /// If the shapes differ, or there is no such axis.
     #[forward]
@@ -91,6 +91,8 @@ impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// eˣ / Σ eˣ along an axis, stable; not a number where all elements are −∞, or one is ∞.
+    ///
+    /// [`Softmax`](crate::ops::Softmax) has the formula.
     ///
     /// # Panics
     /// If there is no such axis.

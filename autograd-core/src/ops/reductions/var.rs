@@ -15,7 +15,7 @@ pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     /// Σ (x − x̄)² / (n − ddof) over some axes: the variance.
-    ///
+    #[doc = crate::math!(r"s^2 = \frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2, \qquad \bar{x} = \frac{1}{n} \sum_{i=1}^n x_i")]
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
@@ -49,7 +49,7 @@ pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
 #[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     /// √(Σ (x − x̄)² / (n − ddof)) over some axes: the standard deviation.
-    ///
+    #[doc = crate::math!(r"s = \sqrt{\frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2}")]
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
@@ -125,6 +125,8 @@ methods!(
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// The variance of all elements, Σ (x − x̄)² / (n − `ddof`); not a number of too few.
     ///
+    /// [`Var`](crate::ops::Var) has the formula.
+    ///
     /// ```
     /// use autograd_core::Tensor;
     /// use autograd_core::ndarray::array;
@@ -139,6 +141,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// The standard deviation of all elements, the root of [`var`](Self::var). Where all are equal, its
     /// gradient is taken to be 0.
+    ///
+    /// [`Std`](crate::ops::Std) has the formula.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -17,6 +17,8 @@ use crate::{Element, Tensor, Tensor2, Tensor3, Tensor4};
 
 /// Attention of several heads (Vaswani and others, 2017): each looks at linear functions of queries, keys and
 /// values of its own, softmax(q kᵀ / √length) v, and what they find is mixed by one more linear function.
+#[doc = crate::math!(r"\text{head}_h = \operatorname{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d}}\right) V_h, \qquad y = \left[\text{head}_1, \dots, \text{head}_H\right] W^\top + b")]
+/// Here Q, K and V are the linear functions of the head h, each with d features.
 ///
 /// Tensors have the shape `[batch, places, features]`: PyTorch's `batch_first=True`. Of one tensor it is
 /// self-attention; of a tuple of queries, keys and values they are what they are.

@@ -10,14 +10,14 @@ use crate::{Element, Tensor, Tensor2, Tensor3};
 
 /// Gated recurrent units (Cho and others, 2014), as PyTorch computes them: with the state h and the input x of a
 /// step,
-///
-/// ```text
-/// r = σ(W_ir x + b_ir + W_hr h + b_hr)
-/// z = σ(W_iz x + b_iz + W_hz h + b_hz)
-/// n = tanh(W_in x + b_in + r · (W_hn h + b_hn))
-/// h ← (1 − z) · n + z · h
-/// ```
-///
+#[doc = crate::math!(
+    r"\begin{aligned}"
+    r"r &= \sigma\left(W_{ir} x + b_{ir} + W_{hr} h + b_{hr}\right) \\"
+    r"z &= \sigma\left(W_{iz} x + b_{iz} + W_{hz} h + b_{hz}\right) \\"
+    r"n &= \tanh\left(W_{in} x + b_{in} + r \odot \left(W_{hn} h + b_{hn}\right)\right) \\"
+    r"h &\gets (1 - z) \odot n + z \odot h"
+    r"\end{aligned}"
+)]
 /// Weights and biases hold those of r, z and n in this order. A sequence of shape `[steps, batch, input]` gives the
 /// states of the last layer at each step, `[steps, batch, hidden · directions]`, and those of all layers after the
 /// last step, `[layers · directions, batch, hidden]`. The state before the first step is zeros, or given beside the

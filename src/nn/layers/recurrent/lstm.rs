@@ -10,16 +10,16 @@ use crate::{Element, Tensor, Tensor2, Tensor3};
 
 /// Long short-term memory (Hochreiter and Schmidhuber, 1997), as PyTorch computes it: with the state h, c and the
 /// input x of a step,
-///
-/// ```text
-/// i = σ(W_ii x + b_ii + W_hi h + b_hi)
-/// f = σ(W_if x + b_if + W_hf h + b_hf)
-/// g = tanh(W_ig x + b_ig + W_hg h + b_hg)
-/// o = σ(W_io x + b_io + W_ho h + b_ho)
-/// c ← f · c + i · g
-/// h ← o · tanh c
-/// ```
-///
+#[doc = crate::math!(
+    r"\begin{aligned}"
+    r"i &= \sigma\left(W_{ii} x + b_{ii} + W_{hi} h + b_{hi}\right) \\"
+    r"f &= \sigma\left(W_{if} x + b_{if} + W_{hf} h + b_{hf}\right) \\"
+    r"g &= \tanh\left(W_{ig} x + b_{ig} + W_{hg} h + b_{hg}\right) \\"
+    r"o &= \sigma\left(W_{io} x + b_{io} + W_{ho} h + b_{ho}\right) \\"
+    r"c &\gets f \odot c + i \odot g \\"
+    r"h &\gets o \odot \tanh c"
+    r"\end{aligned}"
+)]
 /// Weights and biases hold those of i, f, g and o in this order. A sequence of shape `[steps, batch, input]` gives h
 /// of the last layer at each step, `[steps, batch, hidden · directions]`, and h and c of all layers after the last
 /// step, each `[layers · directions, batch, hidden]`. The state before the first step is zeros, or given beside the

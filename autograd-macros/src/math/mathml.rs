@@ -1,0 +1,150 @@
+//! A formula as MathML, by the crate pulldown-latex.
+//!
+//! What it reads becomes events, which are looked at before anything is written: an error in the formula is
+//! found here and does not become a part of the page, and what needs a style sheet of its own is refused.
+
+use std::thread;
+
+use pulldown_latex::config::{DisplayMode, RenderConfig};
+use pulldown_latex::event::{ArrayColumn, Content, EnvironmentFlow, Event, Grouping, StateChange};
+use pulldown_latex::{Parser, ParserError, Storage, push_mathml};
+
+use super::tidy;
+
+/// More bytes than any formula that can be read has.
+const LONGEST: usize = 4096;
+
+/// The reader goes down with each command that is another's argument, a few ten kilobytes in a debug build.
+const STACK: usize = 128 << 20;
+
+/// What makes new commands. Formulas have no use for them, and what they expand to has no bound.
+const DEFINITIONS: [&str; 6] = [
+    "def",
+    "let",
+    "futurelet",
+    "newcommand",
+    "renewcommand",
+    "providecommand",
+];
+
+/// One `<math>` element on one line, or what is wrong with the formula.
+pub(super) fn of(source: &str) -> Result<String, String> {
+    if source.len() > LONGEST {
+        let length = source.len();
+        return Err(format!(
+            "this formula is too long: {length} bytes of at most {LONGEST}\n= help: write several of them"
+        ));
+    }
+    if let Some(command) = commands(source).find(|command| DEFINITIONS.contains(command)) {
+        return Err(format!(
+            "`\\{command}` has no place in a formula\n= help: write out what it stands for"
+        ));
+    }
+    let written = thread::scope(|scope| {
+        let reader = thread::Builder::new().stack_size(STACK);
+        let reader = reader.spawn_scoped(scope, || write(source));
+        reader.map(thread::ScopedJoinHandle::join)
+    });
+    match written {
+        Ok(Ok(written)) => tidy::one_line(&written?),
+        Ok(Err(_)) => {
+            Err("`math!` failed on this formula, which is a bug in it; please report it".to_owned())
+        }
+        Err(error) => Err(format!("`math!` needs a thread: {error}")),
+    }
+}
+
+fn write(source: &str) -> Result<String, String> {
+    let storage = Storage::new();
+    let mut events = Vec::new();
+    for event in Parser::new(source, &storage) {
+        let event = event.map_err(|error| unreadable(&error))?;
+        if let Some(refused) = refused(&event) {
+            return Err(refused);
+        }
+        // A space that goes back needs a style, and none that is not said has a width.
+        let is_lost = matches!(event, Event::Space { width, .. } if width.is_none_or(|width| width.value < 0.0));
+        if !is_lost {
+            events.push(event);
+        }
+    }
+    let shows = |event: &Event<'_>| !matches!(event, Event::Space { .. } | Event::StateChange(_));
+    if !events.iter().any(shows) {
+        return Err("this formula is empty".to_owned());
+    }
+    let mut written = String::new();
+    let config = RenderConfig {
+        display_mode: DisplayMode::Block,
+        ..RenderConfig::default()
+    };
+    let events = events.into_iter().map(Ok::<_, ParserError>);
+    push_mathml(&mut written, events, config).map_err(|error| error.to_string())?;
+    Ok(written)
+}
+
+/// `frac` of each `\frac`.
+fn commands(source: &str) -> impl Iterator<Item = &str> {
+    source.split('\\').skip(1).map(|rest| {
+        let end = rest.find(|letter: char| !letter.is_ascii_alphabetic());
+        &rest[..end.unwrap_or(rest.len())]
+    })
+}
+
+/// What the reader says, in our words.
+fn unreadable(error: &ParserError) -> String {
+    let kind = std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
+    let kind = kind
+        .replace("unkown", "unknown")
+        .replace("{{", "{")
+        .replace("}}", "}");
+    // The text before the line of marks beneath it.
+    let shown = error.to_string();
+    let lines: Vec<&str> = shown.lines().collect();
+    let marks = lines.iter().position(|line| line.contains('^'));
+    let near = marks.and_then(|marks| lines[..marks].last());
+    let near = near.map_or("", |line| line.trim_start_matches(['│', '…', ' ']).trim());
+    let place = if near.is_empty() {
+        String::new()
+    } else {
+        format!(", at `{near}`")
+    };
+    format!(
+        "this formula cannot be read: {kind}{place}\n= help: `math!` takes the mathematics of LaTeX, without `$`"
+    )
+}
+
+/// Why an event cannot be shown, if so.
+fn refused(event: &Event<'_>) -> Option<String> {
+    let refused = match event {
+        Event::StateChange(StateChange::Color(_)) => {
+            "colours are the page's to choose\n= help: leave the command out"
+        }
+        Event::EnvironmentFlow(EnvironmentFlow::StartLines { .. }) => LINES,
+        Event::EnvironmentFlow(EnvironmentFlow::NewLine {
+            horizontal_lines, ..
+        }) if !horizontal_lines.is_empty() => LINES,
+        Event::EnvironmentFlow(EnvironmentFlow::NewLine {
+            spacing: Some(_), ..
+        }) => "`math!` has one distance between lines\n= help: write `\\\\` without a length",
+        Event::Begin(Grouping::Array(columns))
+            if columns
+                .iter()
+                .any(|column| matches!(column, ArrayColumn::Separator(_))) =>
+        {
+            LINES
+        }
+        Event::Content(Content::Function(name))
+            if !name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || " -".contains(letter)) =>
+        {
+            return Some(format!(
+                "`{name}` is no name of an operator\n= help: write letters, as in `\\operatorname{{softmax}}`"
+            ));
+        }
+        _ => return None,
+    };
+    Some(refused.to_owned())
+}
+
+const LINES: &str = "`math!` draws no lines in tables\n= help: leave out `\\hline` and `|`";
