@@ -14,6 +14,11 @@ use crate::array::Shape;
 /// Mistakes that the types cannot rule out and that depend on state: a graph that was freed, an input
 /// that no output depends on, a gradient of the wrong lengths. Each names the function, the argument
 /// and the line of `apply` where there is one.
+///
+/// ```
+/// let x = autograd_core::Tensor::from(autograd_core::ndarray::array![1.0, 2.0]);
+/// assert_eq!(x.sum().backward(), Err(autograd_core::Error::NoGraph));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
