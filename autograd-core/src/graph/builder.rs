@@ -70,6 +70,20 @@ fn place(edge: &Edge) -> (usize, u32) {
 }
 
 /// What a graph consists of: see [`Graph::totals`].
+///
+/// ```
+/// use autograd_core::{Tensor, graph::Graph};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = x.exp(); // its two numbers are kept
+/// let totals = Graph::of(&y).totals();
+/// assert_eq!((totals.nodes, totals.leaves, totals.bytes, totals.freed), (1, 1, 16, 0));
+/// y.backward_with(array![1.0, 1.0])?;
+/// let totals = Graph::of(&y).totals();
+/// assert_eq!((totals.nodes, totals.bytes, totals.freed), (1, 0, 1));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// How many uses of functions were recorded.
@@ -86,6 +100,15 @@ pub struct Totals {
 
 impl Graph {
     /// The graph that led to `root`. That of a constant is the constant alone.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// assert_eq!(Graph::of(&x.exp().sum()).totals().nodes, 2);
+    /// assert_eq!(Graph::of(&x.exp().detach()).totals().nodes, 0);
+    /// ```
     pub fn of<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Self {
         Self {
             roots: vec![Root::new(root.to_shape(), root.raw.edge.clone())],
@@ -134,6 +157,15 @@ impl Graph {
     /// Names a tensor of the graph: a leaf, an output, or one in between. Names of constants are not
     /// drawn, as constants are not. Of a name of more than 48 letters a drawing shows both ends, and all of
     /// it under the pointer.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// let text = Graph::of(&w.exp()).name("weight", &w).dot();
+    /// assert!(text.contains("weight"));
+    /// ```
     pub fn name<T: Element, D: Dimension>(
         mut self,
         name: impl Into<String>,
@@ -170,6 +202,17 @@ impl Graph {
 
     /// Whether leaves are drawn with the Euclidean norm of the gradient that they have accumulated. Off
     /// by default.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![1.5, 2.0]).set_requires_grad(true);
+    /// let loss = (&w * &w).sum();
+    /// loss.backward()?;
+    /// assert!(Graph::of(&loss).gradients(true).svg().contains("|grad| 5"));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn gradients(self, gradients: bool) -> Self {
         Self { gradients, ..self }
     }
