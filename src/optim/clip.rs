@@ -12,6 +12,16 @@ use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
 
 /// How long the gradients of a model are, taken as one vector.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, grad_norm};
+///
+/// let w = Parameter::new(array![0.0, 0.0]);
+/// w.set_grad(array![3.0, -4.0]);
+/// assert_eq!((grad_norm(&w, Norm::Euclidean), grad_norm(&w, Norm::Infinity)), (5.0, 4.0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Norm {
     /// The root of the sum of squares.
