@@ -265,10 +265,15 @@ impl History {
     /// Writes [`to_csv`](Self::to_csv) to a file, which is there whole or not at all. Folders are made
     /// when they are needed.
     ///
-    /// ```no_run
-    /// # use pullback::train::History;
-    /// # let history = History::new();
-    /// history.write_csv("runs/first/history.csv")?;
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let folder = std::env::temp_dir().join(format!("pullback-write-doc-{}", std::process::id()));
+    /// let mut history = History::new();
+    /// history.push(1, [("loss", 0.5)]);
+    /// history.write_csv(folder.join("first/history.csv"))?;
+    /// assert_eq!(std::fs::read_to_string(folder.join("first/history.csv"))?, "epoch,loss\n1,0.5\n");
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
@@ -280,9 +285,13 @@ impl History {
 
     /// Reads a file that [`write_csv`](Self::write_csv) wrote.
     ///
-    /// ```no_run
-    /// # use pullback::train::History;
-    /// let history = History::read_csv("runs/first/history.csv")?;
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let path = std::env::temp_dir().join(format!("pullback-read-doc-{}.csv", std::process::id()));
+    /// std::fs::write(&path, "epoch,loss\n1,0.5\n")?;
+    /// assert_eq!(History::read_csv(&path)?.last("loss"), Some(0.5));
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///

@@ -291,12 +291,15 @@ impl Graph {
     /// from it. The drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel,
     /// and moved with the mouse; it prints on a page's width.
     ///
-    /// ```no_run
+    /// ```
     /// use autograd_core::ndarray::array;
     /// use autograd_core::{Tensor, graph::Graph};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// std::fs::write("graph.html", Graph::of(&x.exp()).html())?;
+    /// let path = std::env::temp_dir().join(format!("graph-{}.html", std::process::id()));
+    /// std::fs::write(&path, Graph::of(&x.exp()).html())?; // to be opened in a browser
+    /// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn html(&self) -> String {

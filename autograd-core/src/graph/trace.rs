@@ -179,13 +179,16 @@ impl Trace {
     /// # Errors
     /// If the file cannot be written.
     ///
-    /// ```no_run
+    /// ```
     /// use autograd_core::ndarray::array;
     /// use autograd_core::{Tensor, graph};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// trace.write_chrome("backward.json")?;
+    /// let path = std::env::temp_dir().join(format!("backward-{}.json", std::process::id()));
+    /// trace.write_chrome(&path)?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, trace.to_json());
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> io::Result<()> {

@@ -152,6 +152,15 @@ pub trait Layers<X> {
 impl<L> Sequential<L> {
     /// What the layers make of the input, one after the other.
     ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{LeakyRelu, Sequential, Softmax};
+    /// use pullback::prelude::*;
+    ///
+    /// let model = Sequential::new((LeakyRelu::new(0.5), Softmax::new(0)));
+    /// assert_eq!(model.forward(&Tensor::from(array![-2.0, -2.0])).to_array(), array![0.5, 0.5]);
+    /// ```
+    ///
     /// A layer that does not take what the one before it gives is a compile error that names both:
     ///
     /// ```compile_fail,E0277
