@@ -76,11 +76,11 @@ impl Missing<'_> {
     }
 
     fn item(&mut self, path: &str, module: &ModulePath, item: &Item) {
-        if matches!(item, Item::Type(_) | Item::Const(_) | Item::Static(_)) {
-            return;
-        }
         if let Some((name, _, attributes)) = head(item) {
-            self.look(path, module, attributes);
+            // Another name of a type says what it is; methods of its own may stand beside it.
+            if !matches!(item, Item::Type(_) | Item::Const(_) | Item::Static(_)) {
+                self.look(path, module, attributes);
+            }
             let of = self.of;
             self.methods(path, &shown::impls_at(of, &name.to_string(), Some(module)));
         }

@@ -34,11 +34,11 @@ fn attributes_of(item: &TraitItem) -> &[Attribute] {
     }
 }
 
-/// The impls of an item of a module, if it is a type: its public methods, and the traits with their associated
-/// types.
+/// The impls of an item of a module, if it is a type or another name of one: its public methods, and the traits
+/// with their associated types.
 pub(super) fn impls(of: &Crate, module: &ModulePath, item: &Item) -> String {
     match (item, head(item)) {
-        (Item::Struct(_) | Item::Enum(_), Some((name, ..))) => {
+        (Item::Struct(_) | Item::Enum(_) | Item::Type(_), Some((name, ..))) => {
             written(impls_at(of, &name.to_string(), Some(module)))
         }
         _ => String::new(),
