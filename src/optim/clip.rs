@@ -140,8 +140,10 @@ pub fn clip_grad_norm_of(model: &(impl Field + ?Sized), max_norm: f64, kind: Nor
     norm
 }
 
-/// [`clip_grad_norm_of`], with an error where the norm is infinite or no number. Gradients are then as they
-/// were.
+/// [`clip_grad_norm_of`], with an error instead of gradients that nothing can be made of.
+///
+/// # Errors
+/// If the norm is infinite or no number. Gradients are then as they were.
 ///
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
