@@ -9,6 +9,8 @@
 //! | [How the engine works](how_the_engine_works) | who wants to look inside, with experiments |
 //! | [Speed](speed) | who wants functions that cost little |
 //!
+//! Read first [Write a function](write_a_function), and then whichever chapter answers a question.
+//!
 //! There is nothing in here but text; its code runs with the tests of the documentation.
 
 #[doc = include_str!("../docs/write_a_function.md")]

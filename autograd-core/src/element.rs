@@ -18,9 +18,22 @@ use ndarray::NdFloat;
 /// ```
 pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
     /// The nearest value of this type.
+    ///
+    /// ```
+    /// use autograd_core::Element;
+    ///
+    /// assert_eq!(f32::from_f64(0.1), 0.1_f32);
+    /// ```
     fn from_f64(value: f64) -> Self;
 
     /// The same value as an `f64`.
+    ///
+    /// ```
+    /// use autograd_core::Element;
+    ///
+    /// assert_eq!(0.5_f32.as_f64(), 0.5);
+    /// assert_ne!(0.1_f32.as_f64(), 0.1); // rounded when it was made
+    /// ```
     fn as_f64(self) -> f64;
 
     /// A value of a family as the type that it is: in `Ok` of `f32`, in `Err` of `f64`.

@@ -28,6 +28,10 @@
 //! # Ok::<(), autograd_core::Error>(())
 //! ```
 //!
+//! Read first [`Tensor`], the values and what they know; [`custom_function`], how a function of your own becomes
+//! differentiable; and [`Gradcheck`], whether its gradient is right. [`grad()`] and [`Backward`] are the two ways
+//! to ask for gradients.
+//!
 //! The modules, from the ground up: `error`, `element`, `array` and [`kernels`] know no tensor;
 //! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
 //! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
@@ -61,7 +65,27 @@ mod saved;
 mod tape;
 mod tensor;
 
-pub use autograd_macros::{custom_function_in_core as custom_function, math};
+/// Makes a differentiable function of an `impl` block or of a function; the page of
+/// `pullback::custom_function` says what may stand in it.
+///
+/// ```
+/// use autograd_core::ndarray::{Array1, ArrayView1, array};
+/// use autograd_core::{Gradcheck, Tensor, custom_function};
+///
+/// /// y = c·x
+/// #[custom_function(grad(x) = &grad_output * *factor)]
+/// fn scale(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
+///     &x * factor
+/// }
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// scale(&x, 3.0).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![3.0, 3.0]));
+/// Gradcheck::new().run(|x| scale(x, 3.0), &x)?;
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+pub use autograd_macros::custom_function_in_core as custom_function;
+pub use autograd_macros::math;
 pub use ndarray;
 
 pub use array::{Shape, memory};

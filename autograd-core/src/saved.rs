@@ -267,6 +267,17 @@ where
 }
 
 /// What `unpack` of [`saved_tensors_hooks`] may give: a tensor, or a `Result` of one.
+///
+/// ```
+/// use autograd_core::{Error, Tensor, saved_tensors_hooks};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let kept = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp().sum());
+/// let lost = saved_tensors_hooks(|_| (), |()| Err("the disk is gone"), || x.exp().sum());
+/// assert!(kept.backward().is_ok());
+/// assert!(matches!(lost.backward(), Err(Error::Unpack { .. })));
+/// ```
 pub trait Unpacked {
     #[doc(hidden)]
     fn unpacked(self) -> Result<AnyTensor, String>;

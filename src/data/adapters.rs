@@ -9,6 +9,13 @@ use super::error::BoxError;
 use super::order;
 
 /// What [`Dataset::map`] makes.
+///
+/// ```
+/// use pullback::data::{Dataset, Map, from_fn};
+///
+/// let halves: Map<_, _> = from_fn(10, Ok).map(|x| x as f64 / 2.0);
+/// assert_eq!((halves.len(), halves.get(3).unwrap()), (10, 1.5));
+/// ```
 #[derive(Clone)]
 pub struct Map<D, F> {
     pub(super) dataset: D,
@@ -32,6 +39,13 @@ impl<D: Dataset, B, F: Fn(D::Item) -> B> Dataset for Map<D, F> {
 }
 
 /// What [`Dataset::try_map`] makes.
+///
+/// ```
+/// use pullback::data::{Dataset, TryMap, from_fn};
+///
+/// let numbers: TryMap<_, _> = from_fn(2, |index| Ok(["12", "x"][index])).try_map(|text| Ok(text.parse::<i32>()?));
+/// assert!(numbers.get(0).is_ok_and(|number| number == 12) && numbers.get(1).is_err());
+/// ```
 #[derive(Clone)]
 pub struct TryMap<D, F> {
     pub(super) dataset: D,
@@ -55,6 +69,19 @@ impl<D: Dataset, B, F: Fn(D::Item) -> Result<B, BoxError>> Dataset for TryMap<D,
 }
 
 /// What [`Dataset::augment`] makes.
+///
+/// ```
+/// use pullback::data::{Augment, DataLoader, from_fn, Dataset};
+///
+/// use rand::RngExt;
+///
+/// let noisy: Augment<_, _> =
+///     from_fn(10, |index| Ok(index as f64)).augment(7, |x, random| x + random.random_range(-0.1..0.1));
+/// let loader = DataLoader::new(noisy).batch_size(10);
+/// let batch = |epoch| loader.epoch(epoch).next().unwrap().unwrap();
+/// assert_eq!(batch(1), batch(1));
+/// assert_ne!(batch(1), batch(2));
+/// ```
 #[derive(Clone)]
 pub struct Augment<D, F> {
     pub(super) dataset: D,
@@ -94,6 +121,13 @@ macro_rules! debug_without_function {
 debug_without_function!(Map, TryMap, Augment);
 
 /// Some items of a data set: see [`Dataset::subset`] and [`Dataset::random_split`].
+///
+/// ```
+/// use pullback::data::{Dataset, Subset, from_fn};
+///
+/// let odd: Subset<_> = from_fn(6, |index| Ok(index * 10)).subset(vec![1, 3, 5]);
+/// assert_eq!((odd.len(), odd.get(2).unwrap()), (3, 50));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Subset<D> {
     dataset: D,
@@ -111,6 +145,15 @@ impl<D: Dataset> Subset<D> {
     }
 
     /// Where its items are in the data set that it is a part of.
+    ///
+    /// ```
+    /// use pullback::data::{Dataset, from_fn};
+    ///
+    /// let (training, test) = from_fn(10, Ok).random_split(0.8, 1);
+    /// let mut all = [training.indices(), test.indices()].concat();
+    /// all.sort_unstable();
+    /// assert_eq!(all, (0..10).collect::<Vec<usize>>());
+    /// ```
     pub fn indices(&self) -> &[usize] {
         &self.indices
     }

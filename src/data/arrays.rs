@@ -30,6 +30,15 @@ impl<T: Clone, D: RemoveAxis, L: Clone> ArrayDataset<T, D, L> {
     ///
     /// # Panics
     /// If there is not a label for each row, or the array has no axis.
+    ///
+    /// ```
+    /// use pullback::data::{ArrayDataset, Dataset};
+    /// use pullback::ndarray::Array4;
+    ///
+    /// let images = ArrayDataset::new(Array4::<f32>::zeros((100, 3, 8, 8)), vec![7; 100]);
+    /// let (image, label) = images.get(0).unwrap();
+    /// assert_eq!((images.len(), image.shape(), label), (100, &[3, 8, 8][..], 7));
+    /// ```
     #[track_caller]
     pub fn new(rows: Array<T, D>, labels: Vec<L>) -> Self {
         assert!(

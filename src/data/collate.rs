@@ -34,6 +34,14 @@ pub trait Collate<Item> {
     ///
     /// # Errors
     /// Items that do not fit together.
+    ///
+    /// ```
+    /// use pullback::data::{BoxError, Collate};
+    ///
+    /// // A function is one.
+    /// let longest = |items: Vec<&str>| items.iter().map(|item| item.len()).max().ok_or(BoxError::from("no items"));
+    /// assert_eq!(longest.collate(vec!["a", "abc"]).unwrap(), 3);
+    /// ```
     fn collate(&self, items: Vec<Item>) -> Result<Self::Batch, BoxError>;
 }
 
@@ -92,6 +100,15 @@ pub trait Stack: Sized {
     ///
     /// # Errors
     /// Arrays of different shapes, or none at all, whose shape nobody knows.
+    ///
+    /// ```
+    /// use pullback::data::Stack;
+    /// use pullback::ndarray::array;
+    ///
+    /// assert_eq!(Stack::stack(vec![array![1.0], array![2.0]]).unwrap(), array![[1.0], [2.0]]);
+    /// let error = Stack::stack(vec![array![1.0], array![2.0, 3.0]]).unwrap_err();
+    /// assert!(error.to_string().contains("[2]"));
+    /// ```
     fn stack(items: Vec<Self>) -> Result<Self::Batch, BoxError>;
 }
 

@@ -43,12 +43,25 @@ pub trait Dataset {
     type Item;
 
     /// The number of items.
+    ///
+    /// ```
+    /// use pullback::data::{Dataset, from_fn};
+    ///
+    /// assert_eq!(from_fn(5, Ok).len(), 5);
+    /// ```
     fn len(&self) -> usize;
 
     /// The item at `index`, which is less than the length.
     ///
     /// # Errors
     /// Whatever keeps it from being read. A loader passes it on with the index.
+    ///
+    /// ```
+    /// use pullback::data::{Dataset, from_fn};
+    ///
+    /// let squares = from_fn(5, |index| Ok(index * index));
+    /// assert_eq!(squares.get(3).unwrap(), 9);
+    /// ```
     fn get(&self, index: usize) -> Result<Self::Item, BoxError>;
 
     /// The item at `index` as epoch `epoch` sees it, which is what loaders ask for. It is the same in all
@@ -56,12 +69,30 @@ pub trait Dataset {
     ///
     /// # Errors
     /// As [`get`](Self::get).
+    ///
+    /// ```
+    /// use pullback::data::{Dataset, from_fn};
+    ///
+    /// use rand::RngExt;
+    ///
+    /// let plain = from_fn(5, |index| Ok(index as f64));
+    /// assert_eq!(plain.get_in_epoch(3, 1).unwrap(), plain.get_in_epoch(3, 2).unwrap());
+    /// let noisy = plain.augment(7, |x, random| x + random.random_range(-0.1..0.1));
+    /// assert_ne!(noisy.get_in_epoch(3, 1).unwrap(), noisy.get_in_epoch(3, 2).unwrap());
+    /// ```
     fn get_in_epoch(&self, index: usize, epoch: u64) -> Result<Self::Item, BoxError> {
         let _ = epoch;
         self.get(index)
     }
 
     /// Whether there is no item.
+    ///
+    /// ```
+    /// use pullback::data::{Dataset, from_fn};
+    ///
+    /// let (all, none) = from_fn(5, Ok).random_split(1.0, 7);
+    /// assert!(!all.is_empty() && none.is_empty());
+    /// ```
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -211,6 +242,13 @@ pub fn from_fn<T, F: Fn(usize) -> Result<T, BoxError>>(len: usize, f: F) -> From
 }
 
 /// A data set that is a function: see [`from_fn`].
+///
+/// ```
+/// use pullback::data::{Dataset, FromFn, from_fn};
+///
+/// let cubes: FromFn<_> = from_fn(5, |index| Ok(index.pow(3)));
+/// assert_eq!((cubes.len(), cubes.get(2).unwrap()), (5, 8));
+/// ```
 #[derive(Clone)]
 pub struct FromFn<F> {
     len: usize,

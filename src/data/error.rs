@@ -110,6 +110,15 @@ impl Panicked {
     }
 
     /// What it panicked with.
+    ///
+    /// ```
+    /// use pullback::data::{DataError, DataLoader, Panicked, from_fn};
+    ///
+    /// let broken = from_fn(1, |index| Ok([1, 2, 3][index + 3]));
+    /// let Some(Err(DataError::Item { source, .. })) = DataLoader::new(broken).epoch(0).next() else { panic!() };
+    /// let panicked = source.downcast_ref::<Panicked>().unwrap();
+    /// assert!(panicked.message().contains("index out of bounds"));
+    /// ```
     pub fn message(&self) -> &str {
         &self.message
     }

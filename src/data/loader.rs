@@ -60,6 +60,15 @@ where
     D::Item: Stack,
 {
     /// A loader in order, of batches of one item, which are put together by [`Stack`].
+    ///
+    /// ```
+    /// use pullback::data::{DataLoader, from_fn};
+    /// use pullback::ndarray::array;
+    ///
+    /// let loader = DataLoader::new(from_fn(3, |index| Ok((index as f32, index)))).batch_size(2);
+    /// let (x, labels) = loader.epoch(0).next().unwrap().unwrap();
+    /// assert_eq!((x, labels), (array![0.0, 1.0], vec![0, 1]));
+    /// ```
     pub fn new(dataset: D) -> Self {
         Self::with_collate(dataset, Stacked)
     }

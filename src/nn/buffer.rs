@@ -63,6 +63,14 @@ impl<T, D> Drop for Version<T, D> {
 
 impl<T: Element, D: Dimension> Buffer<T, D> {
     /// A buffer with this value, which is saved with the state.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let mean = Buffer::new(array![0.0, 0.0]);
+    /// assert!(mean.shape() == [2] && !mean.requires_grad());
+    /// ```
     pub fn new(value: Array<T, D>) -> Self {
         Self::of(value.into())
     }
@@ -76,6 +84,15 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     /// Whether it is saved with the state, as it is unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Buffer, Stateful};
+    ///
+    /// let (mean, cache) = (Buffer::new(array![0.0]), Buffer::new(array![0.0]).persistent(false));
+    /// let state = (mean, cache).state_dict();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["0"]);
+    /// ```
     #[must_use]
     pub fn persistent(mut self, persistent: bool) -> Self {
         self.persistent = persistent;
@@ -83,6 +100,16 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     /// The value: a handle that keeps it.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let count = Buffer::new(array![1.0]);
+    /// let before = count.get();
+    /// count.set(before.clone() + 1.0);
+    /// assert_eq!((before.item(), count.get().item()), (1.0, 2.0));
+    /// ```
     pub fn get(&self) -> Tensor<T, D> {
         let set = self.lock();
         let newest = || &self.oldest.newest().value;
@@ -93,6 +120,15 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     ///
     /// # Panics
     /// If the shape is another.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let mean = Buffer::new(array![1.0, 2.0]);
+    /// mean.set(array![3.0, 4.0]);
+    /// assert_eq!(mean.to_array(), array![3.0, 4.0]);
+    /// ```
     #[track_caller]
     pub fn set(&self, value: impl Into<Tensor<T, D>>) {
         let value = value.into().detach();
@@ -153,21 +189,73 @@ impl<T: Element, D: Dimension> fmt::Debug for Buffer<T, D> {
 }
 
 /// A buffer of any element type and rank.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyBuffer, Buffer};
+///
+/// let (mean, steps) = (Buffer::new(array![0.5_f32, 1.5]), Buffer::new(array![[7.0_f64]]));
+/// let buffers: [&dyn AnyBuffer; 2] = [&mean, &steps];
+/// assert_eq!(buffers.map(|buffer| buffer.shape().len()), [1, 2]);
+/// ```
 pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     /// The lengths of the axes.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// assert_eq!(AnyBuffer::shape(&Buffer::new(array![[0.0, 0.0]])), [1, 2]);
+    /// ```
     fn shape(&self) -> &[usize];
 
     /// A handle on the value.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let any = Buffer::new(array![0.5_f32]).to_any();
+    /// assert!(any.to_tensor::<f32>().is_some() && any.to_tensor::<f64>().is_none());
+    /// ```
     fn to_any(&self) -> AnyTensor;
 
     /// Sets the value; false, and nothing is done, if element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let mean = Buffer::new(array![0.0_f32]);
+    /// assert!(mean.set_any(&array![2.0_f32].into()));
+    /// assert!(!mean.set_any(&array![3.0_f64].into()));
+    /// assert_eq!(mean.to_array(), array![2.0]);
+    /// ```
     #[must_use = "whether it fits"]
     fn set_any(&self, value: &AnyTensor) -> bool;
 
     /// Whether it is saved with the state.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let cache = Buffer::new(array![0.0]).persistent(false);
+    /// assert!(!cache.is_persistent());
+    /// ```
     fn is_persistent(&self) -> bool;
 
     /// Lets go of former values, which references from before can no longer show.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let mut mean = Buffer::new(array![1.0]);
+    /// mean.set(array![2.0]);
+    /// mean.settle();
+    /// assert_eq!(mean.to_array(), array![2.0]);
+    /// ```
     fn settle(&mut self);
 }
 

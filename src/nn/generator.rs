@@ -22,6 +22,13 @@ pub struct Generator(Xoshiro256PlusPlus);
 
 impl Generator {
     /// The generator of a seed. Seeds that differ in one bit have nothing else in common.
+    ///
+    /// ```
+    /// use pullback::nn::Generator;
+    ///
+    /// assert_eq!(Generator::seed(7), Generator::seed(7));
+    /// assert_ne!(Generator::seed(7), Generator::seed(8));
+    /// ```
     pub fn seed(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -30,11 +30,25 @@ impl Default for Mode {
 
 impl Mode {
     /// Whether the module is being trained.
+    ///
+    /// ```
+    /// use pullback::nn::Mode;
+    ///
+    /// assert!(Mode::default().is_training());
+    /// ```
     pub fn is_training(self) -> bool {
         self.training
     }
 
     /// Sets it, for this field alone.
+    ///
+    /// ```
+    /// use pullback::nn::Mode;
+    ///
+    /// let mut mode = Mode::default();
+    /// mode.set_training(false);
+    /// assert!(!mode.is_training());
+    /// ```
     pub fn set_training(&mut self, training: bool) {
         self.training = training;
     }

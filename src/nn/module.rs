@@ -41,6 +41,12 @@ use crate::AnyTensor;
 )]
 pub trait Module: Any + Send + Sync {
     /// The name that is printed: the type's.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module};
+    ///
+    /// assert_eq!(Linear::<f32>::new(3, 2, &mut Generator::seed(7)).name(), "Linear");
+    /// ```
     fn name(&self) -> Cow<'static, str>;
 
     /// Calls the visitor with each field, in the order of their declaration.
@@ -56,38 +62,98 @@ pub trait Module: Any + Send + Sync {
     fn as_module_mut(&mut self) -> &mut dyn Module;
 
     /// What is printed within the parentheses beside the fields: sizes, options.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module};
+    ///
+    /// let linear = Linear::<f32>::new(3, 2, &mut Generator::seed(7));
+    /// assert_eq!(linear.extra_repr(), "in_features=3, out_features=2, bias=True");
+    /// ```
     fn extra_repr(&self) -> String {
         String::new()
     }
 
     /// The parameters, tied ones once.
+    ///
+    /// ```
+    /// use pullback::nn::{AnyParameter, Generator, Linear, Module};
+    ///
+    /// let linear = Linear::<f32>::new(3, 2, &mut Generator::seed(7));
+    /// let shapes: Vec<&[usize]> = linear.parameters().into_iter().map(AnyParameter::shape).collect();
+    /// assert_eq!(shapes, [&[2, 3][..], &[2]]);
+    /// ```
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
         let named = self.named_parameters().into_iter();
         named.map(|(_, parameter)| parameter).collect()
     }
 
     /// The parameters with their dotted paths, tied ones once, under their first.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
+    ///
+    /// let mut generator = Generator::seed(7);
+    /// let first = Linear::<f32>::new(3, 8, &mut generator);
+    /// let model = Sequential::new((first, Relu, Linear::<f32>::new(8, 2, &mut generator)));
+    /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
+    /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
         Listed::of(self.as_module()).parameters
     }
 
     /// How many numbers are parameters, trained or not.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module};
+    ///
+    /// assert_eq!(Linear::<f32>::new(3, 2, &mut Generator::seed(7)).parameter_count(), 3 * 2 + 2);
+    /// ```
     fn parameter_count(&self) -> usize {
         let parameters = self.parameters().into_iter();
         parameters.map(AnyParameter::len).sum()
     }
 
     /// The buffers with their dotted paths.
+    ///
+    /// ```
+    /// use pullback::nn::{BatchNorm1d, Module};
+    ///
+    /// let norm = BatchNorm1d::<f32>::new(4);
+    /// let names: Vec<String> = norm.named_buffers().into_iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["running_mean", "running_var"]);
+    /// ```
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
         Listed::of(self.as_module()).buffers
     }
 
     /// This module, under an empty path, and all in it.
+    ///
+    /// ```
+    /// use pullback::nn::{Module, Relu, Sequential, Tanh};
+    ///
+    /// let model = Sequential::new((Relu, Sequential::new((Tanh,))));
+    /// let paths: Vec<String> = model.named_modules().into_iter().map(|(path, _)| path).collect();
+    /// assert_eq!(paths, ["", "0", "1", "1.0"]);
+    /// ```
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
         Listed::of(self.as_module()).modules
     }
 
     /// Forgets the gradients of all parameters.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Linear;
+    /// use pullback::prelude::*;
+    ///
+    /// let linear = Linear { weight: Parameter::new(array![[2.0]]), bias: None };
+    /// linear.forward(&Tensor::from(array![3.0])).sum().backward()?;
+    /// assert_eq!(linear.weight.grad(), Some(array![[3.0]]));
+    /// linear.zero_grad();
+    /// assert_eq!(linear.weight.grad(), None);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
     fn zero_grad(&self) {
         struct Zero;
         impl<'a> Visitor<'a> for Zero {
@@ -99,17 +165,50 @@ pub trait Module: Any + Send + Sync {
     }
 
     /// Switches to training, all modules in it too.
+    ///
+    /// ```
+    /// use pullback::nn::{Dropout, Module};
+    ///
+    /// let mut dropout = Dropout::seeded(0.5, 7);
+    /// dropout.eval();
+    /// dropout.train();
+    /// assert!(dropout.mode.is_training());
+    /// ```
     fn train(&mut self) {
         SetMode::within(self.as_module_mut(), true);
     }
 
     /// Switches to evaluation: dropout leaves nothing out, batch normalisation uses its running figures.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Dropout, Sequential};
+    /// use pullback::prelude::*;
+    ///
+    /// let mut model = Sequential::new((Dropout::seeded(0.5, 7),));
+    /// model.eval();
+    /// let x = Tensor::from(array![1.0, 2.0]);
+    /// assert_eq!(model.forward(&x).to_array(), x.to_array());
+    /// ```
     fn eval(&mut self) {
         SetMode::within(self.as_module_mut(), false);
     }
 
     /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
     /// Parameters that are no longer trained forget their gradients.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Generator, Linear};
+    /// use pullback::prelude::*;
+    ///
+    /// let mut generator = Generator::seed(7);
+    /// let (mut encoder, head) = (Linear::<f64>::new(2, 3, &mut generator), Linear::new(3, 1, &mut generator));
+    /// encoder.requires_grad(false);
+    /// head.forward(&encoder.forward(&Tensor::from(array![1.0, 2.0]))).sum().backward()?;
+    /// assert!(encoder.weight.grad().is_none() && head.weight.grad().is_some());
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
     fn requires_grad(&mut self, required: bool) {
         let mut set = SetRequiresGrad {
             required,
@@ -158,16 +257,41 @@ pub trait Module: Any + Send + Sync {
 
 impl dyn Module {
     /// Whether it is a `M`.
+    ///
+    /// ```
+    /// use pullback::nn::{Linear, Module, Relu};
+    ///
+    /// let module: Box<dyn Module> = Box::new(Relu);
+    /// assert!((*module).is::<Relu>() && !(*module).is::<Linear>());
+    /// ```
     pub fn is<M: Module>(&self) -> bool {
         (self as &dyn Any).is::<M>()
     }
 
     /// The module as what it is, if that is `M`.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module, Relu};
+    ///
+    /// let linear: Box<dyn Module> = Box::new(Linear::<f32>::new(3, 2, &mut Generator::seed(7)));
+    /// assert_eq!((*linear).downcast_ref::<Linear>().map(Linear::out_features), Some(2));
+    /// assert!((*linear).downcast_ref::<Relu>().is_none());
+    /// ```
     pub fn downcast_ref<M: Module>(&self) -> Option<&M> {
         (self as &dyn Any).downcast_ref()
     }
 
     /// The module as what it is, to change it, if that is `M`.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module};
+    ///
+    /// let mut module: Box<dyn Module> = Box::new(Linear::<f32>::new(3, 2, &mut Generator::seed(7)));
+    /// if let Some(linear) = (*module).downcast_mut::<Linear>() {
+    ///     linear.bias = None;
+    /// }
+    /// assert_eq!(module.parameter_count(), 6);
+    /// ```
     pub fn downcast_mut<M: Module>(&mut self) -> Option<&mut M> {
         (self as &mut dyn Any).downcast_mut()
     }

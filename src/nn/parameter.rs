@@ -1,12 +1,15 @@
 //! What is trained.
 
-use std::any::Any;
+mod any;
+
+pub use any::{AnyParameter, AnyView, AnyViewMut};
+
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ndarray::{Array, ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
-use crate::{AnyTensor, Element, Tensor};
+use crate::ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
+use crate::{Element, Tensor};
 
 /// A leaf that requires grad: what an optimiser changes. It derefs to its [`Tensor`].
 ///
@@ -31,6 +34,15 @@ pub struct Parameter<T, D> {
 }
 
 /// Which parameter it is: clones have one, others never.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, Parameter};
+///
+/// let w = Parameter::new(array![1.0]);
+/// let (tied, copy) = (w.clone(), Parameter::new(w.to_array()));
+/// assert!(w.id() == tied.id() && w.id() != copy.id());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterId(u64);
 
@@ -43,6 +55,14 @@ impl ParameterId {
 
 impl<T: Element, D: Dimension> Parameter<T, D> {
     /// A parameter with this value.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    ///
+    /// let w = Parameter::new(array![1.0, 2.0]);
+    /// assert!(w.requires_grad() && w.is_leaf());
+    /// ```
     #[track_caller]
     pub fn new(value: Array<T, D>) -> Self {
         Self {
@@ -76,6 +96,15 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 
     /// Changes the value in place; see [`Tensor::update`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Parameter;
+    ///
+    /// let mut w = Parameter::new(array![1.0, -2.0]);
+    /// w.update(|mut value| value.mapv_inplace(f64::abs));
+    /// assert_eq!(w.to_array(), array![1.0, 2.0]);
+    /// ```
     pub fn update<R>(&mut self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> R {
         self.tensor.update(change)
     }
@@ -110,197 +139,6 @@ impl<T: Element, D: Dimension> From<Array<T, D>> for Parameter<T, D> {
 impl<T: Element, D: Dimension> fmt::Debug for Parameter<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Parameter").field(&self.tensor).finish()
-    }
-}
-
-/// An array of either element type, to look at.
-#[derive(Clone, Debug)]
-pub enum AnyView<'a> {
-    /// Of `f32`.
-    F32(ArrayViewD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewD<'a, f64>),
-}
-
-/// An array of either element type, to change. Of a parameter the elements lie in row-major order.
-#[derive(Debug)]
-pub enum AnyViewMut<'a> {
-    /// Of `f32`.
-    F32(ArrayViewMutD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewMutD<'a, f64>),
-}
-
-/// A parameter of any element type and rank.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::{AnyParameter, Parameter};
-///
-/// let parameters: [&dyn AnyParameter; 2] =
-///     [&Parameter::new(array![1.0_f32, 2.0]), &Parameter::new(array![[1.0_f64]])];
-/// assert_eq!(parameters.map(AnyParameter::len), [2, 1]);
-/// ```
-pub trait AnyParameter: Send + Sync + sealed::Sealed {
-    /// The lengths of the axes.
-    fn shape(&self) -> &[usize];
-
-    /// The number of elements.
-    fn len(&self) -> usize {
-        self.shape().iter().product()
-    }
-
-    /// Whether there are no elements.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Which parameter it is: tied ones have one id.
-    fn id(&self) -> ParameterId;
-
-    /// A clone of the tensor, which shares value and gradient.
-    fn to_any(&self) -> AnyTensor;
-
-    /// Whether it is trained; see [`Module::requires_grad`](super::Module::requires_grad).
-    fn requires_grad(&self) -> bool;
-
-    /// Trains it from now on, or no longer. A parameter that is no longer trained forgets its gradient.
-    fn set_requires_grad(&mut self, required: bool);
-
-    /// Ties it to `other`: they share gradient and identity from now on, and this one takes over the
-    /// value.
-    ///
-    /// # Panics
-    /// If element type or shape differ.
-    fn tie(&mut self, other: &dyn AnyParameter);
-
-    /// Makes it show `tensor`, with its gradient, under the identity that it has.
-    ///
-    /// # Panics
-    /// If element type or shape differ.
-    fn show(&mut self, tensor: &AnyTensor);
-
-    /// Changes the value in place; see [`Tensor::update`].
-    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
-
-    /// Changes the value in place by what is done with the gradient; false, and nothing is done, if there is
-    /// none. See [`Tensor::update_by_grad`].
-    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
-
-    /// Changes the gradient in place; false if there is none. See [`Tensor::update_grad`].
-    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
-
-    /// Looks at the gradient without copying it; false if there is none. See [`Tensor::with_grad`].
-    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
-
-    /// Forgets the gradient.
-    fn zero_grad(&self);
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl<T, D> Sealed for super::Parameter<T, D> {}
-}
-
-/// A mutable reference as that of the element type which it has.
-enum Mut<'a, D> {
-    F32(&'a mut Tensor<f32, D>),
-    F64(&'a mut Tensor<f64, D>),
-}
-
-impl<T: Element, D: Dimension + 'static> Parameter<T, D> {
-    fn split_mut(&mut self) -> Mut<'_, D> {
-        let tensor: &mut dyn Any = &mut self.tensor;
-        if tensor.is::<Tensor<f32, D>>() {
-            // INVARIANT: it was asked.
-            return Mut::F32(tensor.downcast_mut().expect("f32"));
-        }
-        // INVARIANT: an element is `f32` or `f64`.
-        Mut::F64(tensor.downcast_mut().expect("f64"))
-    }
-}
-
-impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
-    fn shape(&self) -> &[usize] {
-        self.tensor.shape()
-    }
-
-    fn id(&self) -> ParameterId {
-        self.id
-    }
-
-    fn to_any(&self) -> AnyTensor {
-        self.tensor.clone().into()
-    }
-
-    fn requires_grad(&self) -> bool {
-        self.tensor.requires_grad()
-    }
-
-    fn set_requires_grad(&mut self, required: bool) {
-        self.tensor = self.tensor.clone().set_requires_grad(required);
-    }
-
-    fn tie(&mut self, other: &dyn AnyParameter) {
-        self.show(&other.to_any());
-        self.id = other.id();
-    }
-
-    fn show(&mut self, tensor: &AnyTensor) {
-        let same_type = tensor.to_tensor::<T>();
-        match same_type.and_then(Tensor::into_dimensionality::<D>) {
-            Some(tensor) if tensor.shape() == self.shape() => self.tensor = tensor,
-            _ => panic!(
-                "a parameter of shape {:?} cannot show a tensor of shape {:?} or of another element type",
-                self.shape(),
-                tensor.shape()
-            ),
-        }
-    }
-
-    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>)) {
-        match self.split_mut() {
-            Mut::F32(tensor) => tensor.update(|value| change(AnyViewMut::F32(value.into_dyn()))),
-            Mut::F64(tensor) => tensor.update(|value| change(AnyViewMut::F64(value.into_dyn()))),
-        }
-    }
-
-    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool {
-        let done = match self.split_mut() {
-            Mut::F32(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F32(value.into_dyn()),
-                    AnyView::F32(grad.into_dyn()),
-                );
-            }),
-            Mut::F64(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F64(value.into_dyn()),
-                    AnyView::F64(grad.into_dyn()),
-                );
-            }),
-        };
-        done.is_some()
-    }
-
-    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F64(grad))),
-        };
-        done.is_some()
-    }
-
-    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.with_grad(|grad| look(AnyView::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.with_grad(|grad| look(AnyView::F64(grad))),
-        };
-        done.is_some()
-    }
-
-    fn zero_grad(&self) {
-        self.tensor.zero_grad();
     }
 }
 

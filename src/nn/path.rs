@@ -30,6 +30,12 @@ enum Name<'a> {
 
 impl<'a> Path<'a> {
     /// The path of the module that is visited: no name.
+    ///
+    /// ```
+    /// use pullback::nn::Path;
+    ///
+    /// assert_eq!((Path::root().to_string(), Path::root().depth()), (String::new(), 0));
+    /// ```
     pub fn root() -> Self {
         Self {
             above: None,
@@ -38,6 +44,12 @@ impl<'a> Path<'a> {
     }
 
     /// The path of a field, or of an entry of a map.
+    ///
+    /// ```
+    /// use pullback::nn::Path;
+    ///
+    /// assert_eq!(Path::root().field("layers").field("weight").to_string(), "layers.weight");
+    /// ```
     #[must_use]
     pub fn field(&'a self, name: &'a str) -> Self {
         Self {
@@ -47,6 +59,12 @@ impl<'a> Path<'a> {
     }
 
     /// The path of an item of a list or a tuple.
+    ///
+    /// ```
+    /// use pullback::nn::Path;
+    ///
+    /// assert_eq!(Path::root().field("layers").item(2).to_string(), "layers.2");
+    /// ```
     #[must_use]
     pub fn item(&'a self, number: usize) -> Self {
         Self {
@@ -56,6 +74,12 @@ impl<'a> Path<'a> {
     }
 
     /// How many names there are.
+    ///
+    /// ```
+    /// use pullback::nn::Path;
+    ///
+    /// assert_eq!(Path::root().field("layers").item(2).depth(), 2);
+    /// ```
     pub fn depth(&self) -> usize {
         self.above.map_or(0, |above| above.depth() + 1)
     }

@@ -85,6 +85,13 @@ impl Seeds {
 
     /// The seed of one more call. Threads never get the same one. The second call of a function within
     /// [`checkpoint`](crate::checkpoint) gets the seed of the first, and is not counted.
+    ///
+    /// ```
+    /// use pullback::nn::Seeds;
+    ///
+    /// let seeds = Seeds::new(7);
+    /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
+    /// ```
     pub fn draw(&self) -> u64 {
         replayed(|| {
             let call = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -93,11 +100,27 @@ impl Seeds {
     }
 
     /// The seed of the first call.
+    ///
+    /// ```
+    /// use pullback::nn::Seeds;
+    ///
+    /// let seeds = Seeds::new(7);
+    /// seeds.draw();
+    /// assert_eq!(seeds.first(), 7);
+    /// ```
     pub fn first(&self) -> u64 {
         self.first
     }
 
     /// How many calls there were.
+    ///
+    /// ```
+    /// use pullback::nn::Seeds;
+    ///
+    /// let seeds = Seeds::new(7);
+    /// seeds.draw();
+    /// assert_eq!(seeds.calls(), 1);
+    /// ```
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }

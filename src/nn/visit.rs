@@ -58,6 +58,32 @@ pub trait Visitor<'a> {
 }
 
 /// As [`Visitor`], with parts that it may change.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, AnyViewMut, Field, Parameter, Path, VisitorMut};
+///
+/// /// Sets what is called `bias` to zeros.
+/// struct ZeroBiases;
+///
+/// impl VisitorMut for ZeroBiases {
+///     fn parameter(&mut self, path: &Path<'_>, parameter: &mut dyn AnyParameter) {
+///         if path.to_string().ends_with("bias") {
+///             parameter.update_any(&mut |value| match value {
+///                 AnyViewMut::F32(mut value) => value.fill(0.0),
+///                 AnyViewMut::F64(mut value) => value.fill(0.0),
+///             });
+///         }
+///     }
+/// }
+///
+/// let mut layer = std::collections::BTreeMap::from([
+///     ("weight".to_owned(), Parameter::new(array![1.0])),
+///     ("bias".to_owned(), Parameter::new(array![2.0])),
+/// ]);
+/// layer.visit_mut(&Path::root(), &mut ZeroBiases);
+/// assert_eq!((layer["weight"].item(), layer["bias"].item()), (1.0, 0.0));
+/// ```
 pub trait VisitorMut {
     /// A parameter.
     fn parameter(&mut self, path: &Path<'_>, parameter: &mut dyn AnyParameter) {

@@ -12,6 +12,16 @@ use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
 
 /// How long the gradients of a model are, taken as one vector.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Parameter;
+/// use pullback::optim::{Norm, grad_norm};
+///
+/// let w = Parameter::new(array![0.0, 0.0]);
+/// w.set_grad(array![3.0, -4.0]);
+/// assert_eq!((grad_norm(&w, Norm::Euclidean), grad_norm(&w, Norm::Infinity)), (5.0, 4.0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Norm {
     /// The root of the sum of squares.
@@ -138,8 +148,10 @@ pub fn clip_grad_norm_of(model: &(impl Field + ?Sized), max_norm: f64, kind: Nor
     norm
 }
 
-/// [`clip_grad_norm_of`], with an error where the norm is infinite or no number. Gradients are then as they
-/// were.
+/// [`clip_grad_norm_of`], with an error instead of gradients that nothing can be made of.
+///
+/// # Errors
+/// If the norm is infinite or no number. Gradients are then as they were.
 ///
 /// # Panics
 /// If `max_norm` is not a finite number above 0.

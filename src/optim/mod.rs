@@ -25,7 +25,7 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
-//! Where to read on:
+//! Read first [`Adam`], whose page has all of its settings. Then:
 //!
 //! - [`Optimizer`]: what all of them can do: a step, the learning rate, their state to save.
 //! - [`Sgd`], [`Adam`], [`AdamW`], [`RmsProp`]: updates from one gradient, with groups of parameters that have

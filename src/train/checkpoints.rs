@@ -85,6 +85,13 @@ impl Checkpoints {
     ///
     /// # Panics
     /// If `path` has no file name.
+    ///
+    /// ```
+    /// use pullback::train::Checkpoints;
+    ///
+    /// let checkpoints = Checkpoints::new("runs/model.bin");
+    /// assert!(checkpoints.is_due(1, 0.9) && checkpoints.is_due(2, 5.0)); // each epoch
+    /// ```
     #[track_caller]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
@@ -174,6 +181,15 @@ impl Checkpoints {
     }
 
     /// Whether an epoch with this value would be saved. What is not a number is never the best.
+    ///
+    /// ```
+    /// use pullback::train::{Checkpoints, Mode};
+    ///
+    /// let mut checkpoints = Checkpoints::new("model.bin").every(2).best(Mode::Min);
+    /// checkpoints.replay(2, 0.5);
+    /// assert!(checkpoints.is_due(4, 0.4));
+    /// assert!(!checkpoints.is_due(4, 0.6) && !checkpoints.is_due(5, 0.4));
+    /// ```
     pub fn is_due(&self, epoch: usize, value: f64) -> bool {
         let best = self.best.map_or(f64::NAN, |best| best.value);
         let is_better = self.mode.is_none_or(|mode| mode.is_better(value, best));
@@ -185,6 +201,20 @@ impl Checkpoints {
     ///
     /// # Errors
     /// That of `write` or of the file system.
+    ///
+    /// ```
+    /// use pullback::train::{Checkpoints, Mode};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("pullback-save-doc-{}", std::process::id()));
+    /// let mut checkpoints = Checkpoints::new(folder.join("model.txt")).best(Mode::Min);
+    /// let first = checkpoints.save(1, 0.5, |path| std::fs::write(path, "weights"))?;
+    /// let second = checkpoints.save(2, 0.6, |path| std::fs::write(path, "weights"))?;
+    /// assert_eq!((first, second), (Some(folder.join("model-0001.txt")), None));
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn save<E: Into<BoxError>>(
         &mut self,
         epoch: usize,
@@ -209,6 +239,17 @@ impl Checkpoints {
 
     /// Takes note of an epoch of an earlier run without saving it, so that [`best`](Self::best) goes on from
     /// there.
+    ///
+    /// ```
+    /// use pullback::train::{Checkpoints, Mode};
+    ///
+    /// // What an earlier run wrote down of its epochs.
+    /// let mut checkpoints = Checkpoints::new("model.bin").best(Mode::Min);
+    /// for (epoch, loss) in [(1, 0.9), (2, 0.5)] {
+    ///     checkpoints.replay(epoch, loss);
+    /// }
+    /// assert!(!checkpoints.is_due(3, 0.6));
+    /// ```
     pub fn replay(&mut self, epoch: usize, value: f64) {
         if self.is_due(epoch, value) {
             self.best = Some(Best { epoch, value });
@@ -216,6 +257,22 @@ impl Checkpoints {
     }
 
     /// What it has written and not removed, the oldest first.
+    ///
+    /// ```
+    /// use pullback::train::Checkpoints;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("pullback-kept-doc-{}", std::process::id()));
+    /// let mut checkpoints = Checkpoints::new(folder.join("model.txt")).keep(2);
+    /// for epoch in 1..=3 {
+    ///     checkpoints.save(epoch, 0.0, |path| std::fs::write(path, "weights"))?;
+    /// }
+    /// let kept: Vec<_> = checkpoints.kept().collect();
+    /// assert_eq!(kept, [folder.join("model-0002.txt"), folder.join("model-0003.txt")]);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn kept(&self) -> impl Iterator<Item = &Path> {
         self.kept.iter().map(PathBuf::as_path)
     }
@@ -235,6 +292,22 @@ impl Checkpoints {
     ///
     /// # Errors
     /// The folder exists and cannot be read.
+    ///
+    /// ```
+    /// use pullback::train::Checkpoints;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("pullback-latest-doc-{}", std::process::id()));
+    /// let mut earlier = Checkpoints::new(folder.join("model.txt"));
+    /// assert_eq!(earlier.latest()?, None);
+    /// earlier.save(7, 0.5, |path| std::fs::write(path, "weights"))?;
+    /// // A program that goes on asks the folder.
+    /// let now = Checkpoints::new(folder.join("model.txt"));
+    /// assert_eq!(now.latest()?, Some((7, folder.join("model-0007.txt"))));
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn latest(&self) -> io::Result<Option<(usize, PathBuf)>> {
         let entries = match fs::read_dir(atomic::folder_of(&self.path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

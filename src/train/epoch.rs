@@ -101,32 +101,103 @@ pub struct Epoch {
 
 impl Epoch {
     /// Its number, from 1.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut numbers = Vec::new();
+    /// let mut trainer = Trainer::new(3).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     numbers.push(epoch.number());
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(1.0)], |(), loss| Ok(loss)).unwrap();
+    /// drop(trainer);
+    /// assert_eq!(numbers, [1, 2, 3]);
+    /// ```
     pub fn number(&self) -> usize {
         self.number
     }
 
     /// How many batches there were.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(1).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     assert_eq!(epoch.batches(), 5);
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut (), |_| [1.0; 5].map(Ok::<_, std::io::Error>), |(), loss| Ok(loss)).unwrap();
+    /// ```
     pub fn batches(&self) -> usize {
         self.batches
     }
 
     /// How long it took, without what is done after it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(1).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     assert!(epoch.elapsed() >= Duration::from_millis(2));
+    ///     Ok(())
+    /// });
+    /// let step = |_: &mut (), loss| {
+    ///     std::thread::sleep(Duration::from_millis(2));
+    ///     Ok(loss)
+    /// };
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(1.0)], step).unwrap();
+    /// ```
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
     /// The metrics recorded so far, `loss` first.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(1).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     epoch.record("accuracy", 0.9);
+    ///     assert_eq!(epoch.metrics(), [("loss".to_owned(), 0.5), ("accuracy".to_owned(), 0.9)]);
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss)).unwrap();
+    /// ```
     pub fn metrics(&self) -> &[(String, f64)] {
         &self.metrics
     }
 
     /// The value of a metric.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(1).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     assert_eq!((epoch.get("loss"), epoch.get("accuracy")), (Some(0.75), None));
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut (), |_| [0.5, 1.0].map(Ok::<_, std::io::Error>), |(), loss| Ok(loss)).unwrap();
+    /// ```
     pub fn get(&self, name: &str) -> Option<f64> {
         let metric = self.metrics.iter().find(|(known, _)| known == name);
         metric.map(|(_, value)| *value)
     }
 
     /// Adds a metric to the epoch's line of the history, or replaces its value.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(2).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     epoch.record("accuracy", 0.5 + 0.1 * epoch.number() as f64);
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss)).unwrap();
+    /// assert_eq!(trainer.history().last("accuracy"), Some(0.7));
+    /// ```
     pub fn record(&mut self, name: &str, value: f64) {
         match self.metrics.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
@@ -135,6 +206,17 @@ impl Epoch {
     }
 
     /// Ends the training after this epoch.
+    ///
+    /// ```
+    /// use pullback::train::{Ended, Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(50).output(Output::silent()).after_epoch(|_, epoch| {
+    ///     epoch.stop();
+    ///     Ok(())
+    /// });
+    /// let ended = trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss)).unwrap();
+    /// assert_eq!(ended, Ended::Asked { epoch: 1 });
+    /// ```
     pub fn stop(&mut self) {
         self.stop = true;
     }

@@ -46,6 +46,12 @@ struct Row {
 
 impl History {
     /// Of no epoch yet.
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// assert_eq!(History::new().to_csv(), "epoch\n");
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,6 +61,15 @@ impl History {
     ///
     /// # Panics
     /// If the epoch is not after the last one.
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let mut history = History::new();
+    /// history.push(1, [("loss", 0.9)]);
+    /// history.push(3, [("loss", 0.4), ("accuracy", 0.8)]);
+    /// assert_eq!((history.get(1, "accuracy"), history.get(3, "accuracy")), (None, Some(0.8)));
+    /// ```
     #[track_caller]
     pub fn push<N: AsRef<str>>(
         &mut self,
@@ -104,6 +119,15 @@ impl History {
     }
 
     /// Whether there is no epoch.
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let mut history = History::new();
+    /// assert!(history.is_empty());
+    /// history.push(1, [("loss", 0.9)]);
+    /// assert!(!history.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.epochs.is_empty()
     }
@@ -123,6 +147,16 @@ impl History {
     }
 
     /// The values of a metric with their epochs; nothing for epochs without, or a name that never came.
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let mut history = History::new();
+    /// history.push(1, [("loss", 0.9)]);
+    /// history.push(2, [("loss", 0.6), ("accuracy", 0.8)]);
+    /// assert_eq!(history.values("loss").collect::<Vec<_>>(), [(1, 0.9), (2, 0.6)]);
+    /// assert_eq!(history.values("accuracy").collect::<Vec<_>>(), [(2, 0.8)]);
+    /// ```
     pub fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = (usize, f64)> + '_ {
         let column = self.column(name);
         let value = move |row: &Row| *row.values.get(column?)?;
@@ -162,6 +196,15 @@ impl History {
     }
 
     /// The best value of a metric, if there is a number among them.
+    ///
+    /// ```
+    /// use pullback::train::{Best, History, Mode};
+    ///
+    /// let mut history = History::new();
+    /// (1..).zip([0.9, f64::NAN, 0.4, 0.5]).for_each(|(epoch, loss)| history.push(epoch, [("loss", loss)]));
+    /// assert_eq!(history.best("loss", Mode::Min), Some(Best { epoch: 3, value: 0.4 }));
+    /// assert_eq!(history.best("accuracy", Mode::Max), None);
+    /// ```
     pub fn best(&self, name: &str, mode: Mode) -> Option<Best> {
         let numbers = self.values(name).filter(|(_, value)| !value.is_nan());
         let all = numbers.map(|(epoch, value)| Best { epoch, value });
@@ -191,6 +234,15 @@ impl History {
     /// A table with a line for each epoch: `epoch,loss,…`. Numbers have as many digits as it takes to read
     /// the same ones again; a value that is missing is an empty field. Names with a comma or a quote are
     /// quoted (RFC 4180).
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let mut history = History::new();
+    /// history.push(1, [("loss", 0.9)]);
+    /// history.push(2, [("loss", 0.4), ("accuracy", 0.8)]);
+    /// assert_eq!(history.to_csv(), "epoch,loss,accuracy\n1,0.9,\n2,0.4,0.8\n");
+    /// ```
     pub fn to_csv(&self) -> String {
         csv::write(self)
     }
@@ -213,10 +265,15 @@ impl History {
     /// Writes [`to_csv`](Self::to_csv) to a file, which is there whole or not at all. Folders are made
     /// when they are needed.
     ///
-    /// ```no_run
-    /// # use pullback::train::History;
-    /// # let history = History::new();
-    /// history.write_csv("runs/first/history.csv")?;
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let folder = std::env::temp_dir().join(format!("pullback-write-doc-{}", std::process::id()));
+    /// let mut history = History::new();
+    /// history.push(1, [("loss", 0.5)]);
+    /// history.write_csv(folder.join("first/history.csv"))?;
+    /// assert_eq!(std::fs::read_to_string(folder.join("first/history.csv"))?, "epoch,loss\n1,0.5\n");
+    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
@@ -228,9 +285,13 @@ impl History {
 
     /// Reads a file that [`write_csv`](Self::write_csv) wrote.
     ///
-    /// ```no_run
-    /// # use pullback::train::History;
-    /// let history = History::read_csv("runs/first/history.csv")?;
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let path = std::env::temp_dir().join(format!("pullback-read-doc-{}.csv", std::process::id()));
+    /// std::fs::write(&path, "epoch,loss\n1,0.5\n")?;
+    /// assert_eq!(History::read_csv(&path)?.last("loss"), Some(0.5));
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///

@@ -1,103 +1,18 @@
 //! How far a loop is.
 
-use std::fmt;
-use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+mod output;
 mod text;
 
+pub use output::Output;
+
+use output::Style;
 use text::Shown;
 
 /// How often a bar is drawn at most.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
-/// How often a line is printed where there is no terminal.
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Where progress is shown, and how. What cannot be written is left out: a training must not end for
-/// its display.
-#[derive(Clone)]
-pub struct Output {
-    writer: Option<Arc<Mutex<dyn Write + Send>>>,
-    style: Style,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Style {
-    Bar { width: usize },
-    Lines { interval: Duration },
-}
-
-impl Output {
-    /// The standard error: a bar if it is a terminal, and plain lines if it is a file, a pipe or a terminal
-    /// that cannot move back in its line. A bar is as wide as `COLUMNS` says, or 80.
-    ///
-    /// ```
-    /// use pullback::train::{Output, Progress};
-    ///
-    /// let progress = Progress::on(&Output::stderr(), "files", Some(1));
-    /// progress.inc(1);
-    /// progress.finish();
-    /// ```
-    pub fn stderr() -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        if dumb || !io::stderr().is_terminal() {
-            return Self::lines(io::stderr(), LINE_INTERVAL);
-        }
-        let columns = std::env::var("COLUMNS");
-        let columns = columns.ok().and_then(|columns| columns.parse().ok());
-        Self::bar(io::stderr(), columns.unwrap_or(80))
-    }
-
-    /// Nothing is shown.
-    pub fn silent() -> Self {
-        Self {
-            writer: None,
-            style: Style::Bar { width: 0 },
-        }
-    }
-
-    /// A bar, drawn again and again in one line of `width` columns.
-    ///
-    /// ```
-    /// use pullback::train::{Output, Progress};
-    ///
-    /// let progress = Progress::on(&Output::bar(std::io::stdout(), 100), "files", Some(2));
-    /// progress.over(["a.txt", "b.txt"]).for_each(drop);
-    /// progress.finish();
-    /// ```
-    pub fn bar(writer: impl Write + Send + 'static, width: usize) -> Self {
-        Self {
-            writer: Some(Arc::new(Mutex::new(writer))),
-            style: Style::Bar { width },
-        }
-    }
-
-    /// A line whenever `interval` is over, and one in the end.
-    pub fn lines(writer: impl Write + Send + 'static, interval: Duration) -> Self {
-        Self {
-            writer: Some(Arc::new(Mutex::new(writer))),
-            style: Style::Lines { interval },
-        }
-    }
-
-    fn write(&self, text: &str) {
-        if let Some(writer) = &self.writer {
-            let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = writer
-                .write_all(text.as_bytes())
-                .and_then(|()| writer.flush());
-        }
-    }
-}
-
-impl fmt::Debug for Output {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Output");
-        let style = self.writer.as_ref().map(|_| self.style);
-        shown.field("style", &style).finish_non_exhaustive()
-    }
-}
 
 /// Shows how far a loop is: how many steps of how many, at what rate, the time left, and metrics.
 ///
@@ -142,6 +57,15 @@ struct State {
 
 impl Progress {
     /// On the [standard error](Output::stderr), of so many steps if that is known.
+    ///
+    /// ```
+    /// use pullback::train::Progress;
+    ///
+    /// let progress = Progress::new("files", Some(3));
+    /// progress.inc(3);
+    /// progress.finish(); // on the standard error
+    /// assert_eq!(progress.done(), 3);
+    /// ```
     pub fn new(label: impl Into<String>, total: Option<usize>) -> Self {
         Self::on(&Output::stderr(), label, total)
     }
@@ -179,6 +103,16 @@ impl Progress {
 
     /// The same items, counted as the loop is done with them. Their number becomes the total, if they know
     /// it and none was given.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Progress};
+    ///
+    /// let progress = Progress::on(&Output::silent(), "numbers", None);
+    /// for number in progress.over([0, 1, 2]) {
+    ///     assert_eq!(progress.done(), number); // without the one at hand
+    /// }
+    /// assert_eq!(progress.done(), 3);
+    /// ```
     pub fn over<I: IntoIterator>(&self, items: I) -> Over<'_, I::IntoIter> {
         let items = items.into_iter();
         let (least, most) = items.size_hint();
@@ -209,6 +143,17 @@ impl Progress {
     }
 
     /// Shows a metric, beside those set before.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Progress};
+    ///
+    /// let progress = Progress::on(&Output::lines(std::io::stdout(), std::time::Duration::ZERO), "steps", None);
+    /// for (step, loss) in progress.over([0.9, 0.5, 0.4]).enumerate() {
+    ///     progress.set("loss", loss);
+    ///     assert_eq!(progress.done(), step);
+    /// }
+    /// progress.finish(); // …, loss 0.4
+    /// ```
     pub fn set(&self, name: &str, value: f64) {
         let metrics = &mut self.state().metrics;
         match metrics.iter_mut().find(|(known, _)| known == name) {
@@ -218,6 +163,14 @@ impl Progress {
     }
 
     /// How many steps are done.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Progress};
+    ///
+    /// let progress = Progress::on(&Output::silent(), "lines", None);
+    /// progress.inc(40);
+    /// assert_eq!(progress.done(), 40);
+    /// ```
     pub fn done(&self) -> usize {
         self.state().done
     }
@@ -240,6 +193,16 @@ impl Progress {
     }
 
     /// Prints what was done in how long, and no more after that.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Progress};
+    ///
+    /// let progress = Progress::on(&Output::stderr(), "files", Some(2));
+    /// progress.inc(1);
+    /// progress.finish(); // 1 in …
+    /// progress.finish(); // nothing
+    /// assert_eq!(progress.done(), 1);
+    /// ```
     pub fn finish(&self) {
         self.finish_at(Instant::now());
     }
@@ -313,6 +276,15 @@ impl State {
 }
 
 /// What [`Progress::over`] makes.
+///
+/// ```
+/// use pullback::train::{Output, Over, Progress};
+///
+/// let progress = Progress::on(&Output::silent(), "items", None);
+/// let mut items: Over<'_, _> = progress.over(vec!['a', 'b']);
+/// assert_eq!((items.next(), progress.done()), (Some('a'), 0));
+/// assert_eq!((items.next(), progress.done()), (Some('b'), 1));
+/// ```
 #[derive(Debug)]
 pub struct Over<'a, I> {
     progress: &'a Progress,

@@ -1,6 +1,16 @@
 //! When to stop.
 
 /// Whether a metric should fall, as a loss, or rise, as an accuracy.
+///
+/// ```
+/// use pullback::train::{History, Mode};
+///
+/// let mut history = History::new();
+/// history.push(1, [("loss", 0.9), ("accuracy", 0.5)]);
+/// history.push(2, [("loss", 0.4), ("accuracy", 0.8)]);
+/// let best = |metric, mode| history.best(metric, mode).map(|best| best.epoch);
+/// assert_eq!((best("loss", Mode::Min), best("accuracy", Mode::Max)), (Some(2), Some(2)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The smaller the better.
@@ -30,6 +40,15 @@ impl Mode {
 }
 
 /// The best value of a metric, and the epoch that had it.
+///
+/// ```
+/// use pullback::train::{Best, History, Mode};
+///
+/// let mut history = History::new();
+/// (1..).zip([0.9, 0.4, 0.4]).for_each(|(epoch, loss)| history.push(epoch, [("loss", loss)]));
+/// let Some(Best { epoch, value }) = history.best("loss", Mode::Min) else { panic!("no epoch") };
+/// assert_eq!((epoch, value), (2, 0.4));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
     /// The epoch, of several with that value the first.
@@ -39,6 +58,15 @@ pub struct Best {
 }
 
 /// What [`EarlyStopping::update`] thinks of an epoch.
+///
+/// ```
+/// use pullback::train::{EarlyStopping, Mode, Verdict};
+///
+/// let mut stopping = EarlyStopping::new(Mode::Min, 2);
+/// let losses = [0.9, 0.5, 0.6, 0.7];
+/// let verdicts: Vec<Verdict> = (1..).zip(losses).map(|(epoch, loss)| stopping.update(epoch, loss)).collect();
+/// assert_eq!(verdicts, [Verdict::Improved, Verdict::Improved, Verdict::Waiting, Verdict::Stop]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It was better, by more than `min_delta`.
@@ -78,6 +106,16 @@ impl EarlyStopping {
     ///
     /// # Panics
     /// If `patience` is 0.
+    ///
+    /// ```
+    /// use pullback::train::{EarlyStopping, Mode};
+    ///
+    /// let mut stopping = EarlyStopping::new(Mode::Max, 2);
+    /// (1..=3).for_each(|epoch| {
+    ///     stopping.update(epoch, 0.8);
+    /// });
+    /// assert!(stopping.should_stop()); // two in a row were no better than the first
+    /// ```
     #[track_caller]
     pub fn new(mode: Mode, patience: usize) -> Self {
         assert!(
@@ -120,6 +158,14 @@ impl EarlyStopping {
     }
 
     /// Takes an epoch's value. What is not a number is no improvement.
+    ///
+    /// ```
+    /// use pullback::train::{EarlyStopping, Mode, Verdict};
+    ///
+    /// let mut stopping = EarlyStopping::new(Mode::Min, 3);
+    /// assert_eq!(stopping.update(1, 0.5), Verdict::Improved);
+    /// assert_eq!(stopping.update(2, f64::NAN), Verdict::Waiting);
+    /// ```
     pub fn update(&mut self, epoch: usize, value: f64) -> Verdict {
         let best = self.best.map_or(f64::NAN, |best| best.value);
         if self.mode.is_better(value, best) {

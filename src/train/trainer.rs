@@ -75,6 +75,18 @@ struct Saving<'a, S> {
 
 impl<'a, S> Trainer<'a, S> {
     /// So many epochs, shown on the [standard error](Output::stderr).
+    ///
+    /// ```
+    /// use pullback::train::{Ended, Output, Trainer};
+    ///
+    /// let mut epochs = 0;
+    /// let mut trainer = Trainer::new(5).output(Output::silent());
+    /// let ended = trainer.fit(&mut epochs, |_| [Ok::<_, std::io::Error>(0.5)], |epochs, loss| {
+    ///     *epochs += 1;
+    ///     Ok(loss)
+    /// });
+    /// assert_eq!((ended.unwrap(), epochs), (Ended::AllEpochs, 5));
+    /// ```
     pub fn new(epochs: usize) -> Self {
         Self {
             epochs,
@@ -90,6 +102,18 @@ impl<'a, S> Trainer<'a, S> {
     }
 
     /// Shows its progress elsewhere, or nowhere.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// // In a file, a line a minute.
+    /// let output = Output::lines(std::io::stdout(), Duration::from_secs(60));
+    /// let mut trainer = Trainer::new(1).output(output);
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss)).unwrap();
+    /// assert_eq!(trainer.history().len(), 1);
+    /// ```
     #[must_use]
     pub fn output(mut self, output: Output) -> Self {
         self.output = output;
@@ -175,6 +199,22 @@ impl<'a, S> Trainer<'a, S> {
 
     /// Calls `f` after each epoch: to evaluate on other data and [record](Epoch::record) what comes of it,
     /// or to [stop](Epoch::stop).
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut model = 8.0;
+    /// let mut trainer = Trainer::new(3).output(Output::silent()).after_epoch(|model: &mut f64, epoch| {
+    ///     epoch.record("size", model.abs()); // on data of its own, usually
+    ///     Ok(())
+    /// });
+    /// trainer.fit(&mut model, |_| [Ok::<_, std::io::Error>(0.5)], |model, factor| {
+    ///     *model *= factor;
+    ///     Ok(*model)
+    /// }).unwrap();
+    /// let sizes: Vec<(usize, f64)> = trainer.history().values("size").collect();
+    /// assert_eq!(sizes, [(1, 4.0), (2, 2.0), (3, 1.0)]);
+    /// ```
     #[must_use]
     pub fn after_epoch(
         mut self,
@@ -186,6 +226,16 @@ impl<'a, S> Trainer<'a, S> {
 
     /// Stops when `metric`, `"loss"` or one that a callback records in each epoch, does not improve any
     /// more. Of several, the first to lose patience counts.
+    ///
+    /// ```
+    /// use pullback::train::{EarlyStopping, Ended, Mode, Output, Trainer};
+    ///
+    /// let losses = [0.9, 0.5, 0.6, 0.7, 0.1];
+    /// let mut trainer =
+    ///     Trainer::new(5).output(Output::silent()).stop_early("loss", EarlyStopping::new(Mode::Min, 2));
+    /// let batches = |epoch| [Ok::<_, std::io::Error>(losses[usize::try_from(epoch).unwrap() - 1])];
+    /// assert_eq!(trainer.fit(&mut (), batches, |(), loss| Ok(loss)).unwrap(), Ended::Early { epoch: 4 });
+    /// ```
     #[must_use]
     pub fn stop_early(mut self, metric: &str, stopping: EarlyStopping) -> Self {
         self.stopping.push((metric.to_owned(), stopping));
@@ -233,11 +283,36 @@ impl<'a, S> Trainer<'a, S> {
     }
 
     /// The metrics of all epochs that are complete.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(2).output(Output::silent());
+    /// let batches = |_| [1.0, 2.0].map(Ok::<_, std::io::Error>);
+    /// trainer.fit(&mut (), batches, |(), loss| Ok(loss)).unwrap();
+    /// assert_eq!(trainer.history().to_csv(), "epoch,loss\n1,1.5\n2,1.5\n");
+    /// ```
     pub fn history(&self) -> &History {
         &self.history
     }
 
     /// The checkpoints that are kept, policy by policy, the oldest first.
+    ///
+    /// ```
+    /// use pullback::train::{Checkpoints, Output, Trainer};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("pullback-trainer-kept-doc-{}", std::process::id()));
+    /// let last = Checkpoints::new(folder.join("last.txt")).keep(1);
+    /// let mut trainer = Trainer::new(3).output(Output::silent()).checkpoints("loss", last, |_, path| {
+    ///     Ok(std::fs::write(path, "weights")?)
+    /// });
+    /// trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss))?;
+    /// assert_eq!(trainer.kept().collect::<Vec<_>>(), [folder.join("last-0003.txt")]);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn kept(&self) -> impl Iterator<Item = &Path> {
         self.checkpoints
             .iter()

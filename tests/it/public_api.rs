@@ -2,6 +2,7 @@
 //! `UPDATE_EXPECT=1 cargo test --test it public_api` writes the file anew.
 
 mod crates;
+mod examples;
 mod shown;
 
 use std::collections::BTreeMap;

@@ -55,11 +55,30 @@ pub fn set_limit(bytes: usize) {
 }
 
 /// How many bytes are kept at the moment, which nobody uses.
+///
+/// ```
+/// use autograd_core::{Tensor, memory};
+/// use autograd_core::ndarray::Array1;
+///
+/// drop(Tensor::from(Array1::<f64>::ones(10)).exp()); // too small to be kept
+/// assert_eq!(memory::held(), 0);
+/// drop(Tensor::from(Array1::<f64>::ones(100_000)).exp());
+/// assert!(memory::held() >= 800_000);
+/// ```
 pub fn held() -> usize {
     kept().held
 }
 
 /// Frees all that is kept.
+///
+/// ```
+/// use autograd_core::{Tensor, memory};
+/// use autograd_core::ndarray::Array1;
+///
+/// drop(Tensor::from(Array1::<f64>::ones(100_000)).exp());
+/// memory::empty();
+/// assert_eq!(memory::held(), 0);
+/// ```
 pub fn empty() {
     let mut kept = kept();
     let sizes = std::mem::take(&mut kept.sizes);

@@ -36,6 +36,13 @@ pub struct Entry {
 }
 
 /// A generated test. Its [`Display`](fmt::Display) is the command that runs it.
+///
+/// ```
+/// let functions = autograd_core::catalogue();
+/// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
+/// let test = exp.test.expect("a generated test");
+/// assert_eq!((test.package, test.name), (Some("autograd-core"), "exp_gradcheck"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Test {
@@ -83,11 +90,22 @@ impl Entry {
     }
 
     /// The name that graphs and errors show.
+    ///
+    /// ```
+    /// let functions = autograd_core::catalogue();
+    /// assert!(functions.iter().any(|function| function.name() == "MatMul"));
+    /// ```
     pub const fn name(&self) -> &'static str {
         self.signature.name
     }
 
     /// The module's path and the name: `autograd_core::ops::exp::Exp`.
+    ///
+    /// ```
+    /// let functions = autograd_core::catalogue();
+    /// let paths: Vec<String> = functions.iter().map(|function| function.path()).collect();
+    /// assert!(paths.contains(&"autograd_core::ops::matmul::MatMul".to_owned()));
+    /// ```
     pub fn path(&self) -> String {
         format!("{}::{}", self.module, self.name())
     }

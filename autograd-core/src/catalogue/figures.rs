@@ -18,6 +18,15 @@ use crate::error::Derivative;
 /// test makes up. `None` of a derivative that the test does not look at.
 ///
 /// A central difference is off by itself: by about 1e-9 in `f64` and 1e-3 in `f32`, for derivatives near 1.
+///
+/// ```
+/// use autograd_core::catalogue::Errors;
+///
+/// let mut errors = Errors::default();
+/// errors.gradient = Some(2e-10);
+/// let worst = [errors.gradient, errors.second].into_iter().flatten().fold(0.0, f64::max);
+/// assert_eq!((worst, errors.tangent), (2e-10, None));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Errors {

@@ -2,7 +2,8 @@
 //! ones, those of other crates and the program's own. The feature `catalogue`, on unless it is switched
 //! off, is what collects them. A program has their names and documentation then, about 1 kB a function.
 //!
-//! [`catalogue`](catalogue()) lists them, [`html`] writes the list as a page to look at and to search:
+//! Read first [`catalogue`](catalogue()), which lists them, and [`Entry`], what is known of each. [`html`] writes
+//! the list as a page to look at and to search:
 //!
 //! ```
 //! use autograd_core::ndarray::{Array1, ArrayView1};
@@ -70,8 +71,11 @@ pub fn catalogue() -> Vec<&'static Entry> {
 
 /// The list as one page of HTML that needs nothing else: [`Page::new`] with its defaults.
 ///
-/// ```no_run
-/// std::fs::write("target/catalogue.html", autograd_core::catalogue::html())?;
+/// ```
+/// let path = std::env::temp_dir().join(format!("catalogue-{}.html", std::process::id()));
+/// std::fs::write(&path, autograd_core::catalogue::html())?; // to be opened in a browser
+/// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
+/// # std::fs::remove_file(path)?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn html() -> String {

@@ -4,14 +4,15 @@ use std::fmt;
 
 use ndarray::{Array, Dimension};
 
+use super::accumulate::{accumulate_and_follow, accumulate_leaf, accumulate_retained};
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::{Root, Roots};
 use super::targets::GradInputs;
 use crate::element::Element;
 use crate::error::Error;
-use crate::hooks::{Retained, lock};
-use crate::tape::{AnyGradient, Edge, Node, accumulate};
+use crate::hooks::Retained;
+use crate::tape::{AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
 
 /// How a backward pass is run: a plain struct, to be written with `..Default::default()`.
@@ -64,6 +65,18 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Errors
     /// As [`backward`](Self::backward).
+    ///
+    /// ```
+    /// use autograd_core::{BackwardOptions, Tensor, grad};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// x.powi(3).sum().backward_opts(BackwardOptions { create_graph: true, ..Default::default() })?;
+    /// let first = x.grad_tensor().expect("a gradient with a history");
+    /// let (second,) = grad(&first.sum(), (&x,))?;
+    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn backward_opts(&self, options: BackwardOptions) -> Result<(), Error> {
         run(vec![Root::new(self, None)?], None, options, false)
     }
@@ -117,6 +130,16 @@ pub struct Backward<'a, T, D> {
 
 impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// A pass that starts from `output`.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// Backward::of(&(&x * &x).sum()).run()?;
+    /// assert_eq!(x.grad(), Some(array![6.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
             roots: Roots::of(output),
@@ -127,12 +150,33 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     }
 
     /// Starts with this gradient of the output that was named last, which may then have any shape.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// Backward::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run()?;
+    /// assert_eq!(x.grad(), Some(array![3.0, 30.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn seed(self, seed: Array<T, D>) -> Self {
         let roots = self.roots.seed(seed);
         Self { roots, ..self }
     }
 
     /// Starts from another output too. One that is named twice counts twice.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let (sum, square) = (x.sum(), (&x * &x).sum());
+    /// Backward::of(&sum).and(&square).and(&square).run()?;
+    /// assert_eq!(x.grad(), Some(array![9.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
         Backward {
             roots: self.roots.and(output),
@@ -144,6 +188,17 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
 
     /// Accumulates the gradients of these tensors alone, and calls only backward functions that lead to
     /// them. They need not be leaves: [`grad`](Tensor::grad) of a computed tensor has it then too.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let h = &x * 3.0;
+    /// Backward::of(&(&h * &h).sum()).inputs((&h,)).run()?;
+    /// assert_eq!((h.grad(), x.grad()), (Some(array![12.0]), None));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn inputs<I: GradInputs>(self, inputs: I) -> Self {
         let edges = inputs.edges();
         let edges = edges.map(|edges| edges.into_iter().cloned().collect());
@@ -154,6 +209,19 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     }
 
     /// How the pass is run.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, BackwardOptions, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let y = (&x * &x).sum();
+    /// let keep = BackwardOptions { retain_graph: true, ..Default::default() };
+    /// Backward::of(&y).options(keep).run()?;
+    /// Backward::of(&y).run()?;
+    /// assert_eq!(x.grad(), Some(array![8.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn options(self, options: BackwardOptions) -> Self {
         Self { options, ..self }
     }
@@ -161,6 +229,20 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
     /// memory is there for what follows, but a pass that fails leaves the nodes that ran freed. Without
     /// effect where the graph is kept.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Error, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let h = x.exp();
+    /// let y = h.sin().sum();
+    /// let of_another_shape = h.register_hook(|_| Some(Tensor::from(array![1.0])));
+    /// assert!(Backward::of(&y).free_early(true).run().is_err());
+    /// of_another_shape.remove();
+    /// // The sine had run by then, and what it had kept is gone.
+    /// assert!(matches!(y.backward(), Err(Error::Freed { .. })));
+    /// ```
     pub fn free_early(self, free_early: bool) -> Self {
         Self { free_early, ..self }
     }
@@ -169,6 +251,18 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     ///
     /// # Errors
     /// As [`Tensor::backward`]; and if there are inputs, but none at all, or one that does not require grad.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Error, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let y = &x * 2.0;
+    /// assert!(matches!(Backward::of(&y).run(), Err(Error::NotScalar { .. })));
+    /// Backward::of(&y).seed(array![1.0, 1.0]).run()?;
+    /// assert_eq!(x.grad(), Some(array![2.0, 2.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn run(self) -> Result<(), Error> {
         let roots = self.roots.finish()?;
         let inputs = self.inputs.transpose()?;
@@ -251,67 +345,6 @@ fn note_asked(
             && let Some(grad) = grad
         {
             asked.push((place.clone(), grad.share()));
-        }
-    }
-}
-
-fn accumulate_leaf(node: &Node, grad: AnyGradient) {
-    if let Some(leaf) = node.0.as_leaf() {
-        leaf.accumulate(grad);
-    }
-}
-
-fn accumulate_retained((place, grad): (Retained, AnyGradient)) {
-    accumulate(&mut lock(&place), grad);
-}
-
-/// Writes the gradients and calls the hooks that follow. If one panics, all gradients are as they were.
-#[cold]
-fn accumulate_and_follow(pass: &mut Pass<'_>, retained: Vec<(Retained, AnyGradient)>) {
-    let mut arrived = Vec::new();
-    pass.leaves(|node, grad| arrived.push((node, grad)));
-    let mut undo = Undo {
-        leaves: arrived.iter().map(|(node, _)| former(node)).collect(),
-        retained: retained
-            .iter()
-            .map(|(place, _)| (place.clone(), lock(place).clone()))
-            .collect(),
-    };
-    retained.into_iter().for_each(accumulate_retained);
-    for (node, mut grad) in arrived {
-        accumulate_leaf(node, grad.share());
-        if let Some(hooks) = node.0.hooks() {
-            hooks.after_accumulation(node, grad);
-        }
-    }
-    undo.leaves.clear();
-    undo.retained.clear();
-}
-
-/// Puts gradients back when it is dropped.
-struct Undo {
-    leaves: Vec<(Node, Option<AnyGradient>)>,
-    retained: Vec<(Retained, Option<AnyGradient>)>,
-}
-
-fn former(node: &Node) -> (Node, Option<AnyGradient>) {
-    let grad = match node.0.as_leaf() {
-        Some(leaf) => leaf.accumulated(),
-        None => None,
-    };
-    (node.clone(), grad)
-}
-
-impl Drop for Undo {
-    fn drop(&mut self) {
-        for (node, former) in self.leaves.drain(..) {
-            if let Some(leaf) = node.0.as_leaf() {
-                leaf.restore(former);
-            }
-        }
-        for (place, former) in self.retained.drain(..) {
-            let replaced = std::mem::replace(&mut *lock(&place), former);
-            drop(replaced);
         }
     }
 }

@@ -65,6 +65,16 @@ pub struct Grad<'a, T, D> {
 
 impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// The gradients of `output`.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// let (dx,) = Grad::of(&(&x * &x).sum()).run((&x,))?;
+    /// assert_eq!((dx.to_array(), x.grad()), (array![6.0], None));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
@@ -77,6 +87,16 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     }
 
     /// Starts with this gradient of the output that was named last, which may then have any shape.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let (dx,) = Grad::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run((&x,))?;
+    /// assert_eq!(dx.to_array(), array![3.0, 30.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn seed(self, seed: Array<T, D>) -> Self {
         let roots = self.roots.seed(seed);
         Self { roots, ..self }
@@ -105,6 +125,17 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     }
 
     /// Records the pass, so that the gradients can be differentiated. Keeps the graph too.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor, grad};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let (slope,) = Grad::of(&x.powi(3).sum()).create_graph(true).run((&x,))?;
+    /// let (curvature,) = grad(&slope.sum(), (&x,))?;
+    /// assert_eq!(curvature.to_array(), array![12.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
             create_graph,
@@ -113,6 +144,19 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     }
 
     /// Keeps the graph, so that a later pass can go through it.
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor, grad};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let y = (&x * &x).sum();
+    /// let (once,) = Grad::of(&y).retain_graph(true).run((&x,))?;
+    /// let (twice,) = grad(&y, (&x,))?;
+    /// assert_eq!(once.to_array(), twice.to_array());
+    /// assert!(grad(&y, (&x,)).is_err());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn retain_graph(self, retain_graph: bool) -> Self {
         Self {
             retain_graph,
@@ -122,6 +166,19 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
 
     /// Whether an input that the output does not depend on has a gradient of zeros instead of being
     /// an error. [`run_unused`](Self::run_unused) tells such inputs apart.
+    ///
+    /// ```
+    /// use autograd_core::{Error, Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// let unused = Tensor::from(array![5.0]).set_requires_grad(true);
+    /// let strict = Grad::of(&x.sum()).run((&x, &unused));
+    /// assert_eq!(strict.unwrap_err(), Error::UnusedInput { position: 1 });
+    /// let (_, zeros) = Grad::of(&x.sum()).allow_unused(true).run((&x, &unused))?;
+    /// assert_eq!(zeros.to_array(), array![0.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn allow_unused(self, allow_unused: bool) -> Self {
         Self {
             allow_unused,
@@ -133,6 +190,17 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     ///
     /// # Errors
     /// As [`grad()`].
+    ///
+    /// ```
+    /// use autograd_core::{Grad, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let w = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
+    /// let (dw, dx) = Grad::of(&(&w * &x).sum()).run((&w, &x))?;
+    /// assert_eq!((dw.to_array(), dx.to_array()), (array![[1.0, 2.0]], array![3.0, 4.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn run<I: GradInputs>(self, inputs: I) -> Result<I::Gradients, Error> {
         let unused = match (self.allow_unused, self.create_graph) {
             (false, _) => Unused::Refused,

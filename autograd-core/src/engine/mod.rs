@@ -1,10 +1,11 @@
 //! Running gradients back along the tape.
 //!
-//! `pass` walks the tape once; `backward` starts it from tensors and writes the result into the leaves;
-//! `inputs` starts it from tensors and hands the result back ([`grad`]); `by_hand` runs one node.
+//! `pass` walks the tape once; `backward` starts it from tensors and has `accumulate` write the result into
+//! the leaves; `inputs` starts it from tensors and hands the result back ([`grad`]); `by_hand` runs one node.
 //!
 //! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
 
+mod accumulate;
 mod anomaly;
 mod backward;
 mod by_hand;

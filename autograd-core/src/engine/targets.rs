@@ -22,6 +22,20 @@ pub enum Unused {
 
 /// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
 /// slice of tensors of one type.
+///
+/// ```
+/// use autograd_core::{Tensor, grad};
+/// use autograd_core::ndarray::array;
+///
+/// let leaf = |x: f64| Tensor::from(array![x]).set_requires_grad(true);
+/// let weights = [leaf(2.0), leaf(3.0), leaf(5.0)];
+/// let product = || (&weights[0] * &weights[1] * &weights[2]).sum();
+/// let (first, third) = grad(&product(), (&weights[0], &weights[2]))?;
+/// let all = grad(&product(), &weights[..])?;
+/// assert_eq!((first.to_array(), third.to_array()), (array![15.0], array![6.0]));
+/// assert_eq!((all.len(), all[1].to_array()), (3, array![10.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 pub trait GradInputs {
     /// A tensor for each input.
     type Gradients;

@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// Which derivative was checked.
+///
+/// ```
+/// use autograd_core::{Derivative, Error, Tensor, functional::Functional};
+/// use autograd_core::ndarray::array;
+///
+/// // The gradient of a sum is 1, whatever the numbers: it does not depend on them.
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// let error = Functional::new().strict(true).hessian(|x| x.sum(), &x).unwrap_err();
+/// assert!(matches!(error, Error::Independent { derivative: Derivative::Second, .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivative {
     /// The gradient.
@@ -16,6 +26,21 @@ pub enum Derivative {
 }
 
 /// What a derivative was held against.
+///
+/// ```
+/// use autograd_core::ndarray::{Array1, ArrayView1, array};
+/// use autograd_core::{Check, Error, Gradcheck, Tensor, custom_function};
+///
+/// #[custom_function(grad(x) = &grad_output * &grad_output)] // right where it is 1
+/// fn copy(x: ArrayView1<f64>) -> Array1<f64> {
+///     x.to_owned()
+/// }
+///
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// assert!(Gradcheck::new().run(copy, &x).is_ok());
+/// let error = Gradcheck::new().thorough().run(copy, &x).unwrap_err();
+/// assert!(matches!(error, Error::Gradcheck(mismatch) if mismatch.check == Check::Linearity));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Check {
@@ -38,6 +63,22 @@ pub enum Check {
 
 /// The first entry whose analytical derivative is not the numerical one, or not what another of the
 /// checks expects.
+///
+/// ```
+/// use autograd_core::ndarray::{Array1, ArrayView1, array};
+/// use autograd_core::{Error, Gradcheck, Tensor, custom_function};
+///
+/// #[custom_function(grad(x) = &grad_output * &x)] // 2x is right
+/// fn square(x: ArrayView1<f64>) -> Array1<f64> {
+///     &x * &x
+/// }
+///
+/// let Err(Error::Gradcheck(found)) = Gradcheck::new().run(square, &Tensor::from(array![3.0])) else {
+///     panic!("the gradient is wrong");
+/// };
+/// assert_eq!((found.function, found.input_name.as_deref()), (Some("square"), Some("x")));
+/// assert_eq!((found.analytical, found.numerical.round()), (3.0, 6.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mismatch {

@@ -17,6 +17,11 @@ use crate::array::Shape;
 /// and the line of `apply` where there is one.
 ///
 /// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+///
+/// ```
+/// let x = autograd_core::Tensor::from(autograd_core::ndarray::array![1.0, 2.0]);
+/// assert_eq!(x.sum().backward(), Err(autograd_core::Error::NoGraph));
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

@@ -2,6 +2,17 @@
 
 /// What a function takes, gives and keeps: read from the signatures of its forward and backward
 /// functions.
+///
+/// ```
+/// use autograd_core::Function;
+/// use autograd_core::ndarray::Ix1;
+/// use autograd_core::ops::Exp;
+///
+/// let exp = Exp::<f64, Ix1>::SIGNATURE;
+/// assert_eq!((exp.name, exp.inputs[0].name, exp.outputs[0].name), ("Exp", "x", "output"));
+/// // Backward multiplies by what forward gave.
+/// assert_eq!((exp.saved[0].name, exp.saved[0].needed_for), ("output", &["x"][..]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The function's name.
@@ -53,6 +64,12 @@ impl Signature {
     }
 
     /// The same if it can be differentiated any number of times.
+    ///
+    /// ```
+    /// use autograd_core::{Order, Signature};
+    ///
+    /// assert_eq!(Signature::new("f", &[], &[], &[]).any_order().order, Order::Any);
+    /// ```
     #[must_use]
     pub const fn any_order(self) -> Self {
         Self {
@@ -62,6 +79,10 @@ impl Signature {
     }
 
     /// The same with a rule for forward mode.
+    ///
+    /// ```
+    /// assert!(autograd_core::Signature::new("f", &[], &[], &[]).forward_mode().forward_mode);
+    /// ```
     #[must_use]
     pub const fn forward_mode(self) -> Self {
         Self {
@@ -99,6 +120,16 @@ impl Signature {
 }
 
 /// An argument of `apply`.
+///
+/// ```
+/// use autograd_core::Function;
+/// use autograd_core::ndarray::Ix2;
+/// use autograd_core::ops::Linear;
+///
+/// let [x, _, bias] = Linear::<f64, Ix2>::SIGNATURE.inputs else { panic!("three arguments") };
+/// assert_eq!((x.name, x.optional), ("x", false));
+/// assert_eq!((bias.ty, bias.optional), ("Option<ArrayView1<T>>", true));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -123,6 +154,11 @@ pub struct InputSignature {
 
 impl InputSignature {
     /// A differentiable tensor.
+    ///
+    /// ```
+    /// let x = autograd_core::InputSignature::tensor("x", "ArrayView1<f64>");
+    /// assert!(x.tensor && x.differentiable && !x.optional);
+    /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -136,6 +172,11 @@ impl InputSignature {
     }
 
     /// Anything else.
+    ///
+    /// ```
+    /// let factor = autograd_core::InputSignature::value("factor", "f64");
+    /// assert!(!factor.tensor && !factor.differentiable);
+    /// ```
     pub const fn value(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -149,6 +190,11 @@ impl InputSignature {
     }
 
     /// The same, if it can be left out.
+    ///
+    /// ```
+    /// let bias = autograd_core::InputSignature::tensor("bias", "Option<ArrayView1<f64>>").optional();
+    /// assert!(bias.optional && bias.differentiable);
+    /// ```
     #[must_use]
     pub const fn optional(self) -> Self {
         Self {
@@ -158,12 +204,22 @@ impl InputSignature {
     }
 
     /// The same, if it is a list of such tensors.
+    ///
+    /// ```
+    /// let parts = autograd_core::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list();
+    /// assert!(parts.list && parts.differentiable);
+    /// ```
     #[must_use]
     pub const fn list(self) -> Self {
         Self { list: true, ..self }
     }
 
     /// The same, if forward writes to it.
+    ///
+    /// ```
+    /// let x = autograd_core::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place();
+    /// assert!(x.in_place && x.differentiable);
+    /// ```
     #[must_use]
     pub const fn in_place(self) -> Self {
         Self {
@@ -173,6 +229,11 @@ impl InputSignature {
     }
 
     /// The same without a gradient.
+    ///
+    /// ```
+    /// let mask = autograd_core::InputSignature::tensor("mask", "ArrayView1<f64>").exempt();
+    /// assert!(mask.tensor && !mask.differentiable);
+    /// ```
     #[must_use]
     pub const fn exempt(self) -> Self {
         Self {
@@ -183,6 +244,15 @@ impl InputSignature {
 }
 
 /// A result of `apply`.
+///
+/// ```
+/// use autograd_core::Function;
+/// use autograd_core::ndarray::Ix1;
+/// use autograd_core::ops::Exp;
+///
+/// let [output] = Exp::<f64, Ix1>::SIGNATURE.outputs else { panic!("one output") };
+/// assert_eq!((output.name, output.ty, output.differentiable), ("output", "Array<T, D>", true));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputSignature {
     /// The output's name.
@@ -195,6 +265,10 @@ pub struct OutputSignature {
 
 impl OutputSignature {
     /// A differentiable tensor.
+    ///
+    /// ```
+    /// assert!(autograd_core::OutputSignature::tensor("y", "Array1<f64>").differentiable);
+    /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -204,6 +278,10 @@ impl OutputSignature {
     }
 
     /// A tensor without a gradient, or anything else.
+    ///
+    /// ```
+    /// assert!(!autograd_core::OutputSignature::exempt("places", "Array1<usize>").differentiable);
+    /// ```
     pub const fn exempt(name: &'static str, ty: &'static str) -> Self {
         Self {
             name,
@@ -214,6 +292,16 @@ impl OutputSignature {
 }
 
 /// Something that is kept for backward.
+///
+/// ```
+/// use autograd_core::Function;
+/// use autograd_core::ops::MatMul;
+///
+/// // Each operand's gradient is made of the other one.
+/// let [x, y] = MatMul::<f64>::SIGNATURE.saved else { panic!("two operands") };
+/// assert_eq!((x.name, x.needed_for), ("x", &["y"][..]));
+/// assert_eq!((y.name, y.needed_for), ("y", &["x"][..]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedSignature {
     /// The name it is asked for by.
@@ -224,12 +312,34 @@ pub struct SavedSignature {
 
 impl SavedSignature {
     /// Something that is kept for the gradients of these inputs.
+    ///
+    /// ```
+    /// let weight = autograd_core::SavedSignature::new("weight", &["x"]);
+    /// assert_eq!((weight.name, weight.needed_for), ("weight", &["x"][..]));
+    /// ```
     pub const fn new(name: &'static str, needed_for: &'static [&'static str]) -> Self {
         Self { name, needed_for }
     }
 }
 
 /// How often a function can be differentiated.
+///
+/// ```
+/// use autograd_core::ndarray::{Array1, ArrayView1, Ix1};
+/// use autograd_core::{Function, Order, custom_function, ops::Exp};
+///
+/// struct Double;
+///
+/// #[custom_function]
+/// impl Double {
+///     #[forward]
+///     fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+///     #[backward(x)]
+///     fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 } // arrays
+/// }
+///
+/// assert_eq!((Double::SIGNATURE.order, Exp::<f64, Ix1>::SIGNATURE.order), (Order::Once, Order::Any));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Once: a backward function is written on arrays.

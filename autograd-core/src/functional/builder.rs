@@ -39,6 +39,16 @@ pub struct Functional {
 
 impl Functional {
     /// No graph, not strict, by backward passes.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, functional::{Functional, jacobian}};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]);
+    /// let plain = jacobian(|x| x * x, &x)?;
+    /// assert_eq!(Functional::new().jacobian(|x| x * x, &x)?.to_array(), plain.to_array());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

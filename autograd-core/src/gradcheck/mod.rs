@@ -78,11 +78,30 @@ impl Tolerances<'_> {
 
 impl Gradcheck {
     /// The defaults, first order only.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![0.5, -1.0]);
+    /// assert!(Gradcheck::new().run(|x| x.sin(), &x).is_ok());
+    /// assert!(Gradcheck::new().run(|x| x * x.detach(), &x).is_err());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// How far each entry is moved to either side.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// // So close to its kink, |x| looks straight only from closer still.
+    /// let x = Tensor::from(array![1e-7]);
+    /// assert!(Gradcheck::new().run(|x| x.abs(), &x).is_err());
+    /// assert!(Gradcheck::new().eps(1e-8).run(|x| x.abs(), &x).is_ok());
+    /// ```
     pub fn eps(self, eps: f64) -> Self {
         Self {
             eps: Some(eps),
@@ -91,6 +110,16 @@ impl Gradcheck {
     }
 
     /// The absolute tolerance.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]);
+    /// let off_by_a_little = |x: &Tensor<_, _>| x * 0.0 + x.detach() * 1e-4;
+    /// assert!(Gradcheck::new().run(off_by_a_little, &x).is_err());
+    /// assert!(Gradcheck::new().atol(1e-3).run(off_by_a_little, &x).is_ok());
+    /// ```
     pub fn atol(self, atol: f64) -> Self {
         Self {
             atol: Some(atol),
@@ -99,6 +128,16 @@ impl Gradcheck {
     }
 
     /// The tolerance relative to the numerical value.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![2.0]);
+    /// let off_by_a_hundredth = |x: &Tensor<_, _>| x * 100.0 + x.detach();
+    /// assert!(Gradcheck::new().run(off_by_a_hundredth, &x).is_err());
+    /// assert!(Gradcheck::new().rtol(0.02).run(off_by_a_hundredth, &x).is_ok());
+    /// ```
     pub fn rtol(self, rtol: f64) -> Self {
         Self {
             rtol: Some(rtol),
@@ -108,6 +147,27 @@ impl Gradcheck {
 
     /// Checks the gradient of the gradient too: with respect to the inputs, and to the gradient that
     /// comes in, whose own history must not be lost.
+    ///
+    /// ```
+    /// use autograd_core::ndarray::{Array1, ArrayView1, array};
+    /// use autograd_core::{Error, Gradcheck, Tensor, custom_function};
+    ///
+    /// struct Double;
+    ///
+    /// #[custom_function]
+    /// impl Double {
+    ///     #[forward]
+    ///     fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+    ///     #[backward(x)]
+    ///     fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 } // arrays
+    /// }
+    ///
+    /// let x = Tensor::from(array![0.5, -1.0]);
+    /// let check = Gradcheck::new().second_order();
+    /// assert!(check.run(|x| x * 2.0, &x).is_ok());
+    /// let error = check.run(Double::apply, &x).unwrap_err();
+    /// assert!(matches!(error, Error::OnceDifferentiable { .. }));
+    /// ```
     pub fn second_order(self) -> Self {
         Self {
             second_order: true,
@@ -190,6 +250,17 @@ impl Gradcheck {
     ///
     /// # Panics
     /// If `function` does, or if its outputs change their shapes.
+    ///
+    /// ```
+    /// use autograd_core::{Gradcheck, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, w) = (Tensor::from(array![0.5, -1.0]), Tensor::from(array![2.0, 3.0]));
+    /// Gradcheck::new().run(|(x, w)| (x * w, x.sum()), (&x, &w))?;
+    /// let error = Gradcheck::new().run(|(x, w)| x * w.detach(), (&x, &w)).unwrap_err();
+    /// assert!(error.to_string().contains("with respect to input 1"));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn run<I, O, F>(self, function: F, inputs: I) -> Result<(), Error>
     where
         I: InputTensors,

@@ -70,6 +70,20 @@ fn place(edge: &Edge) -> (usize, u32) {
 }
 
 /// What a graph consists of: see [`Graph::totals`].
+///
+/// ```
+/// use autograd_core::{Tensor, graph::Graph};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = x.exp(); // its two numbers are kept
+/// let totals = Graph::of(&y).totals();
+/// assert_eq!((totals.nodes, totals.leaves, totals.bytes, totals.freed), (1, 1, 16, 0));
+/// y.backward_with(array![1.0, 1.0])?;
+/// let totals = Graph::of(&y).totals();
+/// assert_eq!((totals.nodes, totals.bytes, totals.freed), (1, 0, 1));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// How many uses of functions were recorded.
@@ -86,6 +100,15 @@ pub struct Totals {
 
 impl Graph {
     /// The graph that led to `root`. That of a constant is the constant alone.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// assert_eq!(Graph::of(&x.exp().sum()).totals().nodes, 2);
+    /// assert_eq!(Graph::of(&x.exp().detach()).totals().nodes, 0);
+    /// ```
     pub fn of<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Self {
         Self {
             roots: vec![Root::new(root.to_shape(), root.raw.edge.clone())],
@@ -134,6 +157,15 @@ impl Graph {
     /// Names a tensor of the graph: a leaf, an output, or one in between. Names of constants are not
     /// drawn, as constants are not. Of a name of more than 48 letters a drawing shows both ends, and all of
     /// it under the pointer.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// let text = Graph::of(&w.exp()).name("weight", &w).dot();
+    /// assert!(text.contains("weight"));
+    /// ```
     pub fn name<T: Element, D: Dimension>(
         mut self,
         name: impl Into<String>,
@@ -170,6 +202,17 @@ impl Graph {
 
     /// Whether leaves are drawn with the Euclidean norm of the gradient that they have accumulated. Off
     /// by default.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph::Graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![1.5, 2.0]).set_requires_grad(true);
+    /// let loss = (&w * &w).sum();
+    /// loss.backward()?;
+    /// assert!(Graph::of(&loss).gradients(true).svg().contains("|grad| 5"));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn gradients(self, gradients: bool) -> Self {
         Self { gradients, ..self }
     }
@@ -248,12 +291,15 @@ impl Graph {
     /// from it. The drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel,
     /// and moved with the mouse; it prints on a page's width.
     ///
-    /// ```no_run
+    /// ```
     /// use autograd_core::ndarray::array;
     /// use autograd_core::{Tensor, graph::Graph};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// std::fs::write("graph.html", Graph::of(&x.exp()).html())?;
+    /// let path = std::env::temp_dir().join(format!("graph-{}.html", std::process::id()));
+    /// std::fs::write(&path, Graph::of(&x.exp()).html())?; // to be opened in a browser
+    /// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn html(&self) -> String {

@@ -8,6 +8,17 @@ use super::text::{bytes, count};
 use super::trace::TraceEvent;
 
 /// One function in a [`TraceTable`].
+///
+/// ```
+/// use autograd_core::{Tensor, graph};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let (_, trace) = graph::trace(|| x.exp().exp().exp().backward_with(array![1.0, 1.0]));
+/// let table = trace.table();
+/// let [exp] = table.rows() else { panic!("one function") };
+/// assert_eq!((exp.name, exp.count, exp.share), ("Exp", 3, 1.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRow {
@@ -75,6 +86,16 @@ impl TraceTable {
     }
 
     /// The rows.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
+    /// let table = trace.table();
+    /// assert!(table.rows()[0].total >= table.rows()[1].total);
+    /// ```
     pub fn rows(&self) -> &[TraceRow] {
         &self.rows
     }

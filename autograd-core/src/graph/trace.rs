@@ -37,6 +37,18 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
 }
 
 /// One node's turn in a backward pass.
+///
+/// ```
+/// use autograd_core::{Tensor, graph};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = x.exp();
+/// let (_, trace) = graph::trace(|| y.backward_with(array![1.0, 1.0]));
+/// let [event] = trace.events() else { panic!("one node") };
+/// assert_eq!((event.name, event.bytes), ("Exp", 16));
+/// assert_eq!(Some(event.sequence_nr), y.grad_fn().map(|node| node.sequence_nr()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceEvent {
@@ -71,6 +83,17 @@ impl From<Turn> for TraceEvent {
 }
 
 /// What [`trace`] has written down.
+///
+/// ```
+/// use autograd_core::{Tensor, graph};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let (loss, forward) = graph::trace(|| x.exp().sum());
+/// let (_, backward) = graph::trace(|| loss.backward());
+/// // Only what backward passes run is written down.
+/// assert_eq!((forward.events().len(), backward.events().len()), (0, 2));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     events: Vec<TraceEvent>,
@@ -85,6 +108,16 @@ impl Trace {
     }
 
     /// The nodes in the order in which they began.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, graph};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
+    /// let [sum, exp] = trace.events() else { panic!("two nodes") };
+    /// assert!((sum.name, exp.name) == ("Sum", "Exp") && sum.start <= exp.start);
+    /// ```
     pub fn events(&self) -> &[TraceEvent] {
         &self.events
     }
@@ -146,13 +179,16 @@ impl Trace {
     /// # Errors
     /// If the file cannot be written.
     ///
-    /// ```no_run
+    /// ```
     /// use autograd_core::ndarray::array;
     /// use autograd_core::{Tensor, graph};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// trace.write_chrome("backward.json")?;
+    /// let path = std::env::temp_dir().join(format!("backward-{}.json", std::process::id()));
+    /// trace.write_chrome(&path)?;
+    /// assert_eq!(std::fs::read_to_string(&path)?, trace.to_json());
+    /// # std::fs::remove_file(path)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> io::Result<()> {

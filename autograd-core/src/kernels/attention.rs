@@ -32,6 +32,14 @@ pub struct AttentionOptions {
 
 impl AttentionOptions {
     /// The factor for queries of a length.
+    ///
+    /// ```
+    /// use autograd_core::kernels::AttentionOptions;
+    ///
+    /// let plain = AttentionOptions::default();
+    /// let sharper = AttentionOptions { scale: Some(1.0), ..plain.clone() };
+    /// assert_eq!((plain.scale::<f64>(16), sharper.scale::<f64>(16)), (0.25, 1.0));
+    /// ```
     pub fn scale<T: Element>(&self, length: usize) -> T {
         T::from_f64(self.scale.unwrap_or_else(|| 1.0 / (length as f64).sqrt()))
     }

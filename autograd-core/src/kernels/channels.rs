@@ -36,6 +36,13 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Channels;
+    ///
+    /// let images = Channels::along(&[8, 3, 32, 32], 1);
+    /// assert_eq!((images.outer, images.count, images.inner), (8, 3, 32 * 32));
+    /// ```
     #[track_caller]
     pub fn along(shape: &[usize], axis: usize) -> Self {
         assert!(
@@ -53,6 +60,13 @@ impl Channels {
     ///
     /// # Panics
     /// If there are fewer axes.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Channels;
+    ///
+    /// let sentences = Channels::rows(&[8, 10, 64], 2);
+    /// assert_eq!((sentences.outer, sentences.count, sentences.inner), (1, 8 * 10, 64));
+    /// ```
     #[track_caller]
     pub fn rows(shape: &[usize], first: usize) -> Self {
         assert!(
@@ -67,6 +81,13 @@ impl Channels {
     }
 
     /// How many elements a channel has.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Channels;
+    ///
+    /// // A mean over a batch of images is one of so many pixels.
+    /// assert_eq!(Channels::along(&[8, 3, 32, 32], 1).size(), 8 * 32 * 32);
+    /// ```
     pub fn size(self) -> usize {
         self.outer * self.inner
     }

@@ -32,6 +32,14 @@ impl<T: Element> Lu<T> {
     ///
     /// # Panics
     /// If the matrix is not square.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Lu;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert!(Lu::new(&array![[0.0, 2.0], [1.0, 3.0]].view()).is_ok()); // the rows change places
+    /// assert_eq!(Lu::new(&array![[1.0, 2.0], [2.0, 4.0]].view()).unwrap_err(), 1);
+    /// ```
     #[track_caller]
     pub fn new(a: &ArrayView2<'_, T>) -> Result<Self, usize> {
         square(a);
@@ -66,6 +74,13 @@ impl<T: Element> Lu<T> {
     }
 
     /// The determinant.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Lu;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Lu::new(&array![[0.0, 2.0], [1.0, 3.0]].view()).unwrap().det(), -2.0);
+    /// ```
     pub fn det(&self) -> T {
         let swapped = self.swaps.iter().enumerate().filter(|(row, to)| row != *to);
         let sign = if swapped.count() % 2 == 0 {
@@ -83,6 +98,14 @@ impl<T: Element> Lu<T> {
     ///
     /// # Panics
     /// If B has another number of rows.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Lu;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let factors = Lu::new(&array![[0.0, 2.0], [1.0, 3.0]].view()).unwrap();
+    /// assert_eq!(factors.solve(&array![[4.0], [7.0]].view()), array![[1.0], [2.0]]);
+    /// ```
     #[track_caller]
     pub fn solve(&self, b: &ArrayView2<'_, T>) -> Array2<T> {
         rows(b, self.swaps.len());
@@ -103,6 +126,14 @@ impl<T: Element> Lu<T> {
     ///
     /// # Panics
     /// If B has another number of rows.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Lu;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let factors = Lu::new(&array![[0.0, 2.0], [1.0, 3.0]].view()).unwrap();
+    /// assert_eq!(factors.solve_transposed(&array![[2.0], [8.0]].view()), array![[1.0], [2.0]]);
+    /// ```
     #[track_caller]
     pub fn solve_transposed(&self, b: &ArrayView2<'_, T>) -> Array2<T> {
         rows(b, self.swaps.len());

@@ -24,6 +24,12 @@ pub struct Over {
 
 impl Over {
     /// All axes.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    ///
+    /// assert_eq!(Over::all().count(&[2, 3, 4]), 24);
+    /// ```
     pub fn all() -> Self {
         Self {
             axes: None,
@@ -35,6 +41,13 @@ impl Over {
     ///
     /// # Panics
     /// If it is not among the first 64.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    /// use autograd_core::ndarray::Axis;
+    ///
+    /// assert_eq!(&Over::axis(Axis(1)).shape("sum", &[2, 3, 4])[..], [2, 4]);
+    /// ```
     #[track_caller]
     pub fn axis(axis: Axis) -> Self {
         Self::axes(&[axis.index()])
@@ -44,6 +57,14 @@ impl Over {
     ///
     /// # Panics
     /// If an axis stands there twice, or is not among the first 64.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    ///
+    /// assert_eq!(Over::axes(&[0, 2]), Over::axes(&[2, 0]));
+    /// assert_eq!(Over::axes(&[0, 2]).count(&[2, 3, 4]), 8);
+    /// assert_eq!(Over::axes(&[]).count(&[2, 3, 4]), 1);
+    /// ```
     #[track_caller]
     pub fn axes(axes: &[usize]) -> Self {
         let mut bits = 0;
@@ -66,6 +87,12 @@ impl Over {
     }
 
     /// The same axes, which stay with length 1.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    ///
+    /// assert_eq!(&Over::axes(&[0, 2]).keepdim().shape("sum", &[2, 3, 4])[..], [1, 3, 1]);
+    /// ```
     #[must_use]
     pub fn keepdim(self) -> Self {
         Self {
@@ -75,12 +102,27 @@ impl Over {
     }
 
     /// The axis, if it is one.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    /// use autograd_core::ndarray::Axis;
+    ///
+    /// assert_eq!(Over::axes(&[2]).only(), Some(Axis(2)));
+    /// assert_eq!(Over::axes(&[0, 2]).only(), None);
+    /// ```
     pub fn only(self) -> Option<Axis> {
         let axes = self.axes.filter(|axes| axes.is_power_of_two())?;
         Some(Axis(axes.trailing_zeros() as usize))
     }
 
     /// Whether `axis` is reduced.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    ///
+    /// let over = Over::axes(&[0, 2]);
+    /// assert!(over.contains(2) && !over.contains(1) && Over::all().contains(1));
+    /// ```
     pub fn contains(self, axis: usize) -> bool {
         let bit = |axes: u64| {
             u32::try_from(axis).is_ok_and(|axis| axes.checked_shr(axis).unwrap_or(0) & 1 == 1)
@@ -89,6 +131,13 @@ impl Over {
     }
 
     /// How many elements of an array of `shape` become one.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    /// use autograd_core::ndarray::Axis;
+    ///
+    /// assert_eq!(Over::axis(Axis(1)).count(&[2, 3, 4]), 3);
+    /// ```
     pub fn count(self, shape: &[usize]) -> usize {
         let lengths = shape.iter().enumerate();
         lengths
@@ -101,6 +150,14 @@ impl Over {
     ///
     /// # Panics
     /// If there are not all of the axes.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Over;
+    ///
+    /// let images = [8, 3, 32, 32];
+    /// assert_eq!(&Over::axes(&[0, 2, 3]).shape("mean", &images)[..], [3]);
+    /// assert_eq!(&Over::axes(&[0, 2, 3]).keepdim().shape("mean", &images)[..], [1, 3, 1, 1]);
+    /// ```
     #[track_caller]
     pub fn shape(self, function: &str, shape: &[usize]) -> Shape {
         let last = self.axes.unwrap_or(0).checked_ilog2().unwrap_or(0) as usize;

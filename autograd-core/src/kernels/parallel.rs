@@ -36,6 +36,14 @@ thread_local! {
 }
 
 /// How many threads large work is done on: the machine's processors, unless [`set_threads`] said otherwise.
+///
+/// ```
+/// use autograd_core::kernels::{set_threads, threads};
+///
+/// assert_eq!(threads(), std::thread::available_parallelism().map_or(1, usize::from));
+/// set_threads(2);
+/// assert_eq!(threads(), 2);
+/// ```
 pub fn threads() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     match THREADS.load(Ordering::Relaxed) {

@@ -34,6 +34,14 @@ const AT_LEAST: usize = 1 << 15;
 impl Windows {
     /// How many there are down and across images of a shape, which has four lengths; `None` if the images
     /// are empty or too small, a kernel or stride is 0, or more than half of a window could lie outside.
+    ///
+    /// ```
+    /// use autograd_core::kernels::Windows;
+    ///
+    /// let windows = Windows { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
+    /// assert_eq!(windows.count(&[1, 3, 8, 6]), Some([4, 3]));
+    /// assert_eq!(Windows { padding: [2, 2], ..windows }.count(&[1, 3, 8, 6]), None);
+    /// ```
     pub fn count(&self, shape: &[usize]) -> Option<[usize; 2]> {
         let mut count = [0; 2];
         for (axis, count) in count.iter_mut().enumerate() {

@@ -10,6 +10,21 @@ use super::parallel::{split_mut, threads};
 use super::wide::{Loop, SHORT, THREAD, widest};
 
 /// Up to four slices of one length, to be changed together: `[&mut [T]; N]`.
+///
+/// ```
+/// use autograd_core::kernels::{Slices, zip_slices_in_place};
+///
+/// fn add_to_all<'a, const N: usize>(x: [&'a mut [f64]; N], y: &[f64])
+/// where
+///     [&'a mut [f64]; N]: Slices<Elements = [f64; N]>,
+/// {
+///     zip_slices_in_place(x, y, |x, y| x.map(|x| x + y));
+/// }
+///
+/// let (mut a, mut b) = ([1.0, 2.0], [3.0, 4.0]);
+/// add_to_all([&mut a, &mut b], &[10.0, 20.0]);
+/// assert_eq!((a, b), ([11.0, 22.0], [13.0, 24.0]));
+/// ```
 pub trait Slices: Send + Sized + sealed::Sealed {
     /// One element of each: `[T; N]`.
     type Elements;

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// |x| of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Abs};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0, -3.0, 0.0]).set_requires_grad(true);
+/// Abs::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![1.0, -1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Abs<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// arcsin x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Asin};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 0.6]).set_requires_grad(true);
+/// Asin::apply(&x).sum().backward()?; // 1/√(1 − x²)
+/// assert_eq!(x.grad(), Some(array![1.0, 1.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Asin<T, D>(PhantomData<(T, D)>);
 
@@ -37,6 +47,16 @@ impl<T: Element, D: Dimension> Asin<T, D> {
 }
 
 /// arccos x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Acos};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 0.6]).set_requires_grad(true);
+/// Acos::apply(&x).sum().backward()?; // −1/√(1 − x²)
+/// assert_eq!(x.grad(), Some(array![-1.0, -1.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Acos<T, D>(PhantomData<(T, D)>);
 
@@ -66,6 +86,16 @@ impl<T: Element, D: Dimension> Acos<T, D> {
 }
 
 /// arctan x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Atan};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// Atan::apply(&x).sum().backward()?; // 1/(1 + x²)
+/// assert_eq!(x.grad(), Some(array![1.0, 0.5]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Atan<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,20 @@ use crate::kernels::{self, AttentionOptions, Subscripts};
 use crate::{Element, Tensor, custom_function};
 
 /// Values, weighed for each query by how well it fits each key.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::AttentionOptions, ops::Attention};
+/// use autograd_core::ndarray::array;
+///
+/// // Two keys that fit the query equally well: the mean of their values.
+/// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
+/// let v = Tensor::from(array![[2.0], [4.0]]).set_requires_grad(true);
+/// let y = Attention::apply(&q, &k, &v, &AttentionOptions::default());
+/// assert_eq!(y.to_array(), array![[3.0]]);
+/// y.sum().backward()?;
+/// assert_eq!(v.grad(), Some(array![[0.5], [0.5]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Attention<T, D>(PhantomData<(T, D)>);
 
@@ -67,6 +81,16 @@ impl<T: Element, D: Dimension> Attention<T, D> {
 }
 
 /// The gradients of queries, keys and values.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::AttentionOptions, ops::AttentionGradient};
+/// use autograd_core::ndarray::array;
+///
+/// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
+/// let (v, grad) = (Tensor::from(array![[2.0], [4.0]]), Tensor::from(array![[1.0]]));
+/// let (of_q, _, of_v) = AttentionGradient::apply(&q, &k, &v, &grad, &AttentionOptions::default());
+/// assert_eq!((of_q.to_array(), of_v.to_array()), (array![[0.0, 0.0]], array![[0.5], [0.5]]));
+/// ```
 #[derive(Debug)]
 pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The nearest number between two bounds to each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Clamp};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![-1.0, 0.5, 2.0]).set_requires_grad(true);
+/// Clamp::apply(&x, 0.0, 1.0).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.0, 1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Clamp<T, D>(PhantomData<(T, D)>);
 

@@ -7,6 +7,18 @@ use ndarray::{Array, ArrayView, Dimension};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// Elements left out at random: its own gradient and tangent, as the seed says again which. No mask is kept.
+///
+/// ```
+/// use autograd_core::ndarray::Array1;
+/// use autograd_core::{Tensor, ops::Dropout};
+///
+/// let x = Tensor::from(Array1::<f64>::ones(100)).set_requires_grad(true);
+/// let y = Dropout::apply(&x, 0.5, 7);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(y.to_array())); // 0 where it was left out, 2 elsewhere
+/// assert_eq!(Dropout::apply(&x, 0.5, 7).to_array(), y.to_array());
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Dropout<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x of each positive element, α(eˣ − 1) of the others.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Elu};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![3.0, 0.0]).set_requires_grad(true);
+/// Elu::apply(&x, 2.0).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![1.0, 2.0])); // αeˣ on the left
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Elu<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,18 @@ use super::{IndexAdd, zeros};
 use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
 /// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Embedding};
+/// use autograd_core::ndarray::array;
+///
+/// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).set_requires_grad(true);
+/// let y = Embedding::apply(&weight, &[2, 0, 2], None);
+/// assert_eq!(y.to_array(), array![[5.0, 6.0], [1.0, 2.0], [5.0, 6.0]]);
+/// y.sum().backward()?;
+/// assert_eq!(weight.grad(), Some(array![[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Embedding<T>(PhantomData<T>);
 

@@ -9,6 +9,16 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Erf};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0]).set_requires_grad(true);
+/// Erf::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![std::f64::consts::FRAC_2_SQRT_PI]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Erf<T, D>(PhantomData<(T, D)>);
 

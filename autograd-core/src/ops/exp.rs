@@ -7,6 +7,17 @@ use ndarray::{Array, ArrayView, Dimension};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// eˣ of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Exp};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// let y = Exp::apply(&x);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(y.to_array())); // its own derivative
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Exp<T, D>(PhantomData<(T, D)>);
 

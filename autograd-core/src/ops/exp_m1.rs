@@ -8,6 +8,15 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// eˣ − 1 of each element, exact near zero too.
+///
+/// ```
+/// use autograd_core::ndarray::array;
+/// use autograd_core::ops::{Exp, ExpM1};
+///
+/// let x = array![1e-20_f64];
+/// assert_eq!(ExpM1::forward(x.view()), array![1e-20]);
+/// assert_eq!(Exp::forward(x.view()) - 1.0, array![0.0]);
+/// ```
 #[derive(Debug)]
 pub struct ExpM1<T, D>(PhantomData<(T, D)>);
 

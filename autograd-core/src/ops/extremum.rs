@@ -9,6 +9,17 @@ use super::{chain, joined};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The larger of two numbers, element by element, of tensors of one shape; the method broadcasts.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Maximum};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 5.0]).set_requires_grad(true);
+/// let y = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
+/// Maximum::apply(&x, &y).sum().backward()?;
+/// assert_eq!((x.grad(), y.grad()), (Some(array![0.0, 1.0]), Some(array![1.0, 0.0])));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Maximum<T, D>(PhantomData<(T, D)>);
 
@@ -48,6 +59,17 @@ impl<T: Element, D: Dimension> Maximum<T, D> {
 }
 
 /// The smaller of two numbers, element by element, of tensors of one shape; the method broadcasts.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Minimum};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 5.0]).set_requires_grad(true);
+/// let y = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
+/// Minimum::apply(&x, &y).sum().backward()?;
+/// assert_eq!((x.grad(), y.grad()), (Some(array![1.0, 0.0]), Some(array![0.0, 1.0])));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Minimum<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,19 @@ use super::zeros;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// Of each lane of a tensor along an axis, the elements that the indices of the same lane name.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::Gather};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+/// let indices = array![[1, 1], [0, 1]].into_shared().into_dyn();
+/// let y = Gather::apply(&x, Axis(1), indices);
+/// assert_eq!(y.to_array(), array![[2.0, 2.0], [3.0, 4.0]]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.0, 2.0], [1.0, 1.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Gather<T, D>(PhantomData<(T, D)>);
 
@@ -47,6 +60,20 @@ impl<T: Element, D: Dimension> Gather<T, D> {
 }
 
 /// A tensor with the elements of another added where indices say, lane by lane along an axis.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::ScatterAdd};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[0.0, 0.5]]);
+/// let source = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
+/// let indices = array![[1, 1]].into_shared().into_dyn();
+/// let y = ScatterAdd::apply(x, Axis(1), indices, &source);
+/// assert_eq!(y.to_array(), array![[0.0, 7.5]]);
+/// y.backward_with(array![[1.0, 10.0]])?;
+/// assert_eq!(source.grad(), Some(array![[10.0, 10.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ScatterAdd<T, D>(PhantomData<(T, D)>);
 

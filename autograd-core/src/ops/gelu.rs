@@ -10,6 +10,16 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Gelu};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0]).set_requires_grad(true);
+/// Gelu::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.5])); // Φ(0)
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Gelu<T, D>(PhantomData<(T, D)>);
 

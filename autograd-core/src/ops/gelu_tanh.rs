@@ -9,6 +9,15 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+///
+/// ```
+/// use autograd_core::{Tensor, ops::{Gelu, GeluTanh}};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![-2.0, 0.5, 3.0]);
+/// let difference = Gelu::apply(&x) - GeluTanh::apply(&x);
+/// assert!(difference.abs().max().item() < 5e-4);
+/// ```
 #[derive(Debug)]
 pub struct GeluTanh<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// sinh x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Sinh};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// Sinh::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(x.cosh().to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sinh<T, D>(PhantomData<(T, D)>);
 
@@ -32,6 +42,16 @@ impl<T: Element, D: Dimension> Sinh<T, D> {
 }
 
 /// cosh x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Cosh};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// Cosh::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(x.sinh().to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Cosh<T, D>(PhantomData<(T, D)>);
 

@@ -3,6 +3,8 @@
 //! What was solved once can be solved again: where forward has factored a matrix, backward factors the same
 //! matrix, and may say that it succeeds.
 
+mod methods;
+
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -37,6 +39,19 @@ fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<
 const SOLVED: &str = "a matrix that was factored once";
 
 /// The X of AX = B, or of `AᵀX = B`.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Solve};
+/// use autograd_core::ndarray::array;
+///
+/// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
+/// let b = Tensor::from(array![2.0, 9.0]).set_requires_grad(true);
+/// let x = Solve::apply(&a, &b, false)?;
+/// assert_eq!(x.to_array(), array![1.0, 2.0]);
+/// x.backward_with(array![0.0, 1.0])?; // solves with Aᵀ
+/// assert_eq!(b.grad(), Some(array![-0.125, 0.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Solve<T, E>(PhantomData<(T, E)>);
 
@@ -127,6 +142,16 @@ impl<T: Element, E: Dimension> Solve<T, E> {
 }
 
 /// The inverse of a matrix.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Inverse};
+/// use autograd_core::ndarray::array;
+///
+/// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]).set_requires_grad(true);
+/// Inverse::apply(&a)?.sum().backward()?; // −A⁻ᵀ grad A⁻ᵀ
+/// assert_eq!(a.grad(), Some(array![[-0.25, -0.125], [-0.125, -0.0625]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Inverse<T>(PhantomData<T>);
 
@@ -160,6 +185,16 @@ impl<T: Element> Inverse<T> {
 }
 
 /// The determinant of a matrix.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Det};
+/// use autograd_core::ndarray::array;
+///
+/// let a = Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).set_requires_grad(true);
+/// Det::apply(&a)?.backward()?; // the cofactors
+/// assert_eq!(a.grad(), Some(array![[4.0, 0.0], [-1.0, 2.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Det<T>(PhantomData<T>);
 
@@ -195,6 +230,15 @@ impl<T: Element> Det<T> {
 
 /// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Infinite, or not a number,
 /// where its diagonal is 0.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::SolveTriangular};
+/// use autograd_core::ndarray::array;
+///
+/// let l = Tensor::from(array![[2.0, 9.0], [1.0, 4.0]]); // the 9 is not read
+/// let b = Tensor::from(array![[2.0], [9.0]]);
+/// assert_eq!(SolveTriangular::apply(&l, &b, false).to_array(), array![[1.0], [2.0]]);
+/// ```
 #[derive(Debug)]
 pub struct SolveTriangular<T>(PhantomData<T>);
 
@@ -262,6 +306,16 @@ fn lower<T: Element>(x: &Tensor2<T>, diagonal: T) -> Tensor2<T> {
 }
 
 /// The lower triangular L of `A = LLᵀ`.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Cholesky};
+/// use autograd_core::ndarray::array;
+///
+/// let a = Tensor::from(array![[4.0]]).set_requires_grad(true);
+/// Cholesky::apply(&a)?.sum().backward()?; // of a number, the root
+/// assert_eq!(a.grad(), Some(array![[0.25]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Cholesky<T>(PhantomData<T>);
 
@@ -304,93 +358,5 @@ impl<T: Element> Cholesky<T> {
         let left = SolveTriangular::apply(output, &symmetric, false);
         let whole = SolveTriangular::apply(output, &left.t(), false);
         output.matmul(&lower(&whole, half))
-    }
-}
-
-impl<T: Element> Tensor2<T> {
-    /// The x of Ax = b, for a vector or the columns of a matrix.
-    ///
-    /// [`Solve`](crate::ops::Solve) has the formula of the gradient.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if A is.
-    ///
-    /// # Panics
-    /// If A is not square, or b has another number of rows, or neither one axis nor two.
-    ///
-    /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
-    /// let x = a.solve(&Tensor::from(array![2.0, 9.0]))?;
-    /// assert_eq!(x.to_array(), array![1.0, 2.0]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn solve<E: Dimension>(&self, b: &Tensor<T, E>) -> Result<Tensor<T, E>, Error> {
-        Solve::apply(self, b, false)
-    }
-
-    /// The inverse. To solve a system, [`solve`](Self::solve) is faster and more exact.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if there is none.
-    ///
-    /// # Panics
-    /// If the matrix is not square.
-    ///
-    /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]);
-    /// assert_eq!(a.inv()?.to_array(), array![[0.5, 0.0], [0.0, 0.25]]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn inv(&self) -> Result<Self, Error> {
-        Inverse::apply(self)
-    }
-
-    /// The determinant.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
-    ///
-    /// # Panics
-    /// If the matrix is not square.
-    ///
-    /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// assert_eq!(Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).det()?.item(), 8.0);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn det(&self) -> Result<Tensor0<T>, Error> {
-        Det::apply(self)
-    }
-
-    /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
-    ///
-    /// # Errors
-    /// [`Error::NotPositiveDefinite`] if A is not.
-    ///
-    /// # Panics
-    /// If the matrix is not square.
-    ///
-    /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let a = Tensor::from(array![[4.0, 2.0], [2.0, 10.0]]);
-    /// assert_eq!(a.cholesky()?.to_array(), array![[2.0, 0.0], [1.0, 3.0]]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn cholesky(&self) -> Result<Self, Error> {
-        Cholesky::apply(self)
     }
 }

@@ -7,6 +7,16 @@ use ndarray::{Array, ArrayView, Dimension};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// ln x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Ln};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
+/// Ln::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.5, 0.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Ln<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,15 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// ln(1 + x) of each element, exact near zero too.
+///
+/// ```
+/// use autograd_core::ndarray::array;
+/// use autograd_core::ops::{Ln, Ln1p};
+///
+/// let x = array![1e-20_f64];
+/// assert_eq!(Ln1p::forward(x.view()), array![1e-20]);
+/// assert_eq!(Ln::forward((1.0 + &x).view()), array![0.0]);
+/// ```
 #[derive(Debug)]
 pub struct Ln1p<T, D>(PhantomData<(T, D)>);
 

@@ -11,6 +11,17 @@ use crate::kernels::{self, Windows};
 use crate::{Element, Tensor4, custom_function};
 
 /// The largest element of each window.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::Windows, ops::MaxPool2d};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
+/// let windows = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// MaxPool2d::apply(&x, windows).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[[[0.0, 1.0], [0.0, 0.0]]]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct MaxPool2d<T>(PhantomData<T>);
 
@@ -46,6 +57,14 @@ impl<T: Element> MaxPool2d<T> {
 }
 
 /// The elements at some places of each channel, which are counted in row-major order.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::PickPixels};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[1.0, 2.0], [3.0, 4.0]]]]);
+/// assert_eq!(PickPixels::apply(&x, &array![[[[3, 0, 3]]]]).to_array(), array![[[[4.0, 1.0, 4.0]]]]);
+/// ```
 #[derive(Debug)]
 pub struct PickPixels<T>(PhantomData<T>);
 
@@ -74,6 +93,15 @@ impl<T: Element> PickPixels<T> {
 }
 
 /// Images of zeros to which elements are added at some places of each channel: the reverse of [`PickPixels`].
+///
+/// ```
+/// use autograd_core::{Tensor, ops::PutPixels};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[4.0, 1.0, 5.0]]]]);
+/// let y = PutPixels::apply(&x, &array![[[[3, 0, 3]]]], [2, 2]);
+/// assert_eq!(y.to_array(), array![[[[1.0, 0.0], [0.0, 9.0]]]]);
+/// ```
 #[derive(Debug)]
 pub struct PutPixels<T>(PhantomData<T>);
 
@@ -105,6 +133,19 @@ impl<T: Element> PutPixels<T> {
 }
 
 /// The mean of each window, in which what was added to the image counts as zeros.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::Windows, ops::AvgPool2d};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
+/// let windows = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// let y = AvgPool2d::apply(&x, windows);
+/// assert_eq!(y.to_array(), array![[[[1.5]]]]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[[[0.25, 0.25], [0.25, 0.25]]]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct AvgPool2d<T>(PhantomData<T>);
 
@@ -140,6 +181,16 @@ impl<T: Element> AvgPool2d<T> {
 
 /// Images of zeros to which each element's share is added wherever its window looks: the reverse of
 /// [`AvgPool2d`].
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::Windows, ops::AvgUnpool2d};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[2.0, 4.0]]]]);
+/// let windows = Windows { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+/// let y = AvgUnpool2d::apply(&x, windows, [1, 3]);
+/// assert_eq!(y.to_array(), array![[[[1.0, 3.0, 2.0]]]]);
+/// ```
 #[derive(Debug)]
 pub struct AvgUnpool2d<T>(PhantomData<T>);
 

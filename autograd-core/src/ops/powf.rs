@@ -8,6 +8,16 @@ use super::{chain, zeros};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// xᵖ of each element, for any number p.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Powf};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![4.0]).set_requires_grad(true);
+/// Powf::apply(&x, 1.5).sum().backward()?; // p xᵖ⁻¹
+/// assert_eq!(x.grad(), Some(array![3.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Powf<T, D>(PhantomData<(T, D)>);
 

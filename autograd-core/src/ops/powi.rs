@@ -8,6 +8,16 @@ use super::zeros;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// xⁿ of each element, for a whole n.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Powi};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0, 0.0]).set_requires_grad(true);
+/// Powi::apply(&x, 3).sum().backward()?; // n xⁿ⁻¹
+/// assert_eq!(x.grad(), Some(array![12.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Powi<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// 1/x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Recip};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0]).set_requires_grad(true);
+/// Recip::apply(&x).sum().backward()?; // −1/x²
+/// assert_eq!(x.grad(), Some(array![-0.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Recip<T, D>(PhantomData<(T, D)>);
 

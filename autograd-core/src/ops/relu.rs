@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// max(x, 0) of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Relu};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
+/// Relu::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.0, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Relu<T, D>(PhantomData<(T, D)>);
 
@@ -36,6 +46,16 @@ impl<T: Element, D: Dimension> Relu<T, D> {
 }
 
 /// x of each positive element, slope · x of the others.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::LeakyRelu};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
+/// LeakyRelu::apply(&x, 0.1).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.1, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,18 @@ use crate::kernels::checks::{has_axis, has_rank, size};
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The elements of a tensor, in row-major order, in another shape.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor2, ops::Reshape};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]).set_requires_grad(true);
+/// let y: Tensor2<f64> = Reshape::apply(&x, &[2, 2]);
+/// assert_eq!(y.to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
+/// y.backward_with(array![[1.0, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(x.grad(), Some(array![1.0, 2.0, 3.0, 4.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Reshape<T, D, E>(PhantomData<(T, D, E)>);
 

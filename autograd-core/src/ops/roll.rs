@@ -9,6 +9,18 @@ use crate::{Element, Tensor, custom_function, kernels};
 
 /// A tensor with its elements moved on along an axis, where those that leave it at one end come in at
 /// the other.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::Roll};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
+/// let y = Roll::apply(&x, Axis(0), 1);
+/// assert_eq!(y.to_array(), array![3.0, 1.0, 2.0]);
+/// y.backward_with(array![1.0, 10.0, 100.0])?;
+/// assert_eq!(x.grad(), Some(array![10.0, 100.0, 1.0])); // and back
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Roll<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// √x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Sqrt};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![4.0]).set_requires_grad(true);
+/// Sqrt::apply(&x).sum().backward()?; // 1/(2√x)
+/// assert_eq!(x.grad(), Some(array![0.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sqrt<T, D>(PhantomData<(T, D)>);
 
@@ -36,6 +46,16 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
 }
 
 /// 1/√x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Rsqrt};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![4.0]).set_requires_grad(true);
+/// Rsqrt::apply(&x).sum().backward()?; // −1/(2x√x)
+/// assert_eq!(x.grad(), Some(array![-0.0625]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Rsqrt<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,16 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// 1 / (1 + e⁻ˣ) of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Sigmoid};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
+/// Sigmoid::apply(&x).sum().backward()?; // y (1 − y)
+/// assert_eq!(x.grad(), Some(array![0.25, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sigmoid<T, D>(PhantomData<(T, D)>);
 

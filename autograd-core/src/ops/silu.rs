@@ -9,6 +9,16 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// x / (1 + e⁻ˣ) of each element, also known as swish.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Silu};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
+/// Silu::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.5, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Silu<T, D>(PhantomData<(T, D)>);
 

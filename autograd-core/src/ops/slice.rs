@@ -8,6 +8,18 @@ use crate::kernels::checks::{has_axis, has_rank};
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A part of a tensor, without a copy.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, ndarray::s, ops::Slice};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).set_requires_grad(true);
+/// let y: Tensor1<f64> = Slice::apply(&x, s![1, ..;2].as_ref());
+/// assert_eq!(y.to_array(), array![4.0, 6.0]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Slice<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -39,6 +51,15 @@ impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
 }
 
 /// A tensor of zeros but for a part, which another tensor fills.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor2, ndarray::s, ops::Place};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![4.0, 6.0]);
+/// let y: Tensor2<f64> = Place::apply(&x, &[2, 3], s![1, ..;2].as_ref());
+/// assert_eq!(y.to_array(), array![[0.0, 0.0, 0.0], [4.0, 0.0, 6.0]]);
+/// ```
 #[derive(Debug)]
 pub struct Place<T, D, E>(PhantomData<(T, D, E)>);
 

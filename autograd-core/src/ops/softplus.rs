@@ -9,6 +9,18 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// ln(1 + eˣ) of each element, which never overflows.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Softplus};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
+/// let y = Softplus::apply(&x);
+/// assert_eq!(y.view()[1], 1000.0);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.5, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Softplus<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,18 @@ use crate::kernels::checks::has_axis;
 use crate::{Element, Tensor, custom_function};
 
 /// The two parts of a tensor, before and behind a place along an axis, without a copy.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::SplitAt};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
+/// let (before, behind) = SplitAt::apply(&x, Axis(0), 1);
+/// assert_eq!((before.to_array(), behind.to_array()), (array![1.0], array![2.0, 3.0]));
+/// behind.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.0, 1.0, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SplitAt<T, D>(PhantomData<(T, D)>);
 

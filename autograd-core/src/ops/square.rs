@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x² of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Square};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![3.0]).set_requires_grad(true);
+/// Square::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![6.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Square<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,17 @@ use crate::kernels::checks::{has_axis, has_rank};
 use crate::{Element, Tensor, custom_function};
 
 /// A tensor without one of its axes of length 1, without a copy.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, ndarray::Axis, ops::Squeeze};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0]]).set_requires_grad(true);
+/// let y: Tensor1<f64> = Squeeze::apply(&x, Axis(0));
+/// y.backward_with(array![1.0, 10.0])?;
+/// assert_eq!(x.grad(), Some(array![[1.0, 10.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Squeeze<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -43,6 +54,15 @@ impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
 }
 
 /// A tensor with one more axis, of length 1, without a copy.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor2, ndarray::Axis, ops::Unsqueeze};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]);
+/// let y: Tensor2<f64> = Unsqueeze::apply(&x, Axis(1));
+/// assert_eq!(y.to_array(), array![[1.0], [2.0]]);
+/// ```
 #[derive(Debug)]
 pub struct Unsqueeze<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -7,6 +7,18 @@ use ndarray::{Array0, ArrayView, Dimension};
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
 /// The sum of all elements, added pairwise.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Sum};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+/// let y = Sum::apply(&x);
+/// assert_eq!(y.item(), 10.0);
+/// y.backward()?;
+/// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [1.0, 1.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sum<T, D>(PhantomData<(T, D)>);
 

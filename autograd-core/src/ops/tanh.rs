@@ -9,6 +9,16 @@ use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
 /// tanh x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Tanh};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
+/// Tanh::apply(&x).sum().backward()?; // 1 − y²
+/// assert_eq!(x.grad(), Some(array![1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Tanh<T, D>(PhantomData<(T, D)>);
 

@@ -8,6 +8,16 @@ use super::chain;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// sin x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Sin};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// Sin::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some(x.cos().to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Sin<T, D>(PhantomData<(T, D)>);
 
@@ -31,6 +41,16 @@ impl<T: Element, D: Dimension> Sin<T, D> {
 }
 
 /// cos x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Cos};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// Cos::apply(&x).sum().backward()?;
+/// assert_eq!(x.grad(), Some((-x.sin()).to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Cos<T, D>(PhantomData<(T, D)>);
 
@@ -54,6 +74,17 @@ impl<T: Element, D: Dimension> Cos<T, D> {
 }
 
 /// tan x of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Tan};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
+/// let y = Tan::apply(&x);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some((y.square() + 1.0).to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Tan<T, D>(PhantomData<(T, D)>);
 

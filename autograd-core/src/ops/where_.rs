@@ -10,6 +10,19 @@ use crate::{Element, Tensor, custom_function};
 
 /// The elements of one tensor where a mask is true, those of another elsewhere; of one shape, to which the
 /// method broadcasts.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Where};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let mask = array![true, false].into_shared().into_dyn();
+/// let y = Where::apply(&mask, &x, &Tensor::from(array![10.0, 20.0]));
+/// assert_eq!(y.to_array(), array![1.0, 20.0]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Where<T, D>(PhantomData<(T, D)>);
 

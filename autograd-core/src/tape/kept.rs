@@ -5,6 +5,16 @@ use crate::array::{Buffer, Shape};
 use crate::element::Element;
 
 /// Something that a node keeps for its backward: see [`Node::kept`].
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
+/// let kept = x.powi(3).grad_fn().and_then(|node| node.kept()).expect("not freed yet");
+/// assert_eq!((&kept[0].name[..], kept[0].ty, kept[0].bytes), ("x", "f64", 16));
+/// assert_eq!((&kept[1].name[..], kept[1].ty, &kept[1].shape), ("n", "i32", &None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The name that the function's backward asks for it by; of a list with the tensor's place:

@@ -79,12 +79,31 @@ impl Node {
     }
 
     /// The function's name.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// assert_eq!(x.exp().grad_fn().map(|node| node.name()), Some("Exp"));
+    /// ```
     pub fn name(&self) -> &'static str {
         self.0.name()
     }
 
     /// The nodes of the function's differentiable inputs, in their order; `None` for an input that
     /// requires no gradient.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let constant = Tensor::from(array![2.0]);
+    /// let node = (x.exp() * constant).grad_fn().unwrap();
+    /// let [Some(exp), None] = &node.next_functions()[..] else { panic!("one of two") };
+    /// assert_eq!(exp.name(), "Exp");
+    /// ```
     pub fn next_functions(&self) -> Vec<Option<Self>> {
         self.0
             .edges()
@@ -94,12 +113,32 @@ impl Node {
     }
 
     /// Larger than that of every node this one depends on. 0 for leaves.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let (exp, sum) = (x.exp(), x.exp().sum());
+    /// let number = |node: autograd_core::Node| node.sequence_nr();
+    /// assert!(exp.grad_fn().map(number) < sum.grad_fn().map(number));
+    /// ```
     #[inline]
     pub fn sequence_nr(&self) -> u64 {
         self.header().sequence_nr
     }
 
     /// The line that applied the function.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let line = line!() + 1;
+    /// let y = x.exp();
+    /// assert_eq!(y.grad_fn().unwrap().applied_at().line(), line);
+    /// ```
     pub fn applied_at(&self) -> &'static Location<'static> {
         self.header().applied_at
     }

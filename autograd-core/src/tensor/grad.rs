@@ -14,11 +14,28 @@ use crate::tape::{Edge, Gradient, Header, Leaf, Node};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Whether a backward pass would compute a gradient for this tensor, or through it.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]).set_requires_grad(true));
+    /// assert!((&x * &w).requires_grad() && !(&x * &x).requires_grad());
+    /// ```
     pub fn requires_grad(&self) -> bool {
         self.raw.edge.is_some()
     }
 
     /// Whether the tensor was made by the user rather than computed from tensors that require grad.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// assert!(w.is_leaf() && !w.exp().is_leaf());
+    /// assert!(w.exp().detach().is_leaf()); // a constant
+    /// ```
     pub fn is_leaf(&self) -> bool {
         self.raw
             .edge
@@ -30,6 +47,18 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If `required` is false for a computed tensor: [`detach`](Self::detach) says what is meant.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// (&w * 3.0).sum().backward()?;
+    /// assert_eq!(w.grad(), Some(array![3.0]));
+    /// let frozen = w.set_requires_grad(false);
+    /// assert!(!(&frozen * 3.0).requires_grad());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     #[must_use = "the leaf is the tensor that is returned"]
     #[track_caller]
     pub fn set_requires_grad(mut self, required: bool) -> Self {
@@ -69,6 +98,18 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// A copy of the gradient that backward passes have accumulated here; `None` before the first, and
     /// for computed tensors without [`retain_grad`](Self::retain_grad).
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// assert_eq!(w.grad(), None);
+    /// (&w * 3.0).sum().backward()?;
+    /// (&w * 3.0).sum().backward()?;
+    /// assert_eq!(w.grad(), Some(array![6.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn grad(&self) -> Option<Array<T, D>> {
         match self.leaf() {
             Some(leaf) => leaf.grad().as_ref().map(|grad| grad.view().to_owned()),
@@ -77,6 +118,17 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// The accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// (&w * 3.0).sum().backward()?;
+    /// let grad = w.grad_tensor().unwrap();
+    /// assert!(grad.view() == array![3.0] && !grad.requires_grad());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn grad_tensor(&self) -> Option<Self> {
         if let Some(leaf) = self.leaf() {
             return leaf
@@ -90,6 +142,17 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Forgets the accumulated gradient.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// (&w * 3.0).sum().backward()?;
+    /// w.zero_grad();
+    /// assert_eq!(w.grad(), None);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     pub fn zero_grad(&self) {
         if let Some(leaf) = self.leaf() {
             let former = leaf.grad().take();
@@ -110,6 +173,17 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the tensor is not a leaf that requires grad, or `grad` has another shape.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// w.set_grad(array![10.0]);
+    /// (&w * 3.0).sum().backward()?; // accumulates
+    /// assert_eq!(w.grad(), Some(array![13.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn set_grad(&self, grad: Array<T, D>) {
         assert!(
@@ -128,6 +202,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// The node that computed the tensor; `None` for leaves and constants.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
+    /// assert!(w.grad_fn().is_none());
+    /// assert_eq!((&w + 1.0).sum().grad_fn().unwrap().name(), "Sum");
+    /// ```
     pub fn grad_fn(&self) -> Option<Node> {
         if self.is_leaf() {
             None

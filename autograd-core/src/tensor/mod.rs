@@ -84,22 +84,52 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// The lengths of the axes.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape(), [2, 3]);
+    /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
         self.raw.buffer.shape()
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).ndim(), 2);
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).sum().ndim(), 0);
+    /// ```
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).len(), 6);
+    /// assert_eq!(Tensor::from(array![1.0, 2.0]).sum().len(), 1);
+    /// ```
     pub fn len(&self) -> usize {
         self.raw.buffer.shape().size()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::Array2;
+    ///
+    /// assert!(Tensor::from(Array2::<f64>::zeros((3, 0))).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -119,6 +149,16 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// A copy of the value.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]);
+    /// let mut copy = x.to_array();
+    /// copy[0] = 10.0;
+    /// assert_eq!(x.to_array(), array![1.0, 2.0]);
+    /// ```
     pub fn to_array(&self) -> Array<T, D> {
         self.raw.buffer.copied()
     }
@@ -164,6 +204,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// The same tensor with its rank known at run time only; value, history and gradient are shared.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![[3.0]]));
+    /// let both = [x.into_dyn(), y.into_dyn()];
+    /// assert_eq!(both.map(|tensor| tensor.ndim()), [1, 2]);
+    /// ```
     pub fn into_dyn(self) -> TensorD<T> {
         Tensor::from_raw(self.raw)
     }

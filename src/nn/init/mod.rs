@@ -1,6 +1,7 @@
 //! Initial values: arrays of a shape, drawn from a [`Generator`](super::Generator) where they are random.
 //!
-//! The layers of [`nn`](super) use them as PyTorch's do. For a layer of one's own:
+//! Read first [`kaiming_normal`], for layers that a ReLU follows, or [`xavier_normal`], for others: they fit the
+//! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For a layer of one's own:
 //!
 //! ```
 //! use pullback::nn::init::{self, Fan, Nonlinearity};

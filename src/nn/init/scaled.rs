@@ -7,6 +7,18 @@ use crate::Element;
 use crate::ndarray::{Array, IntoDimension};
 
 /// Which way signals keep their size.
+///
+/// ```
+/// use pullback::nn::Generator;
+/// use pullback::nn::init::{Fan, Nonlinearity, kaiming_uniform};
+///
+/// // √(3 / 1000) is the largest with `Fan::In`, √(3 / 10) with `Fan::Out`.
+/// let largest = |fan| {
+///     let weights = kaiming_uniform::<f64, _>((10, 1000), fan, Nonlinearity::Linear, &mut Generator::seed(7));
+///     weights.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()))
+/// };
+/// assert!(largest(Fan::In) < 0.055 && largest(Fan::Out) > 0.5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fan {
     /// Forward: the layer is scaled by how many inputs an output has.
@@ -16,6 +28,14 @@ pub enum Fan {
 }
 
 /// What follows a layer.
+///
+/// ```
+/// use pullback::nn::init::Nonlinearity;
+///
+/// // Half of what comes in is gone behind a ReLU: the variance must be twice as large.
+/// assert!((Nonlinearity::Relu.gain().powi(2) - 2.0).abs() < 1e-12);
+/// assert_eq!(Nonlinearity::LeakyRelu(1.0).gain(), Nonlinearity::Linear.gain());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nonlinearity {
     /// Nothing that changes the size of a signal.

@@ -116,6 +116,14 @@ pub struct LeakyRelu {
 
 impl LeakyRelu {
     /// The function with a slope of the left side.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::LeakyRelu;
+    /// use pullback::prelude::*;
+    ///
+    /// assert_eq!(LeakyRelu::new(0.25).forward(&Tensor::from(array![-4.0])).item(), -1.0);
+    /// ```
     pub fn new(negative_slope: f64) -> Self {
         Self { negative_slope }
     }
@@ -155,6 +163,14 @@ pub struct Elu {
 
 impl Elu {
     /// The function that goes to −`alpha` on the left.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Elu;
+    /// use pullback::prelude::*;
+    ///
+    /// assert_eq!(Elu::new(2.0).forward(&Tensor::from(array![f64::NEG_INFINITY])).item(), -2.0);
+    /// ```
     pub fn new(alpha: f64) -> Self {
         Self { alpha }
     }
@@ -198,6 +214,16 @@ impl Softplus {
     ///
     /// # Panics
     /// If it is no finite number, or not above 0.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Softplus;
+    /// use pullback::prelude::*;
+    ///
+    /// // The sharper it bends, the closer it is to a ReLU.
+    /// let at_zero = |beta| Softplus::new(beta).forward(&Tensor::from(array![0.0])).item();
+    /// assert!(at_zero(1.0) > at_zero(10.0) && at_zero(10.0) > 0.0);
+    /// ```
     #[track_caller]
     pub fn new(beta: f64) -> Self {
         assert!(
@@ -246,6 +272,15 @@ pub struct Softmax {
 
 impl Softmax {
     /// The function along the axis `dim`.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Softmax;
+    /// use pullback::prelude::*;
+    ///
+    /// let columns = Softmax::new(0).forward(&Tensor::from(array![[1.0, 5.0], [1.0, 5.0]]));
+    /// assert_eq!(columns.to_array(), array![[0.5, 0.5], [0.5, 0.5]]);
+    /// ```
     pub fn new(dim: usize) -> Self {
         Self { dim }
     }

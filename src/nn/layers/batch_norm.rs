@@ -36,6 +36,13 @@ macro_rules! batch_norm {
         impl<T: Element> $Name<T> {
             /// A layer for so many channels, with weights of 1, biases of 0, an `eps` of 1e-5 and a momentum of
             /// 0.1.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3);")]
+            /// assert_eq!((norm.parameter_count(), norm.named_buffers().len()), (2 * 3, 2));
+            /// ```
             pub fn new(num_features: usize) -> Self {
                 let values = |value| Array1::from_elem(num_features, value);
                 Self {
@@ -55,6 +62,13 @@ macro_rules! batch_norm {
             ///
             /// # Panics
             /// If it is no finite number or negative.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::nn::", stringify!($Name), ";")]
+            ///
+            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).eps(0.01);")]
+            /// assert!(norm.to_string().contains("eps=0.01"));
+            /// ```
             #[must_use]
             #[track_caller]
             pub fn eps(self, eps: f64) -> Self {
@@ -66,6 +80,15 @@ macro_rules! batch_norm {
             ///
             /// # Panics
             /// If it is not between 0 and 1.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::nn::", stringify!($Name), ";")]
+            ///
+            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3);")]
+            /// assert!(norm.num_batches_tracked.is_none());
+            /// let plain_means = norm.momentum(None);
+            /// assert!(plain_means.num_batches_tracked.is_some());
+            /// ```
             #[must_use]
             #[track_caller]
             pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
@@ -81,6 +104,13 @@ macro_rules! batch_norm {
             }
 
             /// Whether normalised channels are multiplied by a weight, and a bias is added.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).affine(false);")]
+            /// assert_eq!(norm.parameter_count(), 0);
+            /// ```
             #[must_use]
             pub fn affine(mut self, affine: bool) -> Self {
                 if affine && self.weight.is_none() {
@@ -94,6 +124,13 @@ macro_rules! batch_norm {
 
             /// Whether running means are kept, for evaluation. Without them a batch is normalised by its own
             /// figures then, too.
+            ///
+            /// ```
+            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).track_running_stats(false);")]
+            /// assert!(norm.named_buffers().is_empty());
+            /// ```
             #[must_use]
             pub fn track_running_stats(mut self, track: bool) -> Self {
                 if track && self.running_mean.is_none() {

@@ -133,6 +133,14 @@ const FIRST: u8 = 254;
 const SECOND: u8 = 255;
 
 /// The options of a [`Bilinear`].
+///
+/// ```
+/// use pullback::nn::{Bilinear, BilinearBuilder, Generator};
+///
+/// let builder: BilinearBuilder<f32> = Bilinear::builder(3, 4, 2).bias(false);
+/// let bilinear = builder.build(&mut Generator::seed(7));
+/// assert_eq!(bilinear.weight.shape(), [2, 3, 4]);
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct BilinearBuilder<T> {
@@ -143,11 +151,25 @@ pub struct BilinearBuilder<T> {
 
 impl<T: Element> BilinearBuilder<T> {
     /// Whether there is a bias, as there is unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Bilinear, Generator};
+    ///
+    /// let bilinear = Bilinear::<f32>::builder(3, 4, 2).bias(false).build(&mut Generator::seed(7));
+    /// assert!(bilinear.bias.is_none());
+    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
     /// The layer, with values from the generator.
+    ///
+    /// ```
+    /// use pullback::nn::{Bilinear, Generator};
+    ///
+    /// let bilinear = Bilinear::<f32>::builder(3, 4, 2).build(&mut Generator::seed(7));
+    /// assert!(bilinear.weight.view().iter().all(|x| x.abs() <= 1.0 / 3.0_f32.sqrt()));
+    /// ```
     pub fn build(self, generator: &mut impl Rng) -> Bilinear<T> {
         let [outputs, first, _] = self.shape;
         Bilinear {

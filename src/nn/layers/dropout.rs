@@ -44,6 +44,14 @@ impl Dropout {
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
+    ///
+    /// ```
+    /// use pullback::nn::{Dropout, Generator};
+    ///
+    /// let mut generator = Generator::seed(7);
+    /// let (first, second) = (Dropout::new(0.5, &mut generator), Dropout::new(0.5, &mut generator));
+    /// assert_ne!(first.seeds.first(), second.seeds.first());
+    /// ```
     #[track_caller]
     pub fn new(p: f64, generator: &mut impl Rng) -> Self {
         Self::seeded(p, generator.next_u64())
@@ -73,6 +81,18 @@ impl Dropout {
     }
 
     /// How often it has left elements out.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Dropout;
+    /// use pullback::prelude::*;
+    ///
+    /// let mut dropout = Dropout::seeded(0.5, 7);
+    /// dropout.forward(&Tensor::from(array![1.0]));
+    /// dropout.eval();
+    /// dropout.forward(&Tensor::from(array![1.0])); // leaves nothing out
+    /// assert_eq!(dropout.calls(), 1);
+    /// ```
     pub fn calls(&self) -> u64 {
         self.seeds.calls()
     }

@@ -32,6 +32,13 @@ pub struct Embedding<T: Element = f32> {
 
 impl<T: Element> Embedding<T> {
     /// A table of numbers of the standard normal distribution.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Generator};
+    ///
+    /// let words = Embedding::<f32>::new(1000, 16, &mut Generator::seed(7));
+    /// assert_eq!(words.weight.shape(), [1000, 16]);
+    /// ```
     pub fn new(num_embeddings: usize, embedding_dim: usize, generator: &mut impl Rng) -> Self {
         Self::builder(num_embeddings, embedding_dim).build(generator)
     }
@@ -104,6 +111,13 @@ impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
 }
 
 /// The options of an [`Embedding`].
+///
+/// ```
+/// use pullback::nn::{Embedding, EmbeddingBuilder, Generator};
+///
+/// let builder: EmbeddingBuilder<f32> = Embedding::builder(10, 3).padding_idx(0);
+/// assert_eq!(builder.build(&mut Generator::seed(7)).padding_idx, Some(0));
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct EmbeddingBuilder<T> {
@@ -114,6 +128,16 @@ pub struct EmbeddingBuilder<T> {
 
 impl<T: Element> EmbeddingBuilder<T> {
     /// An index whose vector is zeros, and gets no gradient.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Forward, Generator};
+    ///
+    /// let words = Embedding::<f32>::builder(10, 3).padding_idx(0).build(&mut Generator::seed(7));
+    /// words.forward(&[0, 4][..]).sum().backward()?;
+    /// let grad = words.weight.grad().unwrap();
+    /// assert!(grad.row(0).sum() == 0.0 && grad.row(4).sum() == 3.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
     pub fn padding_idx(self, index: usize) -> Self {
         Self {
             padding_idx: Some(index),
@@ -125,6 +149,13 @@ impl<T: Element> EmbeddingBuilder<T> {
     ///
     /// # Panics
     /// If there is no row for the padding.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Generator};
+    ///
+    /// let words = Embedding::<f64>::builder(1000, 16).build(&mut Generator::seed(7));
+    /// assert!((words.weight.var(1).item() - 1.0).abs() < 0.1);
+    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Embedding<T> {
         let mut values = init::normal(self.shape, 0.0, 1.0, generator);

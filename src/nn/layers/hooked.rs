@@ -52,6 +52,15 @@ type Hook<F> = Mutex<Option<Arc<F>>>;
 
 impl<M: Layer<X>, X: 'static> Hooked<M, X> {
     /// The layer, with no hooks yet.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Hooked, Relu};
+    /// use pullback::prelude::*;
+    ///
+    /// let relu = Hooked::new(Relu);
+    /// assert_eq!(relu.forward(&Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
+    /// ```
     pub fn new(module: M) -> Self {
         Self {
             module,
@@ -61,6 +70,15 @@ impl<M: Layer<X>, X: 'static> Hooked<M, X> {
     }
 
     /// The layer without its hooks.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Hooked, Softmax};
+    /// use pullback::prelude::*;
+    ///
+    /// let hooked: Hooked<_, Tensor1<f64>> = Hooked::new(Softmax::new(0));
+    /// assert_eq!(hooked.into_inner().to_string(), "Softmax(dim=0)");
+    /// ```
     pub fn into_inner(self) -> M {
         self.module
     }
@@ -135,6 +153,20 @@ impl<M: Layer<X>, X: 'static> Forward<&X> for Hooked<M, X> {
 
 /// A registered hook of a [`Hooked`] layer. [`remove`](Self::remove) takes it away; dropping the handle leaves it in
 /// place.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{ForwardHook, Hooked, Relu};
+/// use pullback::prelude::*;
+///
+/// let relu = Hooked::new(Relu);
+/// let mut hooks: Vec<ForwardHook> = Vec::new();
+/// hooks.push(relu.register_forward_hook(|_, _: &Tensor1<f64>, output| Some(output * 10.0)));
+/// hooks.push(relu.register_forward_hook(|_, _, output| Some(output + 1.0)));
+/// assert_eq!(relu.forward(&Tensor::from(array![2.0])).item(), 21.0);
+/// hooks.iter().for_each(ForwardHook::remove);
+/// assert_eq!(relu.forward(&Tensor::from(array![2.0])).item(), 2.0);
+/// ```
 pub struct ForwardHook(Weak<dyn Remove>);
 
 impl ForwardHook {

@@ -33,6 +33,16 @@ pub struct Linear<T: Element = f32> {
 
 impl<T: Element> Linear<T> {
     /// A layer with a bias, with weights and bias within 1 / √`in_features` of 0.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Generator, Linear};
+    /// use pullback::prelude::*;
+    ///
+    /// let linear = Linear::<f64>::new(4, 3, &mut Generator::seed(7));
+    /// assert!(linear.weight.view().iter().all(|x| x.abs() <= 0.5)); // 1/√4
+    /// assert_eq!(linear.forward(&Tensor::from(array![1.0, 2.0, 3.0, 4.0])).shape(), [3]);
+    /// ```
     pub fn new(in_features: usize, out_features: usize, generator: &mut impl Rng) -> Self {
         Self::builder(in_features, out_features).build(generator)
     }
@@ -55,11 +65,23 @@ impl<T: Element> Linear<T> {
     }
 
     /// The length of what comes in.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear};
+    ///
+    /// assert_eq!(Linear::<f32>::new(4, 3, &mut Generator::seed(7)).in_features(), 4);
+    /// ```
     pub fn in_features(&self) -> usize {
         self.weight.shape()[1]
     }
 
     /// The length of what comes out.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear};
+    ///
+    /// assert_eq!(Linear::<f32>::new(4, 3, &mut Generator::seed(7)).out_features(), 3);
+    /// ```
     pub fn out_features(&self) -> usize {
         self.weight.shape()[0]
     }
@@ -90,6 +112,15 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Linear<T> {
 }
 
 /// The options of a [`Linear`].
+///
+/// ```
+/// use pullback::nn::{Generator, Linear, LinearBuilder};
+///
+/// let builder: LinearBuilder<f32> = Linear::builder(4, 4).bias(false);
+/// let mut generator = Generator::seed(7);
+/// let layers: Vec<Linear> = (0..3).map(|_| builder.clone().build(&mut generator)).collect();
+/// assert_ne!(layers[0].weight.to_array(), layers[1].weight.to_array());
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct LinearBuilder<T> {
@@ -101,11 +132,25 @@ pub struct LinearBuilder<T> {
 
 impl<T: Element> LinearBuilder<T> {
     /// Whether there is a bias, as there is unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear, Module};
+    ///
+    /// let linear = Linear::<f32>::builder(4, 3).bias(false).build(&mut Generator::seed(7));
+    /// assert_eq!(linear.parameter_count(), 4 * 3);
+    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
     /// The layer, with values from the generator.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Linear};
+    ///
+    /// let built = |seed| Linear::<f32>::builder(4, 3).build(&mut Generator::seed(seed)).weight.to_array();
+    /// assert_eq!(built(7), built(7));
+    /// ```
     pub fn build(self, generator: &mut impl Rng) -> Linear<T> {
         let (inputs, outputs) = (self.in_features, self.out_features);
         Linear {

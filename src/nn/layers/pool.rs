@@ -20,6 +20,14 @@ macro_rules! pool {
 
         impl $Name {
             /// Windows of so many rows and columns, side by side.
+            ///
+            /// ```
+            /// use pullback::ndarray::Array4;
+            #[doc = concat!("use pullback::nn::{Forward, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let pool = ", stringify!($Name), "::new([2, 4]);")]
+            /// assert_eq!(pool.forward(&Array4::<f32>::zeros((1, 3, 8, 8)).into()).shape(), [1, 3, 4, 2]);
+            /// ```
             pub fn new(kernel: impl Into<PerAxis<2>>) -> Self {
                 let PerAxis(kernel) = kernel.into();
                 Self {
@@ -30,6 +38,14 @@ macro_rules! pool {
             }
 
             /// How far apart windows lie.
+            ///
+            /// ```
+            /// use pullback::ndarray::Array4;
+            #[doc = concat!("use pullback::nn::{Forward, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let pool = ", stringify!($Name), "::new(3).stride(1);")]
+            /// assert_eq!(pool.forward(&Array4::<f32>::zeros((1, 3, 8, 8)).into()).shape(), [1, 3, 6, 6]);
+            /// ```
             #[must_use]
             pub fn stride(mut self, stride: impl Into<PerAxis<2>>) -> Self {
                 self.stride = stride.into().0;
@@ -37,6 +53,14 @@ macro_rules! pool {
             }
 
             /// How far before the image the first window begins: at most half a window.
+            ///
+            /// ```
+            /// use pullback::ndarray::Array4;
+            #[doc = concat!("use pullback::nn::{Forward, ", stringify!($Name), "};")]
+            ///
+            #[doc = concat!("let pool = ", stringify!($Name), "::new(3).stride(2).padding(1);")]
+            /// assert_eq!(pool.forward(&Array4::<f32>::zeros((1, 3, 8, 8)).into()).shape(), [1, 3, 4, 4]);
+            /// ```
             #[must_use]
             pub fn padding(mut self, padding: impl Into<PerAxis<2>>) -> Self {
                 self.padding = padding.into().0;

@@ -56,6 +56,15 @@ pub struct Sequential<L> {
 
 impl<L> Sequential<L> {
     /// The layers of a tuple or a `Vec`.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{LeakyRelu, Sequential, Tanh};
+    /// use pullback::prelude::*;
+    ///
+    /// let model = Sequential::new((LeakyRelu::new(0.5), Tanh));
+    /// assert_eq!(model.forward(&Tensor::from(array![0.0, 100.0])).to_array(), array![0.0, 1.0]);
+    /// ```
     pub fn new(layers: L) -> Self {
         Self { layers }
     }
@@ -99,6 +108,24 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
 
 /// Layers of which each takes what the one before it gives: tuples of up to twelve, and `Vec`s. The first takes
 /// `&X`.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Layers, LeakyRelu, Relu, Sequential};
+/// use pullback::prelude::*;
+///
+/// /// A computation and what it began with, added up.
+/// fn residual<L>(layers: &L, x: &Tensor1<f64>) -> Tensor1<f64>
+/// where
+///     L: Layers<Tensor1<f64>, Output = Tensor1<f64>>,
+/// {
+///     x + layers.call(x)
+/// }
+///
+/// let x = Tensor::from(array![-1.0, 2.0]);
+/// assert_eq!(residual(&(LeakyRelu::new(0.5), Relu), &x).to_array(), array![-1.0, 4.0]);
+/// assert_eq!(residual(&vec![Relu; 3], &x).to_array(), array![-1.0, 4.0]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "these are no layers of which each takes what the one before it gives: `{Self}`",
     label = "the first takes a `&{X}`"
@@ -108,6 +135,15 @@ pub trait Layers<X> {
     type Output;
 
     /// Calls one after the other.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Layers, LeakyRelu, Relu};
+    /// use pullback::prelude::*;
+    ///
+    /// let layers = (LeakyRelu::new(0.5), Relu);
+    /// assert_eq!(layers.call(&Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
+    /// ```
     fn call(&self, input: &X) -> Self::Output;
 }
 
@@ -115,6 +151,15 @@ pub trait Layers<X> {
 /// layer does not fit.
 impl<L> Sequential<L> {
     /// What the layers make of the input, one after the other.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{LeakyRelu, Sequential, Softmax};
+    /// use pullback::prelude::*;
+    ///
+    /// let model = Sequential::new((LeakyRelu::new(0.5), Softmax::new(0)));
+    /// assert_eq!(model.forward(&Tensor::from(array![-2.0, -2.0])).to_array(), array![0.5, 0.5]);
+    /// ```
     ///
     /// A layer that does not take what the one before it gives is a compile error that names both:
     ///

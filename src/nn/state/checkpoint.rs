@@ -14,6 +14,22 @@ const MODEL: &str = "model";
 const RANDOM: &str = "random";
 
 /// What a checkpoint has beside the model: what [`load_checkpoint`] returns.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Checkpoint, Parameter, StateDict, load_checkpoint, save_checkpoint};
+///
+/// let path = std::env::temp_dir().join(format!("kept-{}.safetensors", std::process::id()));
+/// let mut progress = StateDict::new();
+/// progress.insert("steps", array![100.0]);
+/// let mut model = Parameter::new(array![3.0]);
+/// save_checkpoint(&path, &model, &[("progress", progress)], &[("run", "baseline")])?;
+///
+/// let Checkpoint { extra, metadata } = load_checkpoint(&path, &mut model)?;
+/// assert!(extra["progress"].contains("steps") && metadata["run"] == "baseline");
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), pullback::nn::StateError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// The other states, by their prefixes.

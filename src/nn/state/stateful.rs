@@ -20,6 +20,17 @@ use crate::nn::{Field, Path};
 /// once, under the path that sorts first; `__metadata__` maps the other paths to it, as Python's
 /// `safetensors.torch.save_model` does, whose `load_model` reads it. For loading one of their paths is enough,
 /// and the first that the state has counts.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Parameter, Stateful};
+///
+/// let trained = vec![Parameter::new(array![1.0, 2.0]), Parameter::new(array![3.0, 4.0])];
+/// let mut copy = vec![Parameter::new(array![0.0, 0.0]), Parameter::new(array![0.0, 0.0])];
+/// copy.load_state_dict(&trained.state_dict(), true)?;
+/// assert_eq!(copy[1].to_array(), array![3.0, 4.0]);
+/// # Ok::<(), pullback::nn::StateError>(())
+/// ```
 pub trait Stateful: Field {
     /// The values, under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
     /// before that change.

@@ -16,6 +16,8 @@
 //! assert!(optimizer.learning_rate() < 1e-5);
 //! ```
 //!
+//! Read first [`Schedule`], what all of them can do, and [`Cosine`], with which few go wrong.
+//!
 //! - [`Step`], [`MultiStep`], [`Exponential`]: decay by a factor.
 //! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
 //! - [`LinearWarmUp`], [`OneCycle`]: up from little.

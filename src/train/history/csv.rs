@@ -30,6 +30,13 @@ impl CsvError {
     }
 
     /// The line, from 1.
+    ///
+    /// ```
+    /// use pullback::train::History;
+    ///
+    /// let error = History::from_csv("epoch,loss\n1,0.5\n1,0.4\n").unwrap_err();
+    /// assert_eq!(error.line(), 3);
+    /// ```
     pub fn line(&self) -> usize {
         self.line
     }

@@ -30,6 +30,12 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// Only the best class counts.
+    ///
+    /// ```
+    /// use pullback::train::{Accuracy, Metric};
+    ///
+    /// assert!(Accuracy::new().value().is_nan()); // of nothing
+    /// ```
     pub fn new() -> Self {
         Self::top(1)
     }
@@ -62,6 +68,15 @@ impl Accuracy {
     ///
     /// # Panics
     /// If there are more of one than of the other.
+    ///
+    /// ```
+    /// use pullback::train::{Accuracy, Metric};
+    ///
+    /// let mut accuracy = Accuracy::new();
+    /// accuracy.add(&[0, 2, 1, 1], &[0, 2, 1, 0]);
+    /// accuracy.add(&[3, 3, 3, 3], &[0, 1, 2, 3]);
+    /// assert_eq!(accuracy.value(), 0.5);
+    /// ```
     #[track_caller]
     pub fn add<'a>(&mut self, predictions: impl IntoIterator<Item = &'a usize>, labels: &[usize]) {
         let mut count = 0;
@@ -82,6 +97,15 @@ impl Accuracy {
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::train::{Accuracy, Metric};
+    ///
+    /// let mut accuracy = Accuracy::new();
+    /// accuracy.add_scores(&array![[0.1, 2.0], [0.3, 0.2], [f64::NAN, 0.0], [0.0, 0.0]], &[1, 0, 1, 0]);
+    /// assert_eq!(accuracy.value(), 0.75);
+    /// ```
     #[track_caller]
     pub fn add_scores<T: Element>(&mut self, scores: &ArrayRef<T, Ix2>, labels: &[usize]) {
         let (rows, classes) = scores.dim();

@@ -33,6 +33,12 @@ pub struct ConfusionMatrix {
 
 impl ConfusionMatrix {
     /// Of so many classes.
+    ///
+    /// ```
+    /// use pullback::train::ConfusionMatrix;
+    ///
+    /// assert_eq!(ConfusionMatrix::new(3).counts().shape(), [3, 3]);
+    /// ```
     pub fn new(classes: usize) -> Self {
         Self {
             counts: Array2::zeros((classes, classes)),
@@ -43,6 +49,15 @@ impl ConfusionMatrix {
     ///
     /// # Panics
     /// If there are more of one than of the other, or one is no class.
+    ///
+    /// ```
+    /// use pullback::train::ConfusionMatrix;
+    ///
+    /// let mut confusion = ConfusionMatrix::new(2);
+    /// confusion.add(&[0, 1, 1], &[0, 1, 0]);
+    /// confusion.add(&[1], &[0]);
+    /// assert_eq!(confusion.counts()[[0, 1]], 2); // two zeros were taken for a one
+    /// ```
     #[track_caller]
     pub fn add<'a>(&mut self, predictions: impl IntoIterator<Item = &'a usize>, labels: &[usize]) {
         let classes = self.counts.nrows();
@@ -68,6 +83,15 @@ impl ConfusionMatrix {
     }
 
     /// The counts: a row for each label, a column for each prediction.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::train::ConfusionMatrix;
+    ///
+    /// let mut confusion = ConfusionMatrix::new(2);
+    /// confusion.add(&[0, 1, 1], &[0, 1, 0]);
+    /// assert_eq!(confusion.counts(), array![[1, 1], [0, 1]]);
+    /// ```
     pub fn counts(&self) -> ArrayView2<'_, usize> {
         self.counts.view()
     }
@@ -76,7 +100,16 @@ impl ConfusionMatrix {
     /// predicted.
     ///
     /// # Panics
-    /// If there is no such class; so do the next two.
+    /// If there is no such class.
+    ///
+    /// ```
+    /// use pullback::train::ConfusionMatrix;
+    ///
+    /// let mut confusion = ConfusionMatrix::new(3);
+    /// confusion.add(&[1, 0, 1, 1, 1], &[1, 1, 0, 1, 1]);
+    /// assert_eq!(confusion.precision(1), 0.75);
+    /// assert!(confusion.precision(2).is_nan());
+    /// ```
     #[track_caller]
     pub fn precision(&self, class: usize) -> f64 {
         let (right, predicted, _) = self.of(class);

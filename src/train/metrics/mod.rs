@@ -25,12 +25,38 @@ pub use regression::{Mae, R2, Rmse};
 pub trait Metric {
     /// The value over all that was added since the start or the last [`reset`](Self::reset). If nothing was
     /// added, it is not a number.
+    ///
+    /// ```
+    /// use pullback::train::{Mean, Metric, Rmse};
+    ///
+    /// let metrics: [&dyn Metric; 2] = [&Mean::new(), &Rmse::new()];
+    /// assert!(metrics.iter().all(|metric| metric.value().is_nan()));
+    /// ```
     fn value(&self) -> f64;
 
     /// Forgets what was added.
+    ///
+    /// ```
+    /// use pullback::train::{Mean, Metric};
+    ///
+    /// let mut loss = Mean::new();
+    /// loss.add(100.0);
+    /// loss.reset();
+    /// loss.add(1.0);
+    /// assert_eq!(loss.value(), 1.0);
+    /// ```
     fn reset(&mut self);
 
     /// The value, and a new start: what the end of an epoch needs.
+    ///
+    /// ```
+    /// use pullback::train::{Mean, Metric};
+    ///
+    /// let mut loss = Mean::new();
+    /// loss.add(3.0);
+    /// assert_eq!(loss.take(), 3.0);
+    /// assert_eq!(loss.count(), 0);
+    /// ```
     fn take(&mut self) -> f64 {
         let value = self.value();
         self.reset();
@@ -60,6 +86,12 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of nothing yet.
+    ///
+    /// ```
+    /// use pullback::train::{Mean, Metric};
+    ///
+    /// assert!(Mean::new().value().is_nan());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,6 +111,16 @@ impl Mean {
 
     /// Adds `count` numbers, of which the mean is known. An empty batch, whose mean is not a number, adds
     /// nothing.
+    ///
+    /// ```
+    /// use pullback::train::{Mean, Metric};
+    ///
+    /// let mut loss = Mean::new();
+    /// loss.add_batch(1.0, 3);
+    /// loss.add_batch(5.0, 1);
+    /// loss.add_batch(f64::NAN, 0);
+    /// assert_eq!(loss.value(), 2.0);
+    /// ```
     pub fn add_batch(&mut self, mean: f64, count: usize) {
         if count == 0 {
             return;
@@ -96,6 +138,15 @@ impl Mean {
     }
 
     /// How many numbers were added.
+    ///
+    /// ```
+    /// use pullback::train::Mean;
+    ///
+    /// let mut loss = Mean::new();
+    /// loss.add(0.5);
+    /// loss.add_batch(0.25, 31);
+    /// assert_eq!(loss.count(), 32);
+    /// ```
     pub fn count(&self) -> usize {
         self.count
     }

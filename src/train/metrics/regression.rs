@@ -65,6 +65,12 @@ pub struct R2 {
 
 impl Mae {
     /// Of nothing yet.
+    ///
+    /// ```
+    /// use pullback::train::{Mae, Metric};
+    ///
+    /// assert!(Mae::new().value().is_nan());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -73,6 +79,15 @@ impl Mae {
     ///
     /// # Panics
     /// If their shapes differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::train::{Mae, Metric};
+    ///
+    /// let mut mae = Mae::new();
+    /// mae.add(&array![[1.0], [2.0]], &array![[2.0], [5.0]]);
+    /// assert_eq!(mae.value(), 2.0);
+    /// ```
     #[track_caller]
     pub fn add<T: Element, D: Dimension>(
         &mut self,
@@ -87,6 +102,12 @@ impl Mae {
 
 impl Rmse {
     /// Of nothing yet.
+    ///
+    /// ```
+    /// use pullback::train::{Metric, Rmse};
+    ///
+    /// assert!(Rmse::new().value().is_nan());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,6 +116,15 @@ impl Rmse {
     ///
     /// # Panics
     /// If their shapes differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::train::{Metric, Rmse};
+    ///
+    /// let mut rmse = Rmse::new();
+    /// rmse.add(&array![1.0, 8.0], &array![2.0, 1.0]);
+    /// assert_eq!(rmse.value(), 5.0);
+    /// ```
     #[track_caller]
     pub fn add<T: Element, D: Dimension>(
         &mut self,
@@ -109,6 +139,12 @@ impl Rmse {
 
 impl R2 {
     /// Of nothing yet.
+    ///
+    /// ```
+    /// use pullback::train::{Metric, R2};
+    ///
+    /// assert!(R2::new().value().is_nan());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -117,6 +153,15 @@ impl R2 {
     ///
     /// # Panics
     /// If their shapes differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::train::{Metric, R2};
+    ///
+    /// let mut r2 = R2::new();
+    /// r2.add(&array![2.0, 2.0], &array![1.0, 3.0]);
+    /// assert_eq!(r2.value(), 0.0); // no better than the mean of the targets
+    /// ```
     #[track_caller]
     pub fn add<T: Element, D: Dimension>(
         &mut self,

@@ -1,3 +1,7 @@
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::output::LINE_INTERVAL;
 use super::*;
 
 /// What was written.

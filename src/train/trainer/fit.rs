@@ -19,6 +19,23 @@ impl<S> Trainer<'_, S> {
     /// # Errors
     /// Whatever a batch, the step, a callback, a checkpoint or the history's file fails with; a loss that is
     /// infinite or not a number; an epoch without batches; a metric to be judged by that was not recorded.
+    ///
+    /// ```
+    /// use pullback::data::{DataLoader, from_fn};
+    /// use pullback::train::{Ended, Output, Trainer};
+    ///
+    /// // Learns that all numbers are 3.
+    /// let loader = DataLoader::new(from_fn(8, |_| Ok(3.0_f64))).batch_size(4);
+    /// let mut model = 0.0;
+    /// let mut trainer = Trainer::new(20).output(Output::silent());
+    /// let ended = trainer.fit(&mut model, |epoch| loader.epoch(epoch), |model, batch| {
+    ///     let errors = batch - *model;
+    ///     *model += 0.5 * errors.mean().ok_or("an empty batch")?;
+    ///     Ok((errors.pow2().sum() / 4.0, 4))
+    /// });
+    /// assert_eq!(ended.unwrap(), Ended::AllEpochs);
+    /// assert!((model - 3.0).abs() < 1e-6);
+    /// ```
     pub fn fit<B, E, I, L>(
         &mut self,
         state: &mut S,

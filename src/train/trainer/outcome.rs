@@ -6,6 +6,17 @@ use std::fmt;
 use crate::data::BoxError;
 
 /// How a training ended.
+///
+/// ```
+/// use pullback::train::{Ended, Output, Trainer};
+///
+/// let mut trainer = Trainer::new(3).output(Output::silent());
+/// let ended = trainer.fit(&mut (), |_| [Ok::<_, std::io::Error>(0.5)], |(), loss| Ok(loss));
+/// match ended.unwrap() {
+///     Ended::AllEpochs => assert_eq!(trainer.history().last_epoch(), Some(3)),
+///     Ended::Early { epoch } | Ended::Asked { epoch } => panic!("it ended after epoch {epoch}"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All epochs are done.
@@ -51,11 +62,29 @@ impl TrainError {
     }
 
     /// The epoch, from 1.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(5).output(Output::silent());
+    /// let batches = |epoch| [if epoch < 3 { Ok(0.5) } else { Err("damaged") }];
+    /// let error = trainer.fit(&mut (), batches, |(), loss| Ok(loss)).unwrap_err();
+    /// assert_eq!(error.epoch(), 3);
+    /// ```
     pub fn epoch(&self) -> usize {
         self.epoch
     }
 
     /// The batch, from 0, if it was one.
+    ///
+    /// ```
+    /// use pullback::train::{Output, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(5).output(Output::silent());
+    /// let batches = |_| [Ok(0.5), Err("damaged")];
+    /// let error = trainer.fit(&mut (), batches, |(), loss| Ok(loss)).unwrap_err();
+    /// assert_eq!(error.batch(), Some(1));
+    /// ```
     pub fn batch(&self) -> Option<usize> {
         self.batch
     }

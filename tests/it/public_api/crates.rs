@@ -9,8 +9,11 @@ use syn::{Attribute, Ident, Item, ItemImpl, UseTree, Visibility};
 /// A path of modules from the crate's root.
 pub(super) type ModulePath = Vec<String>;
 
-/// A crate: the items of each of its modules.
-pub(super) struct Crate(BTreeMap<ModulePath, Vec<Item>>);
+/// A crate: the items of each of its modules, and the files that they stand in.
+pub(super) struct Crate {
+    modules: BTreeMap<ModulePath, Vec<Item>>,
+    files: BTreeMap<ModulePath, PathBuf>,
+}
 
 /// What a name stands for.
 #[derive(Clone)]
@@ -25,20 +28,23 @@ pub(super) enum Place<'a> {
 impl Crate {
     /// Reads `lib.rs` and the modules below it, without those of tests.
     pub(super) fn read(folder: &Path) -> Self {
-        let mut modules = BTreeMap::new();
-        read(
-            &folder.join("lib.rs"),
-            folder,
-            ModulePath::new(),
-            &mut modules,
-        );
-        Self(modules)
+        let mut own = Self {
+            modules: BTreeMap::new(),
+            files: BTreeMap::new(),
+        };
+        own.add(&folder.join("lib.rs"), folder, ModulePath::new());
+        own
+    }
+
+    /// The file that a module stands in.
+    pub(super) fn file(&self, module: &[String]) -> &Path {
+        &self.files[module]
     }
 
     /// The public names of a module. One name may stand for a function and a module.
     pub(super) fn exports(&self, module: &[String]) -> Vec<(String, Place<'_>)> {
         let mut found = Vec::new();
-        for item in &self.0[module] {
+        for item in &self.modules[module] {
             match item {
                 Item::Use(item) if is_public(&item.vis) && is_seen(&item.attrs) => {
                     let mut leaves = Vec::new();
@@ -90,7 +96,7 @@ impl Crate {
                 name => at.push(name.to_owned()),
             }
         }
-        self.0.contains_key(&at).then_some(at)
+        self.modules.contains_key(&at).then_some(at)
     }
 
     /// What a path stands for, seen from a module; nothing if that is not in the sources of this crate.
@@ -102,7 +108,7 @@ impl Crate {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for item in &self.0[&parent] {
+        for item in &self.modules[&parent] {
             if let Item::Use(item) = item {
                 let mut leaves = Vec::new();
                 leaves_of(&item.tree, &mut Vec::new(), &mut leaves);
@@ -123,7 +129,7 @@ impl Crate {
     /// Every impl with the module that it stands in.
     pub(super) fn impls(&self) -> impl Iterator<Item = (&ModulePath, &ItemImpl)> {
         let all = self
-            .0
+            .modules
             .iter()
             .flat_map(|(module, items)| items.iter().map(move |item| (module, item)));
         all.filter_map(|(module, item)| match item {
@@ -141,44 +147,35 @@ impl Crate {
                 .filter_map(head);
             heads.any(|(own, ..)| own == name)
         };
-        let homes = self.0.iter().filter(|(_, items)| defines(items));
+        let homes = self.modules.iter().filter(|(_, items)| defines(items));
         homes.map(|(module, _)| module).collect()
     }
-}
 
-fn read(
-    file: &Path,
-    folder: &Path,
-    module: ModulePath,
-    modules: &mut BTreeMap<ModulePath, Vec<Item>>,
-) {
-    let text =
-        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let parsed =
-        syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    insert(parsed.items, folder, module, modules);
-}
-
-fn insert(
-    items: Vec<Item>,
-    folder: &Path,
-    module: ModulePath,
-    modules: &mut BTreeMap<ModulePath, Vec<Item>>,
-) {
-    for item in &items {
-        let Item::Mod(inner) = item else { continue };
-        if !is_seen(&inner.attrs) {
-            continue;
-        }
-        let name = inner.ident.to_string();
-        let path = [&module[..], std::slice::from_ref(&name)].concat();
-        let below = folder.join(&name);
-        match &inner.content {
-            Some((_, items)) => insert(items.clone(), &below, path, modules),
-            None => read(&file_of(&below), &below, path, modules),
-        }
+    fn add(&mut self, file: &Path, folder: &Path, module: ModulePath) {
+        let text =
+            fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let parsed =
+            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        self.insert(parsed.items, file, folder, module);
     }
-    modules.insert(module, items);
+
+    fn insert(&mut self, items: Vec<Item>, file: &Path, folder: &Path, module: ModulePath) {
+        for item in &items {
+            let Item::Mod(inner) = item else { continue };
+            if !is_seen(&inner.attrs) {
+                continue;
+            }
+            let name = inner.ident.to_string();
+            let path = [&module[..], std::slice::from_ref(&name)].concat();
+            let below = folder.join(&name);
+            match &inner.content {
+                Some((_, items)) => self.insert(items.clone(), file, &below, path),
+                None => self.add(&file_of(&below), &below, path),
+            }
+        }
+        self.files.insert(module.clone(), file.to_owned());
+        self.modules.insert(module, items);
+    }
 }
 
 fn file_of(below: &Path) -> PathBuf {

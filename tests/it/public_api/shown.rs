@@ -34,12 +34,12 @@ fn attributes_of(item: &TraitItem) -> &[Attribute] {
     }
 }
 
-/// The impls of an item of a module, if it is a type: its public methods, and the traits with their associated
-/// types.
+/// The impls of an item of a module, if it is a type or another name of one: its public methods, and the traits
+/// with their associated types.
 pub(super) fn impls(of: &Crate, module: &ModulePath, item: &Item) -> String {
     match (item, head(item)) {
-        (Item::Struct(_) | Item::Enum(_), Some((name, ..))) => {
-            impls_at(of, &name.to_string(), Some(module))
+        (Item::Struct(_) | Item::Enum(_) | Item::Type(_), Some((name, ..))) => {
+            written(impls_at(of, &name.to_string(), Some(module)))
         }
         _ => String::new(),
     }
@@ -47,18 +47,29 @@ pub(super) fn impls(of: &Crate, module: &ModulePath, item: &Item) -> String {
 
 /// The impls of a type that is defined in a macro or in another crate.
 pub(super) fn impls_of_name(of: &Crate, name: &str) -> String {
-    impls_at(of, name, None)
+    written(impls_at(of, name, None))
 }
 
-fn impls_at(of: &Crate, name: &str, module: Option<&ModulePath>) -> String {
+fn written(impls: Vec<(&ModulePath, &ItemImpl)>) -> String {
+    // Methods before traits, whatever file they stand in.
+    let own = impls.into_iter();
+    let mut texts: Vec<(bool, String)> = own.filter_map(|(_, item)| of_impl(item)).collect();
+    texts.sort();
+    texts.into_iter().map(|(_, text)| text).collect()
+}
+
+/// The impls of a type of this name, which is defined in a module, or in no module of the crate, with the
+/// modules that they stand in.
+pub(super) fn impls_at<'a>(
+    of: &'a Crate,
+    name: &str,
+    module: Option<&ModulePath>,
+) -> Vec<(&'a ModulePath, &'a ItemImpl)> {
     let homes = of.homes(name);
     let own = of.impls().filter(|(at, item)| {
         type_name(item).as_deref() == Some(name) && home(&homes, at) == module
     });
-    // Methods before traits, whatever file they stand in.
-    let mut texts: Vec<(bool, String)> = own.filter_map(|(_, item)| of_impl(item)).collect();
-    texts.sort();
-    texts.into_iter().map(|(_, text)| text).collect()
+    own.collect()
 }
 
 /// Of several types of one name, the one that is defined nearest.

@@ -48,6 +48,12 @@ impl Default for Page {
 impl Page {
     /// A page of every function of the program, with the errors in the folder `pullback/gradcheck` of
     /// cargo's target folder: the one above the running program, or `target`.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::Page;
+    ///
+    /// assert!(Page::new().html().contains("autograd_core.ops.exp.Exp"));
+    /// ```
     pub fn new() -> Self {
         Self {
             title: "Differentiable functions".to_owned(),
@@ -57,6 +63,12 @@ impl Page {
     }
 
     /// The same page with this title: `Page::new().title("What my model is made of")`.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::Page;
+    ///
+    /// assert!(Page::new().title("Kernels & models").html().contains("<title>Kernels &amp; models</title>"));
+    /// ```
     pub fn title(self, title: impl Into<String>) -> Self {
         let title = title.into();
         Self { title, ..self }
@@ -91,6 +103,14 @@ impl Page {
     }
 
     /// The page. Where the errors of a function cannot be read, it says so in their place.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::Page;
+    ///
+    /// let page = Page::new();
+    /// assert!(page.html().ends_with("</html>\n"));
+    /// assert_eq!(page.html(), page.to_string());
+    /// ```
     pub fn html(&self) -> String {
         self.to_string()
     }

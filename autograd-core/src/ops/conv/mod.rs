@@ -52,6 +52,19 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 
 /// The convolution of `x` with `weight`, plus a number for each output. Of tensors of three axes with
 /// options whose first axis is that of height 1, or of four.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::ConvOptions, ops::Conv};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
+/// let weight = Tensor::from(array![[[[1.0, 10.0]]]]).set_requires_grad(true);
+/// let y = Conv::apply(&x, &weight, None, ConvOptions::default());
+/// assert_eq!(y.to_array(), array![[[[21.0, 32.0]]]]);
+/// y.sum().backward()?;
+/// assert_eq!(weight.grad(), Some(array![[[[3.0, 5.0]]]])); // what each weight has met
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Conv<T, D>(PhantomData<(T, D)>);
 
@@ -125,6 +138,17 @@ impl<T: Element, D: Dimension> Conv<T, D> {
 
 /// The reverse of a convolution: what each output adds to the images that it would look at, which are
 /// `size` high and wide, plus a number for each channel.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::ConvOptions, ops::ConvTranspose};
+/// use autograd_core::ndarray::array;
+///
+/// // Each element puts the weights, times itself, where a convolution would look.
+/// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
+/// let weight = Tensor::from(array![[[[1.0, 10.0]]]]);
+/// let y = ConvTranspose::apply(&x, &weight, None, ConvOptions::default(), [1, 3]);
+/// assert_eq!(y.to_array(), array![[[[1.0, 12.0, 20.0]]]]);
+/// ```
 #[derive(Debug)]
 pub struct ConvTranspose<T, D>(PhantomData<(T, D)>);
 
@@ -199,6 +223,16 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
 }
 
 /// The gradient of a convolution of `x` for its weights, which are `size` high and wide.
+///
+/// ```
+/// use autograd_core::{Tensor, kernels::ConvOptions, ops::ConvWeight};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
+/// let grad = Tensor::from(array![[[[1.0, 100.0]]]]);
+/// let gradient = ConvWeight::apply(&x, &grad, ConvOptions::default(), [1, 2]);
+/// assert_eq!(gradient.to_array(), array![[[[201.0, 302.0]]]]);
+/// ```
 #[derive(Debug)]
 pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,17 @@ use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ln (1 + eˣ) − x · target of each element, stable.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::BceWithLogits};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 0.0, 1000.0]).set_requires_grad(true);
+/// let target = Tensor::from(array![1.0, 0.0, 1.0]);
+/// BceWithLogits::apply(&x, &target).sum().backward()?; // p − target
+/// assert_eq!(x.grad(), Some(array![-0.5, 0.5, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
 

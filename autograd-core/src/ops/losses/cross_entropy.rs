@@ -10,6 +10,16 @@ use crate::ops::{DotOver, SoftmaxGradient, joined};
 use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
 
 /// What a cross-entropy may be asked for.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::{CrossEntropyOptions, Reduction}};
+/// use autograd_core::ndarray::array;
+///
+/// let logits = Tensor::from(array![[1000.0, 0.0]]);
+/// let smooth = CrossEntropyOptions { label_smoothing: 0.5, ..Default::default() };
+/// let loss = |options| logits.cross_entropy_opts(&[0], Reduction::Sum, options).item();
+/// assert_eq!((loss(CrossEntropyOptions::default()), loss(smooth)), (0.0, 250.0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CrossEntropyOptions {
     /// How much of each target, between 0 and 1, is spread evenly over all classes.
@@ -43,6 +53,16 @@ impl CrossEntropyOptions {
 
 /// −Σ target · ln softmax(logits) of each row; also the probabilities softmax(logits), of which the gradient
 /// is made. Forward and backward go through memory once each.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::{CrossEntropy, CrossEntropyOptions}};
+/// use autograd_core::ndarray::array;
+///
+/// let logits = Tensor::from(array![[0.0, 0.0]]);
+/// let (losses, probabilities) = CrossEntropy::apply(&logits, &[1], CrossEntropyOptions::default());
+/// assert_eq!(losses.to_array(), array![2.0_f64.ln()]);
+/// assert_eq!(probabilities.to_array(), array![[0.5, 0.5]]);
+/// ```
 #[derive(Debug)]
 pub struct CrossEntropy<T>(PhantomData<T>);
 
@@ -123,6 +143,15 @@ impl<T: Element> CrossEntropy<T> {
 
 /// g · (probabilities − targets), 0 in rows that do not count: what [`CrossEntropy`] makes of a gradient g that
 /// comes in for the losses.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::{CrossEntropyGradient, CrossEntropyOptions}};
+/// use autograd_core::ndarray::array;
+///
+/// let (g, probabilities) = (Tensor::from(array![10.0]), Tensor::from(array![[0.25, 0.75]]));
+/// let gradient = CrossEntropyGradient::apply(&g, &probabilities, &[1], CrossEntropyOptions::default());
+/// assert_eq!(gradient.to_array(), array![[2.5, -2.5]]);
+/// ```
 #[derive(Debug)]
 pub struct CrossEntropyGradient<T>(PhantomData<T>);
 

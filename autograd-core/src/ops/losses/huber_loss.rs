@@ -9,6 +9,16 @@ use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::HuberLoss};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.5, 3.0]).set_requires_grad(true);
+/// HuberLoss::apply(&x, &Tensor::from(array![0.0, 0.0]), 1.0).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![0.5, 1.0])); // no more than δ of what is far off
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,19 @@ use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::KlDiv};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![-1.0, -2.0]).set_requires_grad(true);
+/// let target = Tensor::from(array![1.0, 0.0]);
+/// let y = KlDiv::apply(&x, &target);
+/// assert_eq!(y.to_array(), array![1.0, 0.0]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![-1.0, 0.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct KlDiv<T, D>(PhantomData<(T, D)>);
 

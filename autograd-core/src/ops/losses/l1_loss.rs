@@ -9,6 +9,17 @@ use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// |x − target| of each element. Where they are equal, its gradient is taken to be 0.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::AbsoluteError};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0, 5.0]).set_requires_grad(true);
+/// let target = Tensor::from(array![4.0, 2.0, 1.0]);
+/// AbsoluteError::apply(&x, &target).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![-1.0, 0.0, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct AbsoluteError<T, D>(PhantomData<(T, D)>);
 

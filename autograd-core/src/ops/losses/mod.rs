@@ -25,6 +25,15 @@ use ndarray::{ArrayView, Dimension};
 use crate::{Element, Tensor, Tensor0};
 
 /// What becomes of the losses of all elements or examples.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::Reduction};
+/// use autograd_core::ndarray::array;
+///
+/// let (x, target) = (Tensor::from(array![1.0, 4.0]), Tensor::from(array![0.0, 0.0]));
+/// assert_eq!(x.mse_loss(&target, Reduction::Mean).item(), 8.5);
+/// assert_eq!(x.mse_loss(&target, Reduction::Sum).item(), 17.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
     /// Their mean; not a number of none.

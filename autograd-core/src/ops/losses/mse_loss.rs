@@ -9,6 +9,17 @@ use crate::ops::joined;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// (x − target)² of each element.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::SquaredError};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 4.0]).set_requires_grad(true);
+/// let target = Tensor::from(array![0.0, 7.0]);
+/// SquaredError::apply(&x, &target).sum().backward()?; // 2 (x − target)
+/// assert_eq!(x.grad(), Some(array![2.0, -6.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SquaredError<T, D>(PhantomData<(T, D)>);
 

@@ -11,6 +11,18 @@ use crate::ops::zeros;
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
 
 /// −x at the label of each row; 0 where it is ignored.
+///
+/// ```
+/// use autograd_core::{Tensor, ops::NllLoss};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]).set_requires_grad(true);
+/// let y = NllLoss::apply(&x, &[1, 9], Some(9));
+/// assert_eq!(y.to_array(), array![2.0, 0.0]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.0, -1.0], [0.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct NllLoss<T>(PhantomData<T>);
 

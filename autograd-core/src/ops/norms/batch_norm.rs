@@ -7,6 +7,17 @@ use super::group_norm::second_axis;
 use crate::{Element, Tensor, Tensor1};
 
 /// What a batch says of its channels, for running means of it.
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let batch = Tensor::from(array![[1.0], [3.0]]);
+/// let (_, statistics) = batch.batch_norm(None, None, 1e-5);
+/// // A running mean goes a tenth of the way towards that of the batch.
+/// let running = array![0.0] * 0.9 + &statistics.mean * 0.1;
+/// assert_eq!((running, statistics.variance), (array![0.2], array![2.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics<T> {
     /// The mean of each channel.

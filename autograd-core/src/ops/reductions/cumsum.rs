@@ -9,6 +9,17 @@ use crate::{Element, Tensor, custom_function, kernels};
 
 /// The sums of the elements up to each along an axis, or, `reversed`, of those from it on. They are added in
 /// `f64`.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::CumSum};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
+/// assert_eq!(CumSum::apply(&x, Axis(0), true).to_array(), array![6.0, 5.0, 3.0]);
+/// CumSum::apply(&x, Axis(0), false).sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![3.0, 2.0, 1.0])); // how many sums each is in
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CumSum<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,15 @@ use crate::kernels::Over;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
 /// Which element.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::{Extreme, Extremum}};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![3.0, -1.0, 2.0]);
+/// let of = |extremum| -> Tensor0<f64> { Extreme::apply(&x, Over::all(), extremum) };
+/// assert_eq!((of(Extremum::Max).item(), of(Extremum::Min).item()), (3.0, -1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
     /// The largest.
@@ -57,6 +66,17 @@ impl Extremum {
 
 /// The largest or smallest element over some axes. If several are, they share the gradient evenly. What is
 /// not a number is both.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::{Extreme, Extremum}};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 3.0, 3.0]).set_requires_grad(true);
+/// let largest: Tensor0<f64> = Extreme::apply(&x, Over::all(), Extremum::Max);
+/// largest.backward()?;
+/// assert_eq!(x.grad(), Some(array![0.0, 0.5, 0.5]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Extreme<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -116,6 +136,18 @@ fn shares<T: Element, D: Dimension, E: Dimension>(
 
 /// The first of the largest or smallest elements along one axis, and its place there, of each lane in
 /// row-major order. It alone has the gradient. What is not a number is both largest and smallest.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::{Extremum, FirstExtreme}};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 3.0, 3.0]]).set_requires_grad(true);
+/// let (largest, places): (Tensor1<f64>, _) = FirstExtreme::apply(&x, Over::axis(Axis(1)), Extremum::Max);
+/// assert_eq!((largest.to_array(), places), (array![3.0], vec![1]));
+/// largest.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[0.0, 1.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FirstExtreme<T, D, E>(PhantomData<(T, D, E)>);
 

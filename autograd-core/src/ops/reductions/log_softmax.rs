@@ -10,6 +10,18 @@ use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x − ln Σ eˣ along an axis, stable.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::LogSoftmax};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1000.0, 0.0]).set_requires_grad(true);
+/// let y = LogSoftmax::apply(&x, Axis(0));
+/// assert_eq!(y.to_array(), array![0.0, -1000.0]);
+/// y.backward_with(array![0.0, 1.0])?;
+/// assert_eq!(x.grad(), Some(array![-1.0, 1.0]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LogSoftmax<T, D>(PhantomData<(T, D)>);
 
@@ -38,6 +50,18 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
 }
 
 /// g − eʸ · Σ g along an axis: what [`LogSoftmax`] makes of a gradient g that comes in for its output y.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::{LogSoftmax, LogSoftmaxGradient}};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = LogSoftmax::apply(&x, Axis(0));
+/// let gradient = LogSoftmaxGradient::apply(&Tensor::from(array![1.0, 10.0]), &y, Axis(0));
+/// y.backward_with(array![1.0, 10.0])?;
+/// assert_eq!(x.grad(), Some(gradient.to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LogSoftmaxGradient<T, D>(PhantomData<(T, D)>);
 

@@ -9,6 +9,18 @@ use crate::kernels::Over;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ln Σ eˣ over some axes, stable. Its gradient is softmax: not a number where all elements are −∞.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::LogSumExp};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1000.0, 0.0]).set_requires_grad(true);
+/// let y: Tensor0<f64> = LogSumExp::apply(&x, Over::all());
+/// assert_eq!(y.item(), 1000.0);
+/// y.backward()?;
+/// assert_eq!(x.grad(), Some(array![1.0, 0.0])); // softmax
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
 

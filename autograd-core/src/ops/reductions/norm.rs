@@ -9,6 +9,18 @@ use crate::kernels::Over;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The Euclidean norm over some axes. Where all elements are 0, its gradient is taken to be 0.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Norm};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[3.0, 4.0], [0.0, 0.0]]).set_requires_grad(true);
+/// let lengths: Tensor1<f64> = Norm::apply(&x, Over::axis(Axis(1)));
+/// assert_eq!(lengths.to_array(), array![5.0, 0.0]);
+/// lengths.backward_with(array![5.0, 5.0])?;
+/// assert_eq!(x.grad(), Some(array![[3.0, 4.0], [0.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
 

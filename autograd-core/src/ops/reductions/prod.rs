@@ -9,6 +9,17 @@ use crate::kernels::Over;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The product along one axis.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Prod};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[2.0, 3.0, 4.0], [0.0, 3.0, 4.0]]).set_requires_grad(true);
+/// let products: Tensor1<f64> = Prod::apply(&x, Over::axis(Axis(1)));
+/// products.sum().backward()?; // the product of all others, of a zero too
+/// assert_eq!(x.grad(), Some(array![[12.0, 8.0, 6.0], [12.0, 0.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 

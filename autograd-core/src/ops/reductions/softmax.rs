@@ -10,6 +10,18 @@ use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// eˣ / Σ eˣ along an axis, stable.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::Softmax};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![0.0, 0.0]).set_requires_grad(true);
+/// let y = Softmax::apply(&x, Axis(0));
+/// assert_eq!(y.to_array(), array![0.5, 0.5]);
+/// y.backward_with(array![1.0, 0.0])?;
+/// assert_eq!(x.grad(), Some(array![0.25, -0.25]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Softmax<T, D>(PhantomData<(T, D)>);
 
@@ -39,6 +51,14 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
 }
 
 /// y · (g − Σ g · y) along an axis: what [`Softmax`] makes of a gradient g that comes in for its output y.
+///
+/// ```
+/// use autograd_core::{Tensor, ndarray::Axis, ops::SoftmaxGradient};
+/// use autograd_core::ndarray::array;
+///
+/// let (g, y) = (Tensor::from(array![1.0, 0.0]), Tensor::from(array![0.5, 0.5]));
+/// assert_eq!(SoftmaxGradient::apply(&g, &y, Axis(0)).to_array(), array![0.25, -0.25]);
+/// ```
 #[derive(Debug)]
 pub struct SoftmaxGradient<T, D>(PhantomData<(T, D)>);
 

@@ -10,6 +10,18 @@ use crate::ops::joined;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum over some axes, added pairwise.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::SumOver};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+/// let rows: Tensor1<f64> = SumOver::apply(&x, Over::axis(Axis(1)));
+/// assert_eq!(rows.to_array(), array![3.0, 7.0]);
+/// rows.backward_with(array![1.0, 10.0])?;
+/// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [10.0, 10.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SumOver<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -37,6 +49,15 @@ impl<T: Element, D: Dimension, E: Dimension> SumOver<T, D, E> {
 }
 
 /// What a reduction gave, repeated to the shape that it was of, without a copy.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor2, kernels::Over, ndarray::Axis, ops::RepeatOver};
+/// use autograd_core::ndarray::array;
+///
+/// let sums = Tensor::from(array![3.0, 7.0]);
+/// let repeated: Tensor2<f64> = RepeatOver::apply(&sums, Over::axis(Axis(1)), &[2, 3]);
+/// assert_eq!(repeated.to_array(), array![[3.0, 3.0, 3.0], [7.0, 7.0, 7.0]]);
+/// ```
 #[derive(Debug)]
 pub struct RepeatOver<T, E, D>(PhantomData<(T, E, D)>);
 
@@ -79,6 +100,19 @@ impl<T: Element, E: Dimension, D: Dimension> RepeatOver<T, E, D> {
 }
 
 /// Σ x · y over some axes, added pairwise, with no product kept.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::DotOver};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
+/// let y = Tensor::from(array![[1.0, 10.0], [1.0, 10.0]]);
+/// let rows: Tensor1<f64> = DotOver::apply(&x, &y, Over::axis(Axis(1)));
+/// assert_eq!(rows.to_array(), array![21.0, 43.0]);
+/// rows.sum().backward()?;
+/// assert_eq!(x.grad(), Some(y.to_array()));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct DotOver<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -9,6 +9,18 @@ use crate::kernels::Over;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// Σ (x − x̄)² / (n − ddof) over n elements: over some axes.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::Var};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 3.0]).set_requires_grad(true);
+/// let y: Tensor0<f64> = Var::apply(&x, Over::all(), 1);
+/// assert_eq!(y.item(), 2.0);
+/// y.backward()?;
+/// assert_eq!(x.grad(), Some(array![-2.0, 2.0])); // 2 (x − x̄) / (n − ddof)
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -43,6 +55,18 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
 }
 
 /// The square root of [`Var`]. Where all elements are equal, its gradient is taken to be 0.
+///
+/// ```
+/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Std};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![[1.0, 3.0], [5.0, 5.0]]).set_requires_grad(true);
+/// let y: Tensor1<f64> = Std::apply(&x, Over::axis(Axis(1)), 0);
+/// assert_eq!(y.to_array(), array![1.0, 0.0]);
+/// y.sum().backward()?;
+/// assert_eq!(x.grad(), Some(array![[-0.5, 0.5], [0.0, 0.0]]));
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -10,6 +10,15 @@ use crate::ndarray::Array1;
 use crate::nn::{Dropout, Linear, Parameter, init};
 
 /// The options of a [`MultiheadAttention`].
+///
+/// ```
+/// use pullback::nn::{Generator, MultiheadAttention, MultiheadAttentionBuilder};
+///
+/// let small: MultiheadAttentionBuilder<f32> = MultiheadAttention::builder(16, 4).causal(true).bias(false);
+/// let mut generator = Generator::seed(7);
+/// let layers = [small.clone().build(&mut generator), small.build(&mut generator)];
+/// assert!(layers.iter().all(|layer| layer.in_proj_bias.is_none()));
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct MultiheadAttentionBuilder<T> {
@@ -34,23 +43,57 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     }
 
     /// The length of keys: that of queries unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, MultiheadAttention};
+    ///
+    /// let attention = MultiheadAttention::<f32>::builder(16, 4).kdim(8).build(&mut Generator::seed(7));
+    /// assert_eq!(attention.k_proj_weight.unwrap().shape(), [16, 8]);
+    /// ```
     pub fn kdim(mut self, kdim: usize) -> Self {
         self.lengths[1] = kdim;
         self
     }
 
     /// The length of values: that of queries unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, MultiheadAttention};
+    ///
+    /// let attention = MultiheadAttention::<f32>::builder(16, 4).vdim(8).build(&mut Generator::seed(7));
+    /// assert_eq!(attention.v_proj_weight.unwrap().shape(), [16, 8]);
+    /// ```
     pub fn vdim(mut self, vdim: usize) -> Self {
         self.lengths[2] = vdim;
         self
     }
 
     /// Whether the linear functions have a bias, as they have unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, MultiheadAttention};
+    ///
+    /// let attention = MultiheadAttention::<f32>::builder(16, 4).bias(false).build(&mut Generator::seed(7));
+    /// assert!(attention.in_proj_bias.is_none() && attention.out_proj.bias.is_none());
+    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
     /// Whether a query attends to no key behind its own place, whatever the mask.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array3;
+    /// use pullback::nn::{Generator, MultiheadAttention};
+    /// use pullback::prelude::*;
+    ///
+    /// let attention = MultiheadAttention::<f32>::builder(4, 2).causal(true).build(&mut Generator::seed(7));
+    /// let mut text = Array3::from_shape_fn((1, 3, 4), |(_, place, k)| (place * k) as f32);
+    /// let before = attention.forward(&Tensor::from(text.clone())).to_array();
+    /// text[[0, 2, 0]] = 9.0; // the last word
+    /// let after = attention.forward(&Tensor::from(text)).to_array();
+    /// assert_eq!(before.slice(pullback::ndarray::s![0, ..2, ..]), after.slice(pullback::ndarray::s![0, ..2, ..]));
+    /// ```
     pub fn causal(self, causal: bool) -> Self {
         Self { causal, ..self }
     }
@@ -60,6 +103,14 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Module, MultiheadAttention};
+    ///
+    /// let mut attention = MultiheadAttention::<f32>::builder(16, 4).dropout(0.1).build(&mut Generator::seed(7));
+    /// attention.eval();
+    /// assert!(attention.dropout.is_some_and(|dropout| !dropout.mode.is_training()));
+    /// ```
     #[track_caller]
     pub fn dropout(self, p: f64) -> Self {
         assert!(
@@ -74,6 +125,13 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Module, MultiheadAttention};
+    ///
+    /// let attention = MultiheadAttention::<f32>::builder(16, 4).build(&mut Generator::seed(7));
+    /// assert_eq!(attention.parameter_count(), 4 * (16 * 16 + 16));
+    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> MultiheadAttention<T> {
         let [embed_dim, kdim, vdim] = self.lengths;

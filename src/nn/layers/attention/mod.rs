@@ -65,6 +65,15 @@ impl<T: Element> MultiheadAttention<T> {
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array3;
+    /// use pullback::nn::{Generator, MultiheadAttention};
+    /// use pullback::prelude::*;
+    ///
+    /// let attention = MultiheadAttention::<f32>::new(16, 4, &mut Generator::seed(7));
+    /// assert_eq!(attention.forward(&Tensor::from(Array3::zeros((2, 5, 16)))).shape(), [2, 5, 16]);
+    /// ```
     #[track_caller]
     pub fn new(embed_dim: usize, num_heads: usize, generator: &mut impl Rng) -> Self {
         Self::builder(embed_dim, num_heads).build(generator)

@@ -52,6 +52,13 @@ impl<T: Element> Conv1d<T> {
     }
 
     /// A convolution with other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv1d, Generator};
+    ///
+    /// let conv = Conv1d::<f32>::builder(3, 16, 5).stride(2).padding(2).build(&mut Generator::seed(7));
+    /// assert_eq!((conv.options.stride, conv.options.padding), ([2], [2]));
+    /// ```
     pub fn builder(
         in_channels: usize,
         out_channels: usize,
@@ -82,6 +89,13 @@ impl<T: Element> ConvBuilder<Conv1d<T>, 1> {
     ///
     /// # Panics
     /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv1d, Generator};
+    ///
+    /// let conv = Conv1d::<f32>::builder(4, 6, 5).groups(2).build(&mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [6, 2, 5]);
+    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Conv1d<T> {
         let [inputs, _] = self.channels_of_a_group("Conv1d");

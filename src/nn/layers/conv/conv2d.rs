@@ -52,6 +52,13 @@ impl<T: Element> Conv2d<T> {
     }
 
     /// A convolution with other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv2d, Generator};
+    ///
+    /// let conv = Conv2d::<f32>::builder(3, 16, 5).stride([2, 1]).padding(2).build(&mut Generator::seed(7));
+    /// assert_eq!((conv.options.stride, conv.options.padding), ([2, 1], [2, 2]));
+    /// ```
     pub fn builder(
         in_channels: usize,
         out_channels: usize,
@@ -82,6 +89,13 @@ impl<T: Element> ConvBuilder<Conv2d<T>, 2> {
     ///
     /// # Panics
     /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv2d, Generator};
+    ///
+    /// let conv = Conv2d::<f32>::builder(4, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [6, 2, 5, 3]);
+    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Conv2d<T> {
         let [inputs, _] = self.channels_of_a_group("Conv2d");

@@ -55,6 +55,14 @@ impl<T: Element> ConvTranspose2d<T> {
     }
 
     /// A layer with other options.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array4;
+    /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
+    ///
+    /// let larger = ConvTranspose2d::<f32>::builder(8, 1, 2).stride(2).build(&mut Generator::seed(7));
+    /// assert_eq!(larger.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape(), [1, 1, 10, 10]);
+    /// ```
     pub fn builder(
         in_channels: usize,
         out_channels: usize,
@@ -80,6 +88,17 @@ impl<T: Element> ConvTranspose2d<T> {
 impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
     /// How many rows and columns are added to the smallest images that are convolved to such inputs; none
     /// unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array4;
+    /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
+    ///
+    /// // Images of 9 and of 10 rows become 5 with a stride of 2: this says which of them they were.
+    /// let larger = || ConvTranspose2d::<f32>::builder(8, 1, 3).stride(2).padding(1);
+    /// let rows = |conv: ConvTranspose2d<f32>| conv.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape()[2];
+    /// assert_eq!(rows(larger().build(&mut Generator::seed(7))), 9);
+    /// assert_eq!(rows(larger().output_padding(1).build(&mut Generator::seed(7))), 10);
+    /// ```
     pub fn output_padding(mut self, output_padding: impl Into<PerAxis<2>>) -> Self {
         self.output_padding = output_padding.into().0;
         self
@@ -89,6 +108,13 @@ impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
     ///
     /// # Panics
     /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{ConvTranspose2d, Generator};
+    ///
+    /// let conv = ConvTranspose2d::<f32>::builder(8, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [8, 3, 5, 3]);
+    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> ConvTranspose2d<T> {
         let [_, outputs] = self.channels_of_a_group("ConvTranspose2d");

@@ -60,6 +60,14 @@ impl<L> RecurrentBuilder<L> {
     ///
     /// # Panics
     /// If there are none.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::builder(8, 16).num_layers(3).build(&mut Generator::seed(7));
+    /// assert_eq!(gru.cells().len(), 3);
+    /// assert_eq!(gru.cells()[1].weight_ih.shape(), [3 * 16, 16]); // reads the layer below
+    /// ```
     #[track_caller]
     pub fn num_layers(mut self, layers: usize) -> Self {
         assert!(layers > 0, "a recurrent network of no layers");
@@ -68,6 +76,13 @@ impl<L> RecurrentBuilder<L> {
     }
 
     /// Whether there are biases, as there are unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::builder(8, 16).bias(false).build(&mut Generator::seed(7));
+    /// assert!(gru.cells()[0].bias_ih.is_none() && gru.cells()[0].bias_hh.is_none());
+    /// ```
     pub fn bias(mut self, bias: bool) -> Self {
         self.sizes.bias = bias;
         self
@@ -75,6 +90,15 @@ impl<L> RecurrentBuilder<L> {
 
     /// Whether sequences have the shape `[batch, steps, features]`, and not `[steps, batch, features]`. States
     /// are `[layers · directions, batch, hidden]` either way.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array3;
+    /// use pullback::nn::{Forward, Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::builder(8, 16).batch_first(true).build(&mut Generator::seed(7));
+    /// let (output, state) = gru.forward(&Array3::zeros((4, 10, 8)).into());
+    /// assert_eq!((output.shape(), state.shape()), (&[4, 10, 16][..], &[1, 4, 16][..]));
+    /// ```
     pub fn batch_first(mut self, batch_first: bool) -> Self {
         self.sizes.batch_first = batch_first;
         self
@@ -85,6 +109,17 @@ impl<L> RecurrentBuilder<L> {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array3;
+    /// use pullback::nn::{Forward, Generator, Gru, Module};
+    ///
+    /// let mut gru = Gru::<f32>::builder(8, 16).num_layers(2).dropout(0.5).build(&mut Generator::seed(7));
+    /// let x = Array3::ones((10, 4, 8)).into();
+    /// assert_ne!(gru.forward(&x).0.to_array(), gru.forward(&x).0.to_array());
+    /// gru.eval();
+    /// assert_eq!(gru.forward(&x).0.to_array(), gru.forward(&x).0.to_array());
+    /// ```
     #[track_caller]
     pub fn dropout(mut self, p: f64) -> Self {
         assert!(
@@ -97,6 +132,15 @@ impl<L> RecurrentBuilder<L> {
 
     /// Whether each layer reads the sequence backwards too. It then gives `2 · hidden_size` features: those of
     /// the way there, and behind them those of the way back.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array3;
+    /// use pullback::nn::{Forward, Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::builder(8, 16).bidirectional(true).build(&mut Generator::seed(7));
+    /// let (output, state) = gru.forward(&Array3::zeros((10, 4, 8)).into());
+    /// assert_eq!((output.shape(), state.shape()), (&[10, 4, 32][..], &[2, 4, 16][..]));
+    /// ```
     pub fn bidirectional(mut self, bidirectional: bool) -> Self {
         self.sizes.bidirectional = bidirectional;
         self

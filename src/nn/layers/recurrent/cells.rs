@@ -9,6 +9,18 @@ use crate::nn::{Field, Forward, Module, Parameter, Path, Visitor, VisitorMut, in
 use crate::{Element, Tensor, Tensor2, Tensor3};
 
 /// The weights of one layer in one direction.
+///
+/// ```
+/// use pullback::nn::{Generator, Lstm, RecurrentCell};
+///
+/// // A bias of 1 for the gate that forgets, the second of four, as many start with.
+/// let mut lstm = Lstm::<f32>::new(8, 16, &mut Generator::seed(7));
+/// let cell: &mut RecurrentCell<f32> = &mut lstm.cells_mut()[0];
+/// if let Some(bias) = &mut cell.bias_ih {
+///     bias.update(|mut bias| bias.slice_mut(pullback::ndarray::s![16..32]).fill(1.0));
+/// }
+/// assert_eq!(lstm.cells()[0].bias_ih.as_ref().unwrap().view()[20], 1.0);
+/// ```
 #[derive(Debug)]
 pub struct RecurrentCell<T: Element> {
     /// Of shape `[gates · hidden, input]`: what is made of the input.

@@ -47,21 +47,50 @@ const GATES: usize = 3;
 
 impl<T: Element> Gru<T> {
     /// One layer with biases, whose weights and biases are within 1 / √`hidden_size` of 0.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru, Module};
+    ///
+    /// let gru = Gru::<f32>::new(8, 16, &mut Generator::seed(7));
+    /// assert_eq!(gru.parameter_count(), 3 * (16 * 8 + 16 * 16 + 16 + 16));
+    /// ```
     pub fn new(input_size: usize, hidden_size: usize, generator: &mut impl Rng) -> Self {
         Self::builder(input_size, hidden_size).build(generator)
     }
 
     /// A network with other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::builder(8, 16).num_layers(2).bidirectional(true).build(&mut Generator::seed(7));
+    /// assert_eq!(gru.cells().len(), 4);
+    /// ```
     pub fn builder(input_size: usize, hidden_size: usize) -> RecurrentBuilder<Self> {
         RecurrentBuilder::new(input_size, hidden_size)
     }
 
     /// The weights, of each layer there and back.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let gru = Gru::<f32>::new(8, 16, &mut Generator::seed(7));
+    /// assert_eq!(gru.cells()[0].weight_ih.shape(), [3 * 16, 8]);
+    /// ```
     pub fn cells(&self) -> &[RecurrentCell<T>] {
         self.cells.list()
     }
 
     /// The weights, to change them.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let mut gru = Gru::<f32>::new(8, 16, &mut Generator::seed(7));
+    /// gru.cells_mut()[0].weight_hh.update(|mut weight| weight.fill(0.0));
+    /// assert_eq!(gru.cells()[0].weight_hh.view().sum(), 0.0);
+    /// ```
     pub fn cells_mut(&mut self) -> &mut [RecurrentCell<T>] {
         self.cells.list_mut()
     }
@@ -77,6 +106,13 @@ impl<T: Element> Gru<T> {
 
 impl<T: Element> RecurrentBuilder<Gru<T>> {
     /// The network, with values from the generator.
+    ///
+    /// ```
+    /// use pullback::nn::{Generator, Gru};
+    ///
+    /// let build = |seed| Gru::<f32>::builder(8, 16).build(&mut Generator::seed(seed));
+    /// assert_eq!(build(7).cells()[0].weight_ih.to_array(), build(7).cells()[0].weight_ih.to_array());
+    /// ```
     pub fn build(self, generator: &mut impl Rng) -> Gru<T> {
         Gru {
             cells: Cells::new(self.sizes, GATES, generator),

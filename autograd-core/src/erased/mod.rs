@@ -1,6 +1,11 @@
 //! Tensors whose element type and rank are forgotten, and tuples of typed ones that become them.
 //!
-//! What takes a function of tensors (a gradient check, forward mode) is written once on these.
+//! What takes a function of tensors (a gradient check, forward mode) is written once on these; `typed` has
+//! the tuples.
+
+mod typed;
+
+pub use typed::{InputTensors, OutputTensors};
 
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
@@ -89,6 +94,15 @@ impl AnyTensor {
     }
 
     /// The tensor, `None` if its elements are of another type.
+    ///
+    /// ```
+    /// use autograd_core::{AnyTensor, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
+    /// assert_eq!(any.to_tensor::<f32>().map(|x| x.ndim()), Some(2));
+    /// assert!(any.to_tensor::<f64>().is_none());
+    /// ```
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
         T::this::<Tensors>(match self.clone() {
             Self::F32(tensor) => Ok(tensor),
@@ -97,6 +111,10 @@ impl AnyTensor {
     }
 
     /// The lengths of the axes.
+    ///
+    /// ```
+    /// assert_eq!(autograd_core::AnyTensor::from(autograd_core::ndarray::array![[1.0, 2.0]]).shape(), [1, 2]);
+    /// ```
     pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
     }
@@ -296,98 +314,3 @@ fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
 fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {
     Tensor::from_raw(primal.raw.with_tangent(level, Tangent::Known(tangent.raw)))
 }
-
-/// What a function of tensors takes: a tensor by reference, or a tuple of up to eight, of any element
-/// types and ranks.
-pub trait InputTensors {
-    /// The same tensors for any lifetime: what the function is called with.
-    type Refs<'a>;
-    /// Tensors of the same types, not by reference: the gradients, for example.
-    type Owned: OutputTensors;
-
-    #[doc(hidden)]
-    fn to_erased(&self) -> Vec<AnyTensor>;
-
-    #[doc(hidden)]
-    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R;
-}
-
-/// What a function of tensors returns: a tensor, or a tuple of up to eight.
-pub trait OutputTensors {
-    #[doc(hidden)]
-    fn into_erased(self) -> Vec<AnyTensor>;
-
-    #[doc(hidden)]
-    fn from_erased(tensors: &[AnyTensor]) -> Self;
-}
-
-impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
-    fn into_erased(self) -> Vec<AnyTensor> {
-        vec![AnyTensor::new(self)]
-    }
-
-    fn from_erased(tensors: &[AnyTensor]) -> Self {
-        tensors[0].typed()
-    }
-}
-
-impl<T: Element, D: Dimension + 'static> InputTensors for &Tensor<T, D> {
-    type Refs<'a> = &'a Tensor<T, D>;
-    type Owned = Tensor<T, D>;
-
-    fn to_erased(&self) -> Vec<AnyTensor> {
-        vec![AnyTensor::new((*self).clone())]
-    }
-
-    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
-        call(&tensors[0].typed())
-    }
-}
-
-macro_rules! inputs {
-    ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension + 'static),+> InputTensors for ($(&Tensor<$T, $D>,)+) {
-            type Refs<'a> = ($(&'a Tensor<$T, $D>,)+);
-            type Owned = ($(Tensor<$T, $D>,)+);
-
-            fn to_erased(&self) -> Vec<AnyTensor> {
-                vec![$(AnyTensor::new(self.$place.clone())),+]
-            }
-
-            fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
-                call(($(&tensors[$place].typed(),)+))
-            }
-        }
-    };
-}
-
-macro_rules! outputs {
-    ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension),+> OutputTensors for ($(Tensor<$T, $D>,)+) {
-            fn into_erased(self) -> Vec<AnyTensor> {
-                vec![$(AnyTensor::new(self.$place)),+]
-            }
-
-            fn from_erased(tensors: &[AnyTensor]) -> Self {
-                ($(tensors[$place].typed(),)+)
-            }
-        }
-    };
-}
-
-inputs!(T0 D0 0);
-inputs!(T0 D0 0, T1 D1 1);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
-outputs!(T0 D0 0);
-outputs!(T0 D0 0, T1 D1 1);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);

@@ -1,0 +1,364 @@
+//! Parameters whose element types and ranks are forgotten.
+
+use std::any::Any;
+
+use super::{Parameter, ParameterId};
+use crate::ndarray::{ArrayViewD, ArrayViewMutD, Dimension};
+use crate::{AnyTensor, Element, Tensor};
+
+/// An array of either element type, to look at.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, AnyView, Parameter};
+///
+/// let (w, v) = (Parameter::new(array![0.0_f32]), Parameter::new(array![0.0_f64]));
+/// w.set_grad(array![3.0]);
+/// v.set_grad(array![4.0]);
+/// let mut squares = 0.0;
+/// for parameter in [&w as &dyn AnyParameter, &v] {
+///     parameter.look_at_grad_any(&mut |grad| {
+///         squares += match grad {
+///             AnyView::F32(grad) => grad.iter().map(|&x| f64::from(x * x)).sum::<f64>(),
+///             AnyView::F64(grad) => grad.iter().map(|x| x * x).sum(),
+///         };
+///     });
+/// }
+/// assert_eq!(squares, 25.0);
+/// ```
+#[derive(Clone, Debug)]
+pub enum AnyView<'a> {
+    /// Of `f32`.
+    F32(ArrayViewD<'a, f32>),
+    /// Of `f64`.
+    F64(ArrayViewD<'a, f64>),
+}
+
+/// An array of either element type, to change. Of a parameter the elements lie in row-major order.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+///
+/// let (mut w, mut v) = (Parameter::new(array![1.0_f32]), Parameter::new(array![2.0_f64]));
+/// for parameter in [&mut w as &mut dyn AnyParameter, &mut v] {
+///     parameter.update_any(&mut |value| match value {
+///         AnyViewMut::F32(mut value) => value.fill(7.0),
+///         AnyViewMut::F64(mut value) => value.fill(7.0),
+///     });
+/// }
+/// assert_eq!((w.item(), v.item()), (7.0, 7.0));
+/// ```
+#[derive(Debug)]
+pub enum AnyViewMut<'a> {
+    /// Of `f32`.
+    F32(ArrayViewMutD<'a, f32>),
+    /// Of `f64`.
+    F64(ArrayViewMutD<'a, f64>),
+}
+
+/// A parameter of any element type and rank.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, Parameter};
+///
+/// let parameters: [&dyn AnyParameter; 2] =
+///     [&Parameter::new(array![1.0_f32, 2.0]), &Parameter::new(array![[1.0_f64]])];
+/// assert_eq!(parameters.map(AnyParameter::len), [2, 1]);
+/// ```
+pub trait AnyParameter: Send + Sync + sealed::Sealed {
+    /// The lengths of the axes.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert_eq!(AnyParameter::shape(&Parameter::new(array![[1.0, 2.0]])), [1, 2]);
+    /// ```
+    fn shape(&self) -> &[usize];
+
+    /// The number of elements.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert_eq!(AnyParameter::len(&Parameter::new(array![[1.0, 2.0], [3.0, 4.0]])), 4);
+    /// ```
+    fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    /// Whether there are no elements.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array2;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert!(AnyParameter::is_empty(&Parameter::new(Array2::<f32>::zeros((0, 3)))));
+    /// ```
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which parameter it is: tied ones have one id.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// assert_eq!(w.clone().id(), w.id());
+    /// ```
+    fn id(&self) -> ParameterId;
+
+    /// A clone of the tensor, which shares value and gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let any = Parameter::new(array![1.0_f32, 2.0]).to_any();
+    /// assert_eq!(any.to_tensor::<f32>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
+    /// ```
+    fn to_any(&self) -> AnyTensor;
+
+    /// Whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert!(AnyParameter::requires_grad(&Parameter::new(array![1.0])));
+    /// ```
+    fn requires_grad(&self) -> bool;
+
+    /// Trains it from now on, or no longer. A parameter that is no longer trained forgets its gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// w.set_requires_grad(false);
+    /// assert!(!(&*w * 2.0).requires_grad() && w.grad().is_none());
+    /// ```
+    fn set_requires_grad(&mut self, required: bool);
+
+    /// Ties it to `other`: they share gradient and identity from now on, and this one takes over the
+    /// value.
+    ///
+    /// # Panics
+    /// If element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let (mut decoder, encoder) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
+    /// decoder.tie(&encoder);
+    /// assert_eq!((decoder.item(), decoder.id()), (2.0, encoder.id()));
+    /// ```
+    fn tie(&mut self, other: &dyn AnyParameter);
+
+    /// Makes it show `tensor`, with its gradient, under the identity that it has.
+    ///
+    /// # Panics
+    /// If element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let (mut w, other) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
+    /// w.show(&other.to_any());
+    /// assert!(w.item() == 2.0 && w.id() != other.id());
+    /// ```
+    fn show(&mut self, tensor: &AnyTensor);
+
+    /// Changes the value in place; see [`Tensor::update`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0, 2.0]);
+    /// w.update_any(&mut |value| {
+    ///     if let AnyViewMut::F64(mut value) = value {
+    ///         value *= 10.0;
+    ///     }
+    /// });
+    /// assert_eq!(w.to_array(), array![10.0, 20.0]);
+    /// ```
+    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
+
+    /// Changes the value in place by what is done with the gradient; false, and nothing is done, if there is
+    /// none. See [`Tensor::update_by_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyView, AnyViewMut, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0, 2.0]);
+    /// let mut step = |value: AnyViewMut<'_>, grad: AnyView<'_>| {
+    ///     if let (AnyViewMut::F64(mut value), AnyView::F64(grad)) = (value, grad) {
+    ///         value.scaled_add(-0.5, &grad);
+    ///     }
+    /// };
+    /// assert!(!w.update_by_grad_any(&mut step)); // no gradient yet
+    /// w.set_grad(array![2.0, 4.0]);
+    /// assert!(w.update_by_grad_any(&mut step));
+    /// assert_eq!(w.to_array(), array![0.0, 0.0]);
+    /// ```
+    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
+
+    /// Changes the gradient in place; false if there is none. See [`Tensor::update_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// w.update_grad_any(&mut |grad| {
+    ///     if let AnyViewMut::F64(mut grad) = grad {
+    ///         grad.fill(1.0);
+    ///     }
+    /// });
+    /// assert_eq!(w.grad(), Some(array![1.0]));
+    /// ```
+    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
+
+    /// Looks at the gradient without copying it; false if there is none. See [`Tensor::with_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// assert!(!w.look_at_grad_any(&mut |_| unreachable!("there is no gradient")));
+    /// ```
+    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
+
+    /// Forgets the gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// AnyParameter::zero_grad(&w);
+    /// assert_eq!(w.grad(), None);
+    /// ```
+    fn zero_grad(&self);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T, D> Sealed for super::Parameter<T, D> {}
+}
+
+/// A mutable reference as that of the element type which it has.
+enum Mut<'a, D> {
+    F32(&'a mut Tensor<f32, D>),
+    F64(&'a mut Tensor<f64, D>),
+}
+
+impl<T: Element, D: Dimension + 'static> Parameter<T, D> {
+    fn split_mut(&mut self) -> Mut<'_, D> {
+        let tensor: &mut dyn Any = &mut self.tensor;
+        if tensor.is::<Tensor<f32, D>>() {
+            // INVARIANT: it was asked.
+            return Mut::F32(tensor.downcast_mut().expect("f32"));
+        }
+        // INVARIANT: an element is `f32` or `f64`.
+        Mut::F64(tensor.downcast_mut().expect("f64"))
+    }
+}
+
+impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
+    fn shape(&self) -> &[usize] {
+        self.tensor.shape()
+    }
+
+    fn id(&self) -> ParameterId {
+        self.id
+    }
+
+    fn to_any(&self) -> AnyTensor {
+        self.tensor.clone().into()
+    }
+
+    fn requires_grad(&self) -> bool {
+        self.tensor.requires_grad()
+    }
+
+    fn set_requires_grad(&mut self, required: bool) {
+        self.tensor = self.tensor.clone().set_requires_grad(required);
+    }
+
+    fn tie(&mut self, other: &dyn AnyParameter) {
+        self.show(&other.to_any());
+        self.id = other.id();
+    }
+
+    fn show(&mut self, tensor: &AnyTensor) {
+        let same_type = tensor.to_tensor::<T>();
+        match same_type.and_then(Tensor::into_dimensionality::<D>) {
+            Some(tensor) if tensor.shape() == self.shape() => self.tensor = tensor,
+            _ => panic!(
+                "a parameter of shape {:?} cannot show a tensor of shape {:?} or of another element type",
+                self.shape(),
+                tensor.shape()
+            ),
+        }
+    }
+
+    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>)) {
+        match self.split_mut() {
+            Mut::F32(tensor) => tensor.update(|value| change(AnyViewMut::F32(value.into_dyn()))),
+            Mut::F64(tensor) => tensor.update(|value| change(AnyViewMut::F64(value.into_dyn()))),
+        }
+    }
+
+    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool {
+        let done = match self.split_mut() {
+            Mut::F32(tensor) => tensor.update_by_grad(|value, grad| {
+                change(
+                    AnyViewMut::F32(value.into_dyn()),
+                    AnyView::F32(grad.into_dyn()),
+                );
+            }),
+            Mut::F64(tensor) => tensor.update_by_grad(|value, grad| {
+                change(
+                    AnyViewMut::F64(value.into_dyn()),
+                    AnyView::F64(grad.into_dyn()),
+                );
+            }),
+        };
+        done.is_some()
+    }
+
+    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool {
+        let done = match self.to_any() {
+            AnyTensor::F32(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F32(grad))),
+            AnyTensor::F64(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F64(grad))),
+        };
+        done.is_some()
+    }
+
+    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
+        let done = match self.to_any() {
+            AnyTensor::F32(tensor) => tensor.with_grad(|grad| look(AnyView::F32(grad))),
+            AnyTensor::F64(tensor) => tensor.with_grad(|grad| look(AnyView::F64(grad))),
+        };
+        done.is_some()
+    }
+
+    fn zero_grad(&self) {
+        self.tensor.zero_grad();
+    }
+}
