@@ -131,6 +131,18 @@ pub enum AnyViewMut<'a> {
     F64(ArrayViewMutD<'a, f64>),
 }
 
+impl AnyViewMut<'_> {
+    /// Copies the elements of a tensor of the same element type and shape, which the caller has seen to.
+    pub(crate) fn assign(self, value: &AnyTensor) {
+        match (self, value) {
+            (Self::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
+            (Self::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
+            // INVARIANT: see above.
+            _ => unreachable!("values of two element types"),
+        }
+    }
+}
+
 /// A parameter of any element type and rank.
 ///
 /// ```
