@@ -62,13 +62,13 @@ pub trait Module: Any + Send + Sync {
 
     /// The parameters, tied ones once.
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
-        let named = self.named_parameters().into_iter();
-        named.map(|(_, parameter)| parameter).collect()
+        let listed = ListParameters::of(self.as_module(), |_| ()).into_iter();
+        listed.map(|((), parameter)| parameter).collect()
     }
 
     /// The parameters with their dotted paths, tied ones once, under their first.
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
-        Listed::of(self.as_module()).parameters
+        ListParameters::of(self.as_module(), |path| path.to_string())
     }
 
     /// How many numbers are parameters, trained or not.
@@ -79,12 +79,29 @@ pub trait Module: Any + Send + Sync {
 
     /// The buffers with their dotted paths.
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
-        Listed::of(self.as_module()).buffers
+        struct List<'a>(Vec<(String, &'a dyn AnyBuffer)>);
+        impl<'a> Visitor<'a> for List<'a> {
+            fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+                self.0.push((path.to_string(), buffer));
+            }
+        }
+        let mut list = List(vec![]);
+        self.as_module().visit(&Path::root(), &mut list);
+        list.0
     }
 
     /// This module, under an empty path, and all in it.
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
-        Listed::of(self.as_module()).modules
+        struct List<'a>(Vec<(String, &'a dyn Module)>);
+        impl<'a> Visitor<'a> for List<'a> {
+            fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+                self.0.push((path.to_string(), module));
+                true
+            }
+        }
+        let mut list = List(vec![]);
+        self.as_module().visit(&Path::root(), &mut list);
+        list.0
     }
 
     /// Forgets the gradients of all parameters.
@@ -200,37 +217,30 @@ impl<M: Module + ?Sized> Module for Box<M> {
     }
 }
 
-/// Everything with its path.
-#[derive(Default)]
-struct Listed<'a> {
-    parameters: Vec<(String, &'a dyn AnyParameter)>,
+/// The parameters, tied ones once, each with what `name` makes of its path.
+struct ListParameters<'a, N> {
+    name: fn(&Path<'_>) -> N,
     seen: HashSet<ParameterId>,
-    buffers: Vec<(String, &'a dyn AnyBuffer)>,
-    modules: Vec<(String, &'a dyn Module)>,
+    list: Vec<(N, &'a dyn AnyParameter)>,
 }
 
-impl<'a> Listed<'a> {
-    fn of(module: &'a dyn Module) -> Self {
-        let mut list = Self::default();
+impl<'a, N> ListParameters<'a, N> {
+    fn of(module: &'a dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &'a dyn AnyParameter)> {
+        let mut list = Self {
+            name,
+            seen: HashSet::new(),
+            list: vec![],
+        };
         module.visit(&Path::root(), &mut list);
-        list
+        list.list
     }
 }
 
-impl<'a> Visitor<'a> for Listed<'a> {
+impl<'a, N> Visitor<'a> for ListParameters<'a, N> {
     fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
         if self.seen.insert(parameter.id()) {
-            self.parameters.push((path.to_string(), parameter));
+            self.list.push(((self.name)(path), parameter));
         }
-    }
-
-    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
-        self.buffers.push((path.to_string(), buffer));
-    }
-
-    fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
-        self.modules.push((path.to_string(), module));
-        true
     }
 }
 
