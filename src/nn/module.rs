@@ -66,7 +66,21 @@ pub trait Module: Any + Send + Sync {
         listed.map(|((), parameter)| parameter).collect()
     }
 
-    /// The parameters with their dotted paths, tied ones once, under their first.
+    /// The parameters with their dotted paths, tied ones once, under their first. They are the names of a picture
+    /// too:
+    ///
+    /// ```
+    /// use pullback::graph::Graph;
+    /// use pullback::ndarray::Array2;
+    /// use pullback::nn::{Generator, Linear, Relu, Sequential};
+    /// use pullback::prelude::*;
+    ///
+    /// let random = &mut Generator::seed(1);
+    /// let model = Sequential::new((Linear::<f32>::new(3, 4, random), Relu, Linear::new(4, 1, random)));
+    /// let loss = model.forward(&Tensor::from(Array2::zeros((2, 3)))).sum();
+    /// let picture = Graph::of(&loss).name("loss", &loss).names(model.named_parameters());
+    /// assert!(picture.svg().contains("0.weight"));
+    /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
         ListParameters::of(self.as_module(), |path| path.to_string())
     }

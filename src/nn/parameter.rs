@@ -209,6 +209,13 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     fn zero_grad(&self);
 }
 
+/// A clone of the tensor, as [`AnyParameter::to_any`] gives it: where a tensor is asked for, a parameter is one.
+impl From<&dyn AnyParameter> for AnyTensor {
+    fn from(parameter: &dyn AnyParameter) -> Self {
+        parameter.to_any()
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
     impl<T, D> Sealed for super::Parameter<T, D> {}
