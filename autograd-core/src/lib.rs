@@ -60,6 +60,7 @@ pub mod ops;
 mod saved;
 mod tape;
 mod tensor;
+mod words;
 
 pub use autograd_macros::custom_function_in_core as custom_function;
 pub use ndarray;

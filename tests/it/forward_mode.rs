@@ -300,10 +300,9 @@ fn a_function_without_a_rule_is_an_error() {
     let through = |(x,): (&Tensor1<f64>,)| Square::apply(x).exp() * x;
     let line = line!() - 1;
     let error = jvp(through, (&x,), (&x,)).unwrap_err().to_string();
-    let expected = format!(
-        "forward mode on `Square`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
-    );
-    assert!(error.starts_with(&expected), "{error}");
+    let place = format!("(applied at tests/it/forward_mode.rs:{line}:");
+    let told = error.starts_with("forward mode on `Square`, which has no `#[jvp]` rule: ");
+    assert!(told && error.contains(&place), "{error}");
     // What does not depend on the primals needs none.
     let beside = |(x,): (&Tensor1<f64>,)| x + Square::apply(&Tensor::from(array![3.0]));
     assert_eq!(jvp(beside, (&x,), (&x,)).unwrap().1.to_array(), array![2.0]);

@@ -195,7 +195,7 @@ fn nodes_can_be_run_by_hand() {
     assert_eq!(grads, [array![30.0].into_dyn(), array![20.0].into_dyn()]);
     assert_eq!(
         node.apply::<f64>(&[]).unwrap_err().to_string(),
-        "`Counted` has 1 outputs, but `apply` of its node was given 0 gradients"
+        "`Counted` has 1 output, but `apply` of its node was given 0 gradients"
     );
     assert!(matches!(
         node.apply::<f64>(&[Some(Tensor::from(array![1.0, 2.0]).into_dyn())]),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Derivative, Error};
+use crate::words::counted;
 
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "every message, one after the other")]
@@ -49,8 +50,9 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "backward of `{function}` gave {found} gradients for the {expected} tensors of \
-                 `{input}` (applied at {applied_at})"
+                "backward of `{function}` gave {} for the {} of `{input}` (applied at {applied_at})",
+                counted(*found, "gradient", "gradients"),
+                counted(*expected, "tensor", "tensors"),
             ),
             Self::OnceDifferentiable {
                 function,
@@ -72,7 +74,8 @@ impl fmt::Display for Error {
                  {entry:?} (applied at {applied_at})"
             ),
             Self::NoInputs => f.write_str(
-                "backward for no inputs at all: without `inputs` it accumulates in every leaf",
+                "backward with a list of inputs that is empty: name some, or leave `inputs` out to accumulate in \
+                 every leaf",
             ),
             Self::InputWithoutGrad { position } => write!(
                 f,
@@ -90,8 +93,9 @@ impl fmt::Display for Error {
                 found,
             } => write!(
                 f,
-                "`{function}` has {expected} outputs, but `apply` of its node was given {found} \
-                 gradients"
+                "`{function}` has {}, but `apply` of its node was given {}",
+                counted(*expected, "output", "outputs"),
+                counted(*found, "gradient", "gradients"),
             ),
             Self::ElementType {
                 function,
@@ -118,7 +122,8 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "a hook of `{function}` gave {found} gradients in place of {expected} (applied at {applied_at})"
+                "a hook of `{function}` gave {} in place of {expected} (applied at {applied_at})",
+                counted(*found, "gradient", "gradients"),
             ),
             Self::Unpack {
                 function,
@@ -133,7 +138,9 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "forward mode on `{function}`, which has no `#[jvp]` rule (applied at {applied_at})"
+                "forward mode on `{function}`, which has no `#[jvp]` rule: write a function with that \
+                 attribute beside its backward functions, as the page of `custom_function` shows (applied \
+                 at {applied_at})"
             ),
             Self::PassInForwardMode { pass, called_at } => write!(
                 f,
@@ -182,7 +189,8 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "`{function}` of a singular matrix of shape {shape}, as its pivot {pivot} shows (applied at {applied_at})"
+                "`{function}` of a singular matrix of shape {shape}: the pivot {pivot} of its elimination \
+                 is 0 (applied at {applied_at})"
             ),
             Self::NotPositiveDefinite {
                 shape,
@@ -190,7 +198,8 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "`cholesky` of a matrix of shape {shape} that is not positive definite, as its pivot {pivot} shows (applied at {applied_at})"
+                "`cholesky` of a matrix of shape {shape} that is not positive definite: the pivot {pivot} is not \
+                 positive (applied at {applied_at})"
             ),
             Self::Gradcheck(mismatch) => mismatch.fmt(f),
         }

@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use pullback::data::{ArrayDataset, DataLoader};
+use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
@@ -112,6 +113,7 @@ fn functions() -> Told {
         Tensor2::<f64>::stack(Axis(0), &[]);
         Tensor2::<f64>::concat(Axis(0), &[]);
         image().max_pool2d([5, 5], [1, 1], [0, 0]);
+        image().conv2d(&Tensor::from(Array4::zeros((1, 2, 5, 5))), None, ConvOptions::default());
         m.solve(&x);
     }
 }

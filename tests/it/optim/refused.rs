@@ -55,7 +55,7 @@ fn another_model_is_refused_at_the_callers_line() {
     more.push(vector(3.0));
     assert_eq!(
         step(sgd(), &mut first, &mut more),
-        "step of another model: `2` of shape [1] was not there before, when there were 2 parameters"
+        "step of another model: `2` of shape [1] was not there before, in a model of 2 parameters"
     );
     let mut fewer = first[..1].to_vec();
     assert_eq!(
