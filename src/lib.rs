@@ -83,6 +83,7 @@ pub use autograd_macros::{Module, custom_function, math};
 
 pub mod nn;
 pub mod optim;
+mod words;
 
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.

@@ -64,6 +64,7 @@ pub mod ops;
 mod saved;
 mod tape;
 mod tensor;
+mod words;
 
 /// Makes a differentiable function of an `impl` block or of a function; the page of
 /// `pullback::custom_function` says what may stand in it.

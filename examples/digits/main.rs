@@ -5,8 +5,8 @@
 //! cargo run --release --example digits [-- OPTIONS]
 //!
 //!   --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
-//!   --seed N       the seed of split, weights and order (default 1)
-//!   --epochs N     passes over the training images (default 60)
+//!   --seed N       the seed of split, weights, order and noise (default 1)
+//!   --epochs N     passes over the training images, 1 to 1000 (default 60)
 //!   --svg FILE     where to draw the curves (default target/digits.svg)
 //! ```
 
@@ -17,68 +17,108 @@
     reason = "a program has no public items"
 )]
 
+#[path = "../common/chart.rs"]
+mod chart;
 mod data;
 mod functions;
 mod model;
-mod options;
-mod report;
+#[path = "../common/program.rs"]
+mod program;
 mod train;
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use options::Options;
+use chart::{Curve, Panel};
+use data::CLASSES;
+use plotters::style::{BLUE, RED, RGBColor};
+use program::{Arguments, below};
+use pullback::train::{ConfusionMatrix, History, Metric};
+use train::{Plan, Run};
+
+const USAGE: &str = "\
+Trains a perceptron on handwritten digits.
+
+Usage: cargo run --release --example digits [-- OPTIONS]
+
+  --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
+  --seed N       the seed of split, weights, order and noise (default 1)
+  --epochs N     passes over the training images, 1 to 1000 (default 60)
+  --svg FILE     where to draw the curves (default target/digits.svg)";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
-        println!("{}", options::USAGE);
-        return ExitCode::SUCCESS;
-    }
-    match Options::parse(&arguments)
-        .map_err(Into::into)
-        .and_then(|options| run(&options))
-    {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("digits: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::run("digits", USAGE, run)
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    let plan = Plan {
+        seed: arguments.take("--seed", 1)?,
+        epochs: arguments.take_within("--epochs", 60, 1..=1000)?,
+    };
+    let csv = arguments.take("--csv", PathBuf::new())?;
+    let svg = arguments.take("--svg", PathBuf::from("target/digits.svg"))?;
+    arguments.finish()?;
     functions::check()?;
     println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: right");
 
-    let images = match &options.csv {
-        Some(path) => data::read_csv(path)?,
-        None => data::bundled(),
+    let is_bundled = csv.as_os_str().is_empty();
+    let images = if is_bundled {
+        data::bundled()
+    } else {
+        data::read_csv(&csv)?
     };
-    let (training, test) =
-        data::split(&images, options.seed).map_err(|error| match &options.csv {
-            Some(path) => format!("{}: {error}", path.display()),
-            None => error,
-        })?;
+    let (training, test) = data::split(&images, plan.seed).map_err(|error| {
+        if is_bundled {
+            error
+        } else {
+            format!("{}: {error}", csv.display())
+        }
+    })?;
     println!(
         "{} images to train on, {} to test on",
         training.len(),
         test.len()
     );
 
-    let (model, history) = train::train(&training, &test, options)?;
-    let predictions = model.predict(&test.pixels);
-    report::confusion(&predictions, &test.labels);
-    let accuracy = report::accuracy(&predictions, &test.labels);
+    let mut trained = Run::new(&plan);
+    let history = trained.fit(&training, &test, &plan)?;
+    let mut confusion = ConfusionMatrix::new(CLASSES);
+    confusion.add(&trained.model.predict(&test.pixels), &test.labels);
+    println!("\nwhich digit was taken for which:\n{confusion}");
+    let accuracy = confusion.value();
     println!(
         "test accuracy: {:.2} % (seed {})",
         100.0 * accuracy,
-        options.seed
+        plan.seed
     );
-    report::draw(&history, &options.svg)?;
-    println!("curves of loss and accuracy: {}", options.svg.display());
+    chart::draw(&svg, 2, &panels(&history))?;
+    if is_bundled {
+        below("share of wrong answers", 1.0 - accuracy, 0.03)?;
+    }
     Ok(())
+}
+
+fn panels(history: &History) -> [Panel; 2] {
+    let curve = |metric: &str, colour: RGBColor, scale: f64| Curve {
+        name: metric.to_owned(),
+        colour,
+        dots: false,
+        points: history
+            .values(metric)
+            .map(|(epoch, value)| (epoch as f64, scale * value))
+            .collect(),
+    };
+    let panel = |title: &str, logarithmic, curves| Panel {
+        title: title.to_owned(),
+        x: "epoch",
+        y: "",
+        logarithmic,
+        curves,
+    };
+    let accuracies = vec![curve("training", BLUE, 100.0), curve("test", RED, 100.0)];
+    [
+        panel("loss", true, vec![curve("loss", BLUE, 1.0)]),
+        panel("accuracy, %", false, accuracies),
+    ]
 }

@@ -1,82 +1,93 @@
-//! The training loop.
+//! Training: `AdamW` with a rate that falls along a half wave, on images with noise.
 
 use std::error::Error;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use pullback::ndarray::Axis;
+use pullback::data::{ArrayDataset, DataLoader};
+use pullback::ndarray::Array2;
+use pullback::optim::schedule::{Cosine, Schedule};
+use pullback::optim::{AdamW, Optimizer};
 use pullback::prelude::*;
+use pullback::train::{Accuracy, History, Metric, Trainer};
 use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{Images, with_noise};
 use crate::functions::SoftmaxCrossEntropy;
-use crate::model::{Perceptron, Step};
-use crate::options::Options;
-use crate::report::{Epoch, accuracy};
+use crate::model::Perceptron;
 
 const BATCH: usize = 32;
-const RATE: f32 = 2e-3;
-const DECAY: f32 = 1e-2;
+const RATE: f64 = 2e-3;
 
-/// Trains from scratch. The history has an entry for each pass over the training images.
-pub fn train(
-    training: &Images,
-    test: &Images,
-    options: &Options,
-) -> Result<(Perceptron, Vec<Epoch>), Box<dyn Error>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(options.seed);
-    let mut model = Perceptron::new(&mut random);
-    let mut history = Vec::with_capacity(options.epochs);
-    let mut order: Vec<usize> = (0..training.len()).collect();
-    let steps = options.epochs * training.len().div_ceil(BATCH);
-    let bar = ProgressBar::new(options.epochs as u64).with_style(ProgressStyle::with_template(
-        "{bar:40} epoch {pos}/{len} {elapsed} {msg}",
-    )?);
+/// What the command line says.
+pub struct Plan {
+    pub seed: u64,
+    pub epochs: usize,
+}
 
-    let mut number = 0;
-    for _ in 0..options.epochs {
-        order.shuffle(&mut random);
-        let mut total = 0.0;
-        for rows in order.chunks(BATCH) {
-            let labels: Vec<usize> = rows.iter().map(|&row| training.labels[row]).collect();
-            let pixels = with_noise(training.pixels.select(Axis(0), rows), &mut random);
-            let logits = model.forward(&Tensor::from(pixels));
-            let loss = SoftmaxCrossEntropy::apply(&logits, &labels);
-            loss.backward()?;
-            number += 1;
-            model.step(&Step {
-                number,
-                rate: RATE * cosine(number, steps),
-                decay: DECAY,
-            });
-            let weight = rows.len() as f32;
-            total += loss.item() * weight;
+/// A model and what trains it.
+pub struct Run {
+    pub model: Perceptron,
+    optimizer: AdamW,
+    random: Xoshiro256PlusPlus,
+    steps: u64,
+}
+
+impl Run {
+    pub fn new(plan: &Plan) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+        Self {
+            model: Perceptron::new(&mut random),
+            // Decay is for what multiplies, not for offsets.
+            optimizer: AdamW::new(RATE).weight_decay(0.01).group(
+                |path| path.ends_with("bias"),
+                |group| group.weight_decay(0.0),
+            ),
+            random,
+            steps: 0,
         }
-        let epoch = Epoch {
-            loss: mean(total, training.len()),
-            training: accuracy(&model.predict(&training.pixels), &training.labels),
-            test: accuracy(&model.predict(&test.pixels), &test.labels),
-        };
-        let (loss, percent) = (epoch.loss, 100.0 * epoch.test);
-        bar.set_message(format!("loss {loss:.4}, test accuracy {percent:.2} %"));
-        bar.inc(1);
-        history.push(epoch);
     }
-    bar.finish();
-    if let (true, Some(last)) = (bar.is_hidden(), history.last()) {
-        println!("after {} epochs: loss {:.4}", options.epochs, last.loss);
+
+    /// The history has `loss`, and the accuracies on `training` and `test` images, of each epoch.
+    pub fn fit(
+        &mut self,
+        training: &Images,
+        test: &Images,
+        plan: &Plan,
+    ) -> Result<History, Box<dyn Error>> {
+        let images = ArrayDataset::new(training.pixels.clone(), training.labels.clone());
+        let loader = DataLoader::new(images).batch_size(BATCH).shuffle(plan.seed);
+        let schedule = Cosine::new(RATE, (plan.epochs * loader.len()) as u64);
+        let mut trainer = Trainer::new(plan.epochs).after_epoch(|run: &mut Self, epoch| {
+            epoch.record("training", run.accuracy(training));
+            epoch.record("test", run.accuracy(test));
+            Ok(())
+        });
+        trainer.fit(
+            self,
+            |epoch| loader.epoch(epoch),
+            |run, (pixels, labels): (Array2<f32>, Vec<usize>)| {
+                run.optimizer.set_learning_rate(schedule.rate(run.steps));
+                run.steps += 1;
+                Ok((run.step(pixels, &labels)?, labels.len()))
+            },
+        )?;
+        Ok(trainer.history().clone())
     }
-    Ok((model, history))
-}
 
-/// From 1 down to 0 along a half wave (Loshchilov and Hutter, 2017).
-fn cosine(number: i32, steps: usize) -> f32 {
-    let progress = number as f32 / steps as f32;
-    0.5 * (1.0 + (std::f32::consts::PI * progress).cos())
-}
+    fn step(&mut self, pixels: Array2<f32>, labels: &[usize]) -> Result<f32, pullback::Error> {
+        self.model.zero_grad();
+        let pixels = with_noise(pixels, &mut self.random);
+        let scores = self.model.forward(&Tensor::from(pixels));
+        let loss = SoftmaxCrossEntropy::apply(&scores, labels);
+        loss.backward()?;
+        self.optimizer.step(&mut self.model);
+        Ok(loss.item())
+    }
 
-fn mean(total: f32, count: usize) -> f32 {
-    let count = count as f32;
-    total / count
+    /// The share of images that are recognised.
+    fn accuracy(&self, images: &Images) -> f64 {
+        let mut accuracy = Accuracy::new();
+        accuracy.add(&self.model.predict(&images.pixels), &images.labels);
+        accuracy.value()
+    }
 }

@@ -7,6 +7,7 @@
 //!   --seed N       the seed of split, weights, order and shifts (default 1)
 //!   --epochs N     passes over the training images, 1 to 1000 (default 30)
 //!   --svg FILE     where to draw the curves (default target/digits_cnn.svg)
+//!   --graph FILE   where to draw the network's graph (default target/digits_cnn_graph.svg)
 //!   --state FILE   where to save the model (default target/digits_cnn.safetensors)
 //! ```
 
@@ -28,12 +29,16 @@ mod program;
 mod train;
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use chart::{Curve, Panel};
+use model::Cnn;
 use plotters::style::{BLUE, RED, RGBColor};
 use program::{Arguments, below};
+use pullback::graph::Graph;
+use pullback::ndarray::Array4;
 use pullback::prelude::*;
 use pullback::train::History;
 use train::{Plan, Run, evaluate};
@@ -46,6 +51,7 @@ Usage: cargo run --release --example digits_cnn [-- OPTIONS]
   --seed N       the seed of split, weights, order and shifts (default 1)
   --epochs N     passes over the training images, 1 to 1000 (default 30)
   --svg FILE     where to draw the curves (default target/digits_cnn.svg)
+  --graph FILE   where to draw the network's graph (default target/digits_cnn_graph.svg)
   --state FILE   where to save the model (default target/digits_cnn.safetensors)";
 
 fn main() -> ExitCode {
@@ -58,6 +64,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         epochs: arguments.take_within("--epochs", 30, 1..=1000)?,
     };
     let svg = arguments.take("--svg", PathBuf::from("target/digits_cnn.svg"))?;
+    let graph = arguments.take("--graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
     let file = arguments.take("--state", PathBuf::from("target/digits_cnn.safetensors"))?;
     arguments.finish()?;
     let (training, test) = data::split(&data::bundled(), plan.seed)?;
@@ -69,6 +76,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
     let mut trained = Run::new(&plan);
     println!("{}\n", trained.model);
+    draw_graph(&trained.model, &graph)?;
     let history = trained.fit(training, &test, &plan)?;
     chart::draw(&svg, 2, &panels(&history))?;
 
@@ -84,6 +92,19 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         plan.seed
     );
     below("share of wrong answers", 1.0 - accuracy, 0.03)?;
+    Ok(())
+}
+
+/// Draws what one image goes through, with the names of the parameters.
+fn draw_graph(model: &Cnn, path: &Path) -> Result<(), Box<dyn Error>> {
+    let scores = model.forward(&Tensor::from(Array4::zeros((1, 1, 8, 8))));
+    let graph = Graph::of(&scores)
+        .name("scores", &scores)
+        .names(model.named_parameters());
+    program::make_folder_of(path)?;
+    fs::write(path, graph.svg())
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    println!("graph: {}", path.display());
     Ok(())
 }
 

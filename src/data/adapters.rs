@@ -139,7 +139,7 @@ impl<D: Dataset> Subset<D> {
     pub(super) fn new(dataset: D, indices: Vec<usize>) -> Self {
         let len = dataset.len();
         if let Some(index) = indices.iter().find(|index| **index >= len) {
-            panic!("subset with the index {index} of a data set of length {len}");
+            panic!("subset with the index {index} of a data set of length {len}: it is outside");
         }
         Self { dataset, indices }
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "subset with the index 3 of a data set of length 3")]
+    #[should_panic(expected = "subset with the index 3 of a data set of length 3: it is outside")]
     fn a_subset_has_items_that_exist() {
         from_fn(3, Ok).subset(vec![0, 3]);
     }

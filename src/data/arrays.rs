@@ -6,6 +6,7 @@ use super::dataset::Dataset;
 use super::error::BoxError;
 use super::order;
 use crate::ndarray;
+use crate::words::counted;
 
 /// Rows of an array, each with a label: item `i` is `(rows[i], labels[i])`.
 ///
@@ -43,9 +44,9 @@ impl<T: Clone, D: RemoveAxis, L: Clone> ArrayDataset<T, D, L> {
     pub fn new(rows: Array<T, D>, labels: Vec<L>) -> Self {
         assert!(
             rows.shape().first() == Some(&labels.len()),
-            "ArrayDataset of rows of shape {:?} and {} labels: a label is needed for each row",
+            "ArrayDataset of rows of shape {:?} and {}: a label is needed for each row",
             rows.shape(),
-            labels.len()
+            counted(labels.len(), "label", "labels")
         );
         Self { rows, labels }
     }
@@ -93,7 +94,7 @@ impl<T: Clone, D: RemoveAxis, L: Clone> ArrayDataset<T, D, L> {
     pub fn select(&self, indices: &[usize]) -> Self {
         let len = self.labels.len();
         if let Some(index) = indices.iter().find(|index| **index >= len) {
-            panic!("select with the index {index} of a data set of length {len}");
+            panic!("select with the index {index} of a data set of length {len}: it is outside");
         }
         Self {
             rows: self.rows.select(Axis(0), indices),
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "rows of shape [] and 1 labels")]
+    #[should_panic(expected = "rows of shape [] and 1 label")]
     fn a_number_has_no_rows() {
         ArrayDataset::new(ArrayD::<f32>::zeros(IxDyn(&[])), vec![0]);
     }

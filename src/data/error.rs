@@ -132,7 +132,7 @@ impl fmt::Debug for Panicked {
 
 impl fmt::Display for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panicked: {}", self.message)
+        write!(f, "the code that makes it panicked: {}", self.message)
     }
 }
 

@@ -53,6 +53,6 @@ pub use path::Path;
 pub use seeds::Seeds;
 #[doc(hidden)]
 pub use show::{extra_repr, fmt};
-pub use state::{Checkpoint, StateFile, load_checkpoint, save_checkpoint};
+pub use state::{Checkpoint, StateFile, load_checkpoint, load_checkpoint_with, save_checkpoint};
 pub use state::{Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec};
 pub use visit::{Visitor, VisitorMut};

@@ -83,8 +83,8 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(shapes, [&[2, 3][..], &[2]]);
     /// ```
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
-        let named = self.named_parameters().into_iter();
-        named.map(|(_, parameter)| parameter).collect()
+        let listed = ListParameters::of(self.as_module(), |_| ()).into_iter();
+        listed.map(|((), parameter)| parameter).collect()
     }
 
     /// The parameters with their dotted paths, tied ones once, under their first.
@@ -98,8 +98,23 @@ pub trait Module: Any + Send + Sync {
     /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
     /// ```
+    ///
+    /// They are the names of a picture too:
+    ///
+    /// ```
+    /// use pullback::graph::Graph;
+    /// use pullback::ndarray::Array2;
+    /// use pullback::nn::{Generator, Linear, Relu, Sequential};
+    /// use pullback::prelude::*;
+    ///
+    /// let random = &mut Generator::seed(1);
+    /// let model = Sequential::new((Linear::<f32>::new(3, 4, random), Relu, Linear::new(4, 1, random)));
+    /// let loss = model.forward(&Tensor::from(Array2::zeros((2, 3)))).sum();
+    /// let picture = Graph::of(&loss).name("loss", &loss).names(model.named_parameters());
+    /// assert!(picture.svg().contains("0.weight"));
+    /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
-        Listed::of(self.as_module()).parameters
+        ListParameters::of(self.as_module(), |path| path.to_string())
     }
 
     /// How many numbers are parameters, trained or not.
@@ -124,7 +139,15 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(names, ["running_mean", "running_var"]);
     /// ```
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
-        Listed::of(self.as_module()).buffers
+        struct List<'a>(Vec<(String, &'a dyn AnyBuffer)>);
+        impl<'a> Visitor<'a> for List<'a> {
+            fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+                self.0.push((path.to_string(), buffer));
+            }
+        }
+        let mut list = List(vec![]);
+        self.as_module().visit(&Path::root(), &mut list);
+        list.0
     }
 
     /// This module, under an empty path, and all in it.
@@ -137,7 +160,16 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(paths, ["", "0", "1", "1.0"]);
     /// ```
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
-        Listed::of(self.as_module()).modules
+        struct List<'a>(Vec<(String, &'a dyn Module)>);
+        impl<'a> Visitor<'a> for List<'a> {
+            fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+                self.0.push((path.to_string(), module));
+                true
+            }
+        }
+        let mut list = List(vec![]);
+        self.as_module().visit(&Path::root(), &mut list);
+        list.0
     }
 
     /// Forgets the gradients of all parameters.
@@ -324,37 +356,30 @@ impl<M: Module + ?Sized> Module for Box<M> {
     }
 }
 
-/// Everything with its path.
-#[derive(Default)]
-struct Listed<'a> {
-    parameters: Vec<(String, &'a dyn AnyParameter)>,
+/// The parameters, tied ones once, each with what `name` makes of its path.
+struct ListParameters<'a, N> {
+    name: fn(&Path<'_>) -> N,
     seen: HashSet<ParameterId>,
-    buffers: Vec<(String, &'a dyn AnyBuffer)>,
-    modules: Vec<(String, &'a dyn Module)>,
+    list: Vec<(N, &'a dyn AnyParameter)>,
 }
 
-impl<'a> Listed<'a> {
-    fn of(module: &'a dyn Module) -> Self {
-        let mut list = Self::default();
+impl<'a, N> ListParameters<'a, N> {
+    fn of(module: &'a dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &'a dyn AnyParameter)> {
+        let mut list = Self {
+            name,
+            seen: HashSet::new(),
+            list: vec![],
+        };
         module.visit(&Path::root(), &mut list);
-        list
+        list.list
     }
 }
 
-impl<'a> Visitor<'a> for Listed<'a> {
+impl<'a, N> Visitor<'a> for ListParameters<'a, N> {
     fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
         if self.seen.insert(parameter.id()) {
-            self.parameters.push((path.to_string(), parameter));
+            self.list.push(((self.name)(path), parameter));
         }
-    }
-
-    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
-        self.buffers.push((path.to_string(), buffer));
-    }
-
-    fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
-        self.modules.push((path.to_string(), module));
-        true
     }
 }
 

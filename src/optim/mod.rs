@@ -35,6 +35,7 @@
 
 mod adam;
 mod clip;
+mod group;
 mod lbfgs;
 mod optimizer;
 mod rms_prop;

@@ -35,7 +35,7 @@ pub trait Optimizer {
     ///
     /// # Panics
     /// If it is another model than in the steps before: parameters more or fewer, or others in their place. If
-    /// settings contradict each other.
+    /// settings contradict each other, or no parameter belongs to a group.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -103,7 +103,7 @@ pub trait Optimizer {
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
     ///
     /// # Panics
-    /// If settings contradict each other.
+    /// If settings contradict each other, or no parameter belongs to a group.
     ///
     /// ```
     /// use pullback::ndarray::array;

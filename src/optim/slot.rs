@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::stepper::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+use crate::words::counted;
 use crate::{AnyTensor, Element};
 
 /// The place of a parameter in the order of the visit, and what is kept of it.
@@ -100,8 +101,8 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
                     slot.path, slot.shape
                 ),
                 None => format!(
-                    "`{path}` of shape {shape:?} was not there before, when there were {} parameters",
-                    self.slots.len()
+                    "`{path}` of shape {shape:?} was not there before, in a model of {}",
+                    counted(self.slots.len(), "parameter", "parameters")
                 ),
             });
         }

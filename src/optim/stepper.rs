@@ -3,11 +3,12 @@
 
 use std::fmt;
 
+use super::group::{Group, Matches};
 use super::settings::not_negative;
 use super::slot::{Slot, mismatch, slots};
 use super::state::{LEARNING_RATE, Reader, number, write};
-use crate::nn::{AnyParameter, AnyViewMut, Field, Path, StateDict, StateError, VisitorMut};
-use crate::{AnyTensor, Element};
+use crate::Element;
+use crate::nn::{AnyParameter, Field, Path, StateDict, StateError, VisitorMut};
 
 /// How one parameter is updated: an optimiser's formula, with its settings.
 pub(super) trait Rule: Clone + fmt::Debug {
@@ -38,13 +39,11 @@ pub(super) struct Settings<R> {
     pub(super) rate_factor: f64,
 }
 
-type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;
-
 pub(super) struct Stepper<R> {
     rate: f64,
     /// Of what belongs to no group.
     pub(super) settings: Settings<R>,
-    groups: Vec<(Matches, Settings<R>)>,
+    groups: Vec<Group<R>>,
     /// In the order of the visit; none before the first step.
     slots: Option<Vec<Slot>>,
 }
@@ -86,7 +85,7 @@ impl<R: Rule> Stepper<R> {
             );
             settings.rate_factor *= group.rate / self.rate;
         }
-        self.groups.push((matches, settings));
+        self.groups.push(Group::new(matches, settings));
     }
 
     pub(super) fn learning_rate(&self) -> f64 {
@@ -124,7 +123,7 @@ impl<R: Rule> Stepper<R> {
     /// The model's slots, each in its group.
     #[track_caller]
     fn bind(&self, model: &dyn Field) -> Vec<Slot> {
-        let groups = self.groups.iter().map(|(_, settings)| settings);
+        let groups = self.groups.iter().map(|group| &group.settings);
         for settings in std::iter::once(&self.settings).chain(groups) {
             if let Some(problem) = settings.rule.contradiction() {
                 panic!("{problem}");
@@ -133,7 +132,12 @@ impl<R: Rule> Stepper<R> {
         let mut slots = slots(model);
         for slot in &mut slots {
             let mut groups = self.groups.iter();
-            slot.group = groups.position(|(matches, _)| matches(&slot.path));
+            slot.group = groups.position(|group| group.matches(&slot.path));
+        }
+        for (place, group) in self.groups.iter().enumerate() {
+            if let Some(problem) = group.without_members(place, &slots) {
+                panic!("{problem}");
+            }
         }
         slots
     }
@@ -169,17 +173,17 @@ impl<R: Rule> Stepper<R> {
 
 fn settings_of<'s, R>(
     settings: &'s Settings<R>,
-    groups: &'s [(Matches, Settings<R>)],
+    groups: &'s [Group<R>],
     slot: &Slot,
 ) -> &'s Settings<R> {
-    slot.group.map_or(settings, |group| &groups[group].1)
+    slot.group.map_or(settings, |group| &groups[group].settings)
 }
 
 /// Goes through the model and updates.
 struct Update<'s, R> {
     rate: f64,
     settings: &'s Settings<R>,
-    groups: &'s [(Matches, Settings<R>)],
+    groups: &'s [Group<R>],
     slots: &'s mut [Slot],
     count: usize,
 }
@@ -190,7 +194,8 @@ impl<R: Rule> VisitorMut for Update<'_, R> {
         self.count += 1;
         if let Some(first) = self.slots[place].tied_to {
             if let Some(value) = &self.slots[first].shared {
-                assign(parameter, value);
+                // INVARIANT: only parameters of one element type and shape can be tied.
+                parameter.update_any(&mut |own| own.assign(value));
             }
             return;
         }
@@ -204,19 +209,9 @@ impl<R: Rule> VisitorMut for Update<'_, R> {
     }
 }
 
-/// Copies a value into a parameter tied to the one that it is of.
-fn assign(parameter: &mut dyn AnyParameter, value: &AnyTensor) {
-    parameter.update_any(&mut |own| match (own, value) {
-        (AnyViewMut::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
-        (AnyViewMut::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
-        // INVARIANT: only parameters of one element type can be tied.
-        _ => unreachable!("tied parameters of two element types"),
-    });
-}
-
 impl<R: Rule> fmt::Debug for Stepper<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let groups: Vec<_> = self.groups.iter().map(|(_, settings)| settings).collect();
+        let groups: Vec<_> = self.groups.iter().map(|group| &group.settings).collect();
         f.debug_struct("Stepper")
             .field("rate", &self.rate)
             .field("settings", &self.settings)
@@ -231,7 +226,11 @@ macro_rules! optimizer {
         impl $Name {
             /// Gives the parameters for whose dotted path `matches` is true settings of their own: those that the
             /// optimiser has so far, with what `change` changes. A parameter belongs to the first group
-            /// that matches. Groups are decided by the first step.
+            /// that matches, tied ones by their first path. Groups are decided by the first step.
+            ///
+            /// A group without parameters is a mistake: the first step panics, and says which paths there are.
+            /// Frozen parameters count, as they may be trained later. A program for models of many kinds asks
+            /// first whether there is what it has a group for.
             ///
             /// A group's learning rate, if it has another, is a multiple of the optimiser's from then on: see
             /// [`set_learning_rate`](super::Optimizer::set_learning_rate).

@@ -47,8 +47,8 @@ fn check(
             match found {
                 Ok(found) => assert_near(&found, second),
                 // Forward mode over a backward pass.
-                Err(Error::NoForwardRule { function, .. }) => {
-                    assert!(function == "grad" && outer && !forward_mode);
+                Err(Error::PassInForwardMode { pass, .. }) => {
+                    assert!(pass == "grad" && outer && !forward_mode);
                 }
                 Err(error) => panic!("{error}"),
             }

@@ -214,7 +214,7 @@ fn what_does_not_fit_together_arrives_with_the_indices() {
         let batches: Vec<_> = loader.prefetch(ahead).workers(threads).epoch(0).collect();
         assert_eq!(
             batches[0].as_ref().unwrap_err().to_string(),
-            "a batch of the items [0]: panicked: attempt to divide by zero"
+            "a batch of the items [0]: the code that makes it panicked: attempt to divide by zero"
         );
         assert_eq!(batches[1].as_ref().unwrap(), &10);
     }

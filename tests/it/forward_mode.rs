@@ -1,8 +1,10 @@
 //! Rule 13: forward mode, and what becomes of it when it meets itself and backward passes.
 
+use std::cell::RefCell;
+
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
-use pullback::{Error, jvp};
+use pullback::{Error, Node, jvp};
 
 use crate::functions::{Square, SquareOnce, leaf};
 
@@ -193,10 +195,11 @@ fn what_is_lost_is_an_error_and_never_zero() {
     let gradient = |(x,): (&Tensor1<f64>,)| grad(&(x * x), (x,)).unwrap().0;
     let line = line!() - 1;
     let error = jvp(gradient, (&x,), (&one,)).unwrap_err().to_string();
-    let expected = format!(
-        "forward mode on `grad`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
+    let expected = format!("(at tests/it/forward_mode.rs:{line}:");
+    assert!(
+        error.starts_with("`grad` inside of forward mode: ") && error.contains(&expected),
+        "{error}"
     );
-    assert!(error.starts_with(&expected), "{error}");
     // A leaf that is made inside of the run, and that the result might seem not to depend on.
     let inside = |(x,): (&Tensor1<f64>,)| {
         let x = x.clone().set_requires_grad(true);
@@ -206,17 +209,14 @@ fn what_is_lost_is_an_error_and_never_zero() {
     let error = jvp(inside, (&Tensor::from(array![2.0]),), (&one,)).unwrap_err();
     assert!(matches!(
         error,
-        Error::NoForwardRule {
-            function: "grad",
-            ..
-        }
+        Error::PassInForwardMode { pass: "grad", .. }
     ));
     let pass = |(x,): (&Tensor1<f64>,)| {
         let error = (x * x).sum().backward().unwrap_err();
         assert!(matches!(
             error,
-            Error::NoForwardRule {
-                function: "backward",
+            Error::PassInForwardMode {
+                pass: "backward",
                 ..
             }
         ));
@@ -252,15 +252,57 @@ fn what_is_lost_is_an_error_and_never_zero() {
 }
 
 #[test]
+fn a_node_that_is_run_by_hand_loses_no_tangent_in_silence() {
+    let (x, one) = (leaf([2.0]), Tensor::from(array![1.0]));
+    let is_refused = |node: &Node, grad: &Tensor1<f64>| {
+        let line = line!() + 1;
+        let error = node.apply(&[Some(grad.clone().into_dyn())]).unwrap_err();
+        assert!(
+            matches!(&error, Error::PassInForwardMode { pass: "Node::apply", called_at } if called_at.line() == line),
+            "{error}"
+        );
+    };
+    // The gradient of x² depends on x, whose tangent the node does not have.
+    let node = RefCell::new(None);
+    let of_tangent = |x: &Tensor1<f64>| {
+        let square = x * x;
+        is_refused(&square.grad_fn().unwrap(), &one);
+        *node.borrow_mut() = square.grad_fn();
+        square
+    };
+    let (_, along) = jvp(of_tangent, &x, &one).unwrap();
+    assert_eq!(along.to_array(), array![4.0]);
+    // It has none when the run is over either: what its inputs were then is not known any more.
+    is_refused(&node.take().unwrap(), &one);
+    // A function without a rule.
+    let through = |x: &Tensor1<f64>| {
+        is_refused(&Square::apply(x).grad_fn().unwrap(), &one);
+        x.clone()
+    };
+    jvp(through, &x, &one).unwrap();
+    // A node from outside gets a gradient with a tangent.
+    let outside = (&x * 3.0).grad_fn().unwrap();
+    let with_tangent = |grad: &Tensor1<f64>| {
+        is_refused(&outside, grad);
+        let grads = outside.apply(&[Some(one.clone().into_dyn())]).unwrap();
+        assert_eq!(
+            grads[0].as_ref().unwrap().to_array(),
+            array![3.0].into_dyn()
+        );
+        grad.clone()
+    };
+    jvp(with_tangent, &one, &one).unwrap();
+}
+
+#[test]
 fn a_function_without_a_rule_is_an_error() {
     let x = Tensor::from(array![2.0]);
     let through = |(x,): (&Tensor1<f64>,)| Square::apply(x).exp() * x;
     let line = line!() - 1;
     let error = jvp(through, (&x,), (&x,)).unwrap_err().to_string();
-    let expected = format!(
-        "forward mode on `Square`, which has no `#[jvp]` rule (applied at tests/it/forward_mode.rs:{line}:"
-    );
-    assert!(error.starts_with(&expected), "{error}");
+    let place = format!("(applied at tests/it/forward_mode.rs:{line}:");
+    let told = error.starts_with("forward mode on `Square`, which has no `#[jvp]` rule: ");
+    assert!(told && error.contains(&place), "{error}");
     // What does not depend on the primals needs none.
     let beside = |(x,): (&Tensor1<f64>,)| x + Square::apply(&Tensor::from(array![3.0]));
     assert_eq!(jvp(beside, (&x,), (&x,)).unwrap().1.to_array(), array![2.0]);

@@ -195,7 +195,7 @@ fn nodes_can_be_run_by_hand() {
     assert_eq!(grads, [array![30.0].into_dyn(), array![20.0].into_dyn()]);
     assert_eq!(
         node.apply::<f64>(&[]).unwrap_err().to_string(),
-        "`Counted` has 1 outputs, but `apply` of its node was given 0 gradients"
+        "`Counted` has 1 output, but `apply` of its node was given 0 gradients"
     );
     assert!(matches!(
         node.apply::<f64>(&[Some(Tensor::from(array![1.0, 2.0]).into_dyn())]),
@@ -206,6 +206,36 @@ fn nodes_can_be_run_by_hand() {
         node.apply(&[Some(single)]),
         Err(Error::ElementType { .. })
     ));
+}
+
+/// y = x, whose gradient is as long as it is told to be.
+struct Stretched;
+
+#[custom_function]
+impl Stretched {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, length: usize) -> Array1<f64> {
+        assert!(length > 0);
+        x.to_owned()
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f64>, length: usize) -> Array1<f64> {
+        Array1::from_elem(length, grad_output[0])
+    }
+}
+
+#[test]
+fn what_a_node_gives_is_judged_when_it_is_run_by_hand() {
+    let x = leaf([2.0]);
+    let of = |length: usize, grad: f64| {
+        let node = Stretched::apply(&x, length).grad_fn().unwrap();
+        node.apply(&[Some(Tensor::from(array![grad]).into_dyn())])
+    };
+    assert!(of(1, f64::NAN).is_ok());
+    assert!(matches!(of(3, 1.0), Err(Error::GradientShape { .. })));
+    let watched = detect_anomaly(|| of(1, f64::NAN));
+    assert!(matches!(watched, Err(Error::NotANumber { .. })));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// For each module of `autograd-core`, the others whose names may stand in it.
 const CORE: &[(&str, &[&str])] = &[
     ("element", &[]),
-    ("error", &["array"]),
+    ("error", &["array", "words"]),
     ("array", &["element"]),
-    ("kernels", &["array", "element"]),
+    ("kernels", &["array", "element", "words"]),
     ("grad_mode", &[]),
     (
         "tensor",
@@ -49,7 +49,10 @@ const CORE: &[(&str, &[&str])] = &[
             "tensor",
         ],
     ),
-    ("checkpoint", &["array", "erased", "grad_mode", "saved"]),
+    (
+        "checkpoint",
+        &["array", "erased", "grad_mode", "saved", "words"],
+    ),
     (
         "function",
         &[
@@ -71,8 +74,9 @@ const CORE: &[(&str, &[&str])] = &[
             "tensor",
         ],
     ),
-    ("ops", &["kernels"]),
+    ("ops", &["kernels", "words"]),
     ("markup", &[]),
+    ("words", &[]),
     ("catalogue", &["error", "function", "markup"]),
     ("erased", &["array", "element", "error", "tape", "tensor"]),
     (

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod counting;
+mod modules;
 mod optim;
 mod state;
 

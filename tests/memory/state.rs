@@ -1,4 +1,5 @@
-//! What saving and loading cost: a buffer, never a copy of the model, and nothing for what a file merely claims.
+//! What saving and loading cost: a buffer; the model once more while a file is read, for nothing to be lost if that
+//! fails; and nothing for what a file merely claims.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -36,7 +37,7 @@ fn model(value: f32) -> Vec<Parameter<f32, Ix2>> {
 }
 
 #[test]
-fn saving_and_loading_copy_no_model() {
+fn saving_copies_no_model_and_loading_a_file_one() {
     let file = Scratch::new("model");
     let (source, mut target) = (model(1.0), model(2.0));
     let (_, peak, saved) = bytes(|| source.save_safetensors(&file.0));
@@ -44,7 +45,8 @@ fn saving_and_loading_copy_no_model() {
     assert!(peak < LITTLE, "{peak} bytes to save");
     let (_, peak, loaded) = bytes(|| target.load_safetensors(&file.0));
     loaded.unwrap();
-    assert!(peak < LITTLE, "{peak} bytes to load from a file");
+    let once = 16 << 20;
+    assert!(peak < once + LITTLE, "{peak} bytes to load from a file");
     assert_eq!(target[1].to_array(), source[1].to_array());
 
     let (alive, _, state) = bytes(|| source.state_dict());

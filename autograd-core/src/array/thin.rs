@@ -22,7 +22,7 @@ pub(crate) struct Thin<H, T: ?Sized> {
 /// What every block begins with.
 struct Start<H, T: ?Sized> {
     count: Count,
-    flag: AtomicBool,
+    flags: [AtomicBool; 2],
     /// The value of this very block.
     value: NonNull<T>,
     head: H,
@@ -64,7 +64,7 @@ impl<H, T: ?Sized> Thin<H, T> {
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
                 count: Count::one(),
-                flag: AtomicBool::new(false),
+                flags: [const { AtomicBool::new(false) }; 2],
                 value: NonNull::new_unchecked(shown),
                 head,
             });
@@ -89,7 +89,13 @@ impl<H, T: ?Sized> Thin<H, T> {
     /// A flag for whoever made the value, false at first, where there is room for it.
     #[inline]
     pub(crate) fn flag(&self) -> &AtomicBool {
-        &self.start().flag
+        &self.start().flags[0]
+    }
+
+    /// A flag for whoever has a handle, false at first.
+    #[inline]
+    pub(crate) fn common_flag(&self) -> &AtomicBool {
+        &self.start().flags[1]
     }
 
     /// Whether there is no other handle. Then there will be none until this one is cloned.

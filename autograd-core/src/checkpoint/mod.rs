@@ -14,6 +14,7 @@ use crate::array::Shape;
 use crate::erased::{AnyTensor, InputTensors};
 use crate::grad_mode::{enable_grad, is_grad_enabled};
 use crate::saved::{AnySaved, SavedHooks, Unpack, with_saved_hooks};
+use crate::words::counted;
 
 /// `function` of `inputs`, a tensor by reference or a tuple of up to eight. What its parts would keep for
 /// their backward is not kept: it is computed again, by a second call of `function`, when a backward pass
@@ -169,9 +170,9 @@ impl Checkpoint {
         let shapes = lock(&self.shapes);
         if self.complete.get().is_some() && tensors.len() != shapes.len() {
             return Err(format!(
-                "the checkpointed function kept {} tensors when it was called again, {} before: it must do \
+                "the checkpointed function kept {} when it was called again, {} before: it must do \
                  the same each time",
-                tensors.len(),
+                counted(tensors.len(), "tensor", "tensors"),
                 shapes.len(),
             ));
         }

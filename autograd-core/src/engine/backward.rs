@@ -294,9 +294,9 @@ fn run(
     } = options;
     if let Some(root) = roots.iter().find(|root| root.level > 0) {
         // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
-        return Err(Error::NoForwardRule {
-            function: "backward",
-            applied_at: root.edge.node.applied_at(),
+        return Err(Error::PassInForwardMode {
+            pass: "backward",
+            called_at: root.edge.node.applied_at(),
         });
     }
     let keep = retain_graph || create_graph;

@@ -1,6 +1,9 @@
 //! Running one node's backward by hand.
 
-use super::in_mode;
+use std::panic::Location;
+
+use super::pass::check;
+use super::{anomaly, in_mode, trace};
 use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::is_grad_enabled;
@@ -15,7 +18,9 @@ impl Node {
     ///
     /// # Errors
     /// If the number of gradients is not the number of outputs, a shape or the element type is
-    /// another, the saved values were freed, or the backward function fails.
+    /// another, the saved values were freed, or the backward function fails or gives a gradient of another shape
+    /// than its input's. In forward mode, if a gradient has a tangent or the function was applied to an input that
+    /// has one: a node keeps no tangents, so those of the result are not known.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -27,10 +32,46 @@ impl Node {
     /// assert_eq!(grads[0].as_ref().unwrap().to_array(), array![3.0, 3.0].into_dyn());
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn apply<T: Element>(
         &self,
         grads: &[Option<TensorD<T>>],
     ) -> Result<Vec<Option<TensorD<T>>>, Error> {
+        self.check_outputs(grads)?;
+        if self.lost_tangents() || grads.iter().flatten().any(|grad| grad.raw.level() > 0) {
+            return Err(Error::PassInForwardMode {
+                pass: "Node::apply",
+                called_at: Location::caller(),
+            });
+        }
+        let create_graph = is_grad_enabled() && grads.iter().flatten().any(Tensor::requires_grad);
+        let grads = grads.iter().map(|grad| {
+            let grad = Gradient::from_tensor(grad.as_ref()?.raw.clone());
+            Some(AnyGradient::erase(grad))
+        });
+        let grads: Vec<Option<AnyGradient>> = grads.collect();
+        let results = match trace::recorder() {
+            None => self.run(grads, create_graph),
+            Some(recorder) => recorder.turn(self, || self.run(grads, create_graph)),
+        }?;
+        let typed = results.into_iter().zip(self.0.edges()).enumerate();
+        typed
+            .map(|(input, (grad, edge))| match (grad, edge) {
+                (Some(grad), Some(edge)) => {
+                    let outputs = edge.node.0.outputs();
+                    check(self, input, &outputs[edge.output_nr as usize], &grad)?;
+                    if anomaly::is_watching() {
+                        anomaly::check(self, input, &grad)?;
+                    }
+                    self.typed(grad).map(Some)
+                }
+                _ => Ok(None),
+            })
+            .collect()
+    }
+
+    /// Refuses gradients that are not those of this node's outputs.
+    fn check_outputs<T: Element>(&self, grads: &[Option<TensorD<T>>]) -> Result<(), Error> {
         let outputs = self.0.outputs();
         let (expected, found) = (outputs.len(), grads.len());
         if expected != found {
@@ -46,15 +87,14 @@ impl Node {
                 return Err(Error::SeedShape { expected, found });
             }
         }
-        let create_graph = is_grad_enabled() && grads.iter().flatten().any(Tensor::requires_grad);
-        let mut grads: Vec<Option<AnyGradient>> = grads
-            .iter()
-            .map(|grad| {
-                Some(AnyGradient::erase(Gradient::from_tensor(
-                    grad.as_ref()?.raw.clone(),
-                )))
-            })
-            .collect();
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        mut grads: Vec<Option<AnyGradient>>,
+        create_graph: bool,
+    ) -> Result<Vec<Option<AnyGradient>>, Error> {
         let needs: Vec<bool> = self.0.edges().iter().map(Option::is_some).collect();
         let mut results: Vec<Option<AnyGradient>> = needs.iter().map(|_| None).collect();
         let call = BackwardCall {
@@ -67,10 +107,7 @@ impl Node {
             retained: &mut Vec::new(),
         };
         in_mode(create_graph, || self.0.backward(call))?;
-        results
-            .into_iter()
-            .map(|grad| grad.map(|grad| self.typed(grad)).transpose())
-            .collect()
+        Ok(results)
     }
 
     fn typed<T: Element>(&self, grad: AnyGradient) -> Result<TensorD<T>, Error> {

@@ -256,10 +256,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
 /// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not
 /// known in forward mode.
 pub(crate) fn lost_tangent(create_graph: bool, called_at: &'static Location<'static>) -> Failure {
-    Failure {
-        is_recorded: create_graph,
-        ..Failure::missing_rule("grad", called_at)
-    }
+    Failure::of_pass("grad", called_at, create_graph)
 }
 
 /// Gradients of a tensor in forward mode: a run of it that they reach fails.

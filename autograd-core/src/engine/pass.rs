@@ -150,10 +150,12 @@ impl<'g> Pass<'g> {
             if self.choose(edges) {
                 match &recorder {
                     None => self.call(node, (slot, outputs), hooking)?,
-                    Some(recorder) => recorder.turn(node, || {
-                        self.call(node, (slot, outputs), hooking)?;
-                        Ok::<_, Error>(&self.scratch.results)
-                    })?,
+                    Some(recorder) => {
+                        recorder.turn(node, || {
+                            self.call(node, (slot, outputs), hooking)?;
+                            Ok::<_, Error>(&self.scratch.results)
+                        })?;
+                    }
                 }
                 self.visits[place as usize].ran = true;
                 if self.free_early {
@@ -351,7 +353,7 @@ fn call_tensor_hooks(
 
 /// A gradient has its input's lengths, to the letter: nothing is broadcast or summed to fit.
 #[inline]
-fn check(
+pub(super) fn check(
     node: &Node,
     input: usize,
     expected: &PackedShape,

@@ -78,13 +78,13 @@ impl Recorder {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a node, which leaves its gradients in what `run` gives.
+    /// Runs a node, whose gradients are what `run` gives.
     #[cold]
-    pub(super) fn turn<'r, E>(
+    pub(super) fn turn<R: AsRef<[Option<AnyGradient>]>, E>(
         &self,
         node: &Node,
-        run: impl FnOnce() -> Result<&'r [Option<AnyGradient>], E>,
-    ) -> Result<(), E> {
+        run: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E> {
         let mut open = Open {
             recorder: self,
             node,
@@ -93,8 +93,9 @@ impl Recorder {
         };
         self.turns().open.push(Duration::ZERO);
         let results = run()?;
-        open.bytes = results.iter().flatten().map(AnyGradient::bytes).sum();
-        Ok(())
+        let gradients = results.as_ref().iter().flatten();
+        open.bytes = gradients.map(AnyGradient::bytes).sum();
+        Ok(results)
     }
 }
 

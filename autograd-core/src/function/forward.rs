@@ -123,6 +123,7 @@ impl ForwardCall {
     /// An output for which there is no tangent, because an input's is missing or the function has no
     /// rule.
     pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {
+        lose_tangents(&output);
         let missing = || Failure::missing_rule(self.function, self.applied_at);
         let failure = self.failure.clone().unwrap_or_else(missing).applied();
         let tangent = Tangent::Failed(failure);
@@ -136,6 +137,7 @@ impl ForwardCall {
         name: &'static str,
         tangent: impl IntoTangent<T, D>,
     ) -> Tensor<T, D> {
+        lose_tangents(&output);
         let Some(tangent) = tangent.into_tangent(self) else {
             return output;
         };
@@ -185,6 +187,13 @@ impl ForwardCall {
             tangent = tangent.with_tangent(self.beneath, Tangent::Failed(failure));
         }
         tangent
+    }
+}
+
+/// Notes on the node of an output that inputs had tangents, for whoever runs it by hand.
+fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
+    if let Some(edge) = &output.raw.edge {
+        edge.node.lose_tangents();
     }
 }
 

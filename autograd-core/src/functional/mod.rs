@@ -77,7 +77,7 @@ where
 ///
 /// # Errors
 /// [`Error::NeitherMode`], if a function on the way has no rule and one, perhaps the same, has a backward
-/// function written on arrays; [`Error::NoForwardRule`], if `function` runs a backward pass that is not
+/// function written on arrays; [`Error::PassInForwardMode`], if `function` runs a backward pass that is not
 /// recorded; if a tangent has not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```

@@ -177,7 +177,8 @@ impl Graph {
         self
     }
 
-    /// As [`name`](Self::name), of many tensors at once.
+    /// As [`name`](Self::name), of many tensors at once: a list of pairs, or, in the crate `pullback`, what a
+    /// model answers, `model.named_parameters()`.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -185,15 +186,15 @@ impl Graph {
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let names = [("x", x.clone().into()), ("w", w.clone().into())];
-    /// assert!(Graph::of(&(&x * &w)).names(names).dot().contains("\"w\\n"));
+    /// let product = &x * &w;
+    /// assert!(Graph::of(&product).names([("x", x), ("w", w)]).dot().contains("\"w\\n"));
     /// ```
-    pub fn names<N: Into<String>>(
+    pub fn names<N: Into<String>, T: Into<AnyTensor>>(
         mut self,
-        names: impl IntoIterator<Item = (N, AnyTensor)>,
+        names: impl IntoIterator<Item = (N, T)>,
     ) -> Self {
         for (name, tensor) in names {
-            if let Some(edge) = tensor.edge() {
+            if let Some(edge) = tensor.into().edge() {
                 self.names.insert(name.into(), edge);
             }
         }

@@ -8,6 +8,7 @@ use super::reduce::pairwise;
 use super::{Over, moments, sum_over};
 use crate::array::memory;
 use crate::element::Element;
+use crate::words::counted;
 
 /// The elements of an array in row-major order as `outer` × `count` × `inner`, where the middle index is the
 /// channel.
@@ -185,9 +186,9 @@ pub fn map_channels<T: Element, D: Dimension, const N: usize>(
     channels.check(x.shape());
     assert!(
         parameters.len() == channels.count,
-        "an array of shape {:?} with parameters of {} channels",
+        "an array of shape {:?} with parameters of {}",
         x.shape(),
-        parameters.len()
+        counted(parameters.len(), "channel", "channels")
     );
     let rows = rows(x);
     let each = |x, _, parameters| f(x, parameters);
@@ -298,10 +299,10 @@ pub fn normalise_gradient<T: Element, D: Dimension>(
     channels.check(g.shape());
     assert!(
         g.shape() == normalised.shape() && rstd.len() == channels.count,
-        "a gradient of shape {:?} for what has shape {:?} with parameters of {} channels",
+        "a gradient of shape {:?} for what has shape {:?} with parameters of {}",
         g.shape(),
         normalised.shape(),
-        rstd.len()
+        counted(rstd.len(), "channel", "channels")
     );
     let (g_rows, x_rows) = (rows(g), rows(normalised));
     let size = channels.size() as f64;

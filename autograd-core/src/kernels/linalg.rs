@@ -3,6 +3,7 @@
 use ndarray::{Array2, ArrayView2, ArrayViewMut1, Axis};
 
 use crate::element::Element;
+use crate::words::counted;
 
 /// A matrix as a product of triangular ones, with its rows in another order: PA = LU.
 ///
@@ -302,7 +303,8 @@ fn square<T>(a: &ArrayView2<'_, T>) {
 fn rows<T>(b: &ArrayView2<'_, T>, size: usize) {
     assert!(
         b.nrows() == size,
-        "a system of {size} rows with a right side of shape {:?}",
+        "a system of {} with a right side of shape {:?}",
+        counted(size, "row", "rows"),
         b.shape()
     );
 }

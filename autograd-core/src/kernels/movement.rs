@@ -57,7 +57,7 @@ pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>
 #[track_caller]
 fn joined_shape<T, D: Dimension>(axis: usize, parts: &[ArrayView<'_, T, D>]) -> Vec<usize> {
     let Some(first) = parts.first() else {
-        panic!("concat of no tensors");
+        panic!("concat of no tensors: at least one is needed");
     };
     has_axis("concat", first.shape(), axis);
     let mut shape = first.shape().to_vec();

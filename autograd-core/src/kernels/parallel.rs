@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
+use crate::words::counted;
+
 /// More parts than threads, so that one that is held up leaves the rest to the others.
 const PARTS_PER_THREAD: usize = 4;
 
@@ -123,8 +125,8 @@ pub fn split_mut<T: Send>(
     let rows = elements.len().checked_div(row).unwrap_or(0);
     assert!(
         rows * row == elements.len(),
-        "{} elements are no rows of {row}",
-        elements.len()
+        "{} cannot be cut into rows of {row}",
+        counted(elements.len(), "element", "elements")
     );
     let threads = threads();
     let parts = parts(threads, rows, at_least);

@@ -58,7 +58,15 @@ impl Windows {
     #[track_caller]
     fn counted(&self, name: &str, shape: &[usize]) -> [usize; 2] {
         let Some(count) = self.count(shape) else {
-            panic!("{name} of a tensor of shape {shape:?} with {self:?}: they do not fit")
+            let Self {
+                kernel,
+                stride,
+                padding,
+            } = self;
+            panic!(
+                "{name} of a tensor of shape {shape:?} with a kernel of {kernel:?}, a stride of {stride:?} and a \
+                 padding of {padding:?}: they do not fit"
+            )
         };
         count
     }

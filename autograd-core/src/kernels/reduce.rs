@@ -83,7 +83,7 @@ pub fn sum_slice<T: Element>(x: &[T]) -> T {
 pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
     assert!(
         x.len() == y.len(),
-        "slices of {} and {} elements",
+        "slices of the lengths {} and {}",
         x.len(),
         y.len()
     );

@@ -4,6 +4,7 @@ use ndarray::{Dimension, IxDyn, arr0};
 
 use super::Contract;
 use crate::kernels::Subscripts;
+use crate::words::counted;
 use crate::{Element, Tensor, TensorD};
 
 /// Sums of products of tensors over axes with names.
@@ -166,9 +167,8 @@ fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
     let inputs: Vec<&str> = inputs.split(',').collect();
     if inputs.len() != shapes.len() {
         let (names, found) = (inputs.len(), shapes.len());
-        return Err(format!(
-            "it names the axes of {names} tensors, {found} are given"
-        ));
+        let names = counted(names, "tensor", "tensors");
+        return Err(format!("it names the axes of {names}, found {found}"));
     }
     let mut dots = 0;
     let named: Result<Vec<Vec<u8>>, String> = inputs
@@ -237,7 +237,8 @@ fn names_of(written: &str, dots: usize) -> Result<Vec<u8>, String> {
 /// The names of so many axes of `...`.
 fn numbers(dots: usize) -> Result<Vec<u8>, String> {
     let few = u8::try_from(dots).ok().filter(|&dots| dots < DOTS);
-    let few = few.ok_or_else(|| format!("`...` stands for {dots} axes"))?;
+    let few =
+        few.ok_or_else(|| format!("`...` stands for {dots} axes, more than there are names for"))?;
     Ok((DOTS..DOTS + few).rev().collect())
 }
 

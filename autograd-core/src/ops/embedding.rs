@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{IndexAdd, zeros};
-use crate::{Element, Shape, Tensor2, custom_function, kernels};
+use crate::{Element, Shape, Tensor2, custom_function, kernels, words};
 
 /// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
 ///
@@ -40,7 +40,10 @@ impl<T: Element> Embedding<T> {
         let _ = padding; // of which only derivatives know
         let rows = weight.nrows();
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
-            panic!("embedding of the index {index}: there are {rows} rows");
+            panic!(
+                "embedding of the index {index} in weights of {}",
+                words::counted(rows, "row", "rows")
+            );
         }
         let output = kernels::index_select(&weight, Axis(0), indices);
         (output, Shape::from(weight.shape()))

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
 
 use crate::kernels::checks::{has_axis, has_rank};
+use crate::words::counted;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A part of a tensor, without a copy.
@@ -109,8 +110,8 @@ fn fits(function: &str, shape: &[usize], slice: &[SliceInfoElem]) {
     let entries = slice.iter().filter(|entry| !entry.is_new_axis());
     assert!(
         entries.clone().count() == shape.len(),
-        "{function} of a tensor of shape {shape:?}: there are entries for {} axes",
-        entries.count()
+        "{function} of a tensor of shape {shape:?}: there are entries for {}",
+        counted(entries.count(), "axis", "axes")
     );
     for (axis, (entry, &length)) in entries.zip(shape).enumerate() {
         assert!(

@@ -96,10 +96,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         has_axis("split", self.shape(), axis.index());
         let sum = lengths
             .iter()
-            .try_fold(0_usize, |sum, &length| sum.checked_add(length));
+            .fold(0_usize, |sum, &length| sum.saturating_add(length));
         assert!(
-            sum == Some(self.shape()[axis.index()]),
-            "split of a tensor of shape {:?} along axis {} into {lengths:?}: that is not its length",
+            sum == self.shape()[axis.index()],
+            "split of a tensor of shape {:?} along axis {} into {lengths:?}: these are {sum} together",
             self.shape(),
             axis.index()
         );

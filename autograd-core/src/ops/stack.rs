@@ -35,7 +35,7 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
     #[track_caller]
     pub fn forward(axis: Axis, parts: &[ArrayView<T, D>]) -> (Array<T, E>, usize) {
         let Some(first) = parts.first() else {
-            panic!("stack of no tensors");
+            panic!("stack of no tensors: at least one is needed");
         };
         let from = first.shape();
         assert!(

@@ -38,6 +38,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::array::{PackedShape, Thin};
 use crate::error::Error;
@@ -141,6 +142,17 @@ impl Node {
     /// ```
     pub fn applied_at(&self) -> &'static Location<'static> {
         self.header().applied_at
+    }
+
+    /// Notes that an input of the function had a tangent. The node keeps none: what its backward gives has a
+    /// derivative in forward mode that is not known.
+    pub(crate) fn lose_tangents(&self) {
+        self.0.common_flag().store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an input of the function had a tangent.
+    pub(crate) fn lost_tangents(&self) -> bool {
+        self.0.common_flag().load(Ordering::Relaxed)
     }
 
     /// Whether both are the same node.

@@ -74,6 +74,16 @@ impl Failure {
         }
     }
 
+    /// For what a backward pass gives: nodes keep no tangents. With `is_recorded`, backward passes know it.
+    pub(crate) fn of_pass(
+        pass: &'static str,
+        called_at: &'static Location<'static>,
+        is_recorded: bool,
+    ) -> Self {
+        let error = Arc::new(Error::PassInForwardMode { pass, called_at });
+        Self { error, is_recorded }
+    }
+
     /// What is wrong with what a function, applied now, makes of it.
     pub(crate) fn applied(self) -> Self {
         Self {

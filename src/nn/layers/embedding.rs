@@ -8,6 +8,7 @@ use super::print;
 use crate::ndarray::{Array, Dimension, Ix2};
 use crate::nn::{Forward, Module, Parameter, init};
 use crate::ops::Reshape;
+use crate::words::counted;
 use crate::{Element, Tensor, Tensor2};
 
 /// A vector for each index: the rows of a table, which are trained.
@@ -163,7 +164,8 @@ impl<T: Element> EmbeddingBuilder<T> {
             let rows = self.shape[0];
             assert!(
                 padding < rows,
-                "Embedding of {rows} rows with the padding {padding}: there is no such row"
+                "Embedding of {} with the padding {padding}: there is no such row",
+                counted(rows, "row", "rows")
             );
             values.row_mut(padding).fill(T::zero());
         }

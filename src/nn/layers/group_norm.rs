@@ -3,6 +3,7 @@
 use super::{print, shapes};
 use crate::ndarray::{Array1, Dimension, Ix1};
 use crate::nn::{Forward, Module, Parameter};
+use crate::words::counted;
 use crate::{Element, Tensor};
 
 /// The channels, which are the second axis, in groups of one size: those of each example and group less their
@@ -51,7 +52,9 @@ impl<T: Element> GroupNorm<T> {
     pub fn new(num_groups: usize, num_channels: usize) -> Self {
         assert!(
             num_groups > 0 && num_channels.is_multiple_of(num_groups),
-            "GroupNorm of {num_channels} channels in {num_groups} groups: they do not fall into them"
+            "GroupNorm of {} in {}: they do not fall into them",
+            counted(num_channels, "channel", "channels"),
+            counted(num_groups, "group", "groups")
         );
         Self {
             weight: Some(Parameter::new(Array1::ones(num_channels))),

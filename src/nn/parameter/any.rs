@@ -57,6 +57,18 @@ pub enum AnyViewMut<'a> {
     F64(ArrayViewMutD<'a, f64>),
 }
 
+impl AnyViewMut<'_> {
+    /// Copies the elements of a tensor of the same element type and shape, which the caller has seen to.
+    pub(crate) fn assign(self, value: &AnyTensor) {
+        match (self, value) {
+            (Self::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
+            (Self::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
+            // INVARIANT: see above.
+            _ => unreachable!("values of two element types"),
+        }
+    }
+}
+
 /// A parameter of any element type and rank.
 ///
 /// ```
@@ -254,6 +266,13 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// assert_eq!(w.grad(), None);
     /// ```
     fn zero_grad(&self);
+}
+
+/// A clone of the tensor, as [`AnyParameter::to_any`] gives it: where a tensor is asked for, a parameter is one.
+impl From<&dyn AnyParameter> for AnyTensor {
+    fn from(parameter: &dyn AnyParameter) -> Self {
+        parameter.to_any()
+    }
 }
 
 mod sealed {

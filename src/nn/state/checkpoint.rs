@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
-use super::load::{load_with, state_dict};
+use super::load::{read, state_dict};
 use super::random::{differences, random_state, set_random_state};
 use super::{StateDict, StateError, StateFile};
 use crate::nn::{Field, Path};
@@ -58,7 +58,7 @@ pub struct Checkpoint {
 ///
 /// ```
 /// use pullback::ndarray::{arr0, array};
-/// use pullback::nn::{StateDict, load_checkpoint, save_checkpoint};
+/// use pullback::nn::{StateDict, load_checkpoint_with, save_checkpoint};
 /// use pullback::optim::Adam;
 /// use pullback::prelude::*;
 ///
@@ -72,8 +72,9 @@ pub struct Checkpoint {
 /// save_checkpoint(&path, &model, &extra, &[("run", "baseline")])?;
 ///
 /// let (mut resumed, mut optimizer) = (vec![Parameter::new(array![0.0])], Adam::new(0.1));
-/// let checkpoint = load_checkpoint(&path, &mut resumed)?;
-/// optimizer.load_state_dict(&resumed, &checkpoint.extra["optimizer"])?;
+/// let checkpoint = load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
+///     optimizer.load_state_dict(resumed, &checkpoint.extra["optimizer"])
+/// })?;
 /// assert_eq!(resumed[0].item(), model[0].item());
 /// assert_eq!(checkpoint.extra["progress"]["steps"].to_tensor::<f64>().unwrap().item(), 1.0);
 /// assert_eq!(checkpoint.metadata["run"], "baseline");
@@ -102,14 +103,16 @@ pub fn save_checkpoint(
     all.save_safetensors(path, metadata)
 }
 
-/// Reads what [`save_checkpoint`] wrote: copies the values into the model, each read straight into its place,
-/// gives it its seeds, and returns the rest. Everything else is read before the model is touched.
+/// Reads what [`save_checkpoint`] wrote: copies the values into the model, gives it its seeds, and returns the rest.
+/// All of it is read before the model is touched, so what the file has is in memory once more until then.
 ///
-/// What the rest is for, such as an optimiser, looks at it when it is given to it: the model is changed by then.
+/// What the rest is for, such as an optimiser, looks at it when it is given to it, and the model is changed by then:
+/// [`load_checkpoint_with`] has it look first.
 ///
 /// # Errors
 /// As [`Stateful::load_safetensors`](super::Stateful::load_safetensors): the model must have exactly the paths
-/// that it had, with seeds or without. [`StateFile::part`] reads a part of a checkpoint alone.
+/// that it had, with seeds or without. Nothing is changed then. [`StateFile::part`] reads a part of a checkpoint
+/// alone.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -128,24 +131,84 @@ pub fn load_checkpoint(
     path: impl AsRef<FilePath>,
     model: &mut (impl Field + ?Sized),
 ) -> Result<Checkpoint, StateError> {
+    load_checkpoint_with(path, model, |_, _| Ok(()))
+}
+
+/// As [`load_checkpoint`], with `take`, which gives the rest to whom it is for: it is called when the model's part
+/// fits and everything has been read, with the model as it still is. If `take` answers with an error, the model
+/// stays so: model and optimiser go on from one checkpoint or from none.
+///
+/// An optimiser that refuses its state keeps the one it had. Of several, those before it have taken over theirs:
+/// load them into new ones, which a run that begins anew does without.
+///
+/// # Errors
+/// As [`load_checkpoint`], and what `take` answers with.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{load_checkpoint_with, save_checkpoint};
+/// use pullback::optim::{Adam, Sgd};
+/// use pullback::prelude::*;
+///
+/// let path = std::env::temp_dir().join(format!("take-{}.safetensors", std::process::id()));
+/// let (mut model, mut optimizer) = (vec![Parameter::new(array![3.0])], Adam::new(0.1));
+/// model[0].set_grad(array![1.0]);
+/// optimizer.step(&mut model);
+/// save_checkpoint(&path, &model, &[("optimizer", optimizer.state_dict())], &[])?;
+///
+/// let (mut resumed, mut optimizer) = (vec![Parameter::new(array![0.0])], Adam::new(0.5));
+/// load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
+///     optimizer.load_state_dict(resumed, &checkpoint.extra["optimizer"])
+/// })?;
+/// assert_eq!((resumed[0].item(), optimizer.learning_rate()), (model[0].item(), 0.1));
+///
+/// // Another optimiser keeps other things: nothing is taken over, of the model either.
+/// let (mut resumed, mut other) = (vec![Parameter::new(array![0.0])], Sgd::new(0.5));
+/// let refused = load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
+///     other.load_state_dict(resumed, &checkpoint.extra["optimizer"])
+/// });
+/// assert!(refused.is_err());
+/// assert_eq!((resumed[0].item(), other.learning_rate()), (0.0, 0.5));
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), pullback::nn::StateError>(())
+/// ```
+pub fn load_checkpoint_with<F, E>(
+    path: impl AsRef<FilePath>,
+    model: &mut F,
+    take: impl FnOnce(&F, &Checkpoint) -> Result<(), E>,
+) -> Result<Checkpoint, E>
+where
+    F: Field + ?Sized,
+    E: From<StateError>,
+{
     let mut file = StateFile::open(path)?;
+    let mut extra = other_parts(&mut file)?;
+    let random = extra.remove(RANDOM).unwrap_or_default().prefixed(RANDOM);
+    let root = Path::root();
+    let (model_root, random_root) = (root.field(MODEL), root.field(RANDOM));
+    let wrong = differences(model, &random, &random_root);
+    let (values, _) = read(model, &mut file, &model_root, true, wrong)?;
+    let metadata = file.metadata().clone();
+    let checkpoint = Checkpoint { extra, metadata };
+    take(model, &checkpoint)?;
+    // Nothing can fail from here on.
+    values.set(model, &model_root);
+    set_random_state(model, &random, &random_root);
+    Ok(checkpoint)
+}
+
+/// All parts of a checkpoint but the model's, by their prefixes.
+fn other_parts(file: &mut StateFile) -> Result<BTreeMap<String, StateDict>, StateError> {
     let names = file
         .names()
         .map(|name| name.split('.').next().unwrap_or(name));
     let mut prefixes: Vec<String> = names.map(str::to_owned).collect();
     prefixes.sort_unstable();
     prefixes.dedup();
-    let mut extra = BTreeMap::new();
+    let mut parts = BTreeMap::new();
     for prefix in prefixes.into_iter().filter(|prefix| prefix != MODEL) {
         let state = file.part(&prefix)?;
-        extra.insert(prefix, state);
+        parts.insert(prefix, state);
     }
-    let random = extra.remove(RANDOM).unwrap_or_default().prefixed(RANDOM);
-    let root = Path::root();
-    let (model_root, random_root) = (root.field(MODEL), root.field(RANDOM));
-    let wrong = differences(model, &random, &random_root);
-    load_with(model, &mut file, &model_root, true, wrong)?;
-    set_random_state(model, &random, &random_root);
-    let metadata = file.metadata().clone();
-    Ok(Checkpoint { extra, metadata })
+    Ok(parts)
 }

@@ -1,13 +1,17 @@
-//! A tree takes over the values of a state: all are compared first, then all are copied.
+//! A tree takes over the values of a state.
+//!
+//! # Note [All or nothing]
+//! All names, shapes and element types are compared first; then all elements are read, of a file into memory of
+//! their own; then they are copied into the tree, which nothing can refuse any more. Until then an error changes
+//! nothing. That takes the memory of what is read once more while a file is being loaded, and none for a state in
+//! memory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path as FilePath;
 
 use super::dict::strip;
 use super::{Difference, StateDict, StateError, TensorSpec};
-use crate::nn::{
-    AnyBuffer, AnyParameter, AnyViewMut, Field, ParameterId, Path, Visitor, VisitorMut,
-};
+use crate::nn::{AnyBuffer, AnyParameter, Field, ParameterId, Path, Visitor, VisitorMut};
 use crate::{AnyTensor, Element, Tensor};
 
 /// What did not fit and was left alone: names that only the tree or only the state has.
@@ -61,32 +65,32 @@ pub(super) trait Source {
     /// What the tensor of this name is. Names beside [`names`](Self::names) may be known too.
     fn spec(&self, name: &str) -> Option<TensorSpec>;
 
-    /// Copies the elements into an array of that type and shape.
-    fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError>;
-
     /// The tensor of this name.
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError>;
 }
 
-/// Copies what `source` has below `root` into the tree, in place. Nothing is changed unless all fits; with
-/// `strict` not set, names that only one of the two has may be left.
+/// Copies what `source` has below `root` into the tree, in place. Nothing is changed unless all fits and all is
+/// read; with `strict` not set, names that only one of the two has may be left.
 pub(super) fn load<F: Field + ?Sized>(
     tree: &mut F,
     source: &mut dyn Source,
     root: &Path<'_>,
     strict: bool,
 ) -> Result<IncompatibleKeys, StateError> {
-    load_with(tree, source, root, strict, vec![])
+    let (values, left) = read(tree, source, root, strict, vec![])?;
+    values.set(tree, root);
+    Ok(left)
 }
 
-/// As [`load`]. Nothing is changed either if there are `others` that do not fit.
-pub(super) fn load_with<F: Field + ?Sized>(
-    tree: &mut F,
+/// The values that fit the tree, read and not yet copied, and what may be left alone. It is an error too if there are
+/// `others` that do not fit. See Note [All or nothing].
+pub(super) fn read<F: Field + ?Sized>(
+    tree: &F,
     source: &mut dyn Source,
     root: &Path<'_>,
     strict: bool,
     others: Vec<Difference>,
-) -> Result<IncompatibleKeys, StateError> {
+) -> Result<(Values, IncompatibleKeys), StateError> {
     let mut wanted = Wants::default();
     tree.visit(root, &mut wanted);
     let plan = wanted.compare(source, &root.to_string());
@@ -101,15 +105,7 @@ pub(super) fn load_with<F: Field + ?Sized>(
     if !wrong.is_empty() {
         return Err(StateError::keys(source.path(), wrong));
     }
-    let mut copy = Copy {
-        source,
-        names: plan.names,
-        done: HashMap::new(),
-        result: Ok(()),
-    };
-    tree.visit_mut(root, &mut copy);
-    copy.result?;
-    Ok(incompatible(left))
+    Ok((Values::read(source, plan.names)?, incompatible(left)))
 }
 
 fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
@@ -223,42 +219,66 @@ impl Wants {
     }
 }
 
-/// Copies values into a tree that they fit.
-struct Copy<'s> {
-    source: &'s mut dyn Source,
-    names: Names,
-    /// Tied parameters that have their value.
-    done: HashMap<ParameterId, AnyTensor>,
-    result: Result<(), StateError>,
+/// What a tree is to take over.
+pub(super) struct Values {
+    parameters: HashMap<ParameterId, AnyTensor>,
+    buffers: BTreeMap<String, AnyTensor>,
 }
 
-impl VisitorMut for Copy<'_> {
+impl Values {
+    fn read(source: &mut dyn Source, names: Names) -> Result<Self, StateError> {
+        let mut read = |name: &str| source.read(name);
+        let parameters = names.parameters.into_iter();
+        let parameters = parameters.map(|(id, name)| Ok((id, read(&name)?)));
+        let parameters = parameters.collect::<Result<_, StateError>>()?;
+        let buffers = names.buffers.into_iter();
+        let buffers = buffers.map(|name| {
+            let tensor = read(&name)?;
+            Ok((name, tensor))
+        });
+        let buffers = buffers.collect::<Result<_, StateError>>()?;
+        Ok(Self {
+            parameters,
+            buffers,
+        })
+    }
+
+    /// Copies the values into the tree that they were read for.
+    pub(super) fn set<F: Field + ?Sized>(self, tree: &mut F, root: &Path<'_>) {
+        let mut copy = Copy {
+            values: self,
+            done: HashMap::new(),
+        };
+        tree.visit_mut(root, &mut copy);
+    }
+}
+
+/// Copies values into a tree that they fit, and lets go of each.
+struct Copy {
+    values: Values,
+    /// Tied parameters that have their value.
+    done: HashMap<ParameterId, AnyTensor>,
+}
+
+impl VisitorMut for Copy {
     fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
         let id = parameter.id();
-        let Some(name) = self.names.parameters.get(&id) else {
-            return;
-        };
-        if self.result.is_err() {
-            return;
-        }
         if let Some(tensor) = self.done.get(&id) {
             parameter.show(tensor);
             return;
         }
-        let (source, result) = (&mut self.source, &mut self.result);
-        parameter.update_any(&mut |value| *result = source.copy_to(name, value));
+        let Some(value) = self.values.parameters.remove(&id) else {
+            return;
+        };
+        // INVARIANT: element type and shape were compared.
+        parameter.update_any(&mut |own| own.assign(&value));
         self.done.insert(id, parameter.to_any());
     }
 
     fn buffer(&mut self, path: &Path<'_>, buffer: &mut dyn AnyBuffer) {
-        let name = path.to_string();
-        if self.result.is_err() || !self.names.buffers.contains(&name) {
-            return;
-        }
-        match self.source.read(&name) {
+        if let Some(tensor) = self.values.buffers.remove(&path.to_string()) {
             // INVARIANT: element type and shape were compared.
-            Ok(tensor) => assert!(buffer.set_any(&tensor), "the tensor fits the buffer"),
-            Err(error) => self.result = Err(error),
+            assert!(buffer.set_any(&tensor), "the tensor fits the buffer");
         }
     }
 }
@@ -275,16 +295,6 @@ impl Source for &StateDict {
 
     fn spec(&self, name: &str) -> Option<TensorSpec> {
         self.get(name).map(TensorSpec::of)
-    }
-
-    fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError> {
-        match (target, &self[name]) {
-            (AnyViewMut::F32(mut target), AnyTensor::F32(tensor)) => target.assign(&tensor.view()),
-            (AnyViewMut::F64(mut target), AnyTensor::F64(tensor)) => target.assign(&tensor.view()),
-            // INVARIANT: element types were compared.
-            _ => unreachable!("the element types were compared"),
-        }
-        Ok(())
     }
 
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError> {

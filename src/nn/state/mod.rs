@@ -6,8 +6,8 @@
 //!   and of whatever else is a [`Field`](super::Field).
 //! - [`StateDict`]: the tensors under their dotted paths, in memory.
 //! - [`StateFile`]: a file that is looked at before anything is read, or read in part.
-//! - [`save_checkpoint`], [`load_checkpoint`]: model, seeds, optimiser and counters in one file, so that training
-//!   goes on bit for bit.
+//! - [`save_checkpoint`], [`load_checkpoint`], [`load_checkpoint_with`]: model, seeds, optimiser and counters in one
+//!   file, so that training goes on bit for bit.
 //! - [`StateError`]: everything that did not fit, named in one error.
 //!
 //! Files are safetensors files, which Python's `safetensors` reads and writes too.
@@ -20,7 +20,7 @@ mod load;
 mod random;
 mod stateful;
 
-pub use checkpoint::{Checkpoint, load_checkpoint, save_checkpoint};
+pub use checkpoint::{Checkpoint, load_checkpoint, load_checkpoint_with, save_checkpoint};
 pub use dict::StateDict;
 pub use error::{Difference, StateError, TensorSpec};
 pub use file::StateFile;

@@ -160,13 +160,13 @@ pub trait Stateful: Field {
         self.state_dict().save_safetensors(path, &[])
     }
 
-    /// Takes over the values of a safetensors file, each read straight into its place. Every path of the tree
-    /// must be in the file and the other way round; [`StateFile::load_into`] can leave some.
+    /// Takes over the values of a safetensors file, when all of them have been read: they are in memory once more
+    /// until then. Every path of the tree must be in the file and the other way round; [`StateFile::load_into`] can
+    /// leave some.
     ///
     /// # Errors
-    /// [`StateError::Malformed`] for a damaged file and [`StateError::Keys`] with everything that does not fit:
-    /// then nothing is changed. [`StateError::Io`]: if the disk fails when elements are being read, those before
-    /// the name in the error are already changed.
+    /// [`StateError::Malformed`] for a damaged file, [`StateError::Keys`] with everything that does not fit,
+    /// [`StateError::Io`] if the disk fails. Nothing is changed then.
     ///
     /// ```
     /// use pullback::ndarray::array;

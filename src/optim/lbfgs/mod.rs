@@ -12,6 +12,7 @@ use wolfe::{Point, Search};
 use super::settings::{at_least_one, not_negative};
 use crate::kernels::dot_slices;
 use crate::nn::Field;
+use crate::words::counted;
 use crate::{Element, Error, Tensor0, enable_grad};
 
 /// L-BFGS: Newton's method with a curvature that is guessed from the last steps. For losses that are computed
@@ -258,8 +259,8 @@ impl Lbfgs {
         if let Some(last) = self.layout.as_ref().filter(|last| **last != layout) {
             assert!(
                 last.has_parameters_of(&layout),
-                "step of another model: found {} parameters, which are not the {} of before",
-                layout.parameters(),
+                "step of another model: found {}, which are not the {} of before",
+                counted(layout.parameters(), "parameter", "parameters"),
                 last.parameters()
             );
             self.memory = Memory::default();

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use std::mem;
 
 use super::{History, Row};
+use crate::words::counted;
 
 /// Why a text is no history.
 ///
@@ -87,9 +88,12 @@ fn quoted(name: &str) -> String {
 
 pub(super) fn read(text: &str) -> Result<History, CsvError> {
     let mut records = records(text)?.into_iter();
-    let (line, header) = records
-        .next()
-        .ok_or_else(|| CsvError::new(1, "there is no header"))?;
+    let (line, header) = records.next().ok_or_else(|| {
+        CsvError::new(
+            1,
+            "there is no header: expected `epoch` and the names of the metrics",
+        )
+    })?;
     let (first, names) = header
         .split_first()
         .map_or(("", &[][..]), |(first, names)| (first, names));
@@ -124,11 +128,14 @@ pub(super) fn read(text: &str) -> Result<History, CsvError> {
 fn row(fields: &[String], metrics: usize) -> Result<Row, String> {
     let (found, expected) = (fields.len(), metrics + 1);
     let Some((epoch, values)) = fields.split_first().filter(|_| found == expected) else {
-        return Err(format!("{found} fields, but the header has {expected}"));
+        return Err(format!(
+            "{}, but the header has {expected}",
+            counted(found, "field", "fields")
+        ));
     };
     let epoch = epoch
         .parse()
-        .map_err(|_| format!("`{epoch}` is not an epoch"))?;
+        .map_err(|_| format!("`{epoch}` is not an epoch: expected a whole number"))?;
     let value = |field: &String| match field.as_str() {
         "" => Ok(None),
         field => field
@@ -231,17 +238,23 @@ mod tests {
     #[test]
     fn damage_is_told_with_its_line() {
         for (text, message) in [
-            ("", "line 1: there is no header"),
+            (
+                "",
+                "line 1: there is no header: expected `epoch` and the names of the metrics",
+            ),
             ("epoch,a,b,a\n", "line 1: two columns are named `a`"),
             (
                 "epoch,a\n1,2\n\n2\n",
-                "line 4: 1 fields, but the header has 2",
+                "line 4: 1 field, but the header has 2",
             ),
             (
                 "epoch,a\n1,2\n2,3,4\n",
                 "line 3: 3 fields, but the header has 2",
             ),
-            ("epoch,a\n-1,2\n", "line 2: `-1` is not an epoch"),
+            (
+                "epoch,a\n-1,2\n",
+                "line 2: `-1` is not an epoch: expected a whole number",
+            ),
             ("epoch,a\n2,2\n1,2\n", "line 3: epoch 1 comes after epoch 2"),
             ("epoch,\"a\n1,2\n", "line 1: a quote is not closed"),
         ] {

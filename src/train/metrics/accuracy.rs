@@ -5,6 +5,7 @@ use ndarray::{ArrayRef, Ix2};
 use super::Metric;
 use crate::Element;
 use crate::ndarray;
+use crate::words::counted;
 
 /// The share of predicted classes that are the labels, between 0 and 1.
 ///
@@ -56,7 +57,10 @@ impl Accuracy {
     /// If `k` is 0.
     #[track_caller]
     pub fn top(k: usize) -> Self {
-        assert!(k > 0, "Accuracy::top(0): nothing would be right");
+        assert!(
+            k > 0,
+            "Accuracy::top(0): nothing would be right, k must be at least 1"
+        );
         Self {
             top: k,
             right: 0,
@@ -86,8 +90,9 @@ impl Accuracy {
         }
         assert!(
             count == labels.len(),
-            "Accuracy of {count} predictions and {} labels: there must be one for each",
-            labels.len()
+            "Accuracy of {} and {}: there must be one for each",
+            counted(count, "prediction", "predictions"),
+            counted(labels.len(), "label", "labels")
         );
         self.count += count;
     }
@@ -111,13 +116,14 @@ impl Accuracy {
         let (rows, classes) = scores.dim();
         assert!(
             rows == labels.len(),
-            "Accuracy of scores of shape [{rows}, {classes}] and {} labels: a label is needed for each row",
-            labels.len()
+            "Accuracy of scores of shape [{rows}, {classes}] and {}: a label is needed for each row",
+            counted(labels.len(), "label", "labels")
         );
         for (row, &label) in scores.rows().into_iter().zip(labels) {
             assert!(
                 label < classes,
-                "Accuracy of scores of {classes} classes and the label {label}"
+                "Accuracy of scores of {} and the label {label}: there is no such class",
+                counted(classes, "class", "classes")
             );
             let score = row[label];
             let is_better =

@@ -6,6 +6,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::Metric;
 use crate::ndarray;
+use crate::words::counted;
 
 /// How often each class was taken for which. Its value is the accuracy; printed, it is a table.
 ///
@@ -67,7 +68,8 @@ impl ConfusionMatrix {
             for class in label.into_iter().chain([prediction]) {
                 assert!(
                     class < classes,
-                    "ConfusionMatrix of {classes} classes and the class {class}"
+                    "ConfusionMatrix of {} and the class {class}: there is no such class",
+                    counted(classes, "class", "classes")
                 );
             }
             if let Some(label) = label {
@@ -77,8 +79,9 @@ impl ConfusionMatrix {
         }
         assert!(
             count == labels.len(),
-            "ConfusionMatrix of {count} predictions and {} labels: there must be one for each",
-            labels.len()
+            "ConfusionMatrix of {} and {}: there must be one for each",
+            counted(count, "prediction", "predictions"),
+            counted(labels.len(), "label", "labels")
         );
     }
 
@@ -177,7 +180,8 @@ impl ConfusionMatrix {
         let classes = self.counts.nrows();
         assert!(
             class < classes,
-            "ConfusionMatrix of {classes} classes and the class {class}"
+            "ConfusionMatrix of {} and the class {class}: there is no such class",
+            counted(classes, "class", "classes")
         );
         let right = self.counts[[class, class]];
         let predicted = self.counts.column(class).sum();
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "1 predictions and 2 labels")]
+    #[should_panic(expected = "1 prediction and 2 labels")]
     fn every_label_has_a_prediction() {
         ConfusionMatrix::new(2).add(&[1], &[0, 1]);
     }

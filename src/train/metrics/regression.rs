@@ -210,7 +210,7 @@ fn pairs<'a, T: Element, D: Dimension>(
 ) -> impl Iterator<Item = (f64, f64)> + 'a {
     assert!(
         predictions.shape() == targets.shape(),
-        "{name} of predictions of shape {:?} and targets of shape {:?}",
+        "{name} of predictions of shape {:?} and targets of shape {:?}: they must have one shape",
         predictions.shape(),
         targets.shape()
     );

@@ -9,7 +9,8 @@ mod xml;
 
 use pullback::Error;
 use pullback::graph::{self, Graph};
-use pullback::ndarray::{Array1, Array2, ArrayView1, array};
+use pullback::ndarray::{Array1, Array2, ArrayView1, Ix1, Ix2, array};
+use pullback::nn::AnyParameter;
 use pullback::prelude::*;
 use xml::{Element as Drawn, elements};
 
@@ -266,4 +267,43 @@ fn text_fits_into_boxes_and_boxes_into_the_drawing() {
     }
     // No font of this size has letters that are narrower on average.
     assert!(widest > 5.0 * long.len() as f64);
+}
+
+/// Weights of one layer.
+#[derive(Module)]
+struct Layer {
+    weight: Parameter<f64, Ix2>,
+    bias: Parameter<f64, Ix1>,
+}
+
+#[derive(Module)]
+struct Layers {
+    layers: Vec<Layer>,
+    head: Parameter<f64, Ix2>,
+}
+
+#[test]
+fn a_model_names_its_parameters() {
+    let layer = || Layer {
+        weight: Parameter::new(Array2::from_elem((3, 3), 0.5)),
+        bias: Parameter::new(Array1::zeros(3)),
+    };
+    let layers = vec![layer(), layer()];
+    // Tied: it is drawn under the first of its paths.
+    let head = layers[1].weight.clone();
+    let mut model = Layers { layers, head };
+    model.layers[0].bias.set_requires_grad(false);
+    let mut x = Tensor::from(Array2::from_elem((1, 3), 1.0));
+    for layer in &model.layers {
+        x = x.linear(&layer.weight, Some(&layer.bias)).tanh();
+    }
+    let loss = x.linear(&model.head, None).sum();
+    let graph = Graph::of(&loss).names(model.named_parameters());
+    let mut leaves = titles(&graph.svg(), "leaf");
+    leaves.sort_unstable();
+    assert_eq!(
+        leaves,
+        ["layers.0.weight", "layers.1.bias", "layers.1.weight"]
+    );
+    assert!(graph.html().contains("layers.1.bias") && graph.dot().contains("layers.1.bias"));
 }

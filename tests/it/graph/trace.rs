@@ -53,6 +53,19 @@ fn names(trace: &Trace) -> Vec<&'static str> {
 }
 
 #[test]
+fn a_node_that_is_run_by_hand_is_in_the_trace() {
+    let x = leaf(3);
+    let node = Slow::apply(&x, false).grad_fn().expect("a node");
+    let seed = Tensor::from(Array1::<f64>::ones(3)).into_dyn();
+    let (result, trace) = graph::trace(|| node.apply(&[Some(seed)]));
+    assert!(result.is_ok());
+    assert_eq!(names(&trace), ["Slow"]);
+    let event = &trace.events()[0];
+    assert!(event.own >= Duration::from_millis(2));
+    assert_eq!((event.sequence_nr, event.bytes), (node.sequence_nr(), 24));
+}
+
+#[test]
 fn a_trace_has_the_nodes_in_the_order_of_the_pass() -> Result<(), Error> {
     let x = leaf(3);
     let loss = Slow::apply(&x.exp(), false).sum();

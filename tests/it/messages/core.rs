@@ -127,6 +127,12 @@ fn forward() -> Vec<Error> {
     let twice = |x: &Vector| SquareOnce::apply(&Square::apply(x));
     vec![
         jvp(|(x,)| Square::apply(x), (&x,), (&x,)).unwrap_err(),
+        jvp(
+            |x| grad(&x.square().sum(), (x,)).unwrap().0,
+            &leaf([1.0]),
+            &constant([1.0]),
+        )
+        .unwrap_err(),
         jvp(|(x,)| x.exp(), (&x,), (&constant([1.0]),)).unwrap_err(),
         jvp(|(x,)| ShortTangent::apply(x), (&x,), (&x,)).unwrap_err(),
         pullback::functional::jvp(twice, &x, &x).unwrap_err(),

@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use pullback::data::{ArrayDataset, DataLoader};
+use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
@@ -112,6 +113,7 @@ fn functions() -> Told {
         Tensor2::<f64>::stack(Axis(0), &[]);
         Tensor2::<f64>::concat(Axis(0), &[]);
         image().max_pool2d([5, 5], [1, 1], [0, 0]);
+        image().conv2d(&Tensor::from(Array4::zeros((1, 2, 5, 5))), None, ConvOptions::default());
         m.solve(&x);
     }
 }
@@ -183,6 +185,7 @@ fn optimisers() -> Told {
         Adam::new(0.1).betas(1.0, 0.9);
         Adam::new(0.1).eps(-1.0);
         adam.step(&mut model(2));
+        Adam::new(0.1).group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
         Lbfgs::new(1.0).history(0);
         Cosine::new(0.1, 0);
         OneCycle::new(0.1, 1);

@@ -3,6 +3,7 @@
 mod clip;
 mod lbfgs;
 mod models;
+mod refused;
 mod schedules;
 mod state;
 mod updates;

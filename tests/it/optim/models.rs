@@ -1,12 +1,8 @@
-//! What a step does to a model: which parameters, in which group, and what is refused.
-
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+//! What a step does to a model: which parameters, and in which group.
 
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::{AnyParameter, Borrowed};
-use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+use pullback::optim::{Adam, Optimizer, RmsProp, Sgd};
 use pullback::prelude::*;
 
 type Vector = Parameter<f64, Ix1>;
@@ -142,11 +138,6 @@ fn optimisers_without_their_type_step_what_has_none_either() {
     assert_eq!((a.item(), b[0].item()), (0.0, 0.0));
 }
 
-thread_local! {
-    /// Where this thread panicked last.
-    static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
-}
-
 #[derive(Module)]
 struct Layer {
     weight: Vector,
@@ -219,148 +210,6 @@ fn modules_are_known_by_the_names_of_their_fields() -> Result<(), pullback::Erro
     let mut boxed: Box<dyn Module> = Box::new(net);
     optimizer.step(&mut boxed);
     Ok(())
-}
-
-/// What a panic said, which must name a line of this file.
-fn refused(body: impl FnOnce()) -> String {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _alone = crate::functions::PANIC_HOOKS.lock();
-        let other = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let at = info.location().map(|at| (at.file().to_owned(), at.line()));
-            PANICKED_AT.set(at);
-            other(info);
-        }));
-    });
-    let panic = catch_unwind(AssertUnwindSafe(body)).expect_err("nothing was refused");
-    let (file, _) = PANICKED_AT.take().expect("a place");
-    assert!(file.ends_with("models.rs"), "the panic was in {file}");
-    match panic.downcast::<String>() {
-        Ok(text) => *text,
-        Err(panic) => (*panic.downcast::<&str>().expect("a text")).to_owned(),
-    }
-}
-
-#[test]
-fn another_model_is_refused_at_the_callers_line() {
-    let step = |mut optimizer: Sgd, first: &mut Vec<Vector>, second: &mut Vec<Vector>| {
-        optimizer.step(first);
-        refused(move || optimizer.step(second))
-    };
-    let model = || vec![vector(1.0), vector(2.0)];
-    let sgd = || Sgd::new(0.1);
-
-    let mut first = model();
-    let mut more = first.clone();
-    more.push(vector(3.0));
-    assert_eq!(
-        step(sgd(), &mut first, &mut more),
-        "step of another model: `2` of shape [1] was not there before, when there were 2 parameters"
-    );
-    let mut fewer = first[..1].to_vec();
-    assert_eq!(
-        step(sgd(), &mut first, &mut fewer),
-        "step of another model: `1` of shape [1] is no longer there"
-    );
-    assert_eq!(
-        step(sgd(), &mut first, &mut model()),
-        "step of another model: `0` of shape [1] is another parameter than before"
-    );
-    let mut longer = vec![first[0].clone(), Parameter::new(array![1.0, 2.0])];
-    assert_eq!(
-        step(sgd(), &mut first, &mut longer),
-        "step of another model: found `1` of shape [2] where `1` of shape [1] was before"
-    );
-}
-
-#[test]
-fn a_refused_step_changes_nothing() {
-    let mut model = vec![vector(1.0), vector(2.0)];
-    let mut optimizer = Sgd::new(0.1);
-    optimizer.step(&mut model);
-    model[0].set_grad(array![1.0]);
-    let mut other = vec![model[0].clone(), vector(2.0)];
-    refused(|| optimizer.step(&mut other));
-    assert_eq!(other[0].item(), 1.0);
-}
-
-#[test]
-fn settings_that_make_no_sense_are_refused_by_name() {
-    let finite = |name: &str, value: &str| {
-        format!("the {name} is {value}: a finite number of at least 0 is needed")
-    };
-    let share = |name: &str, value: &str| {
-        format!("the {name} is {value}: a number of at least 0 and below 1 is needed")
-    };
-    assert_eq!(
-        refused(|| drop(Sgd::new(-0.1))),
-        finite("learning rate", "-0.1")
-    );
-    assert_eq!(
-        refused(|| drop(Adam::new(f64::NAN))),
-        finite("learning rate", "NaN")
-    );
-    assert_eq!(
-        refused(|| Adam::new(0.1).set_learning_rate(f64::INFINITY)),
-        finite("learning rate", "inf")
-    );
-    assert_eq!(
-        refused(|| drop(Sgd::new(0.1).momentum(-1.0))),
-        finite("momentum", "-1")
-    );
-    assert_eq!(
-        refused(|| drop(AdamW::new(0.1).eps(-1.0))),
-        finite("eps", "-1")
-    );
-    assert_eq!(
-        refused(|| drop(AdamW::new(0.1).weight_decay(-2.0))),
-        finite("weight decay", "-2")
-    );
-    assert_eq!(
-        refused(|| drop(Adam::new(0.1).betas(1.0, 0.9))),
-        share("first beta", "1")
-    );
-    assert_eq!(
-        refused(|| drop(Adam::new(0.1).betas(0.9, -0.1))),
-        share("second beta", "-0.1")
-    );
-    assert_eq!(
-        refused(|| drop(RmsProp::new(0.1).alpha(f64::NAN))),
-        share("alpha", "NaN")
-    );
-    assert_eq!(
-        refused(|| drop(Sgd::new(0.1).group(|_| true, |group| group.dampening(-1.0)))),
-        finite("dampening", "-1")
-    );
-    assert_eq!(
-        refused(|| drop(Sgd::new(0.0).group(|_| true, |_| Sgd::new(1.0)))),
-        "a group has the learning rate 1, which has no ratio to that of the optimiser, 0"
-    );
-    let nested = |group: Sgd| group.group(|_| true, |group| group);
-    assert_eq!(
-        refused(|| drop(Sgd::new(0.1).group(|_| true, nested))),
-        "a group has no groups of its own"
-    );
-}
-
-#[test]
-fn nesterov_without_momentum_is_refused_by_the_first_step() {
-    let mut model = vec![vector(1.0)];
-    let wanted =
-        "nesterov needs momentum and no dampening, found a momentum of 0 and a dampening of 0";
-    assert_eq!(
-        refused(|| Sgd::new(0.1).nesterov(true).step(&mut model)),
-        wanted
-    );
-    let in_group = Sgd::new(0.1).group(|_| true, |group| group.nesterov(true));
-    assert_eq!(
-        refused(|| {
-            let mut optimizer = in_group;
-            optimizer.step(&mut model);
-        }),
-        wanted
-    );
 }
 
 #[test]

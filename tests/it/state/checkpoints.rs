@@ -3,7 +3,11 @@
 use std::fs;
 
 use pullback::ndarray::{Array1, Array2, Ix1, Ix2, arr0};
-use pullback::nn::{StateDict, StateFile, Stateful, load_checkpoint, save_checkpoint};
+use pullback::nn::{
+    Dropout, StateDict, StateError, StateFile, load_checkpoint, load_checkpoint_with,
+    save_checkpoint,
+};
+use pullback::optim::Adam;
 use pullback::prelude::*;
 
 use super::bits;
@@ -123,6 +127,91 @@ fn a_checkpoint_that_does_not_fit_changes_nothing() {
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     assert!(load_checkpoint(&path, &mut other.net).is_err());
     assert_eq!(bits(&other.net.state_dict()), before);
+}
+
+/// A model with seeds, and an optimiser that has taken as many steps.
+fn trained(steps: u64, width: usize) -> ((Parameter<f32, Ix1>, Dropout), Adam) {
+    let weight = Parameter::new(Array1::from_elem(width, steps as f32));
+    let mut model = (weight, Dropout::seeded(0.5, 7));
+    let mut optimizer = Adam::new(0.1 / steps as f64);
+    for _ in 0..steps {
+        model.0.set_grad(Array1::linspace(0.0, 1.0, width));
+        optimizer.step(&mut model);
+        let _ = model.1.forward(&*model.0);
+    }
+    (model, optimizer)
+}
+
+#[test]
+fn an_optimiser_that_refuses_its_part_leaves_the_model_and_the_seeds() {
+    let folder = Folder::new("refused-part");
+    let path = folder.file("run.safetensors");
+    let (saved, optimizer) = trained(3, 4);
+    let (_, wider) = trained(3, 5);
+    let (mut model, mut resumed) = trained(1, 4);
+    let all = |model: &(Parameter<f32, Ix1>, Dropout), optimizer: &Adam| {
+        [
+            bits(&model.state_dict()),
+            bits(&model.random_state()),
+            bits(&optimizer.state_dict()),
+        ]
+    };
+    let before = all(&model, &resumed);
+    let mut negative = optimizer.state_dict();
+    negative.insert("learning_rate", arr0(-1.0));
+    for (refused, named) in [
+        (
+            wider.state_dict(),
+            "`0.exp_avg` has shape [5], expected [4]",
+        ),
+        (negative, "`learning_rate` is -1"),
+        (StateDict::new(), "`learning_rate` is missing"),
+    ] {
+        save_checkpoint(
+            &path,
+            &saved,
+            &[("other", StateDict::new()), ("optimizer", refused)],
+            &[],
+        )
+        .unwrap();
+        let error = load_checkpoint_with(&path, &mut model, |model, checkpoint| {
+            let state = checkpoint.extra.get("optimizer").cloned();
+            resumed.load_state_dict(model, &state.unwrap_or_default())
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+        assert_eq!(all(&model, &resumed), before);
+    }
+    save_checkpoint(&path, &saved, &[("optimizer", optimizer.state_dict())], &[]).unwrap();
+    load_checkpoint_with(&path, &mut model, |model, checkpoint| {
+        resumed.load_state_dict(model, &checkpoint.extra["optimizer"])
+    })
+    .unwrap();
+    assert_eq!(all(&model, &resumed), all(&saved, &optimizer));
+}
+
+#[test]
+fn a_file_that_ends_while_it_is_read_changes_nothing() {
+    let folder = Folder::new("ends");
+    let path = folder.file("model.safetensors");
+    let net = Run::new(0.5).net;
+    net.save_safetensors(&path).unwrap();
+    let length = fs::metadata(&path).unwrap().len();
+    let mut other = Run::new(3.0).net;
+    let before = bits(&other.state_dict());
+    // All of its elements are cut off, or the last of them alone.
+    for left in [length - 8 * 6 - 8 * 3 - 4 * 2, length - 1] {
+        net.save_safetensors(&path).unwrap();
+        let mut file = StateFile::open(&path).unwrap();
+        // Another program shortens the file: as if the disk failed.
+        let shortened = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        shortened.set_len(left).unwrap();
+        for strict in [true, false] {
+            let error = file.load_into(&mut other, strict).unwrap_err();
+            assert!(matches!(error, StateError::Io { .. }), "{error}");
+            assert_eq!(bits(&other.state_dict()), before);
+        }
+    }
 }
 
 #[test]

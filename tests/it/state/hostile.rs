@@ -35,7 +35,7 @@ fn files_that_are_none_are_refused() {
         (vec![0; 8], "its header does not begin with `{`"),
         (
             length(3, "{}"),
-            "its header should have 3 bytes, and 2 follow",
+            "its header should have 3 bytes, and the file has 2 for it",
         ),
         (
             length(u64::MAX, "{}"),
@@ -43,7 +43,7 @@ fn files_that_are_none_are_refused() {
         ),
         (
             length(100_000_000, "{}"),
-            "its header should have 100000000 bytes, and 2 follow",
+            "its header should have 100000000 bytes, and the file has 2 for it",
         ),
         (
             length(2, "\0\0"),
@@ -51,7 +51,7 @@ fn files_that_are_none_are_refused() {
         ),
         (
             length(2, "{}x"),
-            "its header describes 0 bytes of elements, and 1 follow",
+            "its header describes 0 bytes of elements, and the file has 1",
         ),
         (
             b"\x80\x02}q\x00X\x06\x00\x00\x00weight".to_vec(),
@@ -87,17 +87,17 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: no elements are known by the name `F33`",
+        "its header: `a`: the element type `F33` is unknown",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: expected a whole number, found -1",
+        "its header: `a`: expected a whole number from 0 to 18446744073709551615, found -1",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: expected a whole number, found 1.0",
+        "its header: `a`: expected a whole number from 0 to 18446744073709551615, found 1.0",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[NaN],"data_offsets":[0,4]}}"#,
@@ -107,17 +107,17 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[1e3],"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: expected a whole number, found 1e3",
+        "its header: `a`: expected a whole number from 0 to 18446744073709551615, found 1e3",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}}"#,
         4,
-        "its header: `a`: expected a whole number, found -4",
+        "its header: `a`: expected a whole number from 0 to 18446744073709551615, found -4",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}}"#,
         4,
-        "its header: `a`: `data_offsets` has not two numbers",
+        "its header: `a`: `data_offsets` must have two numbers, found ",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}}"#,
@@ -162,18 +162,18 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[1],"packed":true,"data_offsets":[0,4]}}"#,
         4,
-        "its header: `a`: `packed` is none of `dtype`, `shape` and `data_offsets`",
+        "its header: `a`: `packed` is unknown: expected `dtype`, `shape` and `data_offsets`",
     ),
     // Offsets.
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         3,
-        "its header describes 4 bytes of elements, and 3 follow",
+        "its header describes 4 bytes of elements, and the file has 3",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
         5,
-        "its header describes 4 bytes of elements, and 5 follow",
+        "its header describes 4 bytes of elements, and the file has 5",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}"#,
@@ -198,17 +198,17 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}"#,
         8,
-        "`a` has 8 bytes, and F32 of shape [1] take 4",
+        "`a` has 8 bytes, and F32 of shape [1] takes 4",
     ),
     (
         r#"{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,4]}}"#,
         4,
-        "`a` has 4 bytes, and F64 of shape [1] take 8",
+        "`a` has 4 bytes, and F64 of shape [1] takes 8",
     ),
     (
         r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}}"#,
         1,
-        "`a` has 1 bytes, and F4 of shape [3] take 2",
+        "`a` has 1 byte, and F4 of shape [3] takes 2",
     ),
     (
         r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]}}"#,
@@ -239,7 +239,7 @@ const HEADERS: &[(&str, usize, &str)] = &[
     (
         r#"{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,4]}}"#,
         4,
-        "`a` has 4 bytes, and F32 of shape [0] take 0",
+        "`a` has 4 bytes, and F32 of shape [0] takes 0",
     ),
 ];
 

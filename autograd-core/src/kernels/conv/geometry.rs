@@ -1,6 +1,7 @@
 //! Lengths of a convolution, and where things are.
 
 use super::Operand;
+use crate::words::counted;
 
 /// How a convolution of `N` axes goes over its images.
 ///
@@ -33,6 +34,22 @@ impl<const N: usize> Default for ConvOptions<N> {
     }
 }
 
+impl<const N: usize> ConvOptions<N> {
+    /// All of them, for messages.
+    pub(crate) fn told(&self) -> String {
+        let Self {
+            stride,
+            padding,
+            dilation,
+            groups,
+        } = self;
+        format!(
+            "a stride of {stride:?}, a padding of {padding:?}, a dilation of {dilation:?} and {}",
+            counted(*groups, "group", "groups")
+        )
+    }
+}
+
 /// The lengths of a convolution; channels and outputs are those of one group.
 #[derive(Debug)]
 pub(super) struct Geometry {
@@ -59,8 +76,8 @@ impl Geometry {
             options,
         ) else {
             panic!(
-                "conv2d of a tensor of shape {x:?} with weights of shape {weight:?} and \
-                 {options:?}: they do not fit"
+                "conv2d of a tensor of shape {x:?} with weights of shape {weight:?}, {}: they do not fit",
+                options.told()
             )
         };
         shape
@@ -87,7 +104,8 @@ impl Geometry {
             Some(shape) if shape.output_shape() == *grad => shape,
             _ => panic!(
                 "conv_transpose2d of a tensor of shape {grad:?} with weights of shape \
-                 {weight:?} and {options:?} to images of size {size:?}: they do not fit"
+                 {weight:?}, {}, to images of size {size:?}: they do not fit",
+                options.told()
             ),
         }
     }
@@ -105,7 +123,8 @@ impl Geometry {
             Some(shape) if shape.output_shape() == *grad => shape,
             _ => panic!(
                 "the weights of size {size:?} of conv2d of a tensor of shape {x:?} to one \
-                 of shape {grad:?} with {options:?}: they do not fit"
+                 of shape {grad:?}, with {}: they do not fit",
+                options.told()
             ),
         }
     }

@@ -22,6 +22,7 @@ use super::checks;
 use super::parallel::{split, threads};
 use crate::array::memory;
 use crate::element::{Element, Family};
+use crate::words::counted;
 
 /// The product of two matrices. Transposed operands are read as they lie in memory.
 ///
@@ -129,8 +130,9 @@ pub fn affine<T: Element>(
     let [rows, _, columns] = lengths(x, weight);
     assert!(
         bias.len() == columns,
-        "a bias of shape {:?} for {columns} columns",
-        bias.shape()
+        "a bias of shape {:?} for {}",
+        bias.shape(),
+        counted(columns, "column", "columns")
     );
     let mut elements = memory::take(size(rows, columns));
     for _ in 0..rows {

@@ -112,10 +112,11 @@ impl<T: Element> Tensor4<T> {
             let lengths = [self.shape()[axis + 2], weight.shape()[axis + 2]];
             let Some(length) = transposed_length(lengths, &options, output_padding, axis) else {
                 panic!(
-                    "conv_transpose2d of a tensor of shape {:?} with weights of shape {:?}, {options:?} \
-                     and an output padding of {output_padding:?}: they do not fit",
+                    "conv_transpose2d of a tensor of shape {:?} with weights of shape {:?}, {}, \
+                     an output padding of {output_padding:?}: they do not fit",
                     self.shape(),
-                    weight.shape()
+                    weight.shape(),
+                    options.told()
                 )
             };
             *size = length;

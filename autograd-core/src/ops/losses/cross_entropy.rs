@@ -7,6 +7,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix2};
 use super::{Reduction, labels};
 use crate::kernels::Over;
 use crate::ops::{DotOver, SoftmaxGradient, joined};
+use crate::words::counted;
 use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
 
 /// What a cross-entropy may be asked for.
@@ -180,9 +181,9 @@ impl<T: Element> CrossEntropyGradient<T> {
         options.check(probabilities.shape(), labels);
         assert!(
             g.len() == labels.len(),
-            "the gradient of a cross_entropy of shape {:?} of {} losses",
+            "the gradient of a cross_entropy of shape {:?} of {}",
             probabilities.shape(),
-            g.len()
+            counted(g.len(), "loss", "losses")
         );
         let (of_label, of_all) = options.targets::<T>(probabilities.ncols());
         let mut each = g.iter().zip(labels);

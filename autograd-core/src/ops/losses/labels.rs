@@ -2,7 +2,7 @@
 
 use ndarray::Array1;
 
-use crate::{Element, Tensor1};
+use crate::{Element, Tensor1, words};
 
 /// That there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
 #[track_caller]
@@ -12,13 +12,13 @@ pub(super) fn check(name: &str, shape: &[usize], labels: &[usize], ignore_index:
     };
     assert!(
         labels.len() == rows,
-        "{name} of shape {shape:?} with {} labels: one for each row is needed",
-        labels.len()
+        "{name} of shape {shape:?} with {}: one for each row is needed",
+        words::counted(labels.len(), "label", "labels")
     );
     let is_wrong = |label: usize| label >= classes && ignore_index != Some(label);
     if let Some(row) = labels.iter().position(|&label| is_wrong(label)) {
         panic!(
-            "{name} of shape {shape:?}: the label {} of row {row} is no class",
+            "{name} of shape {shape:?}: the label {} of row {row} is no class: it must be below {classes}",
             labels[row]
         );
     }

@@ -6,6 +6,7 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use crate::kernels::Channels;
 use crate::ops::joined;
+use crate::words::counted;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum of each channel, as `shape`.
@@ -40,8 +41,8 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
         let sums = kernels::channel_sums(&x, channels).into_shape_with_order(shape);
         let Some(sums) = sums.ok().and_then(|sums| sums.into_dimensionality().ok()) else {
             panic!(
-                "sums of {} channels as shape {shape:?}: it does not fit",
-                channels.count
+                "sums of {} as shape {shape:?}: it does not fit",
+                counted(channels.count, "channel", "channels")
             );
         };
         (sums, Shape::from(x.shape()))
@@ -158,8 +159,8 @@ impl<T: Element, D: Dimension, E: Dimension> ScaleShift<T, D, E> {
             };
             assert!(
                 given.len() == channels.count && shape.as_deref() == Some(given.shape()),
-                "a scale and a shift of {} channels: found shape {:?}",
-                channels.count,
+                "a scale and a shift of {}: found shape {:?}",
+                counted(channels.count, "channel", "channels"),
                 given.shape()
             );
             given.iter().copied().collect()

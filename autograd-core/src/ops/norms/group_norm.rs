@@ -4,6 +4,7 @@ use ndarray::Dimension;
 
 use super::Normalise;
 use crate::kernels::Channels;
+use crate::words::counted;
 use crate::{Element, Tensor, Tensor1};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -38,8 +39,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         let channels = second_axis("group_norm", self, weight, bias);
         assert!(
             groups > 0 && channels.count.is_multiple_of(groups),
-            "group_norm of shape {:?} in {groups} groups: the channels do not fall into them",
-            self.shape()
+            "group_norm of shape {:?} in {}: the channels do not fall into them",
+            self.shape(),
+            counted(groups, "group", "groups")
         );
         let examples_and_groups = Channels {
             outer: 1,

@@ -162,7 +162,7 @@ fn ranked<D: Dimension>(x: &TensorD<f64>) -> Tensor<f64, D> {
 fn formulas_that_cannot_be_read_are_told() {
     let x = leaf::<IxDyn>(&[2, 3], 0.0);
     let wrong = [
-        ("ij,jk->ik", "names the axes of 2 tensors, 1 are given"),
+        ("ij,jk->ik", "names the axes of 2 tensors, found 1"),
         ("ijk->i", "does not name the axes of shape [2, 3]"),
         ("i->i", "does not name the axes of shape [2, 3]"),
         ("ii->i", "axes `i` have lengths 2 and 3"),

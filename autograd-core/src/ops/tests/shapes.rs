@@ -253,7 +253,7 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
         x.slice(s![2, ..]) => "slice of a tensor of shape [2, 3]: `2` is not within the axis 0";
         x.clone().into_dyn().slice(s![.., .., ..].as_ref()) => "slice of a tensor of shape [2, 3]: there are entries for 3 axes";
         x.slice_axis(Axis(2), Slice::from(..)) => "slice_axis of a tensor of shape [2, 3]: there is no axis 2";
-        x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: that is not its length";
+        x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: these are 2 together";
         x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3]: into none at all";
         x.roll(Axis(2), 1) => "roll of a tensor of shape [2, 3]: there is no axis 2";
         x.pad(&[(1, 1)], 0.0) => "pad of a tensor of shape [2, 3] by [(1, 1)]: each axis needs two widths";
@@ -268,10 +268,10 @@ fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
     let y = x.reshape((3, 2));
     let indices = arr2(&[[0, 1, 2]]);
     says! {
-        Tensor2::<f64>::concat(Axis(0), &[]) => "concat of no tensors";
+        Tensor2::<f64>::concat(Axis(0), &[]) => "concat of no tensors: at least one is needed";
         Tensor::concat(Axis(2), &[&x]) => "concat of a tensor of shape [2, 3]: there is no axis 2";
         Tensor::concat(Axis(0), &[&x, &y]) => "concat along axis 0 of tensors of shapes [2, 3] and [3, 2]: the other axes differ";
-        Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors";
+        Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors: at least one is needed";
         Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there is no place for an axis 3";
         Tensor::stack(Axis(0), &[&x, &y]) => "stack of tensors of shapes [2, 3] and [3, 2]: they differ";
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is outside of it";

@@ -8,6 +8,7 @@ use super::MultiheadAttention;
 use crate::Element;
 use crate::ndarray::Array1;
 use crate::nn::{Dropout, Linear, Parameter, init};
+use crate::words::counted;
 
 /// The options of a [`MultiheadAttention`].
 ///
@@ -137,8 +138,8 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         let [embed_dim, kdim, vdim] = self.lengths;
         assert!(
             self.num_heads > 0 && embed_dim.is_multiple_of(self.num_heads),
-            "MultiheadAttention of length {embed_dim} with {} heads: it does not fall into them",
-            self.num_heads
+            "MultiheadAttention of length {embed_dim} with {}: it does not fall into them",
+            counted(self.num_heads, "head", "heads")
         );
         let mut weight =
             |rows, columns| Parameter::new(init::xavier_uniform((rows, columns), 1.0, generator));

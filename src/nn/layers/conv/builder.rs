@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use crate::kernels::ConvOptions;
 use crate::nn::PerAxis;
+use crate::words::counted;
 
 /// The options of a convolution of `N` axes, which becomes an `L`: a [`Conv1d`](crate::nn::Conv1d), a
 /// [`Conv2d`](crate::nn::Conv2d) or a [`ConvTranspose2d`](crate::nn::ConvTranspose2d).
@@ -116,7 +117,9 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         let ([inputs, outputs], groups) = (self.channels, self.options.groups);
         assert!(
             groups > 0 && inputs.is_multiple_of(groups) && outputs.is_multiple_of(groups),
-            "{layer} of {inputs} channels to {outputs} in {groups} groups: they do not fall into them"
+            "{layer} of {} to {outputs} in {}: they do not fall into them",
+            counted(inputs, "channel", "channels"),
+            counted(groups, "group", "groups")
         );
         self.channels.map(|channels| channels / groups)
     }

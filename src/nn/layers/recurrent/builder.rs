@@ -70,7 +70,10 @@ impl<L> RecurrentBuilder<L> {
     /// ```
     #[track_caller]
     pub fn num_layers(mut self, layers: usize) -> Self {
-        assert!(layers > 0, "a recurrent network of no layers");
+        assert!(
+            layers > 0,
+            "a recurrent network of no layers: at least one is needed"
+        );
         self.sizes.layers = layers;
         self
     }

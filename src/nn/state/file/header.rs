@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use super::json;
+use crate::words::counted;
 
 /// The longest header, as every reader of the format has it.
 pub(super) const LONGEST: u64 = 100_000_000;
@@ -91,7 +92,10 @@ pub(super) struct Header {
 /// costs no memory.
 pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8>, String>> {
     if length < 8 {
-        let reason = format!("it has {length} bytes, and the length of its header alone takes 8");
+        let reason = format!(
+            "it has {}, and the length of its header alone takes 8",
+            counted(length, "byte", "bytes")
+        );
         return Ok(Err(reason));
     }
     let mut announced = [0; 8];
@@ -103,7 +107,10 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
     }
     if announced > length - 8 {
         let rest = length - 8;
-        let reason = format!("its header should have {announced} bytes, and {rest} follow");
+        let reason = format!(
+            "its header should have {}, and the file has {rest} for it",
+            counted(announced, "byte", "bytes")
+        );
         return Ok(Err(reason));
     }
     let mut text = Vec::new();
@@ -189,14 +196,16 @@ fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), St
         if bits != 8 * u128::from(end - begin) {
             let (has, takes) = (end - begin, bits.div_ceil(8));
             return Err(format!(
-                "`{name}` has {has} bytes, and {dtype} of shape {shape:?} take {takes}"
+                "`{name}` has {}, and {dtype} of shape {shape:?} takes {takes}",
+                counted(has, "byte", "bytes")
             ));
         }
         place = end;
     }
     if place != bytes {
         return Err(format!(
-            "its header describes {place} bytes of elements, and {bytes} follow"
+            "its header describes {} of elements, and the file has {bytes}",
+            counted(place, "byte", "bytes")
         ));
     }
     Ok(())

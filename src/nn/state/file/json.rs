@@ -101,7 +101,7 @@ impl<'t> Reader<'t> {
                 "data_offsets" => place.replace(self.numbers(2)?).is_none(),
                 _ => {
                     return Err(format!(
-                        "`{key}` is none of `dtype`, `shape` and `data_offsets`"
+                        "`{key}` is unknown: expected `dtype`, `shape` and `data_offsets`"
                     ));
                 }
             };
@@ -112,7 +112,10 @@ impl<'t> Reader<'t> {
         let missing = |what| move || format!("`{what}` is missing");
         let place = place.ok_or_else(missing("data_offsets"))?;
         let &[begin, end] = &place[..] else {
-            return Err("`data_offsets` has not two numbers".to_owned());
+            let found = place.len();
+            return Err(format!(
+                "`data_offsets` must have two numbers, found {found}"
+            ));
         };
         Ok(Stored {
             dtype: dtype.ok_or_else(missing("dtype"))?,
@@ -124,7 +127,7 @@ impl<'t> Reader<'t> {
 
     fn dtype(&mut self) -> Result<Dtype, String> {
         let name = self.string()?;
-        Dtype::named(&name).ok_or_else(|| format!("no elements are known by the name `{name}`"))
+        Dtype::named(&name).ok_or_else(|| format!("the element type `{name}` is unknown"))
     }
 
     fn numbers(&mut self, most: usize) -> Result<Vec<usize>, String> {
@@ -139,12 +142,13 @@ impl<'t> Reader<'t> {
                 JsonEvent::Number(_) if numbers.len() == most => {
                     return Err(format!("a list has more than {most} numbers"));
                 }
-                JsonEvent::Number(number) => match number.parse() {
-                    Ok(number) => numbers.push(number),
-                    Err(error) => {
-                        return Err(format!("expected a whole number, found {number}: {error}"));
-                    }
-                },
+                JsonEvent::Number(number) => {
+                    let whole = number.parse().map_err(|_| {
+                        let most = usize::MAX;
+                        format!("expected a whole number from 0 to {most}, found {number}")
+                    })?;
+                    numbers.push(whole);
+                }
                 found => return Err(expected("a number", &found)),
             }
         }

@@ -261,8 +261,9 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Copies the values into a module, or whatever else is a [`Field`], each read straight into its place. See
-    /// [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for `strict`.
+    /// Copies the values into a module, or whatever else is a [`Field`], when all of them have been read: they are
+    /// in memory once more until then. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for
+    /// `strict`.
     ///
     /// # Errors
     /// As [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors).
@@ -289,6 +290,18 @@ impl StateFile {
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
         load(tree, self, &Path::root(), strict)
+    }
+
+    /// Reads the elements of the tensor of this name into an array of its type and shape.
+    fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError> {
+        // INVARIANT: only names that are there are asked for.
+        let stored = self.header.get(name).expect("a name of the file");
+        let place = self.start + stored.begin;
+        let copy = || {
+            self.file.seek(SeekFrom::Start(place))?;
+            elements::read(&mut self.file, target)
+        };
+        copy().map_err(StateError::io(&self.path, format!("read `{name}` from")))
     }
 
     fn unsupported(&self, names: &[&str]) -> Vec<Difference> {
@@ -326,17 +339,6 @@ impl Source for StateFile {
 
     fn spec(&self, name: &str) -> Option<TensorSpec> {
         StateFile::spec(self, name)
-    }
-
-    fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError> {
-        // INVARIANT: only names that are there are asked for.
-        let stored = self.header.get(name).expect("a name of the file");
-        let place = self.start + stored.begin;
-        let copy = || {
-            self.file.seek(SeekFrom::Start(place))?;
-            elements::read(&mut self.file, target)
-        };
-        copy().map_err(StateError::io(&self.path, format!("read `{name}` from")))
     }
 
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError> {
