@@ -1,11 +1,13 @@
 //! What every module can do.
 
+mod walks;
+
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{AnyBuffer, AnyParameter, Field, Mode, ParameterId, Path, Visitor, VisitorMut};
-use crate::AnyTensor;
+use super::{AnyBuffer, AnyParameter, Field, Path, Visitor, VisitorMut};
+use walks::{ListParameters, SetMode, SetRequiresGrad};
 
 /// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
 /// `Display`, which prints the tree.
@@ -353,68 +355,5 @@ impl<M: Module + ?Sized> Module for Box<M> {
 
     fn extra_repr(&self) -> String {
         (**self).extra_repr()
-    }
-}
-
-/// The parameters, tied ones once, each with what `name` makes of its path.
-struct ListParameters<'a, N> {
-    name: fn(&Path<'_>) -> N,
-    seen: HashSet<ParameterId>,
-    list: Vec<(N, &'a dyn AnyParameter)>,
-}
-
-impl<'a, N> ListParameters<'a, N> {
-    fn of(module: &'a dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &'a dyn AnyParameter)> {
-        let mut list = Self {
-            name,
-            seen: HashSet::new(),
-            list: vec![],
-        };
-        module.visit(&Path::root(), &mut list);
-        list.list
-    }
-}
-
-impl<'a, N> Visitor<'a> for ListParameters<'a, N> {
-    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
-        if self.seen.insert(parameter.id()) {
-            self.list.push(((self.name)(path), parameter));
-        }
-    }
-}
-
-struct SetMode {
-    training: bool,
-}
-
-impl SetMode {
-    fn within(module: &mut dyn Module, training: bool) {
-        module.visit_mut(&Path::root(), &mut Self { training });
-    }
-}
-
-impl VisitorMut for SetMode {
-    fn mode(&mut self, _: &Path<'_>, mode: &mut Mode) {
-        mode.set_training(self.training);
-    }
-
-    fn buffer(&mut self, _: &Path<'_>, buffer: &mut dyn AnyBuffer) {
-        buffer.settle();
-    }
-}
-
-struct SetRequiresGrad {
-    required: bool,
-    /// The tensors that tied parameters share from now on.
-    seen: HashMap<ParameterId, AnyTensor>,
-}
-
-impl VisitorMut for SetRequiresGrad {
-    fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
-        if let Some(tensor) = self.seen.get(&parameter.id()) {
-            return parameter.show(tensor);
-        }
-        parameter.set_requires_grad(self.required);
-        self.seen.insert(parameter.id(), parameter.to_any());
     }
 }

@@ -5,6 +5,13 @@ use std::fmt;
 use super::{Derivative, Error};
 use crate::words::counted;
 
+/// The message: it is what `?` in `main` shows.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "every message, one after the other")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

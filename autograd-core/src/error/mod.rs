@@ -1,6 +1,5 @@
 //! The one error type; every message stands in its `Display`, in `message`.
 
-mod debug;
 mod message;
 mod mismatch;
 
