@@ -26,7 +26,9 @@ impl<'a> Docs<'a> {
             summary.push(line.trim());
         }
         take_formulas(&mut lines, &mut formulas);
-        if formulas.iter().any(|line| !is_empty(line)) {
+        if formulas.iter().all(|line| is_empty(line)) {
+            formulas.clear();
+        } else {
             while let Some(line) = lines.next_if(|line| is_prose(line)) {
                 formulas.push(line);
             }
@@ -129,5 +131,6 @@ mod tests {
             assert_eq!(parts(&docs)[2], behind.replace('\n', "|"), "{behind}");
         }
         assert_eq!(parts("a\n\nb\n\n<math></math>")[1], "");
+        assert!(Docs::of("\n \n").formulas.is_empty(), "nothing is said");
     }
 }
