@@ -66,7 +66,7 @@ pub(super) fn errors(page: &mut Page) {
 fn name(error: &Error) -> &'static str {
     variant!(error, Error:
         NotScalar NoGraph SeedShape Freed GradientShape ListLength OnceDifferentiable NotANumber NoInputs
-        InputWithoutGrad UnusedInput GradientCount ElementType HookShape HookCount Unpack NoForwardRule
+        InputWithoutGrad UnusedInput GradientCount ElementType HookShape HookCount Unpack NoForwardRule PassInForwardMode
         TangentShape NeitherMode Independent Singular NotPositiveDefinite)
 }
 
