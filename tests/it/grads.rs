@@ -57,8 +57,11 @@ fn seeds_for_outputs_of_any_shape() {
 fn b049_unused_inputs_are_errors_or_zeros_or_none() {
     let (x, unused) = (leaf([1.0]), leaf([2.0, 3.0]));
     let loss = || (&x * &x).sum();
-    let error = grad(&loss(), (&x, &unused)).unwrap_err();
+    let kept = loss();
+    let error = grad(&kept, (&x, &unused)).unwrap_err();
     assert_eq!(error, Error::UnusedInput { position: 1 });
+    // What failed has freed nothing.
+    assert_eq!(grad(&kept, (&x,)).unwrap().0.to_array(), array![2.0]);
     assert!(
         error
             .to_string()

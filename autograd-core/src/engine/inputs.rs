@@ -8,7 +8,7 @@ use ndarray::{Array, Dimension};
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
-use super::targets::{GradInputs, Unused};
+use super::targets::GradInputs;
 use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
@@ -202,13 +202,9 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn run<I: GradInputs>(self, inputs: I) -> Result<I::Gradients, Error> {
-        let unused = match (self.allow_unused, self.create_graph) {
-            (false, _) => Unused::Refused,
-            (true, false) => Unused::Zeros,
-            (true, true) => Unused::LeafOfZeros,
-        };
-        let found = self.gradients(&inputs)?;
-        inputs.typed(found, unused)
+        let (create_graph, allow_unused) = (self.create_graph, self.allow_unused);
+        let found = self.gradients(&inputs, allow_unused)?;
+        Ok(inputs.typed(found, create_graph))
     }
 
     /// The gradients, `None` for an input that the output does not depend on.
@@ -227,11 +223,15 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn run_unused<I: GradInputs>(self, inputs: I) -> Result<I::Optional, Error> {
-        let found = self.gradients(&inputs)?;
+        let found = self.gradients(&inputs, true)?;
         Ok(inputs.optional(found))
     }
 
-    fn gradients<I: GradInputs>(self, inputs: &I) -> Result<Vec<Option<AnyGradient>>, Error> {
+    fn gradients<I: GradInputs>(
+        self,
+        inputs: &I,
+        allow_unused: bool,
+    ) -> Result<Vec<Option<AnyGradient>>, Error> {
         let roots = self.roots.finish()?;
         let targets = inputs.edges()?;
         let level = roots.iter().map(|root| root.level).fold(0, u64::max);
@@ -240,12 +240,19 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             failure = failure.and(root.failure.clone());
         }
         let roots = roots.into_iter().map(|root| (root.edge, root.seed));
-        let found = gradients(
-            roots.collect(),
-            &targets,
-            self.create_graph,
-            self.retain_graph,
-        )?;
+        let found = in_mode(self.create_graph, || {
+            let mut pass = Pass::new(self.create_graph, false);
+            let found = collect(&mut pass, roots.collect(), &targets)?;
+            // Before anything is freed: a pass that fails leaves the graph as it was.
+            let missing = found.iter().position(Option::is_none);
+            if let Some(position) = missing.filter(|_| !allow_unused) {
+                return Err(Error::UnusedInput { position });
+            }
+            if !self.retain_graph && !self.create_graph {
+                pass.free();
+            }
+            Ok(found)
+        })?;
         Ok(match level {
             0 => found,
             level => without_tangents(found, level, &failure),
@@ -271,24 +278,14 @@ pub(crate) fn without_tangents(
         .collect()
 }
 
-/// The gradients that arrive at `targets` when each root starts with its gradient.
+/// The gradients that arrive at `targets` when each root starts with its gradient. The graph is kept.
 pub(crate) fn gradients(
     roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],
     create_graph: bool,
-    retain_graph: bool,
 ) -> Result<Vec<Option<AnyGradient>>, Error> {
     in_mode(create_graph, || {
-        let mut pass = Pass::new(create_graph, false);
-        pass.prune(roots.iter().map(|(root, _)| *root), targets);
-        for (root, seed) in roots {
-            pass.deliver(root, seed);
-        }
-        let found = collect(&mut pass, targets)?;
-        if !retain_graph && !create_graph {
-            pass.free();
-        }
-        Ok(found)
+        collect(&mut Pass::new(create_graph, false), roots, targets)
     })
 }
 
@@ -303,8 +300,16 @@ impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
     }
 }
 
-/// Runs a pruned pass and gathers what has arrived at each target.
-fn collect(pass: &mut Pass<'_>, targets: &[&Edge]) -> Result<Vec<Option<AnyGradient>>, Error> {
+/// Runs a pass, pruned to what leads to the targets, and gathers what has arrived at each.
+fn collect<'g>(
+    pass: &mut Pass<'g>,
+    roots: Vec<(&'g Edge, AnyGradient)>,
+    targets: &[&'g Edge],
+) -> Result<Vec<Option<AnyGradient>>, Error> {
+    pass.prune(roots.iter().map(|(root, _)| *root), targets);
+    for (root, seed) in roots {
+        pass.deliver(root, seed);
+    }
     let mut found: Vec<Option<AnyGradient>> = targets.iter().map(|_| None).collect();
     pass.run(|node, grads| {
         for (found, target) in found.iter_mut().zip(targets) {

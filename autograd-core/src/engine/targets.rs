@@ -8,18 +8,6 @@ use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
 
-/// What comes of an input that the output does not depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Unused {
-    /// An error.
-    Refused,
-    /// Zeros.
-    Zeros,
-    /// Zeros that can be differentiated in turn: they depend on nothing.
-    LeafOfZeros,
-}
-
 /// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
 /// slice of tensors of one type.
 ///
@@ -46,12 +34,9 @@ pub trait GradInputs {
     #[doc(hidden)]
     fn edges(&self) -> Result<Vec<&Edge>, Error>;
 
+    /// With zeros for what was not found, which require grad if they are to be differentiated in turn.
     #[doc(hidden)]
-    fn typed(
-        &self,
-        found: Vec<Option<AnyGradient>>,
-        unused: Unused,
-    ) -> Result<Self::Gradients, Error>;
+    fn typed(&self, found: Vec<Option<AnyGradient>>, require_grad: bool) -> Self::Gradients;
 
     #[doc(hidden)]
     fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional;
@@ -74,17 +59,12 @@ fn typed_optional<T: Element, D: Dimension>(
 fn typed_or_zeros<T: Element, D: Dimension>(
     input: &Tensor<T, D>,
     found: Option<AnyGradient>,
-    position: usize,
-    unused: Unused,
-) -> Result<Tensor<T, D>, Error> {
-    match typed_optional(input, found) {
-        Some(gradient) => Ok(gradient),
-        None if unused == Unused::Refused => Err(Error::UnusedInput { position }),
-        None => {
-            let zeros = Tensor::constant(Buffer::filled(input.to_shape(), T::zero()));
-            Ok(zeros.set_requires_grad(unused == Unused::LeafOfZeros))
-        }
-    }
+    require_grad: bool,
+) -> Tensor<T, D> {
+    typed_optional(input, found).unwrap_or_else(|| {
+        let zeros = Tensor::constant(Buffer::filled(input.to_shape(), T::zero()));
+        zeros.set_requires_grad(require_grad)
+    })
 }
 
 /// A sequence of tensors of one type.
@@ -99,17 +79,9 @@ macro_rules! sequences {
                 inputs.map(|(position, input)| input_edge(input, position)).collect()
             }
 
-            fn typed(
-                &self,
-                found: Vec<Option<AnyGradient>>,
-                unused: Unused,
-            ) -> Result<Self::Gradients, Error> {
-                let paired = self.iter().zip(found).enumerate();
-                paired
-                    .map(|(position, (input, found))| {
-                        typed_or_zeros(input, found, position, unused)
-                    })
-                    .collect()
+            fn typed(&self, found: Vec<Option<AnyGradient>>, require_grad: bool) -> Self::Gradients {
+                let paired = self.iter().zip(found);
+                paired.map(|(input, found)| typed_or_zeros(input, found, require_grad)).collect()
             }
 
             fn optional(&self, found: Vec<Option<AnyGradient>>) -> Self::Optional {
@@ -144,12 +116,8 @@ macro_rules! tuples {
                 Ok(vec![$(input_edge(self.$place, $place)?),+])
             }
 
-            fn typed(
-                &self,
-                mut found: Vec<Option<AnyGradient>>,
-                unused: Unused,
-            ) -> Result<Self::Gradients, Error> {
-                Ok(($(typed_or_zeros(self.$place, found[$place].take(), $place, unused)?,)+))
+            fn typed(&self, mut found: Vec<Option<AnyGradient>>, require_grad: bool) -> Self::Gradients {
+                ($(typed_or_zeros(self.$place, found[$place].take(), require_grad),)+)
             }
 
             fn optional(&self, mut found: Vec<Option<AnyGradient>>) -> Self::Optional {

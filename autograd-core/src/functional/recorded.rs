@@ -103,7 +103,7 @@ impl Recorded {
             .into_iter()
             .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));
         let targets: Vec<&Edge> = targets.iter().filter_map(AnyTensor::edge).collect();
-        let mut found = gradients(roots.collect(), &targets, create_graph, true)?;
+        let mut found = gradients(roots.collect(), &targets, create_graph)?;
         if level > 0 {
             found = without_tangents(found, level, &failure);
         }

@@ -191,7 +191,7 @@ fn weighted_gradients(
         .map(|(edge, seed)| (edge, seed.clone().into_grad()))
         .collect();
     let targets: Vec<_> = inputs.iter().filter_map(AnyTensor::edge).collect();
-    let found = gradients(roots, &targets, true, true)?;
+    let found = gradients(roots, &targets, true)?;
     let attached = inputs.iter().filter(|input| input.edge().is_some());
     Ok(attached
         .zip(found)
@@ -276,7 +276,7 @@ impl Recorded {
         roots: Vec<(&Edge, AnyGradient)>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let targets: Vec<_> = self.inputs.iter().filter_map(AnyTensor::edge).collect();
-        let mut found = gradients(roots, &targets, false, true)?.into_iter();
+        let mut found = gradients(roots, &targets, false)?.into_iter();
         let arrived = self.inputs.iter().map(|input| {
             let grad = input.edge().and_then(|_| found.next().flatten());
             grad.map_or_else(
