@@ -13,10 +13,10 @@ use crate::words::counted;
 /// use pullback::nn::{Conv2d, Generator};
 ///
 /// let builder = Conv2d::<f32>::builder(4, 8, 3).stride(2).padding([1, 0]).groups(2).bias(false);
-/// let conv = builder.build(&mut Generator::seed(7));
+/// let conv = builder.clone().build(&mut Generator::seed(7));
 /// assert_eq!(conv.weight.shape(), [8, 2, 3, 3]);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct ConvBuilder<L, const N: usize> {
     pub(super) channels: [usize; 2],
@@ -25,6 +25,13 @@ pub struct ConvBuilder<L, const N: usize> {
     pub(super) output_padding: [usize; N],
     pub(super) bias: bool,
     layer: PhantomData<fn() -> L>,
+}
+
+/// Whether the layer can be cloned does not matter.
+impl<L, const N: usize> Clone for ConvBuilder<L, N> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
 }
 
 impl<L, const N: usize> ConvBuilder<L, N> {

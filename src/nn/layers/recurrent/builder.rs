@@ -9,15 +9,22 @@ use std::marker::PhantomData;
 /// use pullback::nn::{Generator, Lstm};
 ///
 /// let builder = Lstm::<f32>::builder(8, 16).num_layers(2).bidirectional(true).batch_first(true);
-/// let lstm = builder.build(&mut Generator::seed(7));
+/// let lstm = builder.clone().build(&mut Generator::seed(7));
 /// let shown = "Lstm(8, 16, num_layers=2, batch_first=True, bidirectional=True";
 /// assert!(lstm.to_string().starts_with(shown));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct RecurrentBuilder<L> {
     pub(super) sizes: Sizes,
     network: PhantomData<fn() -> L>,
+}
+
+/// Whether the network can be cloned does not matter.
+impl<L> Clone for RecurrentBuilder<L> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
 }
 
 /// What a network is made of.
