@@ -35,8 +35,9 @@ impl fmt::Display for Error {
                 applied_at,
             } => write!(
                 f,
-                "backward of `{function}` ran a second time, but its saved values were freed by \
-                 the first: set `retain_graph` there (applied at {applied_at})"
+                "backward of `{function}` ran a second time, but the first pass freed its saved \
+                 values: have that one keep them, with `retain_graph(true)` of `Backward` or `Grad` \
+                 (`{function}` was applied at {applied_at})"
             ),
             Self::GradientShape {
                 function,
