@@ -92,8 +92,8 @@ fn a_wrong_gradient_is_named_with_its_entry_and_both_values() {
     let text = result.unwrap_err().to_string();
     for part in [
         "wrong gradient of `Forgetful` with respect to `y` (input 1)",
-        "entry [1]",
-        "2e0",
+        "entry [1] of the input, which is 4, and",
+        "computes 2, central differences 10;",
     ] {
         assert!(text.contains(part), "{text}");
     }
@@ -229,17 +229,18 @@ fn a_wrong_second_derivative_is_that_of_the_function() {
         (
             cut,
             "wrong gradient of the gradient of `Cut` with respect to `x` (input 0): for entry [0] of the \
-             input and entry [0] of the gradient of input 0 backward computes",
+             input, which is 1, and entry [0] of the gradient of input 0 backward computes 3.354102, \
+             central differences 6.708204; they",
         ),
         (
             detached,
             "wrong gradient of the gradient of `CutWeight` with respect to `grad_output` (input 2): for \
-             entry [0] of the input and entry [0] of the gradient of input 1 backward computes",
+             entry [0] of the input, which is ",
         ),
         (
             tangent,
             "wrong derivative of the tangent of `CutTangent` with respect to `tangent_w` (input 3): for \
-             entry [0] of the input and entry [0] of the tangent of output 0 differentiation computes",
+             entry [0] of the input, which is ",
         ),
     ] {
         let text = result.unwrap_err().to_string();

@@ -95,6 +95,8 @@ pub struct Mismatch {
     pub input_name: Option<String>,
     /// The entry of the input that was moved.
     pub input_entry: Vec<usize>,
+    /// The number that it is.
+    pub input_value: f64,
     /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients,
     /// under [`Derivative::SecondTangent`] the outputs' tangents; under [`Check::UndefinedGradients`] it
     /// is the one that a gradient came for, and under other checks than [`Check::Differences`] the first.
@@ -145,9 +147,12 @@ impl fmt::Display for Mismatch {
         match self.check {
             Check::Differences => write!(
                 f,
-                ": for entry {entry:?} of the input and entry {:?} of {of} {output} {by} computes \
-                 {found:e}, central differences {expected:e}",
-                self.output_entry
+                ": for entry {entry:?} of the input, which is {}, and entry {:?} of {of} {output} {by} \
+                 computes {}, central differences {}",
+                Short(self.input_value),
+                self.output_entry,
+                Short(*found),
+                Short(*expected)
             ),
             Check::Linearity => write!(
                 f,
@@ -188,6 +193,23 @@ impl fmt::Display for Mismatch {
         if self.check == Check::Differences && !expected.is_finite() {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
-        write!(f, "; they may differ by {tolerance:e}")
+        write!(f, "; they may differ by {}", Short(*tolerance))
+    }
+}
+
+/// A number to seven digits, to be compared with another at a glance.
+struct Short(f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(number) = *self;
+        let rounded = format!("{number:.6e}");
+        // INVARIANT: what was written is read.
+        let number: f64 = rounded.parse().expect("a number");
+        if number == 0.0 || (1e-4..1e7).contains(&number.abs()) {
+            write!(f, "{number}")
+        } else {
+            write!(f, "{number:e}")
+        }
     }
 }

@@ -323,6 +323,7 @@ impl Recorded {
             input,
             input_name: None,
             input_entry: indices(entry, self.inputs[input].shape()),
+            input_value: self.inputs[input].value(entry),
             output,
             output_entry: indices(output_entry, self.outputs[output].shape()),
             analytical,

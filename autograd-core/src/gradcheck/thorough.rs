@@ -160,6 +160,7 @@ impl Thorough<'_> {
             input,
             input_name: None,
             input_entry: indices(entry, self.recorded.inputs[input].shape()),
+            input_value: self.recorded.inputs[input].value(entry),
             output,
             output_entry: Vec::new(),
             analytical,
