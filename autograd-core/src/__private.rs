@@ -9,7 +9,6 @@ pub use crate::__register as register;
 pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
-pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
@@ -23,6 +22,7 @@ pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
 pub use crate::tensor::{
     Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
+pub use autograd_kernels::Element;
 pub use std::borrow::{Borrow, ToOwned};
 
 use ndarray::{Array, ArrayView, Dimension};

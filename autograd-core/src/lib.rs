@@ -47,7 +47,6 @@ mod array;
 #[cfg(feature = "catalogue")]
 pub mod catalogue;
 mod checkpoint;
-mod element;
 mod engine;
 mod erased;
 mod error;
@@ -58,13 +57,12 @@ mod grad_mode;
 mod gradcheck;
 pub mod graph;
 mod hooks;
-pub mod kernels;
+
 mod markup;
 pub mod ops;
 mod saved;
 mod tape;
 mod tensor;
-mod words;
 
 /// Makes a differentiable function of an `impl` block or of a function; the page of
 /// `pullback::custom_function` says what may stand in it.
@@ -89,11 +87,11 @@ pub use autograd_macros::custom_function_in_core as custom_function;
 pub use autograd_macros::math;
 pub use ndarray;
 
-pub use array::{Shape, memory};
+pub use autograd_kernels as kernels;
+pub use autograd_kernels::{Element, Shape, memory};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};
-pub use element::Element;
 pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, Mismatch};
@@ -105,6 +103,3 @@ pub use hooks::HookHandle;
 pub use saved::{Unpacked, saved_tensors_hooks};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
-
-// Named for its feature alone: see `[workspace.dependencies]`.
-use matrixmultiply as _;

@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use ndarray::{Array, Dimension, IxDyn};
 
-use crate::array::{Buffer, Shape};
-use crate::element::Element;
+use crate::array::Buffer;
 use crate::erased::AnyTensor;
 use crate::grad_mode::no_grad;
 use crate::tape::{Kept, let_go};
 use crate::tensor::{RawTensor, Tensor, TensorD};
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 /// A saved tensor: its memory alone, or what `pack` made of it. See Note [No cycles] in `tape`.
 pub enum Saved<T> {

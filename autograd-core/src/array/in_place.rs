@@ -3,7 +3,7 @@
 use ndarray::{ArrayViewMut, Dimension, ShapeBuilder};
 
 use super::{Buffer, Elements, Memory};
-use crate::element::Element;
+use autograd_kernels::Element;
 
 impl<T: Element> Buffer<T> {
     /// Whether nobody else sees the elements.

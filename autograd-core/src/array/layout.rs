@@ -3,7 +3,7 @@
 use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
 
 use super::{Buffer, Elements, Memory, Shape, row_major};
-use crate::element::Element;
+use autograd_kernels::Element;
 
 /// Any other than the row-major order.
 #[derive(Clone, Debug)]

@@ -16,22 +16,16 @@ mod counted;
 mod in_place;
 mod layout;
 mod marked;
-pub mod memory;
 mod packed;
-mod row_major;
-mod shape;
 mod thin;
 
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
-pub(crate) use row_major::in_row_major;
-pub use row_major::row_major;
-pub use shape::Shape;
 pub(crate) use thin::Thin;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
-use crate::element::Element;
+use autograd_kernels::{Element, Shape, memory, row_major};
 use counted::Counted;
 use layout::Layout;
 

@@ -1,6 +1,6 @@
 //! A shape in three words, for what is kept a million times.
 
-use super::Shape;
+use autograd_kernels::Shape;
 
 /// The most axes that are kept without an allocation, if none is longer than a `u32` can say.
 const INLINE: usize = 5;

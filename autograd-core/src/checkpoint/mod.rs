@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use replay::Numbers;
 
-use crate::array::Shape;
 use crate::erased::{AnyTensor, InputTensors};
 use crate::grad_mode::{enable_grad, is_grad_enabled};
 use crate::saved::{AnySaved, SavedHooks, Unpack, with_saved_hooks};
-use crate::words::counted;
+use autograd_kernels::Shape;
+use autograd_kernels::counted;
 
 /// `function` of `inputs`, a tensor by reference or a tuple of up to eight. What its parts would keep for
 /// their backward is not kept: it is computed again, by a second call of `function`, when a backward pass

@@ -9,11 +9,11 @@ use super::in_mode;
 use super::pass::Pass;
 use super::roots::{Root, Roots};
 use super::targets::GradInputs;
-use crate::element::Element;
 use crate::error::Error;
 use crate::hooks::Retained;
 use crate::tape::{AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// How a backward pass is run: a plain struct, to be written with `..Default::default()`.
 ///

@@ -4,12 +4,12 @@ use std::panic::Location;
 
 use super::pass::check;
 use super::{anomaly, in_mode, trace};
-use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::is_grad_enabled;
 use crate::hooks::Hooking;
 use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
+use autograd_kernels::Element;
 
 impl Node {
     /// Runs this node's backward by hand: gradients of its outputs in, gradients of its differentiable

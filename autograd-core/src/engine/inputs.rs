@@ -9,10 +9,10 @@ use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
 use super::targets::GradInputs;
-use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::{Failure, Tensor};
+use autograd_kernels::Element;
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
 /// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward

@@ -3,10 +3,10 @@
 use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Failure, Tensor};
+use autograd_kernels::Element;
 
 /// A tensor that a pass starts from, with its gradient.
 pub(super) struct Root<'a> {

@@ -3,10 +3,10 @@
 use ndarray::Dimension;
 
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// What gradients can be taken with respect to: tensors by reference in a tuple of up to twelve, or a
 /// slice of tensors of one type.

@@ -10,9 +10,9 @@ pub use typed::{InputTensors, OutputTensors};
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
-use crate::element::{Element, Family};
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Failure, RawTensor, Tangent, Tensor, TensorD};
+use autograd_kernels::{Element, Family};
 
 /// A tensor of either element type and any rank.
 ///

@@ -3,8 +3,8 @@
 use ndarray::Dimension;
 
 use super::AnyTensor;
-use crate::element::Element;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// What a function of tensors takes: a tensor by reference, or a tuple of up to eight, of any element
 /// types and ranks.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Derivative, Error};
-use crate::words::counted;
+use autograd_kernels::counted;
 
 /// The message: it is what `?` in `main` shows.
 impl fmt::Debug for Error {

@@ -7,7 +7,7 @@ pub use mismatch::{Check, Derivative, Mismatch};
 
 use std::panic::Location;
 
-use crate::array::Shape;
+use autograd_kernels::Shape;
 
 /// What can go wrong when gradients are asked for.
 ///

@@ -4,7 +4,6 @@ use std::fmt;
 
 use ndarray::Dimension;
 
-use crate::element::Element;
 use crate::error::Error;
 use crate::function::Signature;
 use crate::function::edges::range;
@@ -12,6 +11,7 @@ use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
 use crate::saved::{Saved, SavedList};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differentiable};
 use crate::tensor::{RawTensor, Tensor};
+use autograd_kernels::Element;
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
 pub struct Call<'a> {

@@ -5,9 +5,9 @@ use std::fmt;
 use ndarray::{Array, ArrayView, Dimension};
 
 use crate::array::{Buffer, PackedShape};
-use crate::element::Element;
 use crate::tape::Gradient;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// The gradient of one output, in whichever form a backward function asks for it.
 pub struct GradOutput<'a, T, D> {

@@ -8,9 +8,9 @@ use std::fmt;
 use ndarray::{Array, ArrayViewMut, Dimension};
 
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::tape::Edge;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// A tensor that is lent to forward to write to, until [`finish`](Self::finish).
 ///

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ndarray::{Array, Dimension};
 
 use crate::array::PackedShape;
-use crate::element::Element;
 use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, KeptItems, Signature};
@@ -19,6 +18,7 @@ use crate::tape::{
     self, BackwardCall, Edge, Header, Node, NoteKept, TapeNode, let_go, release_edges,
 };
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// What all uses of one function have in common.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 //! Generated code keeps `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
 //! `Option`: what no gradient needs is not kept.
 
-use crate::element::Element;
 use crate::function::Kept;
 use crate::saved::{Saved, SavedList};
 use crate::tape;
+use autograd_kernels::Element;
 
 /// One thing that a node can keep: a tensor, a list of tensors, a value.
 #[doc(hidden)]

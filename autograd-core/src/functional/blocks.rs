@@ -3,9 +3,9 @@
 
 use ndarray::{DimAdd, Dimension};
 
-use crate::element::Element;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// The inputs of a function as one output of the rank of `E` sees them: one row of a Jacobian.
 ///

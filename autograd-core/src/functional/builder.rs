@@ -4,10 +4,10 @@ use std::panic::Location;
 
 use super::blocks::Jacobian;
 use super::request::Request;
-use crate::element::Element;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tensor::Tensor0;
+use autograd_kernels::Element;
 
 /// The blocks of the Jacobian of a function from `I` to `O`.
 type Blocks<O, I> = <O as Jacobian<I>>::Blocks;

@@ -33,10 +33,10 @@ mod stack;
 pub use blocks::{Jacobian, JacobianRow};
 pub use builder::Functional;
 
-use crate::element::Element;
 use crate::erased::{InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tensor::Tensor0;
+use autograd_kernels::Element;
 
 /// The outputs of `function` at `inputs`, and the product of `seeds`, a tensor for each output, with its
 /// Jacobian: the gradients of the inputs when those of the outputs are `seeds`. Zeros for an input that

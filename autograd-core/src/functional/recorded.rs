@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::panic::Location;
 
 use super::stack::{Layout, assemble};
-use crate::array::Shape;
 use crate::engine::{gradients, lost_tangent, without_tangents};
 use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error};
 use crate::grad_mode::{enable_grad, with_grad_mode};
 use crate::tape::{BackwardCall, Edge, Node, OwnRule, own_node};
+use autograd_kernels::Shape;
 
 pub(super) struct Recorded {
     /// What the function was called with: the caller's tensors, set apart.

@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
-use crate::array::Shape;
 use crate::custom_function;
-use crate::element::Element;
 use crate::erased::AnyTensor;
 use crate::tensor::{Tensor, TensorD};
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 /// How the parts of a block of a Jacobian lie in it.
 #[derive(Debug)]

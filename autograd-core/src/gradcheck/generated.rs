@@ -8,11 +8,11 @@ use ndarray::Dimension;
 use super::{Gradcheck, Largest};
 #[cfg(feature = "catalogue")]
 use crate::catalogue::{Errors, figures};
-use crate::element::Element;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, arbitrary};
 use crate::error::Error;
 use crate::grad_mode::no_grad;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// An input for a function to be checked at: a leaf, of numbers that differ from one `seed` to another.
 /// They lie between a half and three halves, or `within` two ends.

@@ -7,11 +7,11 @@ use ndarray::Dimension;
 use super::nodes::{Nodes, Root};
 use super::picture::Picture;
 use super::{dot, html, svg};
-use crate::array::Shape;
-use crate::element::Element;
 use crate::erased::AnyTensor;
 use crate::tape::Edge;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 /// The graph that led to one or several tensors, to be drawn.
 ///

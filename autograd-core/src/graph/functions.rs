@@ -9,8 +9,9 @@ use super::nodes::{Link, Nodes, index};
 use super::picture::{Draft, End, Group, Kind, Part, Shown};
 use super::runs::{Run, drawn, drawn_edge};
 use super::text::{bytes, count, line_of, pattern, push, series, shapes};
-use crate::array::{PackedShape, Shape};
+use crate::array::PackedShape;
 use crate::tape::Kept;
+use autograd_kernels::Shape;
 
 /// How many boxes are drawn of the nodes nearest to the outputs, and of those nearest to the leaves, where
 /// there are more than both together.

@@ -47,8 +47,8 @@ pub use trace::{Trace, TraceEvent, trace};
 
 use ndarray::Dimension;
 
-use crate::element::Element;
 use crate::tensor::Tensor;
+use autograd_kernels::Element;
 
 /// The graph that led to `root`, in the language of Graphviz: what [`Graph::dot`] writes without options.
 ///

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::builder::Totals;
-use crate::array::Shape;
 use crate::tape::{Edge, Node};
+use autograd_kernels::Shape;
 
 /// A tensor whose history is drawn.
 #[derive(Clone, Debug)]

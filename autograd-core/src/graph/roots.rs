@@ -7,7 +7,7 @@ use super::functions::Functions;
 use super::nodes::Link;
 use super::picture::{Draft, End, Kind, Part, Placed, Shown};
 use super::text::{count, pattern, series};
-use crate::array::Shape;
+use autograd_kernels::Shape;
 
 /// Outputs that are one box: those that repetitions of a block give in one place.
 struct Class {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::panic::Location;
 use std::path::Path;
 
-use crate::array::Shape;
 use crate::markup::entity;
+use autograd_kernels::Shape;
 
 /// The widths of the characters from the space to `~` in thousandths of the size: the larger of those in
 /// Helvetica, whose kin are on most systems, and in `DejaVu Sans`, the widest of those in use.

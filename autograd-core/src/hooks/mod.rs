@@ -29,9 +29,9 @@ pub(crate) use slot::HookSlot;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::array::Shape;
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
+use autograd_kernels::Shape;
 
 /// Gets the gradient of a tensor and gives what takes its place.
 type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;

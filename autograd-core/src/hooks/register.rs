@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use ndarray::{Dimension, IxDyn};
 
 use super::{AccumulateHook, Hook, Hooks, NodeHook, OtherElementType, Prehook, TensorHook};
-use crate::element::Element;
 use crate::tape::{AnyGradient, Edge, Gradient, Node};
 use crate::tensor::{RawTensor, Tensor, TensorD};
+use autograd_kernels::Element;
 
 /// A registered hook. [`remove`](Self::remove) takes it away; dropping the handle leaves it in place.
 ///

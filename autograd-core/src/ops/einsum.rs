@@ -4,7 +4,7 @@ use ndarray::{Dimension, IxDyn, arr0};
 
 use super::Contract;
 use crate::kernels::Subscripts;
-use crate::words::counted;
+use crate::kernels::counted;
 use crate::{Element, Tensor, TensorD};
 
 /// Sums of products of tensors over axes with names.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{IndexAdd, zeros};
-use crate::{Element, Shape, Tensor2, custom_function, kernels, words};
+use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
 /// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
 ///
@@ -42,7 +42,7 @@ impl<T: Element> Embedding<T> {
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
             panic!(
                 "embedding of the index {index} in weights of {}",
-                words::counted(rows, "row", "rows")
+                kernels::counted(rows, "row", "rows")
             );
         }
         let output = kernels::index_select(&weight, Axis(0), indices);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension, SliceArg, SliceInfoElem};
 
 use crate::kernels::checks::{has_axis, has_rank};
-use crate::words::counted;
+use crate::kernels::counted;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A part of a tensor, without a copy.

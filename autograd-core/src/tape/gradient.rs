@@ -2,10 +2,11 @@
 
 use ndarray::{ArrayView, Dimension, IxDyn};
 
-use crate::array::{Buffer, Shape};
-use crate::element::{Element, Family};
+use crate::array::Buffer;
 use crate::tape::Edge;
 use crate::tensor::{Failure, RawTensor, Tangent};
+use autograd_kernels::Shape;
+use autograd_kernels::{Element, Family};
 
 /// A gradient of either element type, as the engine passes it on: two words, which go through many hands.
 #[derive(Clone, Debug)]

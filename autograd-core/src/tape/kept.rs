@@ -1,8 +1,9 @@
 //! What a node keeps for its backward, told to people.
 
 use super::Node;
-use crate::array::{Buffer, Shape};
-use crate::element::Element;
+use crate::array::Buffer;
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 /// Something that a node keeps for its backward: see [`Node::kept`].
 ///

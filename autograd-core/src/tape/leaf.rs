@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::array::{PackedShape, Shape};
-use crate::element::Element;
+use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::HookSlot;
 use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Node, TapeNode, accumulate};
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
 pub(crate) struct Leaf<T> {

@@ -2,10 +2,11 @@
 
 use std::panic::Location;
 
-use crate::array::{PackedShape, Shape};
+use crate::array::PackedShape;
 use crate::error::Error;
 use crate::hooks::{HookSlot, hooked};
 use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use autograd_kernels::Shape;
 
 /// What such a node does.
 pub(crate) trait OwnRule: Send + Sync + 'static {

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::RawTensor;
-use crate::element::Element;
 use crate::error::Error;
 use crate::grad_mode::is_grad_enabled;
 use crate::tape::Edge;
+use autograd_kernels::Element;
 
 static LEVELS: AtomicU64 = AtomicU64::new(1);
 

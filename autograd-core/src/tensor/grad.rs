@@ -7,10 +7,10 @@ use ndarray::{Array, Dimension};
 
 use super::{RawTensor, Tensor};
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::grad_mode::is_grad_enabled;
 use crate::hooks::{Retained, lock};
 use crate::tape::{Edge, Gradient, Header, Leaf, Node};
+use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Whether a backward pass would compute a gradient for this tensor, or through it.

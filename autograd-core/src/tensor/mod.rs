@@ -18,8 +18,9 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
-use crate::array::{Buffer, Shape, marked};
-use crate::element::Element;
+use crate::array::{Buffer, marked};
+use autograd_kernels::Element;
+use autograd_kernels::Shape;
 
 marked! {
     /// An array that knows how it was computed.

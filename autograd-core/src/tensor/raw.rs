@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Dual;
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::tape::Edge;
+use autograd_kernels::Element;
 
 /// A tensor without its rank, as tape and engine know it.
 #[derive(Debug)]

@@ -7,8 +7,8 @@
 use ndarray::Dimension;
 
 use super::Tensor;
-use crate::element::Element;
-use crate::kernels;
+use autograd_kernels as kernels;
+use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Puts `f` of each element in its place, if nobody can tell the difference; whether it did.

@@ -7,8 +7,8 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn};
 
 use super::{Tensor, TensorD};
 use crate::array::Buffer;
-use crate::element::Element;
 use crate::tape::Gradient;
+use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Changes the value of a leaf or a constant in place. Gradient and hooks stay. Clones keep the value

@@ -6,8 +6,8 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix2};
 
 use super::{Reduction, labels};
 use crate::kernels::Over;
+use crate::kernels::counted;
 use crate::ops::{DotOver, SoftmaxGradient, joined};
-use crate::words::counted;
 use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
 
 /// What a cross-entropy may be asked for.

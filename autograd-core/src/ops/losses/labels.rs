@@ -2,7 +2,7 @@
 
 use ndarray::Array1;
 
-use crate::{Element, Tensor1, words};
+use crate::{Element, Tensor1, kernels};
 
 /// That there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
 #[track_caller]
@@ -13,7 +13,7 @@ pub(super) fn check(name: &str, shape: &[usize], labels: &[usize], ignore_index:
     assert!(
         labels.len() == rows,
         "{name} of shape {shape:?} with {}: one for each row is needed",
-        words::counted(labels.len(), "label", "labels")
+        kernels::counted(labels.len(), "label", "labels")
     );
     let is_wrong = |label: usize| label >= classes && ignore_index != Some(label);
     if let Some(row) = labels.iter().position(|&label| is_wrong(label)) {

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use crate::kernels::Channels;
+use crate::kernels::counted;
 use crate::ops::joined;
-use crate::words::counted;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum of each channel, as `shape`.

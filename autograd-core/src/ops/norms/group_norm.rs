@@ -4,7 +4,7 @@ use ndarray::Dimension;
 
 use super::Normalise;
 use crate::kernels::Channels;
-use crate::words::counted;
+use crate::kernels::counted;
 use crate::{Element, Tensor, Tensor1};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -1,0 +1,368 @@
+//! Attention, some queries at a time: what weighs values against each other is never in memory as a whole.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, CowArray, IxDyn};
+
+use super::gemm::gemm;
+use super::parallel::{split, split_mut};
+use super::{filled, softmax};
+use crate::element::Element;
+
+/// What attends to what.
+///
+/// ```
+/// use autograd_kernels::AttentionOptions;
+///
+/// let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+/// assert!(causal.mask.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct AttentionOptions {
+    /// Which keys each query attends to, of a shape that broadcasts to `[…, queries, keys]`: all of them if
+    /// there is none. A query that attends to nothing gives zeros.
+    pub mask: Option<Arc<ArrayD<bool>>>,
+    /// Whether a query attends to no key behind its own place.
+    pub causal: bool,
+    /// What products of queries and keys are multiplied by: 1 over the square root of their length if
+    /// nothing is said.
+    pub scale: Option<f64>,
+}
+
+impl AttentionOptions {
+    /// The factor for queries of a length.
+    ///
+    /// ```
+    /// use autograd_kernels::AttentionOptions;
+    ///
+    /// let plain = AttentionOptions::default();
+    /// let sharper = AttentionOptions { scale: Some(1.0), ..plain.clone() };
+    /// assert_eq!((plain.scale::<f64>(16), sharper.scale::<f64>(16)), (0.25, 1.0));
+    /// ```
+    pub fn scale<T: Element>(&self, length: usize) -> T {
+        T::from_f64(self.scale.unwrap_or_else(|| 1.0 / (length as f64).sqrt()))
+    }
+}
+
+/// The queries that are computed at once.
+const BLOCK: usize = 64;
+
+/// How many products of elements are worth a thread.
+const AT_LEAST: usize = 1 << 17;
+
+/// Queries, keys and values, all in row-major order.
+struct Operands<'a, T> {
+    arrays: [CowArray<'a, T, IxDyn>; 3],
+    batch: usize,
+    queries: usize,
+    keys: usize,
+    length: usize,
+    values: usize,
+    scale: T,
+    causal: bool,
+    mask: Option<ArrayViewD<'a, bool>>,
+}
+
+/// Values of shape `[…, keys, n]`, weighed for each query of shape `[…, queries, m]` by how well it fits each
+/// key of shape `[…, keys, m]`: softmax(q kᵀ · scale) v.
+///
+/// # Panics
+/// If the shapes do not fit.
+///
+/// ```
+/// use autograd_kernels::{AttentionOptions, attention};
+/// use autograd_kernels::ndarray::array;
+///
+/// let (q, k) = (array![[0.0]].into_dyn(), array![[1.0], [2.0]].into_dyn());
+/// let v = array![[10.0], [20.0]].into_dyn();
+/// let y = attention(&q.view(), &k.view(), &v.view(), &AttentionOptions::default());
+/// assert_eq!(y, array![[15.0]].into_dyn());
+/// ```
+#[track_caller]
+pub fn attention<T: Element>(
+    q: &ArrayViewD<'_, T>,
+    k: &ArrayViewD<'_, T>,
+    v: &ArrayViewD<'_, T>,
+    options: &AttentionOptions,
+) -> ArrayD<T> {
+    let operands = Operands::new([q, k, v], options);
+    let mut shape = q.shape().to_vec();
+    shape[q.ndim() - 1] = operands.values;
+    let mut weighed = filled(&shape, T::zero());
+    let at_least = AT_LEAST.div_ceil(operands.work());
+    split_mut(
+        slice_mut(&mut weighed),
+        operands.values,
+        at_least,
+        |first, rows| {
+            let mut scores = Vec::new();
+            let count = rows.len().checked_div(operands.values).unwrap_or(0);
+            let mut done = 0;
+            while done < count {
+                let (batch, query) = operands.place(first + done);
+                let block = BLOCK.min(operands.queries - query).min(count - done);
+                let probabilities =
+                    operands.probabilities(batch, query..query + block, &mut scores);
+                let values = operands.part(2, batch, 0..probabilities.ncols());
+                let rows = &mut rows[done * operands.values..][..block * operands.values];
+                let mut rows = matrix_mut(rows, block, operands.values);
+                gemm(T::one(), &probabilities, &values, T::zero(), &mut rows);
+                done += block;
+            }
+        },
+    );
+    weighed
+}
+
+/// The gradients of queries, keys and values, where `grad` is that of [`attention`]. What it weighed values
+/// by is computed again.
+///
+/// # Panics
+/// If the shapes do not fit.
+///
+/// ```
+/// use autograd_kernels::{AttentionOptions, attention_gradients};
+/// use autograd_kernels::ndarray::array;
+///
+/// let (q, k) = (array![[0.0]].into_dyn(), array![[1.0], [2.0]].into_dyn());
+/// let (v, grad) = (array![[10.0], [20.0]].into_dyn(), array![[1.0]].into_dyn());
+/// let options = AttentionOptions::default();
+/// let [of_q, _, of_v] = attention_gradients(&q.view(), &k.view(), &v.view(), &grad.view(), &options);
+/// assert_eq!(of_q, array![[2.5]].into_dyn());
+/// assert_eq!(of_v, array![[0.5], [0.5]].into_dyn());
+/// ```
+#[track_caller]
+pub fn attention_gradients<T: Element>(
+    q: &ArrayViewD<'_, T>,
+    k: &ArrayViewD<'_, T>,
+    v: &ArrayViewD<'_, T>,
+    grad: &ArrayViewD<'_, T>,
+    options: &AttentionOptions,
+) -> [ArrayD<T>; 3] {
+    let operands = Operands::new([q, k, v], options);
+    let mut expected = q.shape().to_vec();
+    expected[q.ndim() - 1] = operands.values;
+    assert!(
+        grad.shape() == expected,
+        "attention of shapes {:?}, {:?} and {:?} has no gradient of shape {:?}",
+        q.shape(),
+        k.shape(),
+        v.shape(),
+        grad.shape()
+    );
+    let grad = grad.as_standard_layout();
+    let mut gradients = [q, k, v].map(|array| filled(array.shape(), T::zero()));
+    let all = gradients.each_mut().map(slice_mut);
+    let [of_q, of_k, of_v] = all.map(|all| pieces(all, operands.batch));
+    let parts: Vec<_> = of_q
+        .into_iter()
+        .zip(of_k)
+        .zip(of_v)
+        .map(Mutex::new)
+        .collect();
+    let at_least = AT_LEAST.div_ceil(operands.work().saturating_mul(operands.queries).max(1));
+    split(parts.len(), at_least, |batches| {
+        for batch in batches {
+            // Each is locked once: a lock is how a part is handed to whichever thread comes for it.
+            let mut part = parts[batch].lock().unwrap_or_else(PoisonError::into_inner);
+            let ((of_q, of_k), of_v) = &mut *part;
+            let grad = operands.slice(&grad, operands.queries * operands.values, batch);
+            operands.gradients(batch, grad, [of_q, of_k, of_v]);
+        }
+    });
+    drop(parts);
+    gradients
+}
+
+impl<'a, T: Element> Operands<'a, T> {
+    #[track_caller]
+    fn new(arrays: [&'a ArrayViewD<'_, T>; 3], options: &'a AttentionOptions) -> Self {
+        let [q, k, v] = arrays.map(|array| (**array).shape());
+        let lead = q.len().saturating_sub(2);
+        let fits = q.len() >= 2
+            && [k, v]
+                .iter()
+                .all(|shape| shape.len() == q.len() && shape[..lead] == q[..lead])
+            && (q[lead + 1], k[lead]) == (k[lead + 1], v[lead]);
+        assert!(
+            fits,
+            "scaled_dot_product_attention of tensors of shapes {q:?}, {k:?} and {v:?}: they do not fit"
+        );
+        let mut scores = q.to_vec();
+        scores[lead + 1] = k[lead];
+        let mask = options.mask.as_deref().map(|mask| {
+            let Some(mask) = mask.broadcast(&scores[..]) else {
+                panic!(
+                    "scaled_dot_product_attention with a mask of shape {:?} for {scores:?}: it does \
+                     not broadcast",
+                    mask.shape()
+                )
+            };
+            mask
+        });
+        Self {
+            arrays: arrays.map(|array| array.as_standard_layout()),
+            batch: q[..lead].iter().product(),
+            queries: q[lead],
+            keys: k[lead],
+            length: q[lead + 1],
+            values: v[lead + 1],
+            scale: options.scale(q[lead + 1]),
+            causal: options.causal,
+            mask,
+        }
+    }
+
+    /// The products of elements for one query; at least 1.
+    fn work(&self) -> usize {
+        self.keys.saturating_mul(self.length + self.values).max(1)
+    }
+
+    /// The batch and the place in it of a query that is counted through all of them.
+    fn place(&self, query: usize) -> (usize, usize) {
+        (query / self.queries, query % self.queries)
+    }
+
+    /// Some rows of a batch of the operand at a place.
+    fn part(&self, operand: usize, batch: usize, rows: Range<usize>) -> ArrayView2<'_, T> {
+        let (count, columns) = [
+            (self.queries, self.length),
+            (self.keys, self.length),
+            (self.keys, self.values),
+        ][operand];
+        let elements = self.slice(&self.arrays[operand], count * columns, batch);
+        let elements = &elements[rows.start * columns..rows.end * columns];
+        matrix(elements, rows.len(), columns)
+    }
+
+    fn slice<'b>(&self, array: &'b CowArray<'_, T, IxDyn>, size: usize, batch: usize) -> &'b [T] {
+        debug_assert!(batch < self.batch);
+        // INVARIANT: it was given the standard layout.
+        let elements = array.as_slice().expect("one piece");
+        &elements[batch * size..][..size]
+    }
+
+    /// The weights of values for some queries of a batch, without keys that none of these attends to at the
+    /// end.
+    fn probabilities<'b>(
+        &self,
+        batch: usize,
+        queries: Range<usize>,
+        scores: &'b mut Vec<T>,
+    ) -> ArrayView2<'b, T> {
+        let end = if self.causal { queries.end } else { self.keys };
+        let keys = self.keys.min(end);
+        scores.clear();
+        scores.resize(queries.len() * keys, T::zero());
+        let (q, k) = (
+            self.part(0, batch, queries.clone()),
+            self.part(1, batch, 0..keys),
+        );
+        let mut matrix_of_scores = matrix_mut(scores, queries.len(), keys);
+        gemm(self.scale, &q, &k.t(), T::zero(), &mut matrix_of_scores);
+        let mask = self.mask.as_ref();
+        for (query, row) in queries.clone().zip(scores.chunks_exact_mut(keys.max(1))) {
+            if self.causal {
+                let ahead = row.iter_mut().skip(query + 1);
+                ahead.for_each(|score| *score = T::neg_infinity());
+            }
+            if let Some(mask) = mask {
+                let allowed = row_of(mask, batch * self.queries + query);
+                for (score, &allowed) in row.iter_mut().zip(&allowed) {
+                    if !allowed {
+                        *score = T::neg_infinity();
+                    }
+                }
+            }
+            softmax_or_zeros(row);
+        }
+        matrix(scores, queries.len(), keys)
+    }
+
+    /// Adds the gradients of one batch.
+    fn gradients(&self, batch: usize, grad: &[T], [of_q, of_k, of_v]: [&mut [T]; 3]) {
+        let (mut scores, mut buffer) = (Vec::new(), Vec::new());
+        for first in (0..self.queries).step_by(BLOCK) {
+            let queries = first..self.queries.min(first + BLOCK);
+            let rows = queries.len();
+            let grad = &grad[queries.start * self.values..queries.end * self.values];
+            let grad = matrix(grad, rows, self.values);
+            let probabilities = self.probabilities(batch, queries.clone(), &mut scores);
+            let keys = probabilities.ncols();
+            let (k, v) = (self.part(1, batch, 0..keys), self.part(2, batch, 0..keys));
+            let q = self.part(0, batch, queries.clone());
+
+            let mut of_v = matrix_mut(&mut of_v[..keys * self.values], keys, self.values);
+            gemm(T::one(), &probabilities.t(), &grad, T::one(), &mut of_v);
+
+            buffer.clear();
+            buffer.resize(rows * keys, T::zero());
+            gemm(
+                T::one(),
+                &grad,
+                &v.t(),
+                T::zero(),
+                &mut matrix_mut(&mut buffer, rows, keys),
+            );
+            let of_probabilities = buffer.chunks_exact_mut(keys.max(1));
+            for (p, of_p) in scores.chunks_exact(keys.max(1)).zip(of_probabilities) {
+                let mean: T = p.iter().zip(&*of_p).map(|(&p, &of_p)| p * of_p).sum();
+                for (of_score, &p) in of_p.iter_mut().zip(p) {
+                    *of_score = p * (*of_score - mean);
+                }
+            }
+            let of_scores = matrix(&buffer, rows, keys);
+            let of_q = &mut of_q[queries.start * self.length..queries.end * self.length];
+            let mut of_q = matrix_mut(of_q, rows, self.length);
+            gemm(self.scale, &of_scores, &k, T::zero(), &mut of_q);
+            let mut of_k = matrix_mut(&mut of_k[..keys * self.length], keys, self.length);
+            gemm(self.scale, &of_scores.t(), &q, T::one(), &mut of_k);
+        }
+    }
+}
+
+/// One row of the last axis, counted through all of them.
+fn row_of<'a>(mask: &ArrayViewD<'a, bool>, mut index: usize) -> ArrayViewD<'a, bool> {
+    let mut rest = mask.clone();
+    for axis in (0..mask.ndim() - 1).rev() {
+        let length = rest.len_of(Axis(axis));
+        rest = rest.index_axis_move(Axis(axis), index % length);
+        index /= length;
+    }
+    rest
+}
+
+/// eˣ of each element over their sum; zeros if all are −∞.
+fn softmax_or_zeros<T: Element>(row: &mut [T]) {
+    if row.iter().all(|&x| x == T::neg_infinity()) {
+        row.fill(T::zero());
+    } else {
+        softmax(row);
+    }
+}
+
+/// As many pieces of one length.
+fn pieces<T>(mut rest: &mut [T], count: usize) -> Vec<&mut [T]> {
+    let length = rest.len().checked_div(count).unwrap_or(0);
+    let piece = |_| {
+        let (piece, after) = std::mem::take(&mut rest).split_at_mut(length);
+        rest = after;
+        piece
+    };
+    (0..count).map(piece).collect()
+}
+
+fn slice_mut<T>(array: &mut ArrayD<T>) -> &mut [T] {
+    // INVARIANT: it was just made.
+    array.as_slice_mut().expect("a new array is one piece")
+}
+
+// INVARIANT: elements and shapes were counted together, here and below.
+fn matrix<T>(elements: &[T], rows: usize, columns: usize) -> ArrayView2<'_, T> {
+    ArrayView2::from_shape((rows, columns), elements).expect("as many elements")
+}
+
+fn matrix_mut<T>(elements: &mut [T], rows: usize, columns: usize) -> ArrayViewMut2<'_, T> {
+    ArrayViewMut2::from_shape((rows, columns), elements).expect("as many elements")
+}

@@ -1,0 +1,385 @@
+//! Arrays seen as channels: what is normalised together, or scaled by one number.
+
+use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1, Ix3};
+
+use super::checks::size;
+use super::lanes::rows;
+use super::reduce::pairwise;
+use super::{Over, moments, sum_over};
+use crate::counted;
+use crate::element::Element;
+use crate::memory;
+
+/// The elements of an array in row-major order as `outer` × `count` × `inner`, where the middle index is the
+/// channel.
+///
+/// ```
+/// use autograd_kernels::Channels;
+///
+/// // An image has its channels in the second axis; a row of features is normalised whole.
+/// let images = Channels::along(&[8, 3, 32, 32], 1);
+/// assert_eq!((images.outer, images.count, images.inner), (8, 3, 1024));
+/// let rows = Channels::rows(&[8, 10, 64], 2);
+/// assert_eq!((rows.outer, rows.count, rows.inner), (1, 80, 64));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// How many blocks have all channels.
+    pub outer: usize,
+    /// How many channels there are.
+    pub count: usize,
+    /// How many elements of a channel lie side by side.
+    pub inner: usize,
+}
+
+impl Channels {
+    /// A channel for each index of an axis.
+    ///
+    /// # Panics
+    /// If there is no such axis.
+    ///
+    /// ```
+    /// use autograd_kernels::Channels;
+    ///
+    /// let images = Channels::along(&[8, 3, 32, 32], 1);
+    /// assert_eq!((images.outer, images.count, images.inner), (8, 3, 32 * 32));
+    /// ```
+    #[track_caller]
+    pub fn along(shape: &[usize], axis: usize) -> Self {
+        assert!(
+            axis < shape.len(),
+            "channels of shape {shape:?} along axis {axis}: there is no such axis"
+        );
+        Self {
+            outer: shape[..axis].iter().product(),
+            count: shape[axis],
+            inner: shape[axis + 1..].iter().product(),
+        }
+    }
+
+    /// A channel for each row of the axes from `first` on.
+    ///
+    /// # Panics
+    /// If there are fewer axes.
+    ///
+    /// ```
+    /// use autograd_kernels::Channels;
+    ///
+    /// let sentences = Channels::rows(&[8, 10, 64], 2);
+    /// assert_eq!((sentences.outer, sentences.count, sentences.inner), (1, 8 * 10, 64));
+    /// ```
+    #[track_caller]
+    pub fn rows(shape: &[usize], first: usize) -> Self {
+        assert!(
+            first <= shape.len(),
+            "rows of shape {shape:?} from axis {first} on: there is no such axis"
+        );
+        Self {
+            outer: 1,
+            count: shape[..first].iter().product(),
+            inner: shape[first..].iter().product(),
+        }
+    }
+
+    /// How many elements a channel has.
+    ///
+    /// ```
+    /// use autograd_kernels::Channels;
+    ///
+    /// // A mean over a batch of images is one of so many pixels.
+    /// assert_eq!(Channels::along(&[8, 3, 32, 32], 1).size(), 8 * 32 * 32);
+    /// ```
+    pub fn size(self) -> usize {
+        self.outer * self.inner
+    }
+
+    #[track_caller]
+    fn check(self, shape: &[usize]) {
+        let elements: usize = shape.iter().product();
+        assert!(
+            size(&[self.outer, self.count, self.inner]) == Some(elements),
+            "channels of shape {shape:?}: they are not {} × {} × {}",
+            self.outer,
+            self.count,
+            self.inner
+        );
+    }
+
+    /// The sum of each channel.
+    fn sums<T: Element>(self, elements: &[T]) -> Vec<T> {
+        let shape = (self.outer, self.count, self.inner);
+        // INVARIANT: `check` has counted the elements.
+        let blocks = ArrayView3::from_shape(shape, elements).expect("as many");
+        sum_over::<_, _, Ix1>(&blocks, Over::axes(&[0, 2])).to_vec()
+    }
+
+    /// Σ f(x, y, number of the channel) of each channel.
+    fn sums_of<T: Element>(
+        self,
+        x: &[T],
+        y: &[T],
+        numbers: &[T],
+        f: impl Fn(T, T, T) -> T + Copy,
+    ) -> Vec<T> {
+        if self.inner == 1 {
+            let numbers: Vec<[T; 1]> = numbers.iter().map(|&number| [number]).collect();
+            let shape = Ix3(self.outer, self.count, self.inner);
+            let each = zipped(shape, x, y, self, &numbers, |x, y, [number]| {
+                f(x, y, number)
+            });
+            return self.sums(each.as_slice().unwrap_or(&[]));
+        }
+        if self.size() == 0 {
+            return vec![T::zero(); self.count];
+        }
+        let runs = x.chunks_exact(self.inner).zip(y.chunks_exact(self.inner));
+        let each = runs.zip(numbers.iter().cycle());
+        let each = each.map(|((x, y), &number)| pairwise(x, y, |x, y| f(x, y, number)));
+        // INVARIANT: each block has a run for each channel.
+        let each = Array2::from_shape_vec((self.outer, self.count), each.collect());
+        sum_over::<_, _, Ix1>(&each.expect("a run for each").view(), Over::axis(Axis(0))).to_vec()
+    }
+}
+
+/// The sum of each channel.
+///
+/// # Panics
+/// If the elements are not as many as those of the channels.
+///
+/// ```
+/// use autograd_kernels::{Channels, channel_sums};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// assert_eq!(channel_sums(&x.view(), Channels::along(&[2, 2], 1)), array![4.0, 6.0]);
+/// ```
+#[track_caller]
+pub fn channel_sums<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    channels: Channels,
+) -> Array1<T> {
+    channels.check(x.shape());
+    channels.sums(&rows(x)).into()
+}
+
+/// Each element and the `parameters` of its channel put together by `f`.
+///
+/// # Panics
+/// If the elements are not as many as those of the channels, or there are not parameters for each.
+///
+/// ```
+/// use autograd_kernels::{Channels, map_channels};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let columns = Channels::along(&[2, 2], 1);
+/// let scaled = map_channels(&x.view(), columns, &[[1.0], [10.0]], |x, [scale]| x * scale);
+/// assert_eq!(scaled, array![[1.0, 20.0], [3.0, 40.0]]);
+/// ```
+#[track_caller]
+pub fn map_channels<T: Element, D: Dimension, const N: usize>(
+    x: &ArrayView<'_, T, D>,
+    channels: Channels,
+    parameters: &[[T; N]],
+    f: impl Fn(T, [T; N]) -> T,
+) -> Array<T, D> {
+    channels.check(x.shape());
+    assert!(
+        parameters.len() == channels.count,
+        "an array of shape {:?} with parameters of {}",
+        x.shape(),
+        counted(parameters.len(), "channel", "channels")
+    );
+    let rows = rows(x);
+    let each = |x, _, parameters| f(x, parameters);
+    zipped(x.raw_dim(), &rows, &rows, channels, parameters, each)
+}
+
+/// What `f` makes of each element of `x`, the one of `y` in its place and the parameters of their channel.
+fn zipped<T: Element, D: Dimension, const N: usize>(
+    shape: D,
+    x: &[T],
+    y: &[T],
+    channels: Channels,
+    parameters: &[[T; N]],
+    f: impl Fn(T, T, [T; N]) -> T,
+) -> Array<T, D> {
+    let mut results = memory::take(x.len());
+    if channels.inner == 1 {
+        let rows = x.chunks_exact(channels.count.max(1));
+        for (x, y) in rows.zip(y.chunks_exact(channels.count.max(1))) {
+            let elements = x.iter().zip(y).zip(parameters);
+            results.extend(elements.map(|((&x, &y), &parameters)| f(x, y, parameters)));
+        }
+    } else {
+        let runs = x.chunks_exact(channels.inner.max(1));
+        let runs = runs.zip(y.chunks_exact(channels.inner.max(1)));
+        for ((x, y), &parameters) in runs.zip(parameters.iter().cycle()) {
+            results.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y, parameters)));
+        }
+    }
+    // INVARIANT: one for each element, as callers have counted them.
+    Array::from_shape_vec(shape, results).expect("one for each")
+}
+
+/// Each channel less its mean and over its deviation: (x − mean) · rstd, with rstd = 1 / √(variance + eps).
+/// Also the mean, the variance with the divisor n, and rstd, of each channel.
+///
+/// # Panics
+/// If the elements are not as many as those of the channels.
+///
+/// ```
+/// use autograd_kernels::{Channels, normalise};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, 3.0], [10.0, 30.0]];
+/// let (normalised, statistics) = normalise(&x.view(), Channels::rows(&[2, 2], 1), 0.0);
+/// assert_eq!(normalised, array![[-1.0, 1.0], [-1.0, 1.0]]);
+/// assert_eq!(statistics, [[2.0, 1.0, 1.0], [20.0, 100.0, 0.1]]);
+/// ```
+#[track_caller]
+pub fn normalise<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    channels: Channels,
+    eps: T,
+) -> (Array<T, D>, Vec<[T; 3]>) {
+    channels.check(x.shape());
+    let elements = rows(x);
+    let size = channels.size() as f64;
+    let size = T::from_f64(size);
+    let statistics = |(mean, squares): (T, T)| {
+        let variance = squares / size;
+        [mean, variance, T::one() / (variance + eps).sqrt()]
+    };
+    let statistics: Vec<[T; 3]> = if channels.outer == 1 && channels.inner > 0 {
+        let rows = elements.chunks_exact(channels.inner);
+        rows.map(|row| statistics(moments(row))).collect()
+    } else {
+        let means = channels.sums(&elements).into_iter().map(|sum| sum / size);
+        let means: Vec<T> = means.collect();
+        let square = |x: T, _, mean| (x - mean) * (x - mean);
+        let squares = channels.sums_of(&elements, &elements, &means, square);
+        means.into_iter().zip(squares).map(statistics).collect()
+    };
+    let centre = |x: T, _, [mean, _, rstd]: [T; 3]| (x - mean) * rstd;
+    let normalised = zipped(
+        x.raw_dim(),
+        &elements,
+        &elements,
+        channels,
+        &statistics,
+        centre,
+    );
+    (normalised, statistics)
+}
+
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalise`] makes of a gradient g that
+/// comes in for its x̂.
+///
+/// # Panics
+/// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
+/// for each.
+///
+/// ```
+/// use autograd_kernels::{Channels, normalise_gradient};
+/// use autograd_kernels::ndarray::array;
+///
+/// let (g, normalised) = (array![[1.0, 0.0, 0.0, 1.0]], array![[-1.0, 1.0, -1.0, 1.0]]);
+/// let rows = Channels::rows(&[1, 4], 1);
+/// let gradient = normalise_gradient(&g.view(), &normalised.view(), &[2.0], rows);
+/// assert_eq!(gradient, array![[1.0, -1.0, -1.0, 1.0]]);
+/// ```
+#[track_caller]
+pub fn normalise_gradient<T: Element, D: Dimension>(
+    g: &ArrayView<'_, T, D>,
+    normalised: &ArrayView<'_, T, D>,
+    rstd: &[T],
+    channels: Channels,
+) -> Array<T, D> {
+    channels.check(g.shape());
+    assert!(
+        g.shape() == normalised.shape() && rstd.len() == channels.count,
+        "a gradient of shape {:?} for what has shape {:?} with parameters of {}",
+        g.shape(),
+        normalised.shape(),
+        counted(rstd.len(), "channel", "channels")
+    );
+    let (g_rows, x_rows) = (rows(g), rows(normalised));
+    let size = channels.size() as f64;
+    let size = T::from_f64(size);
+    let sums = channels.sums(&g_rows);
+    let dots = channels.sums_of(&g_rows, &x_rows, rstd, |g, x, _| g * x);
+    let each = rstd.iter().zip(sums.into_iter().zip(dots));
+    let each = each.map(|(&rstd, (sum, dot))| [rstd, sum / size, dot / size]);
+    let parameters: Vec<[T; 3]> = each.collect();
+    let gradient = |g: T, x: T, [rstd, mean, along]: [T; 3]| rstd * (g - mean - x * along);
+    zipped(
+        g.raw_dim(),
+        &g_rows,
+        &x_rows,
+        channels,
+        &parameters,
+        gradient,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array4;
+
+    #[test]
+    fn channels_of_every_kind_are_normalised() {
+        let x = Array4::from_shape_fn((3, 4, 2, 5), |(i, j, k, l)| {
+            (i * 7 + j * j * 13 + k * l * 3) as f64 * 0.37 % 1.9 + j as f64 * 100.0
+        });
+        let shape = x.shape().to_vec();
+        let all = [
+            Channels::along(&shape, 0),
+            Channels::along(&shape, 1),
+            Channels::along(&shape, 3),
+            Channels::rows(&shape, 0),
+            Channels::rows(&shape, 2),
+        ];
+        for channels in all {
+            for view in [x.view(), x.slice(ndarray::s![..;-1, .., .., ..])] {
+                let (normalised, statistics) = normalise(&view, channels, 0.0);
+                assert_eq!(statistics.len(), channels.count);
+                let sums = channel_sums(&normalised.view(), channels);
+                let squares = channel_sums(&(&normalised * &normalised).view(), channels);
+                for (sum, square) in sums.iter().zip(&squares) {
+                    assert!(sum.abs() < 1e-9 && (square - channels.size() as f64).abs() < 1e-8);
+                }
+                let means = channel_sums(&view, channels) / channels.size() as f64;
+                for (mean, [expected, _, _]) in means.iter().zip(&statistics) {
+                    assert!((mean - expected).abs() < 1e-10);
+                }
+            }
+        }
+        let along = channel_sums(&x.view(), Channels::along(&shape, 2));
+        let expected = x.sum_axis(Axis(3)).sum_axis(Axis(1)).sum_axis(Axis(0));
+        assert!(
+            (along - expected)
+                .iter()
+                .all(|difference| difference.abs() < 1e-9)
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "channels of shape [3]: they are not 1 × 2 × 1")]
+    fn other_channels_are_refused() {
+        let channels = Channels::rows(&[2], 1);
+        let _ = channel_sums(&ndarray::array![1.0, 2.0, 3.0].view(), channels);
+    }
+
+    #[test]
+    #[should_panic(expected = "channels of shape [0]: they are not 2 × 9223372036854775808 × 1")]
+    fn channels_that_cannot_be_counted_are_refused() {
+        let channels = Channels {
+            outer: 2,
+            count: 1 << 63,
+            inner: 1,
+        };
+        let _ = channel_sums(&Array1::<f64>::zeros(0).view(), channels);
+    }
+}

@@ -1,0 +1,251 @@
+//! Sums of products over axes with names: `ij,jk->ik` is a product of matrices.
+//!
+//! A contraction is three sets of loops around it: those over axes that an operand and the output share,
+//! which become rows and columns of matrices, those over axes that are summed, and those over axes of all
+//! three. `loops` finds them, and puts together what lies together in memory; the longest of each kind
+//! become a product of matrices, which is computed for each step of the others.
+
+#![allow(unsafe_code, reason = "each block has its argument")]
+
+mod loops;
+
+use std::fmt;
+
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+
+use super::checks::size;
+use super::gemm::{Operand, Product};
+use super::parallel::split;
+use crate::element::Element;
+use crate::memory;
+use loops::{Loop, Loops};
+
+/// The names of the axes of two operands and of what they are contracted to, in the axes' order.
+///
+/// Names are numbers without a meaning. A name that the output lacks is summed over; one that an operand
+/// has twice is its diagonal.
+///
+/// ```
+/// use autograd_kernels::Subscripts;
+///
+/// let product = Subscripts::new([0, 1], [1, 2], [0, 2]);
+/// assert_eq!(product.of_x(), Subscripts::new([0, 2], [1, 2], [0, 1]));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Subscripts {
+    x: Box<[u8]>,
+    y: Box<[u8]>,
+    output: Box<[u8]>,
+}
+
+impl Subscripts {
+    /// From the names of each one's axes.
+    ///
+    /// ```
+    /// use autograd_kernels::{Subscripts, contract};
+    /// use autograd_kernels::ndarray::array;
+    ///
+    /// let (rows, columns) = (array![1.0, 2.0].into_dyn(), array![3.0, 4.0].into_dyn());
+    /// let outer = Subscripts::new(b"i", b"j", b"ij");
+    /// let table = contract(&rows.view(), &columns.view(), &outer, &[2, 2]);
+    /// assert_eq!(table, array![[3.0, 4.0], [6.0, 8.0]].into_dyn());
+    /// ```
+    pub fn new(x: impl AsRef<[u8]>, y: impl AsRef<[u8]>, output: impl AsRef<[u8]>) -> Self {
+        Self {
+            x: x.as_ref().into(),
+            y: y.as_ref().into(),
+            output: output.as_ref().into(),
+        }
+    }
+
+    /// Those of the gradient of the first operand: of the output's gradient and the second operand.
+    ///
+    /// ```
+    /// use autograd_kernels::{Subscripts, contract};
+    /// use autograd_kernels::ndarray::array;
+    ///
+    /// // y = Wx: the gradient of W is that of y times x, as an outer product.
+    /// let (grad, x) = (array![1.0, 10.0].into_dyn(), array![3.0, 4.0].into_dyn());
+    /// let gradient = Subscripts::new(b"ij", b"j", b"i").of_x();
+    /// let of_w = contract(&grad.view(), &x.view(), &gradient, &[2, 2]);
+    /// assert_eq!(of_w, array![[3.0, 4.0], [30.0, 40.0]].into_dyn());
+    /// ```
+    #[must_use]
+    pub fn of_x(&self) -> Self {
+        Self::new(&self.output, &self.y, &self.x)
+    }
+
+    /// Those of the gradient of the second operand: of the first operand and the output's gradient.
+    ///
+    /// ```
+    /// use autograd_kernels::{Subscripts, contract};
+    /// use autograd_kernels::ndarray::array;
+    ///
+    /// // y = Wx: the gradient of x is Wᵀ times that of y.
+    /// let (w, grad) = (array![[1.0, 2.0], [3.0, 4.0]].into_dyn(), array![1.0, 10.0].into_dyn());
+    /// let gradient = Subscripts::new(b"ij", b"j", b"i").of_y();
+    /// let of_x = contract(&w.view(), &grad.view(), &gradient, &[2]);
+    /// assert_eq!(of_x, array![31.0, 42.0].into_dyn());
+    /// ```
+    #[must_use]
+    pub fn of_y(&self) -> Self {
+        Self::new(&self.x, &self.output, &self.y)
+    }
+}
+
+impl fmt::Debug for Subscripts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?},{:?}->{:?}", self.x, self.y, self.output)
+    }
+}
+
+/// The array of `shape` of sums of products. Along an axis of length 1 whose name is longer elsewhere, an
+/// operand is repeated and the output summed.
+///
+/// # Panics
+/// If a rank is not the number of names, if axes of one name have lengths that do not fit, or if `shape` has
+/// more elements than can be counted.
+///
+/// ```
+/// use autograd_kernels::{Subscripts, contract};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]].into_dyn();
+/// let traces = Subscripts::new([0, 0], [], []);
+/// let one = array![1.0].sum();
+/// # let one = autograd_kernels::ndarray::arr0(one).into_dyn();
+/// assert_eq!(contract(&x.view(), &one.view(), &traces, &[]).first(), Some(&5.0));
+/// ```
+#[track_caller]
+pub fn contract<T: Element>(
+    x: &ArrayViewD<'_, T>,
+    y: &ArrayViewD<'_, T>,
+    subscripts: &Subscripts,
+    shape: &[usize],
+) -> ArrayD<T> {
+    let Some(size) = size(shape) else {
+        panic!("a contraction to shape {shape:?} has too many elements")
+    };
+    let mut found = loops::find(x, y, subscripts, shape);
+    let mut elements = memory::take(size);
+    let is_covered = loops::cover(&found, size);
+    if size == 0 || !is_covered {
+        elements.resize(size, T::zero());
+    }
+    if size > 0 && found.iter().all(|one| one.length > 0) {
+        let arrays = Arrays {
+            x: x.as_ptr(),
+            y: y.as_ptr(),
+            output: elements.as_mut_ptr(),
+        };
+        // SAFETY: the loops' strides are the arrays' own, and their lengths those of the axes; the memory
+        // has `size` elements, and is not read before it is written unless it is initialised.
+        unsafe { run(arrays, Loops::new(&mut found), !is_covered) };
+    }
+    // SAFETY: all `size` elements were written: one after the other if the loops do not cover them, else
+    // by the loops.
+    unsafe {
+        elements.set_len(size);
+        ArrayD::from_shape_vec_unchecked(IxDyn(shape), elements)
+    }
+}
+
+/// Where each of the three starts, or a step of the loops through them is.
+#[derive(Clone, Copy)]
+struct Arrays<T> {
+    x: *const T,
+    y: *const T,
+    output: *mut T,
+}
+
+// SAFETY: threads read what `x` and `y` point to, and write to parts of the output that are disjoint.
+unsafe impl<T: Sync> Sync for Arrays<T> {}
+
+impl<T> Arrays<T> {
+    /// Those `count` steps of a loop on.
+    ///
+    /// # Safety
+    /// The loop must have more steps than that.
+    #[inline]
+    unsafe fn step(self, one: &Loop, count: usize) -> Self {
+        let count = count.cast_signed();
+        // SAFETY: within the arrays, as the caller says.
+        unsafe {
+            Self {
+                x: self.x.offset(count * one.strides[0]),
+                y: self.y.offset(count * one.strides[1]),
+                output: self.output.offset(count * one.strides[2]),
+            }
+        }
+    }
+
+    /// Those of the `index`th step of several loops, the last of which is the innermost.
+    ///
+    /// # Safety
+    /// The loops must have more steps than that in all.
+    unsafe fn seek(mut self, loops: &[Loop], mut index: usize) -> Self {
+        for one in loops.iter().rev() {
+            // SAFETY: a step of each loop.
+            self = unsafe { self.step(one, index % one.length) };
+            index /= one.length;
+        }
+        self
+    }
+}
+
+/// How many products of elements are worth a thread.
+const AT_LEAST: usize = 1 << 17;
+
+/// Computes the loops, all of which have steps. What is there is added to if `adds`.
+///
+/// # Safety
+/// All steps of the loops must lie within the arrays, and different outputs be written to by different
+/// steps of the loops that are not summed. The output must be initialised if `adds`.
+unsafe fn run<T: Element>(arrays: Arrays<T>, loops: Loops, adds: bool) {
+    let [rows, summands, columns] = &loops.matrix;
+    let each = rows.length * summands.length * columns.length;
+    let sums: usize = loops.summed.iter().map(|one| one.length).product();
+    let steps: usize = loops.outer.iter().map(|one| one.length).product();
+    let at_least = AT_LEAST.div_ceil(each.saturating_mul(sums).max(1));
+    let arrays = &arrays;
+    split(steps, at_least, |range| {
+        for index in range {
+            // SAFETY: steps of the loops; different steps write to different elements.
+            unsafe {
+                let at = arrays.seek(&loops.outer, index);
+                for sum in 0..sums {
+                    let at = at.seek(&loops.summed, sum);
+                    let beta = if adds || sum > 0 { T::one() } else { T::zero() };
+                    if each == 1 {
+                        let rest = if beta == T::zero() {
+                            T::zero()
+                        } else {
+                            *at.output
+                        };
+                        *at.output = rest + *at.x * *at.y;
+                        continue;
+                    }
+                    let product = Product {
+                        lengths: [rows.length, summands.length, columns.length],
+                        alpha: T::one(),
+                        a: Operand {
+                            start: at.x,
+                            strides: [rows.strides[0], summands.strides[0]],
+                        },
+                        b: Operand {
+                            start: at.y,
+                            strides: [summands.strides[1], columns.strides[1]],
+                        },
+                        beta,
+                        c: at.output,
+                        c_strides: [rows.strides[2], columns.strides[2]],
+                    };
+                    product.run();
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

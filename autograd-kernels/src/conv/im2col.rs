@@ -1,0 +1,113 @@
+//! What each place of a kernel's window sees, for authors of convolutions of their own.
+
+use ndarray::{Array3, Array4, ArrayView3, ArrayView4};
+
+use super::columns;
+use super::geometry::{ConvOptions, Geometry};
+use crate::element::Element;
+use crate::memory;
+
+/// What a convolution of images of shape `[batch, channels, height, width]` looks at, as matrices of shape
+/// `[batch, channels · kernel height · kernel width, output height · output width]`: weights as a matrix of a row
+/// for each output, times these, are the convolution. The padding is zeros. Groups play no part.
+///
+/// # Panics
+/// If kernel and options do not fit the images, or the result has more elements than can be counted.
+///
+/// ```
+/// use autograd_kernels::{ConvOptions, im2col};
+/// use autograd_kernels::ndarray::{Array4, array};
+///
+/// let x = Array4::from_shape_fn((1, 1, 2, 3), |(_, _, i, j)| (3 * i + j) as f64);
+/// let columns = im2col(&x.view(), [2, 2], &ConvOptions::default());
+/// assert_eq!(columns, array![[[0.0, 1.0], [1.0, 2.0], [3.0, 4.0], [4.0, 5.0]]]);
+/// ```
+#[track_caller]
+pub fn im2col<T: Element>(
+    x: &ArrayView4<'_, T>,
+    kernel: [usize; 2],
+    options: &ConvOptions<2>,
+) -> Array3<T> {
+    let shape = geometry(x.shape(), kernel, options);
+    let x = x.as_standard_layout();
+    // INVARIANT: it was given the standard layout.
+    let x = x.as_slice().expect("row-major");
+    let [rows, pixels] = matrix(&shape);
+    let mut all = memory::take(shape.batch * rows * pixels);
+    if shape.is_plain() {
+        all.extend_from_slice(x);
+    } else {
+        let mut columns = Vec::new();
+        for image in 0..shape.batch {
+            let (channels, lines) = (0..shape.channels, 0..shape.output[0]);
+            columns::look(&shape, x, image, channels, lines, &mut columns);
+            all.extend_from_slice(&columns);
+        }
+    }
+    // INVARIANT: a column for each pixel of each image.
+    Array3::from_shape_vec((shape.batch, rows, pixels), all).expect("whole columns")
+}
+
+/// The reverse of [`im2col`], to images of shape `[batch, channels, height, width]`: each element of the columns
+/// is added to the one that it was looked at. One is the other's gradient.
+///
+/// # Panics
+/// If kernel and options do not fit such images, or the columns are not theirs.
+///
+/// ```
+/// use autograd_kernels::{ConvOptions, col2im};
+/// use autograd_kernels::ndarray::{Array3, array};
+///
+/// let columns = Array3::<f64>::ones((1, 4, 2));
+/// let x = col2im(&columns.view(), [1, 1, 2, 3], [2, 2], &ConvOptions::default());
+/// assert_eq!(x, array![[[[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]]]);
+/// ```
+#[track_caller]
+pub fn col2im<T: Element>(
+    columns: &ArrayView3<'_, T>,
+    images: [usize; 4],
+    kernel: [usize; 2],
+    options: &ConvOptions<2>,
+) -> Array4<T> {
+    let shape = geometry(&images, kernel, options);
+    let [rows, pixels] = matrix(&shape);
+    assert!(
+        columns.shape() == [shape.batch, rows, pixels],
+        "col2im of columns of shape {:?}: kernels of size {kernel:?} with {options:?} on images of shape \
+         {images:?} have columns of shape {:?}",
+        columns.shape(),
+        [shape.batch, rows, pixels]
+    );
+    let mut x = Array4::zeros(images);
+    for (mut x, columns) in x.outer_iter_mut().zip(columns.outer_iter()) {
+        let columns = columns.as_standard_layout();
+        // INVARIANT: both are row-major, the one as it was made, the other as it was asked for.
+        let channels = x.as_slice_mut().expect("row-major");
+        let columns = columns.as_slice().expect("row-major");
+        columns::add(&shape, columns, 0..shape.output[0], channels);
+    }
+    x
+}
+
+#[track_caller]
+fn geometry(images: &[usize], kernel: [usize; 2], options: &ConvOptions<2>) -> Geometry {
+    let options = ConvOptions {
+        groups: 1,
+        ..*options
+    };
+    let channels = images[1];
+    let lengths = [images[0], channels, 1, channels];
+    let size = [images[2], images[3]];
+    match Geometry::new(lengths, size, kernel, &options) {
+        Some(shape) => shape,
+        None => panic!(
+            "columns of images of shape {images:?} for kernels of size {kernel:?} with {options:?}: they do \
+             not fit"
+        ),
+    }
+}
+
+/// Rows and columns for each image.
+fn matrix(shape: &Geometry) -> [usize; 2] {
+    [shape.summands(), shape.output_pixels()]
+}

@@ -1,0 +1,99 @@
+//! Elements left out at random.
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::lanes::rows;
+use crate::element::Element;
+use crate::memory;
+
+/// x · 0 with probability `p` for each element, independently, and x / (1 − p) else: what is infinite or no
+/// number does not vanish. Which, follows from `seed` and the element's place in row-major order alone.
+///
+/// # Panics
+/// If `p` is not between 0 and 1.
+///
+/// ```
+/// use autograd_kernels::dropout;
+/// use autograd_kernels::ndarray::Array1;
+///
+/// let x = Array1::<f64>::ones(1000);
+/// let y = dropout(&x.view(), 0.5, 7);
+/// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
+/// assert!((y.sum() - 1000.0).abs() < 100.0);
+/// ```
+#[track_caller]
+pub fn dropout<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    p: f64,
+    seed: u64,
+) -> Array<T, D> {
+    assert!(
+        (0.0..=1.0).contains(&p),
+        "dropout with the probability {p}: it must be between 0 and 1"
+    );
+    let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
+    // No branch on what is random: a processor could not guess it.
+    let factors = [T::zero(), T::from_f64(scale)];
+    let start = mixed(seed);
+    let mut results = memory::take(x.len());
+    results.extend(rows(x).iter().zip(1_u64..).map(|(&x, place)| {
+        let bits = mixed(start.wrapping_add(place.wrapping_mul(GOLDEN)));
+        // The upper 53 bits, as a number in [0, 1).
+        let uniform = (bits >> 11) as f64 * (f64::EPSILON / 2.0);
+        x * factors[usize::from(uniform >= p)]
+    }));
+    // INVARIANT: one for each element.
+    Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
+}
+
+/// 2⁶⁴ over the golden ratio: the step of `SplitMix64` (Steele, Lea and Flood, 2014).
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How `SplitMix64` makes a random number of its state.
+fn mixed(state: u64) -> u64 {
+    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, s};
+
+    #[test]
+    fn as_many_are_left_out_as_asked_for_whatever_the_seed() {
+        let x = Array2::<f64>::ones((100, 1000));
+        for p in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            for seed in [0, 1, 2, u64::MAX] {
+                let y = dropout(&x.view(), p, seed);
+                let share = y.iter().filter(|&&y| y == 0.0).count() as f64 / 1e5;
+                assert!((share - p).abs() < 0.006, "{p} {seed}: {share}");
+                // Neighbours, in both axes, know nothing of each other.
+                let both = |a: usize, b: usize| {
+                    let (first, second) =
+                        (y.slice(s![..100 - a, ..1000 - b]), y.slice(s![a.., b..]));
+                    let zeros = first.iter().zip(&second).filter(|(x, y)| **x + **y == 0.0);
+                    zeros.count() as f64 / first.len() as f64
+                };
+                assert!((both(0, 1) - p * p).abs() < 0.01, "{p} {seed}");
+                assert!((both(1, 0) - p * p).abs() < 0.01, "{p} {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_differ_and_layouts_do_not() {
+        let x = Array2::<f32>::ones((10, 30));
+        let y = dropout(&x.view(), 0.5, 3);
+        assert_ne!(y, dropout(&x.view(), 0.5, 4));
+        let transposed = Array2::<f32>::ones((30, 10));
+        assert_eq!(dropout(&transposed.t(), 0.5, 3), y);
+    }
+
+    #[test]
+    #[should_panic(expected = "dropout with the probability 1.5")]
+    fn a_probability_is_between_0_and_1() {
+        let _ = dropout(&Array2::<f32>::ones((1, 1)).view(), 1.5, 0);
+    }
+}

@@ -1,0 +1,177 @@
+//! One element at a time.
+
+use std::mem::MaybeUninit;
+
+use ndarray::{Array, ArrayView, Dimension, Zip};
+
+use super::wide::{SHORT, map_into, zip_into};
+use crate::memory;
+
+/// The array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is then vector
+/// code.
+///
+/// ```
+/// use autograd_kernels::map;
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, -2.0]];
+/// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
+/// ```
+pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    f: impl Fn(T) -> U + Sync,
+) -> Array<U, D> {
+    if let Some(elements) = x.as_slice() {
+        return map_slice(x, elements, f);
+    }
+    match repeated(x) {
+        Some(element) => collect(x, (0..x.len()).map(|_| f(element))),
+        None => x.map(|&x| f(x)),
+    }
+}
+
+/// The array of `f` of the elements of two arrays of one shape.
+///
+/// # Panics
+/// If the shapes differ.
+///
+/// ```
+/// use autograd_kernels::zip;
+/// use autograd_kernels::ndarray::array;
+///
+/// let (x, y) = (array![1.0, 2.0], array![10.0, 20.0]);
+/// assert_eq!(zip(&x.view(), &y.view(), |x, y| x + y), array![11.0, 22.0]);
+/// ```
+#[track_caller]
+pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, U, D>,
+    f: impl Fn(T, U) -> V + Sync,
+) -> Array<V, D> {
+    assert!(
+        x.shape() == y.shape(),
+        "arrays of one shape are needed, found {:?} and {:?}",
+        x.shape(),
+        y.shape()
+    );
+    match (x.as_slice(), y.as_slice()) {
+        (Some(a), Some(b)) => zip_slices(x, a, b, f),
+        (slice_x, slice_y) => match (slice_x, repeated(x), slice_y, repeated(y)) {
+            (Some(a), _, _, Some(y)) => map_slice(x, a, move |a| f(a, y)),
+            (_, Some(x), Some(b), _) => map_slice(y, b, move |b| f(x, b)),
+            (_, Some(a), _, Some(b)) => collect(x, (0..x.len()).map(|_| f(a, b))),
+            _ => Zip::from(x).and(y).map_collect(|&a, &b| f(a, b)),
+        },
+    }
+}
+
+/// The array of the shape of `like` of `f` of each element.
+#[inline]
+fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
+    like: &ArrayView<'_, L, D>,
+    x: &[T],
+    f: impl Fn(T) -> U + Sync,
+) -> Array<U, D> {
+    if x.len() < SHORT {
+        return collect(like, x.iter().map(|&x| f(x)));
+    }
+    filled(like, |out| map_into(x, out, &f))
+}
+
+/// The array of the shape of `like` of `f` of the elements of both.
+#[inline]
+fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
+    like: &ArrayView<'_, L, D>,
+    x: &[T],
+    y: &[U],
+    f: impl Fn(T, U) -> V + Sync,
+) -> Array<V, D> {
+    if x.len() < SHORT {
+        return collect(like, x.iter().zip(y).map(|(&x, &y)| f(x, y)));
+    }
+    filled(like, |out| zip_into(x, y, out, &f))
+}
+
+/// The element that a view shows everywhere, as what was broadcast from one does; `None` if it may show
+/// several, or none.
+pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
+    let mut axes = x.shape().iter().zip(x.strides());
+    let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);
+    x.first().copied().filter(|_| is_repeated)
+}
+
+/// An array of the shape of `like`, of as many elements.
+#[inline]
+fn collect<T, U, D: Dimension>(
+    like: &ArrayView<'_, T, D>,
+    each: impl ExactSizeIterator<Item = U>,
+) -> Array<U, D> {
+    let mut elements = memory::take(each.len());
+    elements.extend(each);
+    assert_eq!(elements.len(), like.len(), "one element for each");
+    // SAFETY: as many elements as the shape has, as was just seen.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        Array::from_shape_vec_unchecked(like.raw_dim(), elements)
+    }
+}
+
+/// An array of the shape of `like`, whose elements `fill` writes, all of them. Not inlined: small arrays never come
+/// here, and its code would be in their way.
+#[inline(never)]
+fn filled<T, U, D: Dimension>(
+    like: &ArrayView<'_, T, D>,
+    fill: impl FnOnce(&mut [MaybeUninit<U>]),
+) -> Array<U, D> {
+    let length = like.len();
+    let mut elements = memory::take(length);
+    fill(&mut elements.spare_capacity_mut()[..length]);
+    // SAFETY: the loops of `wide` have written to each of as many elements as the shape has.
+    #[expect(unsafe_code, reason = "see above")]
+    unsafe {
+        elements.set_len(length);
+        Array::from_shape_vec_unchecked(like.raw_dim(), elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array0, Array2, array, s};
+
+    #[test]
+    fn views_of_every_layout_give_the_same() {
+        let x = Array2::from_shape_fn((4, 6), |(i, j)| (i * 10 + j) as f64);
+        let views = [
+            x.view(),
+            x.slice(s![..;-1, 1..5]),
+            x.t(),
+            x.slice(s![1..1, ..]),
+            x.slice(s![.., ..;2]),
+        ];
+        for view in views {
+            assert_eq!(map(&view, |x| x * 2.0), view.mapv(|x| x * 2.0));
+            assert_eq!(zip(&view, &view, |x, y| x + y), &view + &view);
+            let three = Array0::from_elem((), 3.0);
+            let threes = three.broadcast(view.raw_dim()).unwrap();
+            assert_eq!(map(&threes, |x| x * 2.0), threes.mapv(|x| x * 2.0));
+            assert_eq!(zip(&view, &threes, |x, y| x - y), &view - &threes);
+            assert_eq!(zip(&threes, &view, |x, y| x - y), &threes - &view);
+            assert_eq!(zip(&threes, &threes, |x, y| x * y), &threes * &threes);
+            if let Some(row) = view.rows().into_iter().next() {
+                let rows = row.broadcast(view.raw_dim()).unwrap();
+                assert_eq!(zip(&view, &rows, |x, y| x - y), &view - &rows);
+            }
+        }
+        assert_eq!(
+            zip(&x.view(), &x.slice(s![..;-1, ..]), |x, y| x - y),
+            &x - &x.slice(s![..;-1, ..])
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "found [1] and [2]")]
+    fn nothing_is_broadcast() {
+        zip(&array![1.0].view(), &array![1.0, 2.0].view(), |x, y| x + y);
+    }
+}

@@ -1,0 +1,389 @@
+//! Loops over lanes: the elements along one axis, or along the axes that are reduced.
+//!
+//! Whatever the layout, the functions that are called see a lane's elements side by side. Where they do not
+//! lie so, a few neighbouring lanes at a time are copied to where they do.
+
+use std::borrow::Cow;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::Over;
+use super::elementwise::repeated;
+use crate::element::Element;
+use crate::{Shape, memory};
+
+/// How many neighbouring lanes are copied at a time: what a line of the cache holds in `f32`.
+const TOGETHER: usize = 16;
+
+/// Elements as `outer` blocks of `length` rows of `inner` elements: a lane is a column of a block.
+pub(crate) struct Lanes<'a, T: Element> {
+    pub(crate) elements: Cow<'a, [T]>,
+    pub(crate) outer: usize,
+    pub(crate) length: usize,
+    pub(crate) inner: usize,
+}
+
+impl<'a, T: Element> Lanes<'a, T> {
+    /// The lanes of `x` along the axes of `over`, in the row-major order of the other axes.
+    pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, over: Over) -> Self {
+        let axes = order(x, over).unwrap_or_else(|| (0..x.ndim()).collect());
+        let (kept, reduced): (Vec<usize>, Vec<usize>) =
+            axes.iter().partition(|axis| !over.contains(**axis));
+        if let Some([outer, length, inner]) = blocks(&axes, x.shape(), over) {
+            return Self {
+                elements: elements(x, &axes),
+                outer,
+                length,
+                inner,
+            };
+        }
+        let size = |axes: &[usize]| axes.iter().map(|&axis| x.len_of(Axis(axis))).product();
+        Self {
+            outer: size(&kept),
+            length: size(&reduced),
+            inner: 1,
+            elements: elements(x, &[kept, reduced].concat()),
+        }
+    }
+
+    /// Calls `f` with each lane.
+    fn for_each(&self, mut f: impl FnMut(&[T])) {
+        if self.length == 0 {
+            (0..self.outer * self.inner).for_each(|_| f(&[]));
+        } else if self.inner == 1 {
+            self.elements.chunks_exact(self.length).for_each(f);
+        } else if self.inner > 0 {
+            let mut lanes = Together::new(self.length);
+            for block in self.elements.chunks_exact(self.length * self.inner) {
+                for first in (0..self.inner).step_by(TOGETHER) {
+                    let count = lanes.gather(block, self.inner, first);
+                    (0..count).for_each(|position| f(lanes.lane(position)));
+                }
+            }
+        }
+    }
+}
+
+/// The axes in the order in which they lie in memory, if the elements lie there without gaps and the axes
+/// that are kept in their own order. A transposed matrix is then reduced as it lies.
+fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, over: Over) -> Option<Vec<usize>> {
+    let mut axes: Vec<usize> = (0..x.ndim()).collect();
+    if x.is_standard_layout() || x.as_slice_memory_order().is_none() {
+        return Some(axes);
+    }
+    axes.sort_by_key(|&axis| std::cmp::Reverse(x.stride_of(Axis(axis))));
+    let kept = axes
+        .iter()
+        .filter(|&&axis| !over.contains(axis) && x.len_of(Axis(axis)) != 1);
+    kept.is_sorted().then_some(axes)
+}
+
+/// The elements with the axes in another order.
+fn elements<'a, T: Element, D: Dimension>(
+    x: &'a ArrayView<'_, T, D>,
+    axes: &[usize],
+) -> Cow<'a, [T]> {
+    if axes.is_sorted() {
+        return rows(x);
+    }
+    let permuted = x.view().into_dyn().permuted_axes(axes);
+    match x.as_slice_memory_order() {
+        Some(elements) if permuted.is_standard_layout() => Cow::Borrowed(elements),
+        _ => Cow::Owned(permuted.iter().copied().collect()),
+    }
+}
+
+/// The elements in row-major order.
+pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> Cow<'a, [T]> {
+    match (x.as_slice(), repeated(x)) {
+        (Some(elements), _) => Cow::Borrowed(elements),
+        // As the gradient of a sum is.
+        (_, Some(element)) => Cow::Owned(vec![element; x.len()]),
+        _ => Cow::Owned(x.iter().copied().collect()),
+    }
+}
+
+/// How axes of a `shape`, taken in this order, make up lanes; `None` if those of `over` do not stand side by
+/// side. Axes of length 1 stand in nobody's way.
+fn blocks(axes: &[usize], shape: &[usize], over: Over) -> Option<[usize; 3]> {
+    let mut blocks = [1; 3];
+    let mut block = 0;
+    for &axis in axes.iter().filter(|&&axis| shape[axis] != 1) {
+        block = match (block, over.contains(axis)) {
+            (0, false) => 0,
+            (0 | 1, true) => 1,
+            (_, false) => 2,
+            (_, true) => return None,
+        };
+        blocks[block] *= shape[axis];
+    }
+    Some(blocks)
+}
+
+/// A few neighbouring lanes of a block, one behind the other. Between them are gaps, so that lanes of a power
+/// of two do not all meet in one place of the cache.
+struct Together<T> {
+    elements: Vec<T>,
+    length: usize,
+    stride: usize,
+}
+
+impl<T: Element> Together<T> {
+    fn new(length: usize) -> Self {
+        let stride = length + TOGETHER;
+        Self {
+            elements: vec![T::zero(); stride * TOGETHER],
+            length,
+            stride,
+        }
+    }
+
+    /// Copies the lanes from column `first` on, as many as there are room for, and says how many.
+    fn gather(&mut self, block: &[T], inner: usize, first: usize) -> usize {
+        let columns = first..inner.min(first + TOGETHER);
+        for (place, row) in block.chunks_exact(inner).enumerate() {
+            let to = self.elements[place..].iter_mut().step_by(self.stride);
+            for (to, &element) in to.zip(&row[columns.clone()]) {
+                *to = element;
+            }
+        }
+        columns.len()
+    }
+
+    /// The reverse of [`gather`](Self::gather).
+    fn scatter(&self, block: &mut [T], inner: usize, first: usize) {
+        let columns = first..inner.min(first + TOGETHER);
+        for (place, row) in block.chunks_exact_mut(inner).enumerate() {
+            let from = self.elements[place..].iter().step_by(self.stride);
+            for (to, &element) in row[columns.clone()].iter_mut().zip(from) {
+                *to = element;
+            }
+        }
+    }
+
+    fn lane(&self, position: usize) -> &[T] {
+        &self.elements[position * self.stride..][..self.length]
+    }
+
+    fn lane_mut(&mut self, position: usize) -> &mut [T] {
+        &mut self.elements[position * self.stride..][..self.length]
+    }
+}
+
+/// `f` of the elements that become one, of which each call gets a slice: in row-major order, but for
+/// several axes that lie otherwise in memory.
+///
+/// # Panics
+/// If there are not all of the axes, or `E` has another rank than the result.
+///
+/// ```
+/// use autograd_kernels::{Over, reduce};
+/// use autograd_kernels::ndarray::{Array1, Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let last: Array1<f64> = reduce(&x.view(), Over::axis(Axis(0)), |column| column[1]);
+/// assert_eq!(last, array![3.0, 4.0]);
+/// ```
+#[track_caller]
+pub fn reduce<T: Element, U, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    over: Over,
+    mut f: impl FnMut(&[T]) -> U,
+) -> Array<U, E> {
+    let shape = over.shape("reduce", x.shape());
+    let mut results = memory::take(shape.size());
+    Lanes::of(x, over).for_each(|lane| results.push(f(lane)));
+    reduced(results, &shape)
+}
+
+/// The array of results in row-major order.
+#[track_caller]
+pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<U, E> {
+    let Some(dimension) = shape.dimension::<E>() else {
+        panic!(
+            "a result of shape {shape} has no rank {:?}",
+            E::NDIM.unwrap_or_default()
+        );
+    };
+    // INVARIANT: there is a result for each entry of the shape.
+    Array::from_shape_vec(dimension, results).expect("a result for each")
+}
+
+/// The array whose lanes along `axis` are what `f` makes of those of `x`, in place.
+///
+/// # Panics
+/// If there is no such axis.
+///
+/// ```
+/// use autograd_kernels::map_lanes;
+/// use autograd_kernels::ndarray::{Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let reversed = map_lanes(&x.view(), Axis(0), |lane| lane.reverse());
+/// assert_eq!(reversed, array![[3.0, 4.0], [1.0, 2.0]]);
+/// ```
+#[track_caller]
+pub fn map_lanes<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    axis: Axis,
+    mut f: impl FnMut(&mut [T]),
+) -> Array<T, D> {
+    each_lane(x, None, axis, |lane, _| f(lane))
+}
+
+/// The array whose lanes along `axis` are what `f` makes of those of `x`, in place, and those of `y`.
+///
+/// # Panics
+/// If there is no such axis, or the shapes differ.
+///
+/// ```
+/// use autograd_kernels::zip_lanes;
+/// use autograd_kernels::ndarray::{Axis, array};
+///
+/// let (x, y) = (array![[1.0, 2.0]], array![[3.0, 4.0]]);
+/// let added = zip_lanes(&x.view(), &y.view(), Axis(1), |x, y| x[0] += y[1]);
+/// assert_eq!(added, array![[5.0, 2.0]]);
+/// ```
+#[track_caller]
+pub fn zip_lanes<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    axis: Axis,
+    f: impl FnMut(&mut [T], &[T]),
+) -> Array<T, D> {
+    assert!(
+        x.shape() == y.shape(),
+        "lanes of arrays of one shape are needed, found {:?} and {:?}",
+        x.shape(),
+        y.shape()
+    );
+    each_lane(x, Some(y), axis, f)
+}
+
+/// Calls `f` with each lane of a copy of `x`, and the lane of `y` beside it if there is one.
+#[track_caller]
+fn each_lane<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: Option<&ArrayView<'_, T, D>>,
+    axis: Axis,
+    mut f: impl FnMut(&mut [T], &[T]),
+) -> Array<T, D> {
+    let over = Over::axis(axis);
+    let _ = over.shape("a function of the lanes", x.shape());
+    let axes: Vec<usize> = (0..x.ndim()).collect();
+    let [_, length, inner] = blocks(&axes, x.shape(), over).unwrap_or([1; 3]);
+    let block = length * inner;
+    let (rows_x, rows_y) = (rows(x), y.map(rows));
+    let mut results: Vec<T> = memory::take(x.len());
+    let mut together = (inner > 1 && !x.is_empty()).then(|| {
+        let others = y.map(|_| Together::new(length));
+        (Together::new(length), others)
+    });
+    for start in (0..x.len()).step_by(block.max(1)) {
+        let of_y = rows_y
+            .as_ref()
+            .map_or(&[][..], |y| &y[start..start + block]);
+        results.extend_from_slice(&rows_x[start..start + block]);
+        let target = &mut results[start..];
+        let Some((lanes, others)) = &mut together else {
+            f(target, of_y);
+            continue;
+        };
+        for first in (0..inner).step_by(TOGETHER) {
+            let count = lanes.gather(target, inner, first);
+            if let Some(others) = others {
+                others.gather(of_y, inner, first);
+            }
+            for position in 0..count {
+                let other = others
+                    .as_ref()
+                    .map_or(&[][..], |others| others.lane(position));
+                f(lanes.lane_mut(position), other);
+            }
+            lanes.scatter(target, inner, first);
+        }
+    }
+    // INVARIANT: every element was copied and written back.
+    Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{dot_over, sum_over};
+    use ndarray::{Array3, Array4, ArrayD, IxDyn, s};
+
+    fn counting() -> Array4<f64> {
+        let mut next = 0.0;
+        Array4::from_shape_simple_fn((2, 3, 1, 37), || {
+            next += 1.0;
+            next
+        })
+    }
+
+    /// The same by ndarray, axis after axis.
+    fn by_ndarray(x: &ArrayD<f64>, over: Over) -> ArrayD<f64> {
+        let axes = (0..x.ndim()).rev().filter(|&axis| over.contains(axis));
+        axes.fold(x.clone(), |x, axis| x.sum_axis(Axis(axis)))
+    }
+
+    #[test]
+    fn lanes_of_every_layout_are_whole() {
+        let x = counting();
+        let views = [
+            x.view(),
+            x.t(),
+            x.slice(s![..;-1, .., .., 1..;3]),
+            x.slice(s![.., 1..1, .., ..]),
+            x.view().permuted_axes([3, 1, 0, 2]),
+            x.view().permuted_axes([1, 3, 2, 0]),
+        ];
+        for view in views {
+            let owned = view.to_owned().into_dyn();
+            for axes in 0..16_usize {
+                let axes: Vec<usize> = (0..4).filter(|axis| axes >> axis & 1 == 1).collect();
+                let over = Over::axes(&axes);
+                let sums: ArrayD<f64> = reduce(&view, over, |lane| lane.iter().sum());
+                assert_eq!(sums, by_ndarray(&owned, over), "{axes:?}");
+                let sums: ArrayD<f64> = sum_over(&view, over);
+                assert_eq!(sums, by_ndarray(&owned, over), "{axes:?}");
+                let dots: ArrayD<f64> = dot_over(&view, &view, over);
+                assert_eq!(dots, by_ndarray(&(&owned * &owned), over), "{axes:?}");
+                let counts: ArrayD<usize> = reduce(&view, over.keepdim(), <[f64]>::len);
+                assert!(
+                    counts
+                        .iter()
+                        .all(|&count| count == over.count(view.shape()))
+                );
+            }
+            for axis in 0..4 {
+                let mut expected = view.to_owned();
+                expected.invert_axis(Axis(axis));
+                let found = map_lanes(&view, Axis(axis), <[f64]>::reverse);
+                assert_eq!(found, expected);
+                let zipped = zip_lanes(&view, &expected.view(), Axis(axis), |x, y| {
+                    x.iter_mut().zip(y.iter().rev()).for_each(|(x, &y)| *x -= y);
+                });
+                assert_eq!(zipped, Array4::zeros(view.raw_dim()));
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_come_in_the_order_of_the_axes() {
+        let x = counting();
+        let lanes: Array3<Vec<f64>> = reduce(&x.view(), Over::axis(Axis(1)), <[f64]>::to_vec);
+        for ((i, j, k), lane) in lanes.indexed_iter() {
+            assert_eq!(lane, &x.slice(s![i, .., j, k]).to_vec());
+        }
+        let same: ArrayD<f64> = reduce(&x.view(), Over::axes(&[]), |lane| lane[0]);
+        assert_eq!(same, x.into_dyn());
+    }
+
+    #[test]
+    #[should_panic(expected = "a result of shape [3] has no rank 2")]
+    fn a_result_of_another_rank_is_refused() {
+        let x = ArrayD::<f64>::zeros(IxDyn(&[2, 3]));
+        let _: ndarray::Array2<f64> = reduce(&x.view(), Over::axis(Axis(0)), |_| 0.0);
+    }
+}

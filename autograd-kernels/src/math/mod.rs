@@ -1,0 +1,136 @@
+//! Functions of one number that a processor can compute for a row of numbers at once.
+//!
+//! They are written without branches, calls or conversions between numbers of different sizes, and always
+//! inlined, so that the loops of [`map`](super::map) become vector code. They give the same for a number
+//! alone as in a row, on every processor: nothing is fused that is not on all of them.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+#![allow(
+    clippy::excessive_precision,
+    reason = "the compiler rounds as well as a person would"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "results in double precision are rounded to single"
+)]
+
+#[doc(hidden)]
+pub mod activations;
+mod exponential;
+mod gaussian;
+mod logarithm;
+
+use crate::element::{Element, Family};
+
+/// A number of either type.
+struct Number;
+
+impl Family for Number {
+    type Of<T: Element> = T;
+}
+
+/// One function for each of the element types; which it is, is known when this is compiled.
+#[inline(always)]
+fn either<T: Element>(x: T, single: impl Fn(f32) -> f32, double: impl Fn(f64) -> f64) -> T {
+    let result = match T::which::<Number>(x) {
+        Ok(x) => Ok(single(x)),
+        Err(x) => Err(double(x)),
+    };
+    // INVARIANT: the result is of the type that `x` was of.
+    T::this::<Number>(result).expect("the same type")
+}
+
+/// c₀ + c₁x + c₂x² + …
+#[inline(always)]
+fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N]) -> T {
+    let highest = coefficients[N - 1];
+    let lower = coefficients[..N - 1].iter().rev();
+    lower.fold(highest, |sum, &coefficient| sum * x + coefficient)
+}
+
+macro_rules! functions {
+    ($($(#[$docs:meta])* $name:ident = $module:ident;)*) => {$(
+        $(#[$docs])*
+        #[inline(always)]
+        pub fn $name<T: Element>(x: T) -> T {
+            either(x, $module::single::$name, $module::double::$name)
+        }
+    )*};
+}
+
+functions! {
+    /// eˣ, to one unit in the last place.
+    ///
+    /// ```
+    /// use autograd_kernels::{exp, map};
+    /// use autograd_kernels::ndarray::array;
+    ///
+    /// let x = array![0.0, 1.0, f64::NEG_INFINITY];
+    /// assert_eq!(map(&x.view(), exp), array![1.0, std::f64::consts::E, 0.0]);
+    /// ```
+    exp = exponential;
+
+    /// eˣ − 1, to two units in the last place near zero too.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::exp_m1(1e-20), 1e-20);
+    /// ```
+    exp_m1 = exponential;
+
+    /// ln x, to one unit in the last place; not a number of negative ones.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::ln(1.0), 0.0);
+    /// assert_eq!(autograd_kernels::ln(0.0), f64::NEG_INFINITY);
+    /// ```
+    ln = logarithm;
+
+    /// ln(1 + x), to two units in the last place near zero too.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::ln_1p(1e-20), 1e-20);
+    /// ```
+    ln_1p = logarithm;
+
+    /// tanh x, to two units in the last place.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::tanh(-1000.0), -1.0);
+    /// ```
+    tanh = exponential;
+
+    /// 1 / (1 + e⁻ˣ), to two units in the last place.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::sigmoid(0.0), 0.5);
+    /// ```
+    sigmoid = exponential;
+
+    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::erf(-10.0), -1.0);
+    /// ```
+    erf = gaussian;
+
+    /// x Φ(x), where Φ(x) is the share of the normal distribution that lies below x.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::gelu(20.0), 20.0);
+    /// assert_eq!(autograd_kernels::gelu(0.0), 0.0);
+    /// ```
+    gelu = gaussian;
+
+    /// The derivative of [`gelu`], Φ(x) + x φ(x).
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::gelu_slope(0.0), 0.5);
+    /// ```
+    gelu_slope = gaussian;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Single precision against double, double against the standard library: the worst error in units in the last
+//! place. A sample of all bit patterns, every one with the environment variable `PULLBACK_ALL_BITS`.
+
+use super::*;
+
+/// Every so many bit patterns of single precision.
+fn step() -> usize {
+    let all = std::env::var_os("PULLBACK_ALL_BITS").is_some();
+    if all { 1 } else { 10_007 }
+}
+
+/// The distance in units in the last place of the single-precision number that is nearest to `expected`.
+fn error(found: f32, expected: f64) -> f64 {
+    let nearest = expected as f32;
+    if nearest.is_nan() || nearest.is_infinite() {
+        let same = found == nearest || found.is_nan() && nearest.is_nan();
+        return if same { 0.0 } else { f64::INFINITY };
+    }
+    let exponent = (nearest.abs().to_bits() >> 23).max(1);
+    let unit = f64::from(f32::from_bits(exponent << 23)) * f64::from(f32::EPSILON);
+    (f64::from(found) - expected).abs() / unit
+}
+
+/// The worst error over all bit patterns, of numbers alone and in rows.
+fn worst(name: &str, function: impl Fn(f32) -> f32 + Copy + Sync, exact: fn(f64) -> f64) -> f64 {
+    let mut worst = (0.0, 0.0);
+    let patterns: Vec<u32> = (0..=u32::MAX).step_by(step()).collect();
+    for row in patterns.chunks(1 << 16) {
+        let x: Vec<f32> = row.iter().map(|&bits| f32::from_bits(bits)).collect();
+        let mut y = x.clone();
+        crate::map_in_place(&mut y, function);
+        for (&x, &y) in x.iter().zip(&y) {
+            let alone = function(x);
+            assert!(
+                alone.to_bits() == y.to_bits() || y.is_nan(),
+                "{name}({x:e})"
+            );
+            let error = error(y, exact(f64::from(x)));
+            if error > worst.0 {
+                worst = (error, x);
+            }
+        }
+    }
+    println!("{name}: {:.3} units at {:e}", worst.0, worst.1);
+    worst.0
+}
+
+#[test]
+fn single_precision_is_right_to_two_units() {
+    let sigmoid_exact = |x: f64| {
+        let e = (-x.abs()).exp();
+        if x < 0.0 {
+            e / (1.0 + e)
+        } else {
+            1.0 / (1.0 + e)
+        }
+    };
+    assert!(worst("exp", exp, f64::exp) <= 1.0);
+    assert!(worst("exp_m1", exp_m1, f64::exp_m1) <= 2.0);
+    assert!(worst("ln", ln, f64::ln) <= 1.0);
+    assert!(worst("ln_1p", ln_1p, f64::ln_1p) <= 2.0);
+    assert!(worst("tanh", tanh, f64::tanh) <= 2.0);
+    assert!(worst("sigmoid", sigmoid, sigmoid_exact) <= 2.0);
+    // The standard library has no error function; that of double precision is compared with a table.
+    assert!(worst("erf", erf, erf::<f64>) <= 1.0);
+    assert!(worst("gelu", gelu, gelu::<f64>) <= 1.0);
+}
+
+/// The distance of two numbers in representable ones.
+fn apart(x: f64, y: f64) -> u64 {
+    if x.is_nan() || y.is_nan() {
+        return if x.is_nan() && y.is_nan() {
+            0
+        } else {
+            u64::MAX
+        };
+    }
+    let place = |x: f64| {
+        let size = (x.abs().to_bits()).cast_signed();
+        if x.is_sign_negative() { -size } else { size }
+    };
+    place(x).abs_diff(place(y))
+}
+
+#[test]
+fn double_precision_is_right_to_two_units() {
+    type Pair = (&'static str, fn(f64) -> f64, fn(f64) -> f64);
+    let pairs: [Pair; 5] = [
+        ("exp", exp, f64::exp),
+        ("exp_m1", exp_m1, f64::exp_m1),
+        ("ln", ln, f64::ln),
+        ("ln_1p", ln_1p, f64::ln_1p),
+        ("tanh", tanh, f64::tanh),
+    ];
+    let bits = (0..=u64::MAX).step_by((1 << 46) + 0x1234_5677);
+    let numbers: Vec<f64> = bits
+        .map(f64::from_bits)
+        .chain((-200_000..200_000).map(|i| f64::from(i) * 1.000_123e-4))
+        .collect();
+    for (name, function, expected) in pairs {
+        for &x in &numbers {
+            let units = apart(function(x), expected(x));
+            assert!(units <= 2, "{name}({x:e}) is {units} units off");
+        }
+    }
+}
+
+#[test]
+fn zeros_keep_their_sign_and_limits_are_exact() {
+    for function in [exp_m1::<f64>, ln_1p, tanh, erf] {
+        for zero in [0.0, -0.0] {
+            assert_eq!(function(zero).to_bits(), zero.to_bits());
+        }
+    }
+    for function in [exp_m1::<f32>, ln_1p, tanh, erf] {
+        for zero in [0.0, -0.0] {
+            assert_eq!(function(zero).to_bits(), zero.to_bits());
+        }
+    }
+    let infinity = f64::INFINITY;
+    assert_eq!([exp(infinity), exp(-infinity)], [infinity, 0.0]);
+    assert_eq!([ln(infinity), ln(0.0)], [infinity, -infinity]);
+    assert_eq!([tanh(infinity), tanh(-infinity)], [1.0, -1.0]);
+    assert_eq!([sigmoid(infinity), sigmoid(-infinity)], [1.0, 0.0]);
+    assert_eq!([erf(infinity), erf(-infinity)], [1.0, -1.0]);
+    assert!(ln(-1.0_f64).is_nan() && ln_1p(-1.5_f64).is_nan());
+}
+
+#[test]
+fn the_error_function_is_right_to_two_units() {
+    // x, erf x, x Φ(x), −x Φ(−x), computed with forty digits.
+    let table = [
+        (1.0e-300, 1.128_379_167_095_512_6e-300, 5.0e-301, -5.0e-301),
+        (
+            1.0e-9,
+            1.128_379_167_095_512_7e-9,
+            5.000_000_003_989_423e-10,
+            -4.999_999_996_010_577e-10,
+        ),
+        (
+            0.1,
+            0.112_462_916_018_284_9,
+            0.053_982_783_727_702_904,
+            -0.046_017_216_272_297_1,
+        ),
+        (
+            0.437_5,
+            0.463_898_135_749_933,
+            0.292_742_455_232_115_34,
+            -0.144_757_544_767_884_66,
+        ),
+        (
+            0.812_5,
+            0.749_464_025_586_362,
+            0.643_294_930_453_411_5,
+            -0.169_205_069_546_588_54,
+        ),
+        (
+            0.843_75,
+            0.767_225_661_232_341_6,
+            0.675_502_402_102_279_2,
+            -0.168_247_597_897_720_79,
+        ),
+        (
+            0.859_375,
+            0.775_763_474_378_185_8,
+            0.691_739_443_872_29,
+            -0.167_635_556_127_709_94,
+        ),
+        (
+            0.875,
+            0.784_075_061_059_859_7,
+            0.708_061_416_254_053_2,
+            -0.166_938_583_745_946_8,
+        ),
+        (
+            1.0,
+            0.842_700_792_949_714_9,
+            0.841_344_746_068_542_9,
+            -0.158_655_253_931_457_05,
+        ),
+        (
+            1.25,
+            0.922_900_128_256_458_3,
+            1.117_937_782_916_431,
+            -0.132_062_217_083_569_08,
+        ),
+        (
+            1.7,
+            0.983_790_458_590_774_5,
+            1.624_238_713_310_476_8,
+            -0.075_761_286_689_523_17,
+        ),
+        (
+            2.25,
+            0.998_537_283_413_318_8,
+            2.222_494_936_526_149_3,
+            -0.027_505_063_473_850_584,
+        ),
+        (
+            3.0,
+            0.999_977_909_503_001_4,
+            2.995_950_305_905_11,
+            -0.004_049_694_094_890_283_5,
+        ),
+        (
+            4.5,
+            0.999_999_999_803_383_9,
+            4.499_984_710_470_938_5,
+            -1.528_952_906_128_527_2e-5,
+        ),
+        (
+            5.75,
+            0.999_999_999_999_999_6,
+            5.749_999_974_342_509,
+            -2.565_749_160_993_426_8e-8,
+        ),
+        (6.0, 1.0, 5.999_999_994_080_474, -5.919_525_870_226_188_5e-9),
+        (10.0, 1.0, 10.0, -7.619_853_024_160_526e-23),
+        (20.0, 1.0, 20.0, -5.507_248_237_212_468e-88),
+        (30.0, 1.0, 30.0, -1.472_014_178_144_456e-196),
+        (37.5, 1.0, 37.5, -1.727_007_378_593_233_2e-306),
+    ];
+    for (x, of_x, right, left) in table {
+        assert!(apart(erf(x), of_x) <= 2, "erf({x:e}) is {:e}", erf(x));
+        assert!(apart(erf(-x), -of_x) <= 2, "erf(-{x:e}) is {:e}", erf(-x));
+        assert!(apart(gelu(x), right) <= 8, "gelu({x:e}) is {:e}", gelu(x));
+        assert!(apart(gelu(-x), left) <= 8, "gelu(-{x:e}) is {:e}", gelu(-x));
+    }
+}

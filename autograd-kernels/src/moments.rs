@@ -1,0 +1,67 @@
+//! Mean, squares of deviations, and the Euclidean norm of a slice.
+
+use super::extremes::largest;
+use super::reduce::pairwise;
+use super::sum_slice;
+use crate::element::Element;
+
+/// The mean, and Σ (x − mean)²: in two passes, which lose nothing to a large mean. The mean of nothing is
+/// not a number.
+///
+/// ```
+/// use autograd_kernels::moments;
+///
+/// assert_eq!(moments(&[1.0, 3.0, 5.0]), (3.0, 8.0));
+/// ```
+pub fn moments<T: Element>(x: &[T]) -> (T, T) {
+    let count = x.len() as f64;
+    let mean = sum_slice(x) / T::from_f64(count);
+    (mean, pairwise(x, x, |x, _| (x - mean) * (x - mean)))
+}
+
+/// √Σx², also where the squares are too large or too small to be represented.
+///
+/// ```
+/// use autograd_kernels::norm;
+///
+/// assert_eq!(norm(&[3.0, 4.0]), 5.0);
+/// assert!((norm(&[3e200, 4e200]) / 5e200 - 1.0_f64).abs() < 1e-15);
+/// ```
+pub fn norm<T: Element>(x: &[T]) -> T {
+    let squares = pairwise(x, x, |x, _| x * x);
+    // Well inside the range: no square was lost that matters.
+    let range = T::min_positive_value() / T::epsilon() / T::epsilon()..T::max_value();
+    if range.contains(&squares) {
+        return squares.sqrt();
+    }
+    let largest = largest(&x.iter().map(|x| x.abs()).collect::<Vec<T>>());
+    if largest.is_zero() || x.is_empty() || !largest.is_finite() {
+        return if x.is_empty() { T::zero() } else { largest };
+    }
+    largest * pairwise(x, x, |x, _| x / largest * (x / largest)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_of_what_has_no_squares() {
+        for scale in [1e-320_f64, 1e-300, 1e-160, 1.0, 1e160, 1e300] {
+            let norm = norm(&[3.0 * scale, 0.0, -4.0 * scale]);
+            assert!((norm / scale - 5.0).abs() < 1e-3, "{scale}: {norm}");
+        }
+        assert!((norm(&[6e-23_f32, 8e-23]) / 1e-22 - 1.0).abs() < 1e-6);
+        assert_eq!(norm::<f32>(&[]), 0.0);
+        assert_eq!(norm(&[0.0, -0.0]), 0.0);
+        assert_eq!(norm(&[1.0, f64::NEG_INFINITY]), f64::INFINITY);
+        assert!(norm(&[1.0, f64::NAN]).is_nan());
+    }
+
+    #[test]
+    fn a_large_mean_costs_nothing() {
+        let x: Vec<f64> = (0..1000).map(|i| 1e9 + f64::from(i % 2)).collect();
+        assert_eq!(moments(&x), (1e9 + 0.5, 250.0));
+        assert!(moments::<f64>(&[]).0.is_nan());
+    }
+}

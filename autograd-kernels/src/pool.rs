@@ -1,0 +1,344 @@
+//! Windows on images: the largest element of each, or the mean.
+
+use std::ops::Range;
+
+use ndarray::{Array4, ArrayView4};
+
+use super::conv::output_length;
+use super::filled;
+use super::parallel::split_mut;
+use crate::element::Element;
+
+/// How windows go over images: their height and width, how far apart they are, and how many elements are
+/// added on either side.
+///
+/// ```
+/// use autograd_kernels::Windows;
+///
+/// let quarters = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// assert_eq!(quarters.count(&[1, 3, 8, 6]), Some([4, 3]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Height and width.
+    pub kernel: [usize; 2],
+    /// How far apart they are.
+    pub stride: [usize; 2],
+    /// How many elements are added on either side.
+    pub padding: [usize; 2],
+}
+
+/// How many elements are worth a thread.
+const AT_LEAST: usize = 1 << 15;
+
+impl Windows {
+    /// How many there are down and across images of a shape, which has four lengths; `None` if the images
+    /// are empty or too small, a kernel or stride is 0, or more than half of a window could lie outside.
+    ///
+    /// ```
+    /// use autograd_kernels::Windows;
+    ///
+    /// let windows = Windows { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
+    /// assert_eq!(windows.count(&[1, 3, 8, 6]), Some([4, 3]));
+    /// assert_eq!(Windows { padding: [2, 2], ..windows }.count(&[1, 3, 8, 6]), None);
+    /// ```
+    pub fn count(&self, shape: &[usize]) -> Option<[usize; 2]> {
+        let mut count = [0; 2];
+        for (axis, count) in count.iter_mut().enumerate() {
+            let (kernel, padding) = (self.kernel[axis], self.padding[axis]);
+            let length = *shape.get(axis + 2)?;
+            if length == 0 || padding > kernel / 2 {
+                return None;
+            }
+            *count = output_length(length, kernel, self.stride[axis], padding, 1)?;
+        }
+        Some(count)
+    }
+
+    #[track_caller]
+    fn counted(&self, name: &str, shape: &[usize]) -> [usize; 2] {
+        let Some(count) = self.count(shape) else {
+            let Self {
+                kernel,
+                stride,
+                padding,
+            } = self;
+            panic!(
+                "{name} of a tensor of shape {shape:?} with a kernel of {kernel:?}, a stride of {stride:?} and a \
+                 padding of {padding:?}: they do not fit"
+            )
+        };
+        count
+    }
+
+    /// What the window number `index` along an axis has of so many elements.
+    fn seen(&self, axis: usize, index: usize, length: usize) -> Range<usize> {
+        let start = index * self.stride[axis];
+        let end = (start + self.kernel[axis]).saturating_sub(self.padding[axis]);
+        start.saturating_sub(self.padding[axis])..end.min(length)
+    }
+
+    /// The pixels of the window in a row and a column, of an image of some width.
+    fn pixels(
+        &self,
+        [row, column]: [usize; 2],
+        [height, width]: [usize; 2],
+    ) -> impl Iterator<Item = usize> {
+        let columns = self.seen(1, column, width);
+        let rows = self.seen(0, row, height);
+        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
+    }
+
+    fn share<T: Element>(&self) -> T {
+        // In floats: a window may be larger than any image.
+        let [height, width] = self.kernel.map(|length| length as f64);
+        T::one() / T::from_f64(height * width)
+    }
+}
+
+/// Where the largest element of each window is, in its channel's row-major order: the first of several, or
+/// the first that is not a number.
+///
+/// # Panics
+/// If the windows do not fit.
+///
+/// ```
+/// use autograd_kernels::{Windows, largest_of_windows};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
+/// let pairs = Windows { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
+/// assert_eq!(largest_of_windows(&x.view(), &pairs), array![[[[1, 2]]]]);
+/// ```
+#[track_caller]
+pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<usize> {
+    let [down, across] = windows.counted("max_pool2d", x.shape());
+    let (batch, channels, height, width) = x.dim();
+    let x = x.as_standard_layout();
+    // INVARIANT: it was given the standard layout, here and below.
+    let x = x.as_slice().expect("one piece");
+    let mut places = Array4::zeros((batch, channels, down, across));
+    each(&mut places, |channel, pixels| {
+        let x = &x[channel * height * width..][..height * width];
+        for (index, place) in pixels.iter_mut().enumerate() {
+            let window = [index / across, index % across];
+            let mut seen = windows.pixels(window, [height, width]);
+            *place = seen.next().unwrap_or(0);
+            for pixel in seen {
+                if x[pixel] > x[*place] || (x[pixel].is_nan() && !x[*place].is_nan()) {
+                    *place = pixel;
+                }
+            }
+        }
+    });
+    places
+}
+
+/// The elements at `places` of each channel.
+///
+/// # Panics
+/// If `places` has another batch or other channels, or there is no such place.
+///
+/// ```
+/// use autograd_kernels::pick;
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
+/// assert_eq!(pick(&x.view(), &array![[[[1, 2]]]]), array![[[[5.0, 2.0]]]]);
+/// ```
+#[track_caller]
+pub fn pick<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4<T> {
+    let size: usize = x.shape()[2..].iter().product();
+    check_places("pick", x.shape(), places, size);
+    let pixels: usize = places.shape()[2..].iter().product();
+    let (x, places_in) = (x.as_standard_layout(), places.as_standard_layout());
+    let x = x.as_slice().expect("one piece");
+    let places_in = places_in.as_slice().expect("one piece");
+    let mut elements = filled(places.shape(), T::zero());
+    each(&mut elements, |channel, elements| {
+        let x = &x[channel * size..][..size];
+        let places = &places_in[channel * pixels..][..pixels];
+        for (element, &place) in elements.iter_mut().zip(places) {
+            *element = x[place];
+        }
+    });
+    elements
+}
+
+/// Images that are `size` high and wide, of zeros to which each element is added at its place: the reverse
+/// of [`pick`].
+///
+/// # Panics
+/// If the shapes differ, or there is no such place.
+///
+/// ```
+/// use autograd_kernels::put;
+/// use autograd_kernels::ndarray::array;
+///
+/// let elements = array![[[[5.0, 2.0]]]];
+/// assert_eq!(put(&elements.view(), &array![[[[1, 1]]]], [1, 3]), array![[[[0.0, 7.0, 0.0]]]]);
+/// ```
+#[track_caller]
+pub fn put<T: Element>(
+    elements: &ArrayView4<'_, T>,
+    places: &Array4<usize>,
+    size: [usize; 2],
+) -> Array4<T> {
+    let (batch, channels, ..) = places.dim();
+    let mut image = filled(&[batch, channels, size[0], size[1]], T::zero());
+    assert!(
+        elements.shape() == places.shape(),
+        "put of elements of shape {:?} at places of shape {:?}",
+        elements.shape(),
+        places.shape()
+    );
+    check_places("put", image.shape(), places, size[0] * size[1]);
+    let pixels: usize = places.shape()[2..].iter().product();
+    let (elements, places) = (elements.as_standard_layout(), places.as_standard_layout());
+    let elements = elements.as_slice().expect("one piece");
+    let places = places.as_slice().expect("one piece");
+    each(&mut image, |channel, image| {
+        let range = channel * pixels..(channel + 1) * pixels;
+        for (&element, &place) in elements[range.clone()].iter().zip(&places[range]) {
+            image[place] += element;
+        }
+    });
+    image
+}
+
+/// The mean of each window, in which what was added counts as zeros.
+///
+/// # Panics
+/// If the windows do not fit.
+///
+/// ```
+/// use autograd_kernels::{Windows, means};
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
+/// let pairs = Windows { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
+/// assert_eq!(means(&x.view(), &pairs), array![[[[3.0, 1.0]]]]);
+/// ```
+#[track_caller]
+pub fn means<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<T> {
+    let [down, across] = windows.counted("avg_pool2d", x.shape());
+    let (batch, channels, height, width) = x.dim();
+    let x = x.as_standard_layout();
+    let x = x.as_slice().expect("one piece");
+    let mut elements = filled(&[batch, channels, down, across], T::zero());
+    each(&mut elements, |channel, pixels| {
+        let x = &x[channel * height * width..][..height * width];
+        for (index, mean) in pixels.iter_mut().enumerate() {
+            let window = [index / across, index % across];
+            let seen = windows.pixels(window, [height, width]);
+            *mean = seen.map(|pixel| x[pixel]).sum::<T>() * windows.share();
+        }
+    });
+    elements
+}
+
+/// Images that are `size` high and wide, of zeros to which each element's share is added wherever its
+/// window looks: the reverse of [`means`].
+///
+/// # Panics
+/// If the windows do not fit, or are not as many as the elements.
+///
+/// ```
+/// use autograd_kernels::{Windows, shares};
+/// use autograd_kernels::ndarray::array;
+///
+/// let elements = array![[[[3.0, 1.0]]]];
+/// let pairs = Windows { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+/// assert_eq!(shares(&elements.view(), &pairs, [1, 3]), array![[[[1.5, 2.0, 0.5]]]]);
+/// ```
+#[track_caller]
+pub fn shares<T: Element>(
+    elements: &ArrayView4<'_, T>,
+    windows: &Windows,
+    size: [usize; 2],
+) -> Array4<T> {
+    let (batch, channels, down, across) = elements.dim();
+    let shape = [batch, channels, size[0], size[1]];
+    let counted = windows.counted("the reverse of avg_pool2d", &shape);
+    assert!(
+        counted == [down, across],
+        "means of {counted:?} windows have shape {:?}",
+        elements.shape()
+    );
+    let elements = elements.as_standard_layout();
+    let elements = elements.as_slice().expect("one piece");
+    let mut image = filled(&shape, T::zero());
+    each(&mut image, |channel, image| {
+        let pixels = &elements[channel * down * across..][..down * across];
+        for (index, &element) in pixels.iter().enumerate() {
+            for pixel in windows.pixels([index / across, index % across], size) {
+                image[pixel] += element * windows.share();
+            }
+        }
+    });
+    image
+}
+
+/// That `places` are in channels of images of a shape, each of `size` pixels.
+#[track_caller]
+fn check_places(name: &str, images: &[usize], places: &Array4<usize>, size: usize) {
+    assert!(
+        images[..2] == places.shape()[..2],
+        "{name}: places of shape {:?} in channels of shape {images:?}",
+        places.shape()
+    );
+    if let Some(place) = places.iter().find(|place| **place >= size) {
+        panic!("{name}: no place {place} in channels of shape {images:?}");
+    }
+}
+
+/// Calls `work` with each channel and its number.
+fn each<T: Send>(images: &mut Array4<T>, work: impl Fn(usize, &mut [T]) + Sync) {
+    let channel: usize = images.shape()[2..].iter().product();
+    let at_least = AT_LEAST.div_ceil(channel.max(1));
+    // INVARIANT: callers have just made it.
+    let elements = images.as_slice_mut().expect("a new array is one piece");
+    split_mut(elements, channel, at_least, |first, channels| {
+        for (index, pixels) in channels.chunks_exact_mut(channel.max(1)).enumerate() {
+            work(first + index, pixels);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "pick: no place 4 in channels of shape [1, 1, 1, 4]")]
+    fn a_place_outside_of_its_channel_is_told_when_picked() {
+        pick(
+            &Array4::<f64>::ones((1, 1, 1, 4)).view(),
+            &array![[[[0, 4]]]],
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "put: no place 3 in channels of shape [1, 1, 1, 3]")]
+    fn a_place_outside_of_its_channel_is_told_when_put() {
+        put(
+            &Array4::<f64>::ones((1, 1, 1, 2)).view(),
+            &array![[[[0, 3]]]],
+            [1, 3],
+        );
+    }
+
+    #[test]
+    fn a_window_of_more_elements_than_can_be_counted_has_a_mean() {
+        let windows = Windows {
+            kernel: [(1 << 33) + 1; 2],
+            stride: [1, 1],
+            padding: [1 << 32; 2],
+        };
+        let mean = means(&Array4::<f64>::ones((1, 1, 1, 1)).view(), &windows);
+        let side = 8_589_934_593.0;
+        assert_eq!(mean, array![[[[1.0 / (side * side)]]]]);
+    }
+}

@@ -1,0 +1,338 @@
+//! Many elements into few.
+
+use std::ops::Range;
+
+use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
+
+use super::lanes::{Lanes, reduced};
+use super::{Over, zip};
+use crate::element::Element;
+use crate::memory;
+
+/// How many elements are added one after the other before pairs of such sums are added. The error
+/// then grows with the logarithm of the number of elements, not with the number.
+const BLOCK: usize = 128;
+
+/// Independent partial sums, which the processor adds side by side.
+const LANES: usize = 16;
+
+/// The sum of all elements, pairwise.
+///
+/// ```
+/// use autograd_kernels::sum;
+/// use autograd_kernels::ndarray::{Array1, array};
+///
+/// assert_eq!(sum(&array![[1.0, 2.0], [3.0, 4.0]].view()), 10.0);
+/// // One after the other, the sum of 0.1 in `f32` would be off by hundreds.
+/// let many = Array1::from_elem(10_000_000, 0.1_f32);
+/// assert!((sum(&many.view()) - 1_000_000.0).abs() < 1.0);
+/// ```
+pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
+    match x.as_slice_memory_order() {
+        Some(elements) => sum_slice(elements),
+        None => sum_slice(&x.iter().copied().collect::<Vec<T>>()),
+    }
+}
+
+/// Σ f(x, y) of two slices of one length.
+pub(crate) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
+    if x.len() > BLOCK {
+        let middle = (x.len() / 2).next_multiple_of(LANES);
+        let (left, right) = (
+            pairwise(&x[..middle], &y[..middle], f),
+            pairwise(&x[middle..], &y[middle..], f),
+        );
+        return left + right;
+    }
+    let mut lanes = [T::zero(); LANES];
+    let ((chunks_x, rest_x), (chunks_y, rest_y)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in chunks_x.iter().zip(chunks_y) {
+        for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+            *lane += f(x, y);
+        }
+    }
+    let rest = rest_x
+        .iter()
+        .zip(rest_y)
+        .fold(T::zero(), |sum, (&x, &y)| sum + f(x, y));
+    lanes.iter().fold(rest, |sum, &lane| sum + lane)
+}
+
+/// The sum of the elements of a slice, pairwise.
+///
+/// ```
+/// use autograd_kernels::sum_slice;
+///
+/// assert_eq!(sum_slice(&[1.0, 2.0, 4.0]), 7.0);
+/// ```
+pub fn sum_slice<T: Element>(x: &[T]) -> T {
+    pairwise(x, x, |x, _| x)
+}
+
+/// Σ x · y of two slices, pairwise.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// use autograd_kernels::dot_slices;
+///
+/// assert_eq!(dot_slices(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[track_caller]
+pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
+    assert!(
+        x.len() == y.len(),
+        "slices of the lengths {} and {}",
+        x.len(),
+        y.len()
+    );
+    pairwise(x, y, |x, y| x * y)
+}
+
+/// The sum over some axes, added pairwise.
+///
+/// # Panics
+/// If there are not all of the axes, or `E` has another rank than the result.
+///
+/// ```
+/// use autograd_kernels::{Over, sum_over};
+/// use autograd_kernels::ndarray::{Array1, Array2, Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let columns: Array1<f64> = sum_over(&x.view(), Over::axis(Axis(0)));
+/// assert_eq!(columns, array![4.0, 6.0]);
+/// let whole: Array2<f64> = sum_over(&x.view(), Over::all().keepdim());
+/// assert_eq!(whole, array![[10.0]]);
+/// ```
+#[track_caller]
+pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    over: Over,
+) -> Array<T, E> {
+    let shape = over.shape("sum", x.shape());
+    if let Some(last) = last_of_several(x.shape(), over) {
+        let partial: Array<T, D> = sum_over(x, last.keepdim());
+        return sum_over(&partial.view(), over);
+    }
+    let lanes = Lanes::of(x, over);
+    let same = [lanes.outer, lanes.length, lanes.inner];
+    reduced(
+        sums(&lanes.elements, &lanes.elements, same, |x, _| x),
+        &shape,
+    )
+}
+
+/// The last axes of `over` that lie side by side, if others have one that is kept between them: summed
+/// first, they leave less to sum and nothing to copy.
+fn last_of_several(shape: &[usize], over: Over) -> Option<Over> {
+    let mut axes = (0..shape.len()).rev().filter(|&axis| shape[axis] != 1);
+    let last = axes.find(|&axis| over.contains(axis))?;
+    let mut run = vec![last];
+    run.extend(axes.by_ref().take_while(|&axis| over.contains(axis)));
+    axes.any(|axis| over.contains(axis))
+        .then(|| Over::axes(&run))
+}
+
+/// Σ x · y over some axes, added pairwise.
+///
+/// # Panics
+/// If the shapes differ, if there are not all of the axes, or `E` has another rank than the result.
+///
+/// ```
+/// use autograd_kernels::{Over, dot_over};
+/// use autograd_kernels::ndarray::{Array1, Axis, array};
+///
+/// let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 1.0], [0.0, 2.0]]);
+/// let rows: Array1<f64> = dot_over(&x.view(), &y.view(), Over::axis(Axis(1)));
+/// assert_eq!(rows, array![3.0, 8.0]);
+/// ```
+#[track_caller]
+pub fn dot_over<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    over: Over,
+) -> Array<T, E> {
+    let is_plain = x.is_standard_layout() && y.is_standard_layout() && x.shape() == y.shape();
+    if !is_plain || last_of_several(x.shape(), over).is_some() {
+        return sum_over(&zip(x, y, |x, y| x * y).view(), over);
+    }
+    let shape = over.shape("dot", x.shape());
+    let (x, y) = (Lanes::of(x, over), Lanes::of(y, over));
+    let blocks = [x.outer, x.length, x.inner];
+    reduced(sums(&x.elements, &y.elements, blocks, |x, y| x * y), &shape)
+}
+
+/// How many columns are summed at a time: their sums stay in registers and the nearest cache.
+const COLUMNS: usize = 64;
+
+/// Σ f(x, y) over the rows of each block: see [`Lanes`].
+fn sums<T: Element>(
+    x: &[T],
+    y: &[T],
+    [outer, length, inner]: [usize; 3],
+    f: impl Fn(T, T) -> T + Copy,
+) -> Vec<T> {
+    let mut results = memory::take(outer * inner);
+    if length == 0 {
+        results.resize(outer * inner, T::zero());
+    } else if inner == 1 {
+        let rows = x.chunks_exact(length).zip(y.chunks_exact(length));
+        results.extend(rows.map(|(x, y)| pairwise(x, y, f)));
+    } else if inner > 0 {
+        let block = length * inner;
+        for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(block)) {
+            for first in (0..inner).step_by(COLUMNS) {
+                let columns = first..inner.min(first + COLUMNS);
+                let mut sums = [T::zero(); COLUMNS];
+                add_rows(x, y, inner, &columns, f, &mut sums[..columns.len()]);
+                results.extend_from_slice(&sums[..columns.len()]);
+            }
+        }
+    }
+    results
+}
+
+/// Adds f(x, y) of some columns of all rows, pairwise as [`pairwise`] does.
+fn add_rows<T: Element>(
+    x: &[T],
+    y: &[T],
+    inner: usize,
+    columns: &Range<usize>,
+    f: impl Fn(T, T) -> T + Copy,
+    sums: &mut [T],
+) {
+    let rows = x.len() / inner;
+    if rows > BLOCK {
+        let middle = rows / 2 * inner;
+        let mut second = [T::zero(); COLUMNS];
+        let second = &mut second[..sums.len()];
+        add_rows(&x[..middle], &y[..middle], inner, columns, f, sums);
+        add_rows(&x[middle..], &y[middle..], inner, columns, f, second);
+        for (sum, &second) in sums.iter_mut().zip(&*second) {
+            *sum += second;
+        }
+        return;
+    }
+    for (x, y) in x.chunks_exact(inner).zip(y.chunks_exact(inner)) {
+        let row = x[columns.clone()].iter().zip(&y[columns.clone()]);
+        for (sum, (&x, &y)) in sums.iter_mut().zip(row) {
+            *sum += f(x, y);
+        }
+    }
+}
+
+/// The sum over the axes along which an array of `shape` was repeated to the shape of `x`: the reverse
+/// of broadcasting.
+///
+/// # Panics
+/// If `shape` does not broadcast to the shape of `x`, or `E` has another rank than `shape`.
+///
+/// ```
+/// use autograd_kernels::sum_to;
+/// use autograd_kernels::ndarray::{Ix1, Ix2, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// assert_eq!(sum_to::<_, _, Ix1>(&x.view(), &[2]), array![4.0, 6.0]);
+/// assert_eq!(sum_to::<_, _, Ix2>(&x.view(), &[2, 1]), array![[3.0], [7.0]]);
+/// ```
+#[track_caller]
+pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    shape: &[usize],
+) -> Array<T, E> {
+    let extra = x.ndim().checked_sub(shape.len());
+    let fits = extra.is_some_and(|extra| {
+        let kept = x.shape()[extra..].iter().zip(shape);
+        kept.into_iter().all(|(&from, &to)| from == to || to == 1)
+    });
+    assert!(fits, "shape {:?} is not {shape:?} broadcast", x.shape());
+    let extra = extra.unwrap_or(0);
+    let mut rest: ArrayViewD<'_, T> = x.view().into_dyn();
+    let mut owned;
+    for axis in (0..x.ndim()).rev() {
+        let kept = axis.checked_sub(extra).map(|kept| shape[kept]);
+        if kept == Some(rest.len_of(Axis(axis))) {
+            continue;
+        }
+        owned = sum_over::<T, IxDyn, IxDyn>(&rest, Over::axis(Axis(axis)));
+        if kept.is_some() {
+            owned.insert_axis_inplace(Axis(axis));
+        }
+        rest = owned.view();
+    }
+    let summed = rest.to_owned();
+    summed
+        .into_dimensionality()
+        .expect("the rank asked for is the shape's")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array1, Array2, Array3, Ix0, Ix1, Ix2, s};
+
+    fn counting(shape: [usize; 3]) -> Array3<f64> {
+        let mut next = 0.0;
+        Array3::from_shape_simple_fn(shape, || {
+            next += 1.0;
+            next
+        })
+    }
+
+    #[test]
+    fn every_length_is_summed_whole() {
+        for length in (0..300).chain([1000, 4096, 4097]) {
+            let x = Array1::from_shape_fn(length, |i| i as f64);
+            let expected = (length * length.saturating_sub(1) / 2) as f64;
+            assert_eq!(sum(&x.view()), expected, "{length}");
+            assert_eq!(sum(&x.slice(s![..;-1])), expected, "{length}");
+        }
+        assert_eq!(
+            sum(&counting([4, 5, 6]).slice(s![.., ..;2, 1..])),
+            counting([4, 5, 6]).slice(s![.., ..;2, 1..]).sum()
+        );
+    }
+
+    #[test]
+    fn columns_are_summed_pairwise() {
+        for (rows, columns) in [(1, 2), (127, 3), (129, 64), (1000, 65), (70_000, 2)] {
+            let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i % 7 + j) as f32);
+            let sums: Array1<f32> = sum_over(&x.view(), Over::axis(Axis(0)));
+            let squares: Array1<f32> = dot_over(&x.view(), &x.view(), Over::axis(Axis(0)));
+            for (j, column) in x.columns().into_iter().enumerate() {
+                let exact: f32 = column.iter().sum();
+                assert_eq!(sums[j], exact);
+                let exact: f64 = column.iter().map(|&x| f64::from(x * x)).sum();
+                assert!((f64::from(squares[j]) - exact).abs() <= 1e-6 * exact);
+            }
+        }
+        let tenths = Array2::from_elem((1_000_000, 2), 0.1_f32);
+        let sums: Array1<f32> = sum_over(&tenths.view(), Over::axis(Axis(0)));
+        assert!((sums[1] - 100_000.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn sums_undo_broadcasting() {
+        let x = counting([2, 3, 4]);
+        let expected = x.sum_axis(Axis(0));
+        assert_eq!(sum_to::<_, _, Ix2>(&x.view(), &[3, 4]), expected);
+        assert_eq!(
+            sum_to::<_, _, Ix1>(&x.view(), &[4]),
+            expected.sum_axis(Axis(0))
+        );
+        assert_eq!(sum_to::<_, _, Ix0>(&x.view(), &[]).into_scalar(), 300.0);
+        let column: Array2<f64> = sum_to(&x.view(), &[3, 1]);
+        assert_eq!(column.column(0), expected.sum_axis(Axis(1)));
+        let same: Array3<f64> = sum_to(&x.view(), &[2, 3, 4]);
+        assert_eq!(same, x);
+        let empty = Array2::<f64>::zeros((0, 3));
+        assert_eq!(sum_to::<_, _, Ix1>(&empty.view(), &[3]), Array1::zeros(3));
+    }
+
+    #[test]
+    #[should_panic(expected = "shape [2, 3, 4] is not [2, 4] broadcast")]
+    fn a_shape_that_does_not_fit_is_refused() {
+        sum_to::<_, _, Ix2>(&counting([2, 3, 4]).view(), &[2, 4]);
+    }
+}

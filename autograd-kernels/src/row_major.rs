@@ -1,0 +1,159 @@
+//! Copies in row-major order.
+
+use ndarray::{Array, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, ArrayViewMutD, Axis};
+use ndarray::{CowArray, Dimension, Ix2};
+
+use crate::memory;
+
+/// How many lanes are copied side by side where lanes of the source become columns: their next elements
+/// stay in the fastest cache, even if they lie a power of two apart.
+const LANES: usize = 8;
+
+/// A copy of an array of any layout in row-major order.
+///
+/// ```
+/// use autograd_kernels::row_major;
+/// use autograd_kernels::ndarray::array;
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let transposed = row_major(&x.t());
+/// assert_eq!(transposed.as_slice(), Some(&[1.0, 3.0, 2.0, 4.0][..]));
+/// ```
+pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
+    let mut elements = memory::take(x.len());
+    match (x.as_slice(), crossing(x), x.first()) {
+        (Some(slice), ..) => elements.extend_from_slice(slice),
+        (None, Some(axis), Some(&first)) => {
+            elements.resize(x.len(), first);
+            return crossed(x, axis, shaped(x, elements));
+        }
+        _ => {
+            for row in x.rows() {
+                match row.to_slice() {
+                    Some(slice) => elements.extend_from_slice(slice),
+                    None => elements.extend(row.iter().copied()),
+                }
+            }
+        }
+    }
+    shaped(x, elements)
+}
+
+/// The array itself if it is in row-major order, else a copy that is.
+pub fn in_row_major<'a, T: Copy, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> CowArray<'a, T, D> {
+    match x.as_slice() {
+        Some(_) => CowArray::from(x.view()),
+        None => CowArray::from(row_major(x)),
+    }
+}
+
+/// The array of the shape of `like`, of as many elements.
+fn shaped<T, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<T>) -> Array<T, D> {
+    // INVARIANT: every path above has written each element once.
+    Array::from_shape_vec(like.raw_dim(), elements).expect("one element for each")
+}
+
+/// The axis along which elements lie side by side, if it is not the last one: rows of the copy are then
+/// scattered over the memory of the source. `None` for few rows or short ones, which gain nothing.
+fn crossing<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
+    let (&last, others) = x.shape().split_last()?;
+    let axis = (0..others.len()).find(|&axis| others[axis] >= LANES && x.strides()[axis] == 1)?;
+    (last >= LANES).then_some(axis)
+}
+
+/// Fills `copy`, of the shape of `x`, whose elements lie side by side along `axis`.
+fn crossed<T: Copy, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    axis: usize,
+    mut copy: Array<T, D>,
+) -> Array<T, D> {
+    // The axis comes last but one.
+    let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
+    order.insert(x.ndim() - 2, axis);
+    let target = copy.view_mut().into_dyn().permuted_axes(&order[..]);
+    planes(target, x.view().into_dyn().permuted_axes(&order[..]));
+    copy
+}
+
+/// Copies plane by plane.
+fn planes<T: Copy>(mut target: ArrayViewMutD<'_, T>, x: ArrayViewD<'_, T>) {
+    if x.ndim() > 2 {
+        for (target, x) in target.outer_iter_mut().zip(x.outer_iter()) {
+            planes(target, x);
+        }
+        return;
+    }
+    // INVARIANT: there are the crossing axis and the last one.
+    let target = target.into_dimensionality::<Ix2>().expect("two axes");
+    plane(target, &x.into_dimensionality::<Ix2>().expect("two axes"));
+}
+
+/// Copies columns, each contiguous in `x`, into rows, each contiguous in `target`.
+fn plane<T: Copy>(mut target: ArrayViewMut2<'_, T>, x: &ArrayView2<'_, T>) {
+    let strips = target.axis_chunks_iter_mut(Axis(1), LANES);
+    for (mut target, x) in strips.zip(x.axis_chunks_iter(Axis(1), LANES)) {
+        let columns: Option<Vec<&[T]>> = x.columns().into_iter().map(|c| c.to_slice()).collect();
+        let columns: Option<[&[T]; LANES]> = columns.and_then(|columns| columns.try_into().ok());
+        let Some(columns) = columns else {
+            target.assign(&x);
+            continue;
+        };
+        for (position, row) in target.rows_mut().into_iter().enumerate() {
+            for (element, column) in row.into_iter().zip(columns) {
+                *element = column[position];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Array4, s};
+
+    use super::*;
+
+    #[test]
+    fn arrays_of_every_layout_are_copied() {
+        let x = Array4::from_shape_fn((3, 9, 2, 17), |(i, j, k, l)| {
+            (1000 * i + 100 * j + 50 * k + l) as f64
+        });
+        let mut orders = vec![];
+        for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+            for (c, d) in [(0, 1), (0, 3), (2, 3), (1, 2)] {
+                let mut order = [0, 1, 2, 3];
+                order.swap(a, b);
+                order.swap(c, d);
+                orders.push(order);
+            }
+        }
+        for order in orders {
+            let view = x.view().permuted_axes(order);
+            for view in [
+                view,
+                view.slice(s![.., ..;-1, .., ..]),
+                view.slice(s![.., .., .., ..;-1]),
+                view.slice(s![..;2, 1.., .., 1..]),
+                view.slice(s![.., .., ..1, ..0]),
+            ] {
+                let copy = row_major(&view);
+                assert_eq!(copy, view);
+                assert!(copy.is_standard_layout());
+            }
+        }
+    }
+
+    #[test]
+    fn matrices_of_many_sizes_are_transposed() {
+        for rows in [1, 7, 8, 9, 16, 33] {
+            for columns in [1, 7, 8, 9, 16, 33] {
+                let x = Array2::from_shape_fn((rows, columns), |(i, j)| (100 * i + j) as f32);
+                assert_eq!(row_major(&x.t()), x.t());
+                let repeated = x.broadcast((8, rows, columns)).unwrap();
+                assert_eq!(
+                    row_major(&repeated.view().permuted_axes([1, 2, 0])).sum(),
+                    8.0 * x.sum()
+                );
+            }
+        }
+    }
+}

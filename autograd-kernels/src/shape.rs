@@ -1,0 +1,150 @@
+//! A shape of any rank in four words.
+
+use std::fmt;
+use std::ops::Deref;
+
+use ndarray::Dimension;
+
+/// The longest shape that is kept without an allocation. Each recorded node keeps the shapes of its
+/// outputs, so this is paid for a million times in a long chain.
+const INLINE: usize = 3;
+
+/// The lengths of an array's axes, of any rank. Reads as a `[usize]`.
+///
+/// ```
+/// use autograd_kernels::Shape;
+///
+/// let shape = Shape::from(&[2, 3][..]);
+/// assert_eq!(shape.len(), 2);
+/// assert_eq!(shape.size(), 6);
+/// assert_eq!(format!("{shape}"), "[2, 3]");
+/// ```
+#[derive(Clone)]
+pub struct Shape(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Inline { rank: u8, lengths: [usize; INLINE] },
+    Heap(Box<[usize]>),
+}
+
+impl Shape {
+    /// The number of elements of an array of this shape; 1 for rank 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Shape;
+    ///
+    /// assert_eq!((Shape::from(&[2, 3, 4][..]).size(), Shape::from(&[][..]).size()), (24, 1));
+    /// ```
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.iter().product()
+    }
+
+    /// The number of axes, and their lengths with zeros behind them, of a shape that needs no allocation.
+    #[doc(hidden)]
+    #[inline]
+    pub fn short(&self) -> Option<(u8, &[usize; INLINE])> {
+        match &self.0 {
+            Repr::Inline { rank, lengths } => Some((*rank, lengths)),
+            Repr::Heap(_) => None,
+        }
+    }
+
+    /// The same lengths as the dimension that ndarray uses, `None` if `D` has another rank.
+    #[doc(hidden)]
+    #[inline]
+    pub fn dimension<D: Dimension>(&self) -> Option<D> {
+        if D::NDIM.is_some_and(|rank| rank != self.len()) {
+            return None;
+        }
+        let mut dimension = D::zeros(self.len());
+        for (axis, &length) in self.iter().enumerate() {
+            dimension[axis] = length;
+        }
+        Some(dimension)
+    }
+}
+
+impl From<&[usize]> for Shape {
+    #[inline]
+    fn from(shape: &[usize]) -> Self {
+        // Spelled out: a copy of unknown length goes through memory, and waits there for itself.
+        let (rank, lengths) = match *shape {
+            [] => (0, [0, 0, 0]),
+            [a] => (1, [a, 0, 0]),
+            [a, b] => (2, [a, b, 0]),
+            [a, b, c] => (3, [a, b, c]),
+            _ => return Self(Repr::Heap(shape.into())),
+        };
+        Self(Repr::Inline { rank, lengths })
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+
+    #[inline]
+    fn deref(&self) -> &[usize] {
+        match &self.0 {
+            Repr::Inline { rank, lengths } => &lengths[..usize::from(*rank)],
+            Repr::Heap(lengths) => lengths,
+        }
+    }
+}
+
+impl PartialEq for Shape {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (self.short(), other.short()) {
+            (Some((rank, [a, b, c])), Some((other, [x, y, z]))) => {
+                rank == other && a == x && b == y && c == z
+            }
+            _ => self[..] == other[..],
+        }
+    }
+}
+
+impl Eq for Shape {}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self[..].fmt(f)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self[..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Ix2, IxDyn};
+
+    #[test]
+    fn short_and_long_shapes_read_alike() {
+        for lengths in [
+            &[][..],
+            &[3],
+            &[2, 3],
+            &[2, 3, 4],
+            &[2, 3, 4, 5],
+            &[1, 0, 7, 2, 9],
+        ] {
+            let shape = Shape::from(lengths);
+            assert_eq!(&shape[..], lengths);
+            assert_eq!(shape, shape.clone());
+            assert_eq!(shape.dimension::<IxDyn>().unwrap(), IxDyn(lengths));
+        }
+        assert_eq!(Shape::from(&[2, 3][..]).dimension::<Ix2>(), Some(Ix2(2, 3)));
+        assert_eq!(Shape::from(&[2][..]).dimension::<Ix2>(), None);
+    }
+
+    #[test]
+    fn takes_four_words() {
+        assert_eq!(size_of::<Shape>(), 32);
+    }
+}

@@ -1,0 +1,187 @@
+//! Several slices changed in one loop: what an optimiser's step is, which reads and writes a value and what is
+//! kept beside it.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is compiled for an instruction set if it stands in a function that is"
+)]
+
+use super::parallel::{split_mut, threads};
+use super::wide::{Loop, SHORT, THREAD, widest};
+
+/// Up to four slices of one length, to be changed together: `[&mut [T]; N]`.
+///
+/// ```
+/// use autograd_kernels::{Slices, zip_slices_in_place};
+///
+/// fn add_to_all<'a, const N: usize>(x: [&'a mut [f64]; N], y: &[f64])
+/// where
+///     [&'a mut [f64]; N]: Slices<Elements = [f64; N]>,
+/// {
+///     zip_slices_in_place(x, y, |x, y| x.map(|x| x + y));
+/// }
+///
+/// let (mut a, mut b) = ([1.0, 2.0], [3.0, 4.0]);
+/// add_to_all([&mut a, &mut b], &[10.0, 20.0]);
+/// assert_eq!((a, b), ([11.0, 22.0], [13.0, 24.0]));
+/// ```
+pub trait Slices: Send + Sized + sealed::Sealed {
+    /// One element of each: `[T; N]`.
+    type Elements;
+
+    #[doc(hidden)]
+    fn cut(self, at: usize) -> (Self, Self);
+
+    #[doc(hidden)]
+    fn each<U: Copy>(self, y: &[U], f: &impl Fn(Self::Elements, U) -> Self::Elements);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T, const N: usize> Sealed for [&mut [T]; N] {}
+}
+
+macro_rules! slices {
+    ($N:literal: $($x:ident)+) => {
+        impl<T: Copy + Send> Slices for [&mut [T]; $N] {
+            type Elements = [T; $N];
+
+            fn cut(self, at: usize) -> (Self, Self) {
+                let [$($x),+] = self.map(|x| x.split_at_mut(at));
+                ([$($x.0),+], [$($x.1),+])
+            }
+
+            #[inline(always)]
+            fn each<U: Copy>(self, y: &[U], f: &impl Fn([T; $N], U) -> [T; $N]) {
+                // Arguments, so that the compiler knows them apart: see `Loop`.
+                #[inline(always)]
+                fn each<T: Copy, U: Copy>(
+                    $($x: &mut [T],)+
+                    y: &[U],
+                    f: &impl Fn([T; $N], U) -> [T; $N],
+                ) {
+                    let length = y.len();
+                    $(let $x = &mut $x[..length];)+
+                    for i in 0..length {
+                        [$($x[i]),+] = f([$($x[i]),+], y[i]);
+                    }
+                }
+                let [$($x),+] = self;
+                each($($x,)+ y, f);
+            }
+        }
+    };
+}
+
+slices!(1: a);
+slices!(2: a b);
+slices!(3: a b c);
+slices!(4: a b c d);
+
+/// `x[..][i] = f(x[..][i], y[i])`
+struct ZipSlices<'a, S, U, F>(S, &'a [U], &'a F);
+
+impl<S: Slices, U: Copy, F: Fn(S::Elements, U) -> S::Elements> Loop for ZipSlices<'_, S, U, F> {
+    #[inline(always)]
+    fn run(self) {
+        self.0.each(self.1, self.2);
+    }
+}
+
+/// Puts `f` of the elements that stand in one place of all slices and of `y` in that place.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// use autograd_kernels::zip_slices_in_place;
+///
+/// let (mut value, mut velocity) = ([1.0, 2.0], [0.5, 0.0]);
+/// zip_slices_in_place([&mut value, &mut velocity], &[1.0, -1.0], |[x, v], force| {
+///     let v = v + force;
+///     [x + v, v]
+/// });
+/// assert_eq!((value, velocity), ([2.5, 1.0], [1.5, -1.0]));
+/// ```
+#[inline]
+#[track_caller]
+pub fn zip_slices_in_place<'a, T, U: Copy + Sync, const N: usize>(
+    x: [&'a mut [T]; N],
+    y: &[U],
+    f: impl Fn([T; N], U) -> [T; N] + Sync,
+) where
+    [&'a mut [T]; N]: Slices<Elements = [T; N]>,
+{
+    assert!(
+        x.iter().all(|x| x.len() == y.len()),
+        "slices of one length are needed, found {:?} and {}",
+        x.each_ref().map(|x| x.len()),
+        y.len()
+    );
+    if y.len() < SHORT {
+        return x.each(y, &f);
+    }
+    zip_long(x, y, &f);
+}
+
+#[inline(never)]
+fn zip_long<S: Slices, U: Copy + Sync>(
+    x: S,
+    y: &[U],
+    f: &(impl Fn(S::Elements, U) -> S::Elements + Sync),
+) {
+    let parts = y.len() / THREAD;
+    if parts < 2 || threads() == 1 {
+        return widest(ZipSlices(x, y, f));
+    }
+    // Four for each thread, as `split_mut` makes of more.
+    let parts = parts.min(threads().saturating_mul(4));
+    let mut pieces = Vec::with_capacity(parts);
+    let (mut x, mut y) = (x, y);
+    for left in (1..=parts).rev() {
+        let at = y.len() / left;
+        let (piece, rest) = x.cut(at);
+        pieces.push(Some((piece, &y[..at])));
+        (x, y) = (rest, &y[at..]);
+    }
+    split_mut(&mut pieces, 1, 1, |_, pieces| {
+        for (x, y) in pieces.iter_mut().filter_map(Option::take) {
+            widest(ZipSlices(x, y, f));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_is_changed_once_whatever_the_length() {
+        for length in [
+            0,
+            1,
+            SHORT - 1,
+            SHORT,
+            1000,
+            2 * THREAD - 1,
+            5 * THREAD + 17,
+        ] {
+            let y: Vec<f32> = (0..length).map(|i| (i % 1000) as f32).collect();
+            let mut x = [1.0_f32, 2.0, 3.0, 4.0].map(|start| vec![start; length]);
+            let [a, b, c, d] = &mut x;
+            zip_slices_in_place([a, b, c, d], &y, |[a, b, c, d], y| {
+                [a + y, b - y, c * y, d + a]
+            });
+            let wanted = y.iter().map(|y| [1.0 + y, 2.0 - y, 3.0 * y, 5.0]);
+            for (i, wanted) in wanted.enumerate() {
+                assert_eq!([x[0][i], x[1][i], x[2][i], x[3][i]], wanted);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "found [2, 1] and 2")]
+    fn lengths_must_agree() {
+        zip_slices_in_place([&mut [1.0, 2.0], &mut [1.0]], &[1.0, 2.0], |x, _| x);
+    }
+}
