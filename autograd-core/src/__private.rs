@@ -19,8 +19,9 @@ pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
 pub use crate::saved::{Saved, SavedList};
 pub use crate::tape::{AnyGradient, Edge, Gradient, Node};
+pub use crate::tape::{Dual, RawTensor};
 pub use crate::tensor::{
-    Dual, RawTensor, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+    Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use autograd_kernels::Element;
 pub use std::borrow::{Borrow, ToOwned};

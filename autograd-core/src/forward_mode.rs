@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::Error;
-use crate::tensor::{Failure, new_level};
+use crate::tape::{Failure, new_level};
 
 /// The outputs of `function` at `primals`, and their derivatives in the direction of `tangents`: the
 /// product of the Jacobian with a vector, in one run and without a graph.

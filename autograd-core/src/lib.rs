@@ -43,6 +43,7 @@ extern crate self as autograd_core;
 
 #[doc(hidden)]
 pub mod __private;
+mod alloc;
 mod array;
 #[cfg(feature = "catalogue")]
 pub mod catalogue;

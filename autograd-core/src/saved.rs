@@ -14,8 +14,9 @@ use ndarray::{Array, Dimension, IxDyn};
 use crate::array::Buffer;
 use crate::erased::AnyTensor;
 use crate::grad_mode::no_grad;
+use crate::tape::RawTensor;
 use crate::tape::{Kept, let_go};
-use crate::tensor::{RawTensor, Tensor, TensorD};
+use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 

@@ -5,28 +5,23 @@
 //! buffers along is compiled once for each element type. Authors of functions see ndarray's own
 //! typed arrays, which [`Buffer::view`] and [`Buffer::into_array`] make from it without copying.
 //!
-//! `counted` is the handle, and `thin` that of the tape's nodes; `count` is what both count with, `blocks`
-//! where the memory behind both comes from, `memory` that of large arrays.
+//! The handle on a buffer is a `Counted` of `crate::alloc`; the memory of large arrays comes from
+//! `autograd_kernels::memory`.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
-mod blocks;
-mod count;
-mod counted;
 mod in_place;
 mod layout;
 mod marked;
 mod packed;
-mod thin;
 
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
-pub(crate) use thin::Thin;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
+use crate::alloc::Counted;
 use autograd_kernels::{Element, Shape, memory, row_major};
-use counted::Counted;
 use layout::Layout;
 
 /// The most elements that a buffer keeps in its counted part. A chain of scalar functions then costs

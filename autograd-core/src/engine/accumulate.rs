@@ -1,8 +1,8 @@
 //! Where gradients arrive: in leaves, and in computed tensors that were told to keep theirs.
 
 use super::pass::Pass;
-use crate::hooks::{Retained, lock};
 use crate::tape::{AnyGradient, Node, accumulate};
+use crate::tape::{Retained, lock_retained};
 
 pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
     if let Some(leaf) = node.0.as_leaf() {
@@ -11,7 +11,7 @@ pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
 }
 
 pub(super) fn accumulate_retained((place, grad): (Retained, AnyGradient)) {
-    accumulate(&mut lock(&place), grad);
+    accumulate(&mut lock_retained(&place), grad);
 }
 
 /// Writes the gradients and calls the hooks that follow. If one panics, all gradients are as they were.
@@ -23,7 +23,7 @@ pub(super) fn accumulate_and_follow(pass: &mut Pass<'_>, retained: Vec<(Retained
         leaves: arrived.iter().map(|(node, _)| former(node)).collect(),
         retained: retained
             .iter()
-            .map(|(place, _)| (place.clone(), lock(place).clone()))
+            .map(|(place, _)| (place.clone(), lock_retained(place).clone()))
             .collect(),
     };
     retained.into_iter().for_each(accumulate_retained);
@@ -59,7 +59,7 @@ impl Drop for Undo {
             }
         }
         for (place, former) in self.retained.drain(..) {
-            let replaced = std::mem::replace(&mut *lock(&place), former);
+            let replaced = std::mem::replace(&mut *lock_retained(&place), former);
             drop(replaced);
         }
     }

@@ -10,7 +10,7 @@ use super::pass::Pass;
 use super::roots::{Root, Roots};
 use super::targets::GradInputs;
 use crate::error::Error;
-use crate::hooks::Retained;
+use crate::tape::Retained;
 use crate::tape::{AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;

@@ -6,7 +6,7 @@ use super::pass::check;
 use super::{anomaly, in_mode, trace};
 use crate::error::Error;
 use crate::grad_mode::is_grad_enabled;
-use crate::hooks::Hooking;
+use crate::tape::Hooking;
 use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;

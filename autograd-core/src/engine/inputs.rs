@@ -10,8 +10,9 @@ use super::pass::Pass;
 use super::roots::Roots;
 use super::targets::GradInputs;
 use crate::error::Error;
+use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge};
-use crate::tensor::{Failure, Tensor};
+use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 /// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve

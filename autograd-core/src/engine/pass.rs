@@ -11,8 +11,8 @@ use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
 use super::trace::{self, Recorder};
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, Hooking, Retained};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
+use crate::tape::{HookSlot, Hooking, Retained};
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {

@@ -4,8 +4,9 @@ use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
 use crate::error::Error;
+use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::{Failure, Tensor};
+use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 /// A tensor that a pass starts from, with its gradient.

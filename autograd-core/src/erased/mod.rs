@@ -11,7 +11,8 @@ use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
 use crate::tape::{AnyGradient, Edge, Gradient};
-use crate::tensor::{Failure, RawTensor, Tangent, Tensor, TensorD};
+use crate::tape::{Failure, RawTensor, Tangent};
+use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::{Element, Family};
 
 /// A tensor of either element type and any rank.

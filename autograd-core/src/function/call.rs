@@ -9,8 +9,9 @@ use crate::function::Signature;
 use crate::function::edges::range;
 use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
 use crate::saved::{Saved, SavedList};
+use crate::tape::RawTensor;
 use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differentiable};
-use crate::tensor::{RawTensor, Tensor};
+use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 /// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.

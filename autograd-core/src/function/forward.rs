@@ -7,12 +7,13 @@ use ndarray::{Array, Dimension};
 use crate::array::Buffer;
 use crate::error::Error;
 use crate::tape::{AnyGradient, Edge, Gradient, once_differentiable};
-use crate::tensor::{Failure, RawTensor, Tangent, Tensor};
+use crate::tape::{Failure, RawTensor, Tangent};
+use crate::tensor::Tensor;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
 /// One application of a function to inputs of which some have a tangent: takes them apart, and puts
-/// the tangents of the outputs on. See Note \[Levels\] in `tensor::dual`.
+/// the tangents of the outputs on. See Note \[Levels\] in `tape::dual`.
 #[derive(Debug)]
 pub struct ForwardCall {
     function: &'static str,

@@ -13,10 +13,10 @@ use crate::array::PackedShape;
 use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, KeptItems, Signature};
-use crate::hooks::{Hooking, Hooks, hooked, hooked_late};
 use crate::tape::{
     self, BackwardCall, Edge, Header, Node, NoteKept, TapeNode, let_go, release_edges,
 };
+use crate::tape::{Hooking, Hooks, hooked, hooked_late};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 

@@ -10,7 +10,7 @@ use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error};
 use crate::forward_mode::{Along, check_tangents, outputs_along};
 use crate::grad_mode::{enable_grad, with_grad_mode};
-use crate::tensor::Failure;
+use crate::tape::Failure;
 
 /// Tensors in the order of the outputs, or of the inputs.
 type Tensors = Vec<AnyTensor>;

@@ -4,7 +4,7 @@ use ndarray::{ArrayView, Dimension, IxDyn};
 
 use crate::array::Buffer;
 use crate::tape::Edge;
-use crate::tensor::{Failure, RawTensor, Tangent};
+use crate::tape::{Failure, RawTensor, Tangent};
 use autograd_kernels::Shape;
 use autograd_kernels::{Element, Family};
 

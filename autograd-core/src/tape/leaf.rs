@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::HookSlot;
+use crate::tape::HookSlot;
 use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Node, TapeNode, accumulate};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;

@@ -15,22 +15,34 @@
 //! falling order therefore meets a node after all that use it, without a second walk to count them.
 
 mod accumulate;
+mod dual;
 mod gradient;
+mod hook_slot;
+mod hooks;
 mod kept;
 mod leaf;
 mod mark;
 mod once;
 mod own;
+mod raw;
 mod release;
 
 pub(crate) use accumulate::accumulate;
+pub use dual::Dual;
+pub(crate) use dual::{Failure, Tangent, new_level};
 pub use gradient::{AnyGradient, Gradient};
+pub(crate) use hook_slot::HookSlot;
+pub(crate) use hooks::{
+    AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, Retained,
+    TensorHook, hooked, hooked_late, lock_retained,
+};
 pub use kept::Kept;
 pub(crate) use kept::NoteKept;
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
 pub(crate) use own::{OwnRule, own_node};
+pub use raw::RawTensor;
 pub(crate) use release::{let_go, release_edges};
 
 use std::any::Any;
@@ -40,9 +52,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::array::{PackedShape, Thin};
+use crate::alloc::Thin;
+use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, Hooking, Hooks, Retained};
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -259,7 +271,7 @@ pub(crate) trait TapeNode: Send + Sync {
         None
     }
 
-    /// Its hooks, if it has any. See Note [Hooks and locks] in `hooks`.
+    /// Its hooks, if it has any. See Note [Hooks and locks] in `tape::hooks`.
     fn hooks(&self) -> Option<Arc<Hooks>> {
         self.hook_slot()?.get()
     }

@@ -4,8 +4,8 @@ use std::panic::Location;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::hooks::{HookSlot, hooked};
 use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{HookSlot, hooked};
 use autograd_kernels::Shape;
 
 /// What such a node does.

@@ -5,11 +5,12 @@ use std::panic::Location;
 
 use ndarray::{Array, Dimension};
 
-use super::{RawTensor, Tensor};
+use super::Tensor;
 use crate::array::Buffer;
 use crate::grad_mode::is_grad_enabled;
-use crate::hooks::{Retained, lock};
+use crate::tape::RawTensor;
 use crate::tape::{Edge, Gradient, Header, Leaf, Node};
+use crate::tape::{Retained, lock_retained};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -137,7 +138,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
                 .map(|grad| Self::from_raw(grad.share()));
         }
         let place = self.retained()?;
-        let grad = lock(&place).as_mut()?.share();
+        let grad = lock_retained(&place).as_mut()?.share();
         Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
@@ -158,7 +159,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             let former = leaf.grad().take();
             drop(former);
         } else if let Some(place) = self.retained() {
-            let former = lock(&place).take();
+            let former = lock_retained(&place).take();
             drop(former);
         }
     }

@@ -1,17 +1,10 @@
 //! Tensors: a value, and the edge to what made it.
 //!
-//! Here is the value; `grad` has what belongs to gradients, `dual` what belongs to forward mode, `raw`
-//! the tensor without its rank; `update` changes values and gradients in place.
+//! Here is the value; `grad` has what belongs to gradients; `update` changes values and gradients in place.
 
-mod dual;
 mod grad;
-mod raw;
 mod reuse;
 mod update;
-
-pub use dual::Dual;
-pub(crate) use dual::{Failure, Tangent, new_level};
-pub use raw::RawTensor;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,6 +12,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
 use crate::array::{Buffer, marked};
+use crate::tape::RawTensor;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 

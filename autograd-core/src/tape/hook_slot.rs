@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Hooks;
+use crate::tape::Hooks;
 
 /// The hooks of a node that has no better place for them.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 //!
 //! Nodes of the tape are such values. An `Arc<dyn Trait>` takes two words in each edge, counts weak handles
 //! too, and asks the value's type for everything; here what all values have, their *head*, is read
-//! directly, and a last handle lets go with a load. It stands here because unsafe code does.
+//! directly, and dropping the last handle costs a load.
 
 use std::alloc::Layout;
 use std::marker::PhantomData;

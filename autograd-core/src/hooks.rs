@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ndarray::{Dimension, IxDyn};
 
-use super::{AccumulateHook, Hook, Hooks, NodeHook, OtherElementType, Prehook, TensorHook};
-use crate::tape::{AnyGradient, Edge, Gradient, Node};
-use crate::tensor::{RawTensor, Tensor, TensorD};
+use crate::tape::{
+    AccumulateHook, AnyGradient, Edge, Gradient, Hook, Hooks, Node, NodeHook, OtherElementType,
+    Prehook, RawTensor, TensorHook,
+};
+use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 
 /// A registered hook. [`remove`](Self::remove) takes it away; dropping the handle leaves it in place.

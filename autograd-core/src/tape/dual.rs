@@ -12,10 +12,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::RawTensor;
 use crate::error::Error;
 use crate::grad_mode::is_grad_enabled;
-use crate::tape::Edge;
+use crate::tape::{Edge, RawTensor};
 use autograd_kernels::Element;
 
 static LEVELS: AtomicU64 = AtomicU64::new(1);
@@ -102,7 +101,7 @@ impl Failure {
 }
 
 impl<T: Element> Dual<T> {
-    pub(super) fn with_edge(&self, edge: Option<&Edge>) -> Arc<Self> {
+    pub(crate) fn with_edge(&self, edge: Option<&Edge>) -> Arc<Self> {
         Arc::new(Self {
             level: self.level,
             primal: self.primal.clone().with_edge(edge.cloned()),

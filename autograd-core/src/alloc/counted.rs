@@ -13,7 +13,7 @@ use super::blocks;
 use super::count::Count;
 
 /// One of the handles on a value, which goes when the last of them does.
-pub(super) struct Counted<V> {
+pub(crate) struct Counted<V> {
     block: NonNull<Block<V>>,
     owns: PhantomData<Block<V>>,
 }
@@ -32,11 +32,11 @@ unsafe impl<V: Send + Sync> Sync for Counted<V> {}
 impl<V> Counted<V> {
     /// What the value takes with its count.
     #[cfg(test)]
-    pub(super) const SIZE: usize = size_of::<Block<V>>();
+    pub(crate) const SIZE: usize = size_of::<Block<V>>();
 
     /// The first handle.
     #[inline]
-    pub(super) fn new(value: V) -> Self {
+    pub(crate) fn new(value: V) -> Self {
         let block: NonNull<Block<V>> = blocks::take(Layout::new::<Block<V>>()).cast();
         let count = Count::one();
         // SAFETY: `take` gives memory for a `Block<V>` that nobody else has.
@@ -51,19 +51,19 @@ impl<V> Counted<V> {
 
     /// Whether there is no other handle. Then there will be none until this one is cloned.
     #[inline]
-    pub(super) fn is_only(&self) -> bool {
+    pub(crate) fn is_only(&self) -> bool {
         self.block().count.is_one()
     }
 
     /// Whether both are handles on the same value.
     #[cfg(test)]
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.block == other.block
     }
 
     /// The value, to write to; `None` if there are other handles.
     #[inline]
-    pub(super) fn get_mut(&mut self) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self) -> Option<&mut V> {
         if !self.is_only() {
             return None;
         }
@@ -73,7 +73,7 @@ impl<V> Counted<V> {
 
     /// The value itself, or the handle if there are others.
     #[inline]
-    pub(super) fn into_inner(self) -> Result<V, Self> {
+    pub(crate) fn into_inner(self) -> Result<V, Self> {
         if !self.is_only() {
             return Err(self);
         }

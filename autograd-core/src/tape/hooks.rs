@@ -1,7 +1,7 @@
 //! Hooks: code of the user's that a backward pass calls with the gradients it meets.
 //!
-//! `register` has the methods that add hooks, `slot` a place for them in a node; here is what a node keeps of
-//! them and the order in which a pass calls them.
+//! Here is what a node keeps of them and the order in which a pass calls them; `hook_slot` is a place for them
+//! in a node, `crate::hooks` has the methods of tensors and nodes that add them.
 //!
 //! # Note [Order of hooks]
 //! A node runs when all gradients of its outputs have arrived. Then come, each kind in the order of
@@ -20,12 +20,6 @@
 //! calls hooks with no lock held, so they may register and remove hooks, or run passes of their own
 //! through the same node. A hook that is removed while it waits for its turn is not called any more.
 
-mod register;
-mod slot;
-
-pub use register::HookHandle;
-pub(crate) use slot::HookSlot;
-
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,22 +28,22 @@ use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
 use autograd_kernels::Shape;
 
 /// Gets the gradient of a tensor and gives what takes its place.
-type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
+pub(crate) type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
 /// Gets the gradients of a node's outputs; `Some`: what takes their place.
-type Prehook = dyn Fn(&mut [Option<AnyGradient>]) -> Answer + Send + Sync;
+pub(crate) type Prehook = dyn Fn(&mut [Option<AnyGradient>]) -> Answer + Send + Sync;
 /// Gets the gradients of a node's inputs and outputs; `Some`: what takes the inputs' place.
-type NodeHook =
+pub(crate) type NodeHook =
     dyn Fn(&mut [Option<AnyGradient>], &mut [Option<AnyGradient>]) -> Answer + Send + Sync;
 /// Gets the node of the leaf.
-type AccumulateHook = dyn Fn(&Node) + Send + Sync;
+pub(crate) type AccumulateHook = dyn Fn(&Node) + Send + Sync;
 
 /// What a hook of a node gives; the error says that the gradients have another element type.
 type Answer = Result<Option<Vec<Option<AnyGradient>>>, OtherElementType>;
 
-struct OtherElementType;
+pub(crate) struct OtherElementType;
 
 /// A hook, until it is removed: then its place in the list is empty.
-struct Hook<F: ?Sized>(Arc<Mutex<Option<Arc<F>>>>);
+pub(crate) struct Hook<F: ?Sized>(pub(crate) Arc<Mutex<Option<Arc<F>>>>);
 
 impl<F: ?Sized> Hook<F> {
     /// To be called, with no lock held.
@@ -76,7 +70,7 @@ impl<F: ?Sized> Clone for Hook<F> {
 pub(crate) type Retained = Arc<Mutex<Option<AnyGradient>>>;
 
 /// What `place` holds.
-pub(crate) fn lock(place: &Retained) -> MutexGuard<'_, Option<AnyGradient>> {
+pub(crate) fn lock_retained(place: &Retained) -> MutexGuard<'_, Option<AnyGradient>> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,16 +87,16 @@ struct Retain {
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
     /// With the number of the output.
-    tensor: Vec<(u32, Hook<TensorHook>)>,
+    pub(crate) tensor: Vec<(u32, Hook<TensorHook>)>,
     retained: Vec<Retain>,
-    pre: Vec<Hook<Prehook>>,
-    post_accumulate: Vec<Hook<AccumulateHook>>,
-    post: Vec<Hook<NodeHook>>,
+    pub(crate) pre: Vec<Hook<Prehook>>,
+    pub(crate) post_accumulate: Vec<Hook<AccumulateHook>>,
+    pub(crate) post: Vec<Hook<NodeHook>>,
 }
 
 impl Hooks {
     /// Forgets the hooks that were removed.
-    fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         self.tensor.retain(|(_, hook)| hook.is_there());
         self.pre.retain(Hook::is_there);
         self.post_accumulate.retain(Hook::is_there);
@@ -136,7 +130,7 @@ impl Hooks {
     }
 
     /// Makes a place for the gradient of an output.
-    fn retain(&mut self, output_nr: u32, always: bool) {
+    pub(crate) fn retain(&mut self, output_nr: u32, always: bool) {
         let mut retained = self.retained.iter_mut();
         match retained.find(|retain| retain.output_nr == output_nr) {
             Some(retain) => retain.always |= always,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Dual;
 use crate::array::Buffer;
-use crate::tape::Edge;
+use crate::tape::{Dual, Edge};
 use autograd_kernels::Element;
 
 /// A tensor without its rank, as tape and engine know it.
@@ -15,7 +14,7 @@ pub struct RawTensor<T> {
     /// The node that made it; a leaf's own node; `None` for a constant.
     pub(crate) edge: Option<Edge>,
     /// What forward mode knows of it.
-    pub(super) dual: Option<Arc<Dual<T>>>,
+    pub(crate) dual: Option<Arc<Dual<T>>>,
 }
 
 impl<T: Element> RawTensor<T> {
