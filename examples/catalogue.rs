@@ -5,7 +5,8 @@
 //! are, the tests know: run them before, and the page shows it.
 //!
 //! ```text
-//! PULLBACK_CATALOGUE=1 cargo test --workspace gradcheck
+//! export PULLBACK_CATALOGUE=$PWD/target/gradcheck
+//! cargo test --workspace gradcheck
 //! cargo run --example catalogue --features math
 //! ```
 //!
@@ -21,7 +22,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use pullback::catalogue::Entry;
+use pullback::catalogue::{Entry, Page};
 use pullback::ndarray::{
     Array, Array0, Array1, ArrayView, ArrayView0, ArrayView1, Dimension, arr0,
 };
@@ -85,7 +86,7 @@ impl<T: Element> SphereDistance<T> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut functions = catalogue();
-    // One's own first.
+    // The program's own first.
     functions.sort_by_key(|function| function.module.starts_with("autograd_core::"));
     print(&functions);
 
@@ -99,7 +100,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(&file, catalogue::html()).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut page = Page::new();
+    if let Some(folder) = env::var_os("PULLBACK_CATALOGUE") {
+        page = page.errors(folder);
+    }
+    fs::write(&file, page.html()).map_err(|error| format!("{}: {error}", file.display()))?;
     println!(
         "\n{} functions; {} shows them all",
         functions.len(),
@@ -113,7 +118,7 @@ fn print(functions: &[&Entry]) {
     let head = [
         "function",
         "inputs → outputs",
-        "kept for the gradients of",
+        "saved for the gradients of",
         "order",
         "forward mode",
     ];
@@ -142,21 +147,21 @@ fn columns(function: &Entry) -> [String; 5] {
     let signature = function.signature;
     let inputs: Vec<&str> = signature.inputs.iter().map(|input| input.name).collect();
     let outputs: Vec<&str> = signature.outputs.iter().map(|output| output.name).collect();
-    // What is kept for the same gradients stands together.
-    let mut kept: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    // What is saved for the same gradients is shown together.
+    let mut saved_for: Vec<(&[&str], Vec<&str>)> = Vec::new();
     for saved in signature.saved {
-        match kept
+        match saved_for
             .iter_mut()
             .find(|(inputs, _)| *inputs == saved.needed_for)
         {
             Some((_, names)) => names.push(saved.name),
-            None => kept.push((saved.needed_for, vec![saved.name])),
+            None => saved_for.push((saved.needed_for, vec![saved.name])),
         }
     }
-    let kept = kept
+    let saved: Vec<String> = saved_for
         .iter()
-        .map(|(inputs, names)| format!("{} for {}", names.join(", "), inputs.join(", ")));
-    let kept: Vec<String> = kept.collect();
+        .map(|(inputs, names)| format!("{} for {}", names.join(", "), inputs.join(", ")))
+        .collect();
     let order = match signature.order {
         Order::Once => "once",
         Order::Any => "any",
@@ -165,7 +170,7 @@ fn columns(function: &Entry) -> [String; 5] {
     [
         function.name().to_owned(),
         format!("{} → {}", inputs.join(", "), outputs.join(", ")),
-        kept.join("; "),
+        saved.join("; "),
         order.to_owned(),
         forward_mode.to_owned(),
     ]

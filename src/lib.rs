@@ -70,17 +70,26 @@ pub mod train;
 #[doc(hidden)]
 pub use autograd_core::__private;
 #[cfg(feature = "catalogue")]
-pub use autograd_core::catalogue;
+pub use autograd_core::catalogue::catalogue;
 pub use autograd_core::{
     AnyTensor, Backward, BackwardOptions, Check, Derivative, Element, Error, Function, Grad,
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory,
+    enable_grad, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, memory,
     ndarray, no_grad, ops, replayed, saved_tensors_hooks,
 };
+#[cfg(feature = "graph")]
+pub use autograd_graph as graph;
 pub use autograd_macros::{Module, custom_function, math};
 
+/// Every function of the program that `#[custom_function]` defines.
+#[cfg(feature = "catalogue")]
+pub mod catalogue {
+    pub use autograd_core::catalogue::{Entry, Errors, Test, catalogue};
+    #[cfg(feature = "graph")]
+    pub use autograd_graph::catalogue::{Page, html};
+}
 pub mod nn;
 pub mod optim;
 mod words;

@@ -56,10 +56,9 @@ mod function;
 pub mod functional;
 mod grad_mode;
 mod gradcheck;
-pub mod graph;
 mod hooks;
+pub mod inspect;
 
-mod markup;
 pub mod ops;
 mod saved;
 mod tape;

@@ -15,7 +15,7 @@ use crate::array::Buffer;
 use crate::erased::AnyTensor;
 use crate::grad_mode::no_grad;
 use crate::tape::RawTensor;
-use crate::tape::{Kept, let_go};
+use crate::tape::{SavedInfo, let_go};
 use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
@@ -96,10 +96,10 @@ impl<T: Element> Saved<T> {
     }
 
     /// What it is, for people.
-    pub(crate) fn told(&self) -> Kept {
+    pub(crate) fn info(&self) -> SavedInfo {
         match self {
-            Self::Plain(buffer) => Kept::tensor(buffer),
-            Self::Packed(packed) => Kept::packed::<T>(&packed.shape),
+            Self::Plain(buffer) => SavedInfo::tensor(buffer),
+            Self::Packed(packed) => SavedInfo::packed::<T>(&packed.shape),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::{fmt, io};
 
-use super::docs::Docs;
 use super::figures::{self, Errors};
 use crate::function::Signature;
 
@@ -110,8 +109,8 @@ impl Entry {
         format!("{}::{}", self.module, self.name())
     }
 
-    /// The first paragraph of what its author says, on one line; formulas of [`math!`](crate::math) are none.
-    /// Empty without documentation.
+    /// The first paragraph of what its author says, on one line, without the formulas of
+    /// [`math!`](crate::math). Empty without documentation.
     ///
     /// ```
     /// let functions = autograd_core::catalogue();
@@ -119,11 +118,14 @@ impl Entry {
     /// assert_eq!(square.expect("a built-in function").summary(), "x² of each element.");
     /// ```
     pub fn summary(&self) -> String {
-        Docs::of(self.docs).summary.join(" ")
+        // Formulas are elements of HTML or blocks of code.
+        let paragraphs = self.docs.split("\n\n").map(str::trim);
+        let mut prose = paragraphs.filter(|text| !text.is_empty() && !text.starts_with(['<', '`']));
+        let first = prose.next().unwrap_or_default();
+        first.lines().map(str::trim).collect::<Vec<_>>().join(" ")
     }
 
     /// The largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
-    /// [`Page::new`](super::Page::new) says which folder that is.
     ///
     /// ```
     /// let folder = std::env::temp_dir().join("no test has left anything here");

@@ -55,7 +55,8 @@ impl Errors {
     }
 
     /// The derivatives that were looked at.
-    pub(super) fn each(&self) -> impl Iterator<Item = (Derivative, f64)> {
+    #[doc(hidden)]
+    pub fn each(&self) -> impl Iterator<Item = (Derivative, f64)> {
         let Self {
             gradient,
             second,
@@ -78,25 +79,10 @@ const NAMES: [(Derivative, &str); 4] = [
     (Derivative::SecondTangent, "second_tangent"),
 ];
 
-/// Where tests are to leave their errors, if they are: `PULLBACK_CATALOGUE` is `1` or the path of a folder.
+/// The folder that tests are to leave their errors in, if they are: the value of `PULLBACK_CATALOGUE`.
 pub(crate) fn wanted() -> Option<PathBuf> {
-    let value = env::var_os("PULLBACK_CATALOGUE")?;
-    match value.to_str() {
-        Some("" | "0") => None,
-        Some("1") => Some(folder()),
-        _ => Some(value.into()),
-    }
-}
-
-/// The folder for the errors: within cargo's target folder, which bears a mark, above the running program;
-/// or within `target` of the current folder.
-pub(crate) fn folder() -> PathBuf {
-    let program = env::current_exe().unwrap_or_default();
-    let target = program
-        .ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    let target = target.unwrap_or(Path::new("target"));
-    target.join("pullback").join("gradcheck")
+    let folder = env::var_os("PULLBACK_CATALOGUE")?;
+    (!folder.is_empty()).then(|| folder.into())
 }
 
 /// The line of a test that failed.

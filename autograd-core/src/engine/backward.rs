@@ -339,7 +339,7 @@ fn note_asked(
     let Some(hooks) = node.0.hooks() else {
         return;
     };
-    for input in inputs.iter().filter(|input| input.node.is(node)) {
+    for input in inputs.iter().filter(|input| input.node == *node) {
         let grad = &mut grads[input.output_nr as usize];
         if let Some(place) = hooks.asked(input.output_nr)
             && let Some(grad) = grad

@@ -314,7 +314,7 @@ fn collect<'g>(
     let mut found: Vec<Option<AnyGradient>> = targets.iter().map(|_| None).collect();
     pass.run(|node, grads| {
         for (found, target) in found.iter_mut().zip(targets) {
-            if target.node.is(node) {
+            if target.node == *node {
                 *found = grads[target.output_nr as usize]
                     .as_mut()
                     .map(AnyGradient::share);

@@ -22,7 +22,7 @@ pub use backward::{Backward, BackwardOptions};
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
 pub use targets::GradInputs;
-pub(crate) use trace::{Turn, recorded};
+pub use trace::{TraceEvent, trace};
 
 use crate::grad_mode::with_grad_mode;
 

@@ -4,25 +4,42 @@
 //! write into the same record, on whatever threads they run: the outer ones wait for them meanwhile.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::tape::{AnyGradient, Node};
 
-/// One node's turn in a pass.
-#[derive(Clone, Debug)]
-pub(crate) struct Turn {
-    pub(crate) name: &'static str,
-    pub(crate) applied_at: &'static Location<'static>,
-    pub(crate) sequence_nr: u64,
-    /// Since the record was begun.
-    pub(crate) start: Duration,
-    pub(crate) duration: Duration,
-    /// The part of `duration` that nodes of passes inside of this node's backward took.
-    pub(crate) inside: Duration,
-    /// The gradients that it gave.
-    pub(crate) bytes: usize,
+/// One node's turn in a backward pass.
+///
+/// ```
+/// use autograd_core::{Tensor, inspect};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = x.exp();
+/// let (_, events) = inspect::trace(|| y.backward_with(array![1.0, 1.0]));
+/// let [event] = &events[..] else { panic!("one node") };
+/// assert_eq!((event.name, event.bytes), ("Exp", 16));
+/// assert_eq!(Some(event.sequence_nr), y.grad_fn().map(|node| node.sequence_nr()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// The function's name.
+    pub name: &'static str,
+    /// The line that applied it.
+    pub applied_at: &'static Location<'static>,
+    /// The node's number: see [`Node::sequence_nr`].
+    pub sequence_nr: u64,
+    /// When the node's backward began, counted from the beginning of the trace.
+    pub start: Duration,
+    /// How long it took, with its hooks.
+    pub duration: Duration,
+    /// The part of [`duration`](Self::duration) without the nodes of passes that ran inside of it.
+    pub own: Duration,
+    /// The size of the gradients that it gave, in bytes.
+    pub bytes: usize,
 }
 
 /// What was written down so far.
@@ -34,7 +51,7 @@ pub(crate) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Turns {
-    done: Vec<Turn>,
+    done: Vec<TraceEvent>,
     /// For each node whose turn it is, the outermost first, what the nodes inside of it took.
     open: Vec<Duration>,
 }
@@ -43,15 +60,39 @@ thread_local! {
     static RECORDER: RefCell<Option<Arc<Recorder>>> = const { RefCell::new(None) };
 }
 
-/// Runs `body` and says what the nodes did in the passes that it ran.
-pub(crate) fn recorded<R>(body: impl FnOnce() -> R) -> (R, Vec<Turn>) {
+/// Runs `body` and records what each node of the backward passes in it did: when its backward functions ran,
+/// for how long, and the size of the gradients that they gave. The events are in the order in which they began.
+///
+/// Passes that `body` starts on this thread are traced, with the passes that their backward functions
+/// start. That costs about a tenth of a microsecond a node; outside of a trace nothing is measured.
+///
+/// ```
+/// use autograd_core::ndarray::array;
+/// use autograd_core::{Tensor, inspect};
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let loss = x.exp().sum();
+/// let (result, events) = inspect::trace(|| loss.backward());
+/// result?;
+/// let names: Vec<&str> = events.iter().map(|event| event.name).collect();
+/// assert_eq!(names, ["Sum", "Exp"]);
+/// # Ok::<(), autograd_core::Error>(())
+/// ```
+pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Vec<TraceEvent>) {
     let recorder = Arc::new(Recorder {
         begun: Instant::now(),
         turns: Mutex::default(),
     });
     let result = with_recorder(Some(Arc::clone(&recorder)), body);
-    let turns = std::mem::take(&mut recorder.turns().done);
-    (result, turns)
+    let mut events = std::mem::take(&mut recorder.turns().done);
+    sort(&mut events);
+    (result, events)
+}
+
+/// A node is recorded when it has run, after those of passes inside of its backward. Where a clock gives both
+/// the same time, the longer is the outer one: viewers take events of one time in their order.
+fn sort(events: &mut [TraceEvent]) {
+    events.sort_by_key(|event| (event.start, Reverse(event.duration)));
 }
 
 /// Runs `body`, whose passes write into `recorder`.
@@ -115,14 +156,35 @@ impl Drop for Open<'_> {
         if let Some(outer) = turns.open.last_mut() {
             *outer += duration;
         }
-        turns.done.push(Turn {
+        turns.done.push(TraceEvent {
             name: self.node.name(),
             applied_at: self.node.applied_at(),
             sequence_nr: self.node.sequence_nr(),
             start: self.start,
             duration,
-            inside,
+            own: duration.saturating_sub(inside),
             bytes: self.bytes,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_before_those_inside_of_it_even_if_the_clock_did_not_move() {
+        let event = |name, duration| TraceEvent {
+            name,
+            applied_at: Location::caller(),
+            sequence_nr: 0,
+            start: Duration::ZERO,
+            duration: Duration::from_nanos(duration),
+            own: Duration::ZERO,
+            bytes: 0,
+        };
+        let mut events = [event("inner", 41), event("outer", 82)];
+        sort(&mut events);
+        assert_eq!(events.map(|event| event.name), ["outer", "inner"]);
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::function::edges::{EdgeList, input_of};
 use crate::function::{Call, KeptItems, Signature};
 use crate::tape::{
-    self, BackwardCall, Edge, Header, Node, NoteKept, TapeNode, let_go, release_edges,
+    self, BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, let_go, release_edges,
 };
 use crate::tape::{Hooking, Hooks, hooked, hooked_late};
 use crate::tensor::Tensor;
@@ -52,8 +52,8 @@ impl<V: 'static> Kept<V> {
 
 impl<V: 'static> Kept<V> {
     /// What it is, for people.
-    pub(super) fn told(&self) -> tape::Kept {
-        tape::Kept::value::<V>(match &self.0 {
+    pub(super) fn info(&self) -> tape::SavedInfo {
+        tape::SavedInfo::value::<V>(match &self.0 {
             Inner::Inline(_) => None,
             Inner::Shared(value) => value.as_ref().map(|value| Arc::as_ptr(value).addr()),
         })
@@ -271,7 +271,7 @@ where
         drop(former);
     }
 
-    fn kept(&self, node: &Node, note: &mut NoteKept<'_>) -> bool {
+    fn saved(&self, node: &Node, note: &mut NoteSaved<'_>) -> bool {
         if nothing::<S>().is_some() {
             return !node.0.flag().load(Ordering::Acquire) || self.has_hooks_and_state();
         }

@@ -12,26 +12,26 @@ use autograd_kernels::Element;
 #[doc(hidden)]
 pub trait KeptItem: Clone + Send + Sync + 'static {
     /// Calls `note` with what it is, without its name, and with its place in a list.
-    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>));
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>));
 }
 
 impl<T: Element> KeptItem for Saved<T> {
-    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
-        note(self.told(), None);
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
+        note(self.info(), None);
     }
 }
 
 impl<T: Element> KeptItem for SavedList<T> {
-    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         for (place, saved) in self.iter().enumerate() {
-            note(saved.told(), Some(place));
+            note(saved.info(), Some(place));
         }
     }
 }
 
 impl<V: Clone + Send + Sync + 'static> KeptItem for Kept<V> {
-    fn list(&self, note: &mut dyn FnMut(tape::Kept, Option<usize>)) {
-        note(self.told(), None);
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
+        note(self.info(), None);
     }
 }
 
@@ -39,15 +39,15 @@ impl<V: Clone + Send + Sync + 'static> KeptItem for Kept<V> {
 #[doc(hidden)]
 pub trait KeptItems: Clone + Send + Sync + 'static {
     /// Calls `note` for each thing, with the number of the signature's entry.
-    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::Kept, Option<usize>));
+    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>));
 }
 
 impl KeptItems for () {
-    fn list(&self, _entry: usize, _note: &mut dyn FnMut(usize, tape::Kept, Option<usize>)) {}
+    fn list(&self, _entry: usize, _note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {}
 }
 
 impl<A: KeptItem, B: KeptItems> KeptItems for (Option<A>, B) {
-    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::Kept, Option<usize>)) {
+    fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {
         if let Some(item) = &self.0 {
             item.list(&mut |kept, place| note(entry, kept, place));
         }

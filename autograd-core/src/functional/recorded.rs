@@ -157,7 +157,7 @@ impl Recorded {
                     continue;
                 }
                 for (depends, input) in depends.iter_mut().zip(&inputs) {
-                    *depends |= input.is(node);
+                    *depends |= **input == *node;
                 }
                 pending.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
             }

@@ -48,7 +48,7 @@ fn only_node<'a>(recorded: &'a Recorded, mismatch: &Mismatch) -> Option<&'a Node
     let node = nodes.next()?;
     let mut before = node.0.edges().iter().flatten();
     let is_only =
-        nodes.all(|other| other.is(node)) && before.all(|edge| edge.node.header().is_leaf());
+        nodes.all(|other| *other == *node) && before.all(|edge| edge.node.header().is_leaf());
     is_only.then_some(node)
 }
 
@@ -57,8 +57,7 @@ fn input_name(node: &Node, recorded: &Recorded, mismatch: &Mismatch) -> Option<S
     let count = recorded.inputs.len();
     let of_input = |input: usize| {
         let leaf = recorded.inputs[input].edge()?;
-        let is_it =
-            |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| edge.node.is(&leaf.node));
+        let is_it = |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| edge.node == leaf.node);
         Some(node.0.input_name(node.0.edges().iter().position(is_it)?))
     };
     if mismatch.input < count {
@@ -69,6 +68,6 @@ fn input_name(node: &Node, recorded: &Recorded, mismatch: &Mismatch) -> Option<S
         return of_input(place).map(|name| format!("tangent_{name}"));
     }
     let mut edges = recorded.outputs.iter().filter_map(AnyTensor::edge);
-    let edge = edges.nth(place).filter(|edge| edge.node.is(node))?;
+    let edge = edges.nth(place).filter(|edge| edge.node == *node)?;
     node.0.gradient_name(edge.output_nr as usize)
 }

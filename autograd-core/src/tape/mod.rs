@@ -19,13 +19,13 @@ mod dual;
 mod gradient;
 mod hook_slot;
 mod hooks;
-mod kept;
 mod leaf;
 mod mark;
 mod once;
 mod own;
 mod raw;
 mod release;
+mod saved_info;
 
 pub(crate) use accumulate::accumulate;
 pub use dual::Dual;
@@ -36,18 +36,19 @@ pub(crate) use hooks::{
     AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, Retained,
     TensorHook, hooked, hooked_late, lock_retained,
 };
-pub use kept::Kept;
-pub(crate) use kept::NoteKept;
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
 pub(crate) use own::{OwnRule, own_node};
 pub use raw::RawTensor;
 pub(crate) use release::{let_go, release_edges};
+pub(crate) use saved_info::NoteSaved;
+pub use saved_info::SavedInfo;
 
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -166,11 +167,21 @@ impl Node {
     pub(crate) fn lost_tangents(&self) -> bool {
         self.0.common_flag().load(Ordering::Relaxed)
     }
+}
 
-    /// Whether both are the same node.
+/// Two handles are equal if they are on the same node.
+impl PartialEq for Node {
     #[inline]
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    fn eq(&self, other: &Self) -> bool {
         self.0.address() == other.0.address()
+    }
+}
+
+impl Eq for Node {}
+
+impl Hash for Node {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.address().hash(state);
     }
 }
 
@@ -181,8 +192,17 @@ impl fmt::Debug for Node {
 }
 
 /// Where a gradient goes: a node, and which of its outputs the gradient is of.
-#[derive(Clone, Debug)]
-#[doc(hidden)]
+///
+/// ```
+/// use autograd_core::Tensor;
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+/// let exp = x.exp().grad_fn().unwrap();
+/// let edge = exp.edges()[0].as_ref().unwrap();
+/// assert!(edge.node().is_leaf() && edge.output_nr() == 0);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     pub(crate) node: Node,
     pub(crate) output_nr: u32,
@@ -261,8 +281,8 @@ pub(crate) trait TapeNode: Send + Sync {
     /// Frees what was saved.
     fn free(&self, node: &Node);
 
-    /// Tells what it keeps for its backward; false once that was freed.
-    fn kept(&self, _node: &Node, _note: &mut NoteKept<'_>) -> bool {
+    /// Describes what it saved for its backward; false once that was freed.
+    fn saved(&self, _node: &Node, _note: &mut NoteSaved<'_>) -> bool {
         true
     }
 

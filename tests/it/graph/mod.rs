@@ -1,9 +1,9 @@
-//! Pictures of graphs, and traces: `fold` has what is drawn once, `kept` what nodes keep, `trace` the
+//! Pictures of graphs, and traces: `fold` has what is drawn once, `saved` what nodes save, `trace` the
 //! traces; here is what drawings consist of.
 
 mod fold;
-mod kept;
 mod page;
+mod saved;
 mod trace;
 mod xml;
 
@@ -87,7 +87,7 @@ fn a_drawing_shows_functions_leaves_and_outputs() {
     let linear = &boxes(&svg)[3].1;
     assert_eq!(linear[1], "[4, 2]");
     // x and w, each of 8 bytes an element, and the shape of w as a value.
-    assert!(linear[2].starts_with("keeps x, weight"), "{linear:?}");
+    assert!(linear[2].starts_with("saves x, weight"), "{linear:?}");
     assert!(linear[3].starts_with("graph/mod.rs:"), "{linear:?}");
     let mut labels = texts(&svg, "label");
     labels.sort();
@@ -158,7 +158,7 @@ fn gradients_of_leaves_are_shown_if_asked_for() -> Result<(), Error> {
 }
 
 #[test]
-fn a_freed_graph_is_drawn_without_what_it_kept() -> Result<(), Error> {
+fn a_freed_graph_is_drawn_without_what_it_saved() -> Result<(), Error> {
     let x = leaf(2);
     let y = x.exp();
     let loss = (&y * &y).sum();
@@ -168,7 +168,7 @@ fn a_freed_graph_is_drawn_without_what_it_kept() -> Result<(), Error> {
     assert_eq!(graph.totals().bytes, 0);
     let svg = graph.svg();
     assert_eq!(titles(&svg, "function"), ["Sum", "Mul", "Exp"]);
-    assert!(!svg.contains("keeps") && boxes(&svg)[1].1.contains(&"freed".to_owned()));
+    assert!(!svg.contains("saves") && boxes(&svg)[1].1.contains(&"freed".to_owned()));
     Ok(())
 }
 

@@ -160,10 +160,11 @@ fn every_public_name_has_an_example() {
     for (name, source) in [
         ("pullback", "src"),
         ("autograd_core", "autograd-core/src"),
+        ("autograd_graph", "autograd-graph/src"),
         ("autograd_kernels", "autograd-kernels/src"),
     ] {
         let (found, seen) = Missing::of_crate(name, source);
-        assert!(seen > 50, "{name} has {seen} names");
+        assert!(seen > 20, "{name} has {seen} names");
         missing.extend(found);
     }
     for (path, methods, reason) in WITHOUT {

@@ -1,0 +1,207 @@
+//! What a graph consists of and what its passes do, for tools that draw or measure it.
+//!
+//! Start with the edge of a result, [`Tensor::gradient_edge`], or its node, [`Tensor::grad_fn`]. A [`Node`] is
+//! one use of a function; [`Node::edges`] lead to the nodes of its inputs, down to leaves. [`trace`] records
+//! which nodes backward passes ran, and when.
+//!
+//! ```
+//! use autograd_core::ndarray::array;
+//! use autograd_core::{Node, Tensor};
+//!
+//! fn depth(node: &Node) -> usize {
+//!     let below = node.edges().iter().flatten().map(|edge| depth(edge.node()));
+//!     1 + below.max().unwrap_or(0)
+//! }
+//!
+//! let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+//! let y = (x.exp() * 2.0).sum();
+//! assert_eq!(depth(&y.grad_fn().unwrap()), 4); // Sum, MulScalar, Exp and the leaf
+//! ```
+
+pub use crate::engine::{TraceEvent, trace};
+pub use crate::tape::{Edge, SavedInfo};
+
+use ndarray::Dimension;
+
+use crate::array::PackedShape;
+use crate::erased::AnyTensor;
+use crate::tape::Node;
+use crate::tensor::Tensor;
+use autograd_kernels::{Element, Shape};
+
+impl Node {
+    /// Returns the edges to the nodes of the function's differentiable inputs, in their order; `None` for an
+    /// input that requires no gradient. A list has one for each of its tensors.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let constant = Tensor::from(array![2.0]);
+    /// let node = (x.exp() * constant).grad_fn().unwrap();
+    /// let [Some(exp), None] = node.edges() else { panic!("one of two") };
+    /// assert_eq!((exp.node().name(), exp.output_nr()), ("Exp", 0));
+    /// ```
+    pub fn edges(&self) -> &[Option<Edge>] {
+        self.0.edges()
+    }
+
+    /// Returns the name that errors and drawings give to what an edge leads to: the input's name, in a list
+    /// with its place.
+    ///
+    /// # Panics
+    /// If the node has no such edge.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0]]).set_requires_grad(true);
+    /// let node = x.matmul(&x).grad_fn().unwrap();
+    /// assert_eq!((node.input_name(0), node.input_name(1)), ("a".to_owned(), "b".to_owned()));
+    /// ```
+    #[track_caller]
+    pub fn input_name(&self, edge: usize) -> String {
+        let edges = self.edges().len();
+        assert!(edge < edges, "edge {edge} of a node that has {edges}");
+        self.0.input_name(edge)
+    }
+
+    /// Returns the shapes of the function's differentiable outputs.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let shapes = x.exp().grad_fn().unwrap().output_shapes();
+    /// assert_eq!(shapes[0][..], [2]);
+    /// ```
+    pub fn output_shapes(&self) -> Vec<Shape> {
+        self.0.outputs().iter().map(PackedShape::unpack).collect()
+    }
+
+    /// Whether the node accumulates the gradient of a leaf.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let node = x.exp().grad_fn().unwrap();
+    /// assert!(!node.is_leaf() && node.edges()[0].as_ref().unwrap().node().is_leaf());
+    /// ```
+    pub fn is_leaf(&self) -> bool {
+        self.0.as_leaf().is_some()
+    }
+
+    /// Returns the gradient that has been accumulated for a leaf; `None` before the first, and for other nodes.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// x.sum().backward()?;
+    /// let node = x.gradient_edge().unwrap().node().clone();
+    /// assert_eq!(node.accumulated_grad().unwrap().to_tensor::<f64>().unwrap().to_array(), array![1.0, 1.0].into_dyn());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn accumulated_grad(&self) -> Option<AnyTensor> {
+        let grad = self.0.as_leaf()?.accumulated()?;
+        Some(AnyTensor::from_grad(grad))
+    }
+
+    /// Returns what the node saved for its backward, in the order of the function's
+    /// [`saved`](crate::Signature::saved): only what some input's gradient needs. `None` once a backward
+    /// pass has freed it. Nodes of leaves save nothing.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    /// let y = x.exp().sum();
+    /// let exp = y.grad_fn().unwrap().next_functions()[0].clone().unwrap();
+    /// let saved = exp.saved().unwrap();
+    /// assert_eq!((&saved[0].name[..], saved[0].ty, saved[0].bytes), ("output", "f64", 16));
+    ///
+    /// y.backward()?;
+    /// assert!(exp.saved().is_none());
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn saved(&self) -> Option<Vec<SavedInfo>> {
+        let mut all = Vec::new();
+        let is_live = self.0.saved(self, &mut |saved, name, place| {
+            let name = match place {
+                Some(place) => format!("{name}[{place}]"),
+                None => name.to_owned(),
+            };
+            all.push(SavedInfo { name, ..saved });
+        });
+        is_live.then_some(all)
+    }
+}
+
+impl Edge {
+    /// Returns the node.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// assert_eq!(x.exp().gradient_edge().unwrap().node().name(), "Exp");
+    /// ```
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// Returns which of the node's outputs the gradient is of.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// assert_eq!(x.exp().gradient_edge().unwrap().output_nr(), 0);
+    /// ```
+    pub fn output_nr(&self) -> usize {
+        self.output_nr as usize
+    }
+}
+
+impl<T: Element, D: Dimension> Tensor<T, D> {
+    /// Returns where a gradient of this tensor goes: the node that made it, or the leaf's own; `None` for a
+    /// constant.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let (leaf, exp) = (x.gradient_edge().unwrap().node().clone(), x.exp());
+    /// assert!(leaf.is_leaf());
+    /// assert_eq!(exp.grad_fn().unwrap().edges()[0].as_ref(), x.gradient_edge());
+    /// ```
+    pub fn gradient_edge(&self) -> Option<&Edge> {
+        self.raw.edge.as_ref()
+    }
+}
+
+impl AnyTensor {
+    /// Returns where a gradient of this tensor goes: see [`Tensor::gradient_edge`].
+    ///
+    /// ```
+    /// use autograd_core::{AnyTensor, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// assert!(AnyTensor::from(x.exp()).gradient_edge().is_some());
+    /// assert!(AnyTensor::from(x.detach()).gradient_edge().is_none());
+    /// ```
+    pub fn gradient_edge(&self) -> Option<&Edge> {
+        self.edge()
+    }
+}

@@ -1,0 +1,206 @@
+//! One function on the page.
+
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+use super::docs::Docs;
+use super::escape::Escaped;
+use super::prose;
+use autograd_core::catalogue::Entry;
+use autograd_core::{Derivative, InputSignature, Order, SavedSignature, Signature};
+
+/// Writes a function, at the anchor `id`.
+pub(super) fn write(
+    html: &mut String,
+    function: &Entry,
+    id: &str,
+    errors: Option<&Path>,
+) -> fmt::Result {
+    let name = Escaped(function.name());
+    let module = Escaped(function.module);
+    writeln!(
+        html,
+        "<article id=\"{id}\">\n<h3><a href=\"#{id}\">{name}</a> <code>{module}</code></h3>"
+    )?;
+    let docs = Docs::of(function.docs);
+    summary(html, &docs)?;
+    facts(html, function.signature)?;
+    table(html, function.signature)?;
+    checked(html, function, errors)?;
+    let (file, line) = (Escaped(function.file), function.line);
+    writeln!(html, "<p class=\"place\"><code>{file}:{line}</code></p>")?;
+    let mut more = String::new();
+    prose::blocks(&mut more, docs.rest.iter().copied())?;
+    if !more.is_empty() {
+        writeln!(html, "<details>\n<summary>More</summary>\n{more}</details>")?;
+    }
+    html.push_str("</article>\n");
+    Ok(())
+}
+
+fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
+    if docs.summary.is_empty() && docs.formulas.is_empty() {
+        html.push_str(
+            "<p class=\"none\">Nothing is said about it: write it above <code>#[forward]</code>.</p>\n",
+        );
+        return Ok(());
+    }
+    if !docs.summary.is_empty() {
+        html.push_str("<p class=\"formula\">");
+        prose::inline(html, &docs.summary.join(" "))?;
+        html.push_str("</p>\n");
+    }
+    prose::blocks(html, docs.formulas.iter().copied())
+}
+
+/// What it can do, in few words.
+fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
+    let order = match signature.order {
+        Order::Once => "differentiable once",
+        Order::Any => "differentiable any number of times",
+    };
+    let forward_mode = if signature.forward_mode {
+        "forward mode"
+    } else {
+        "no forward mode"
+    };
+    let writes = signature.inputs.iter().any(|input| input.in_place);
+    let facts = [
+        Some(order),
+        Some(forward_mode),
+        writes.then_some("in place"),
+    ];
+    html.push_str("<ul class=\"facts\">");
+    for fact in facts.into_iter().flatten() {
+        write!(html, "<li>{fact}</li>")?;
+    }
+    html.push_str("</ul>\n");
+    Ok(())
+}
+
+/// What it takes and gives, what that is, and what is kept for whom.
+fn table(html: &mut String, signature: &Signature) -> fmt::Result {
+    html.push_str(
+        "<div class=\"table\"><table>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">type</th>\
+         <th scope=\"col\">is</th><th scope=\"col\">kept for the gradient of</th></tr></thead>\n<tbody>\n",
+    );
+    for input in signature.inputs {
+        row(html, input.name, input.ty, kind(input), signature)?;
+    }
+    for output in signature.outputs {
+        // A tensor that is written to stands among the inputs already.
+        let written = |input: &InputSignature| input.in_place && input.name == output.name;
+        let kind = match output.differentiable {
+            _ if signature.inputs.iter().any(written) => "output: what is written",
+            true => "output",
+            false => "output without a gradient",
+        };
+        row(html, output.name, output.ty, kind, signature)?;
+    }
+    let is_named = |saved: &SavedSignature| {
+        let inputs = signature.inputs.iter().map(|input| input.name);
+        let outputs = signature.outputs.iter().map(|output| output.name);
+        inputs.chain(outputs).any(|name| name == saved.name)
+    };
+    for saved in signature.saved.iter().filter(|saved| !is_named(saved)) {
+        row(html, saved.name, "", "saved by forward", signature)?;
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+    Ok(())
+}
+
+fn kind(input: &InputSignature) -> &'static str {
+    match (input.tensor, input.differentiable) {
+        (false, _) => "value",
+        (true, true) if input.in_place => "input, written to",
+        (true, false) if input.in_place => "input, written to, without a gradient",
+        (true, true) if input.list => "list of inputs",
+        (true, false) if input.list => "list of inputs without gradients",
+        (true, true) if input.optional => "optional input",
+        (true, false) if input.optional => "optional input without a gradient",
+        (true, true) => "input",
+        (true, false) => "input without a gradient",
+    }
+}
+
+fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signature) -> fmt::Result {
+    let saved = signature.saved.iter().find(|saved| saved.name == name);
+    let needed_for = saved.map_or(&[][..], |saved| saved.needed_for);
+    write!(
+        html,
+        "<tr><th scope=\"row\"><code>{}</code></th><td>",
+        Escaped(name)
+    )?;
+    if !ty.is_empty() {
+        write!(html, "<code>{}</code>", Escaped(ty))?;
+    }
+    write!(html, "</td><td>{kind}</td><td>")?;
+    for (place, input) in needed_for.iter().enumerate() {
+        let comma = if place > 0 { ", " } else { "" };
+        write!(html, "{comma}<code>{}</code>", Escaped(input))?;
+    }
+    html.push_str("</td></tr>\n");
+    Ok(())
+}
+
+/// How wrong its derivatives were found to be, or how to find out.
+fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::Result {
+    let Some(test) = &function.test else {
+        html.push_str(
+            "<p class=\"none\">No test is generated: <code>gradcheck(…)</code> asks for one.</p>\n",
+        );
+        return Ok(());
+    };
+    let command = test.to_string();
+    let errors = folder.map_or(Ok(None), |folder| function.errors(folder));
+    let errors = match errors {
+        Ok(Some(errors)) => errors,
+        Ok(None) => return not_measured(html, function, &command),
+        Err(error) => {
+            let error = error.to_string();
+            let error = Escaped(&error);
+            return writeln!(
+                html,
+                "<p class=\"none\">Its errors cannot be read: {error}</p>"
+            );
+        }
+    };
+    if errors.failed {
+        let command = Escaped(&command);
+        return writeln!(
+            html,
+            "<p class=\"failed\"><b>Its gradcheck fails.</b> <code>{command}</code> says where.</p>"
+        );
+    }
+    write!(
+        html,
+        "<p class=\"errors\" title=\"{}\">largest error of the",
+        Escaped(&command)
+    )?;
+    for (place, (derivative, error)) in errors.each().enumerate() {
+        let of = match derivative {
+            Derivative::First => "gradient",
+            Derivative::Second => "second gradient",
+            Derivative::Tangent => "tangent",
+            Derivative::SecondTangent => "second tangent",
+        };
+        let comma = if place > 0 { "," } else { "" };
+        write!(html, "{comma} {of} <b>{error:.1e}</b>")?;
+    }
+    html.push_str("</p>\n");
+    Ok(())
+}
+
+fn not_measured(html: &mut String, function: &Entry, command: &str) -> fmt::Result {
+    // The compiler is given whole paths for packages that are outside the workspace: cargo runs no tests of them.
+    let how = if Path::new(function.file).is_absolute() {
+        "in the workspace that it belongs to, "
+    } else {
+        ""
+    };
+    let command = Escaped(command);
+    writeln!(
+        html,
+        "<p class=\"none\">Not measured: {how}<code>PULLBACK_CATALOGUE=FOLDER {command}</code></p>"
+    )
+}

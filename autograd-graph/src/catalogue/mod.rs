@@ -1,0 +1,298 @@
+//! A page of every function of a program, to look at and to search.
+//!
+//! ```
+//! use autograd_core::custom_function;
+//! use autograd_core::ndarray::{Array1, ArrayView1};
+//! use autograd_graph::catalogue;
+//!
+//! /// y = x³
+//! #[custom_function(grad(x) = &grad_output * &x * &x * 3.0)]
+//! fn cube(x: ArrayView1<f64>) -> Array1<f64> {
+//!     x.mapv(|x| x.powi(3))
+//! }
+//!
+//! let page = catalogue::html();
+//! assert!(page.contains("y = x³"));
+//! ```
+//!
+//! Formulas that [`math!`](autograd_core::math) writes next to the first paragraph are shown below it.
+
+// `card` writes one function, `prose` its documentation, `escape` makes any text safe. Style and script are
+// files of their own that the page includes: it refers to nothing outside itself, and forbids the browser to
+// load anything.
+
+mod card;
+mod docs;
+mod escape;
+mod formula;
+mod prose;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use autograd_core::Order;
+use autograd_core::catalogue::{Entry, catalogue};
+use escape::{Escaped, anchor};
+
+/// A page that lists functions: what each takes, gives and keeps, for whose gradient, how often it can be
+/// differentiated, how wrong its gradients were found to be and where it is defined. One file of HTML, to be
+/// opened from the disk, light or dark as the reader's screen is. [`Display`](fmt::Display) writes it too.
+///
+/// Its search box, to which the key `/` leads, finds the functions that have all of its words somewhere;
+/// `catalogue.html#q=conv` opens it with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
+///
+/// ```
+/// use autograd_graph::catalogue::Page;
+///
+/// let page = Page::new().title("What my model is made of").html();
+/// assert!(page.starts_with("<!DOCTYPE html>"));
+/// assert!(page.contains("What my model is made of"));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a page is nothing before `html`"]
+pub struct Page {
+    title: String,
+    functions: Vec<&'static Entry>,
+    errors: Option<PathBuf>,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Page {
+    /// A page of every function of the program.
+    ///
+    /// ```
+    /// use autograd_graph::catalogue::Page;
+    ///
+    /// assert!(Page::new().html().contains("autograd_core.ops.exp.Exp"));
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            title: "Differentiable functions".to_owned(),
+            functions: catalogue(),
+            errors: None,
+        }
+    }
+
+    /// The same page with this title: `Page::new().title("What my model is made of")`.
+    ///
+    /// ```
+    /// use autograd_graph::catalogue::Page;
+    ///
+    /// assert!(Page::new().title("Kernels & models").html().contains("<title>Kernels &amp; models</title>"));
+    /// ```
+    pub fn title(self, title: impl Into<String>) -> Self {
+        let title = title.into();
+        Self { title, ..self }
+    }
+
+    /// The same page of these functions only.
+    ///
+    /// ```
+    /// use autograd_core::catalogue::catalogue;
+    /// use autograd_graph::catalogue::Page;
+    ///
+    /// let mut functions = catalogue();
+    /// functions.retain(|function| function.signature.forward_mode);
+    /// let page = Page::new().functions(functions);
+    /// # assert!(page.html().contains("Exp"));
+    /// ```
+    pub fn functions(self, functions: impl IntoIterator<Item = &'static Entry>) -> Self {
+        let functions = functions.into_iter().collect();
+        Self { functions, ..self }
+    }
+
+    /// The same page with the errors that generated tests have written into a folder: run them with its path
+    /// in the environment, `PULLBACK_CATALOGUE=folder cargo test --workspace gradcheck`.
+    ///
+    /// ```
+    /// use autograd_graph::catalogue::Page;
+    ///
+    /// let page = Page::new().errors("measured/on/the/large/machine").html();
+    /// # assert!(page.contains("Not measured"));
+    /// ```
+    pub fn errors(self, folder: impl Into<PathBuf>) -> Self {
+        let errors = Some(folder.into());
+        Self { errors, ..self }
+    }
+
+    /// The page. Where the errors of a function cannot be read, it says so in their place.
+    ///
+    /// ```
+    /// use autograd_graph::catalogue::Page;
+    ///
+    /// let page = Page::new();
+    /// assert!(page.html().ends_with("</html>\n"));
+    /// assert_eq!(page.html(), page.to_string());
+    /// ```
+    pub fn html(&self) -> String {
+        self.to_string()
+    }
+
+    fn write(&self, html: &mut String) -> fmt::Result {
+        let title = Escaped(&self.title);
+        let groups = self.groups();
+        write!(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{HEAD}")?;
+        write!(html, "<title>{title}</title>\n<style>\n{STYLE}</style>\n")?;
+        write!(html, "</head>\n<body>\n<header>\n<h1>{title}</h1>\n")?;
+        self.counts(html)?;
+        html.push_str(SEARCH);
+        html.push_str("<nav class=\"modules\" aria-label=\"Modules\">\n");
+        for (group, functions) in &groups {
+            let (id, count) = (of_group(group), functions.len());
+            let group = Escaped(group);
+            writeln!(html, "<a href=\"#{id}\">{group} <span>{count}</span></a>")?;
+        }
+        html.push_str("</nav>\n</header>\n<div class=\"page\">\n");
+        index(html, &groups)?;
+        write!(html, "<main>\n{NOTHING}")?;
+        for (group, functions) in &groups {
+            let (id, is_ops, group) = (of_group(group), group == OPS, Escaped(group));
+            writeln!(html, "<section aria-labelledby=\"{id}\">")?;
+            writeln!(html, "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>")?;
+            if is_ops {
+                html.push_str(BUILT_IN);
+            }
+            html.push_str("<div class=\"cards\">\n");
+            for (function, id) in functions {
+                card::write(html, function, id, self.errors.as_deref())?;
+            }
+            html.push_str("</div>\n</section>\n");
+        }
+        write!(
+            html,
+            "</main>\n</div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+
+    /// What there is how often.
+    fn counts(&self, html: &mut String) -> fmt::Result {
+        let count = |is: fn(&Entry) -> bool| {
+            let functions = self.functions.iter();
+            functions.filter(|function| is(function)).count()
+        };
+        let counts = [
+            (self.functions.len(), "functions"),
+            (
+                count(|function| function.signature.order == Order::Any),
+                "differentiable any number of times",
+            ),
+            (
+                count(|function| function.signature.forward_mode),
+                "with a rule for forward mode",
+            ),
+            (
+                count(|function| function.test.is_some()),
+                "with a generated gradcheck",
+            ),
+        ];
+        html.push_str("<ul class=\"counts\">\n");
+        for (count, what) in counts {
+            writeln!(html, "<li><b>{count}</b> {what}</li>")?;
+        }
+        html.push_str("</ul>\n");
+        Ok(())
+    }
+
+    /// The functions by crate and outermost module, and there by the letter, each with its anchor; those that are
+    /// built in come last.
+    fn groups(&self) -> Vec<Group> {
+        let mut groups = BTreeMap::<_, Vec<_>>::new();
+        let mut uses = BTreeMap::<String, usize>::new();
+        for function in &self.functions {
+            let outer: Vec<&str> = function.module.split("::").take(2).collect();
+            let mut id = anchor(&function.path());
+            let used = uses.entry(id.clone()).or_default();
+            *used += 1;
+            if *used > 1 {
+                id = format!("{id}-{used}");
+            }
+            let group = groups
+                .entry((outer[0] == CORE, outer.join("::")))
+                .or_default();
+            group.push((*function, id));
+        }
+        let named = groups.into_iter().map(|((_, group), mut functions)| {
+            functions.sort_by_key(|(function, _)| function.name().to_lowercase());
+            (group, functions)
+        });
+        named.collect()
+    }
+}
+
+/// The list as one page of HTML that needs nothing else: [`Page::new`] with its defaults.
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("catalogue-{}.html", std::process::id()));
+/// std::fs::write(&path, autograd_graph::catalogue::html())?; // to be opened in a browser
+/// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn html() -> String {
+    Page::new().html()
+}
+
+/// A module, and the functions in it with their anchors.
+type Group = (String, Vec<(&'static Entry, String)>);
+
+/// The names of all functions, which lead to them.
+fn index(html: &mut String, groups: &[Group]) -> fmt::Result {
+    html.push_str("<nav class=\"index\" aria-label=\"Functions\">\n<ul>\n");
+    for (group, functions) in groups {
+        writeln!(html, "<li><p>{}</p>\n<ul>", Escaped(group))?;
+        for (function, id) in functions {
+            let name = Escaped(function.name());
+            writeln!(html, "<li><a href=\"#{id}\">{name}</a></li>")?;
+        }
+        html.push_str("</ul></li>\n");
+    }
+    html.push_str("</ul>\n</nav>\n");
+    Ok(())
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut html = String::new();
+        self.write(&mut html)?;
+        f.write_str(&html)
+    }
+}
+
+/// No crate's name has such a sign: a module and a function of the same path have places of their own.
+fn of_group(group: &str) -> String {
+    format!("in-{}", anchor(group))
+}
+
+const HEAD: &str = r#"<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+"#;
+
+/// Of no use without the script, which shows it.
+const SEARCH: &str = r#"<div class="search" hidden>
+<input id="search" type="search" placeholder="Search names, formulas, types…  ( / )" aria-label="Search" autocomplete="off" spellcheck="false">
+<output id="found" for="search"></output>
+</div>
+"#;
+
+/// Where the built-in functions are.
+const CORE: &str = "autograd_core";
+const OPS: &str = "autograd_core::ops";
+const BUILT_IN: &str = "<p class=\"none\">Built in: <code>ops::NAME::apply(…)</code>, and most are methods of \
+                        <code>Tensor</code>.</p>\n";
+
+const NOTHING: &str = r#"<p class="nothing" id="nothing" hidden>No function has all of these words. <button>Show all</button></p>
+"#;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+#[cfg(test)]
+mod tests;

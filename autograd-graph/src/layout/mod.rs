@@ -1,0 +1,166 @@
+//! Places for boxes, in layers, and ways for the arcs between them.
+//!
+//! The steps are those of Sugiyama, Tagawa and Toda, *Methods for Visual Understanding of Hierarchical
+//! System Structures* (1981): `ranks` gives each box a layer, `order` puts those of a layer in an order
+//! with few crossings, `place` gives them room, `straight` puts the waypoints of an arc below one another,
+//! `routes` leads the arcs. An arc that passes layers has a waypoint in each, and arcs of one origin share
+//! theirs.
+
+mod order;
+mod place;
+mod ranks;
+mod rect;
+mod routes;
+mod straight;
+
+pub(super) use rect::{FRAME, Item, Rect};
+pub(super) use routes::{Route, arriving_width};
+
+use super::picture::{Arc, Picture};
+use order::Layered;
+use place::Places;
+use rect::FRAME_TOP;
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) boxes: Vec<Rect>,
+    /// `None` for a frame that nothing of is drawn.
+    pub(super) frames: Vec<Option<Rect>>,
+    /// One for each arc.
+    pub(super) routes: Vec<Route>,
+}
+
+/// Finds places; `label` says how wide an arc's label is.
+pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> f64) -> Layout {
+    let (arcs, groups) = (&picture.arcs, &picture.groups);
+    let layers = ranks::layers(items, arcs, groups);
+    let mut layered = Layered::new(&layers, arcs);
+    layered.reduce_crossings();
+    let labels: Vec<f64> = arcs.iter().map(label).collect();
+    let places = Places::new(items, &layered, &layers, groups, |layer| {
+        let mut arcs = arcs.iter().zip(&labels);
+        arcs.any(|(arc, label)| layers[arc.to] == layer && *label > 0.0)
+    });
+    let frames = frames(items, &layered, &places, picture);
+    let routes = routes::routes(arcs, &labels, &layered, &places);
+    let mut layout = Layout {
+        width: 0.0,
+        height: 0.0,
+        boxes: places.boxes,
+        frames,
+        routes,
+    };
+    layout.move_to_corner();
+    layout
+}
+
+/// The frames around their boxes, the frames within and what leads to these along them.
+fn frames(
+    items: &[Item],
+    layered: &Layered,
+    places: &Places,
+    picture: &Picture,
+) -> Vec<Option<Rect>> {
+    let groups = &picture.groups;
+    let mut frames: Vec<Option<Rect>> = vec![None; groups.len()];
+    let grow = |frame: &mut Option<Rect>, rect: Rect| {
+        *frame = Some(frame.map_or(rect, |frame| frame.around(rect)));
+    };
+    for (item, rect) in items.iter().zip(&places.boxes) {
+        if let Some(group) = item.group {
+            grow(&mut frames[group], *rect);
+        }
+    }
+    for (group, rect) in along(items, layered, places, picture) {
+        grow(&mut frames[group], rect);
+    }
+    // A frame stands behind those around it.
+    for group in (0..groups.len()).rev() {
+        let Some(contents) = frames[group] else {
+            continue;
+        };
+        let frame = Rect {
+            x: contents.x - FRAME,
+            y: contents.y - FRAME_TOP,
+            width: contents.width + 2.0 * FRAME,
+            height: contents.height + FRAME_TOP + FRAME,
+        };
+        frames[group] = Some(frame);
+        if let Some(parent) = groups[group].parent {
+            grow(&mut frames[parent], frame);
+        }
+    }
+    frames
+}
+
+/// The waypoints beside the boxes of a frame, of arcs that begin or end in it.
+fn along(
+    items: &[Item],
+    layered: &Layered,
+    places: &Places,
+    picture: &Picture,
+) -> Vec<(usize, Rect)> {
+    let groups = &picture.groups;
+    let around =
+        |number: usize| std::iter::successors(items[number].group, |group| groups[*group].parent);
+    let mut bands: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
+    for number in 0..items.len() {
+        let layer = layered.layer_of[number];
+        for group in around(number) {
+            let (first, last) = bands[group].unwrap_or((layer, layer));
+            bands[group] = Some((first.min(layer), last.max(layer)));
+        }
+    }
+    let mut along = Vec::new();
+    for (arc, way) in picture.arcs.iter().zip(&layered.ways) {
+        for group in around(arc.from).chain(around(arc.to)) {
+            let waypoints = way.iter().filter(|vertex| layered.is_waypoint(**vertex));
+            along.extend(waypoints.filter_map(|&vertex| {
+                let layer = layered.layer_of[vertex];
+                let (first, last) = bands[group]?;
+                let (top, bottom) = places.layers[layer];
+                let rect = Rect {
+                    x: places.x[vertex],
+                    y: top,
+                    width: 0.0,
+                    height: bottom - top,
+                };
+                (first..=last).contains(&layer).then_some((group, rect))
+            }));
+        }
+    }
+    along
+}
+
+impl Layout {
+    /// Moves everything so that the left upper corner is at the origin.
+    fn move_to_corner(&mut self) {
+        let ways = self.routes.iter().flat_map(|route| &route.points);
+        let ways = ways.map(|&(x, y)| Rect {
+            x,
+            y,
+            width: 0.0,
+            height: 0.0,
+        });
+        let rects = self.boxes.iter().chain(self.frames.iter().flatten());
+        let Some(whole) = rects.copied().chain(ways).reduce(Rect::around) else {
+            return;
+        };
+        (self.width, self.height) = (whole.width, whole.height);
+        let frames = self.frames.iter_mut().flatten();
+        for rect in self.boxes.iter_mut().chain(frames) {
+            rect.x -= whole.x;
+            rect.y -= whole.y;
+        }
+        for (x, y) in self.routes.iter_mut().flat_map(|route| &mut route.points) {
+            *x -= whole.x;
+            *y -= whole.y;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Room for boxes and waypoints.
+
+use super::order::Layered;
+use super::rect::{FRAME, FRAME_TOP, Item, Rect};
+use super::straight::straighten;
+use crate::picture::Group;
+
+/// Room beside a box, beside a waypoint, and between layers.
+const BESIDE: f64 = 28.0;
+const BESIDE_WAYPOINT: f64 = 12.0;
+const BETWEEN: f64 = 34.0;
+/// Room for the labels of arcs.
+const LABELS: f64 = 16.0;
+/// Arcs that lead far to the side are less flat with more room: so much of the distance, at most so much.
+const SLOPE: f64 = 0.06;
+const MOST_SLOPE: f64 = 44.0;
+/// How much a leaf draws what takes it, where another box draws with 1.
+const OF_LEAF: f64 = 0.2;
+/// How often places are improved, down and up; those of large drawings less often.
+const ROUNDS: usize = 24;
+const LARGE: usize = 3000;
+const ROUNDS_OF_LARGE: usize = 6;
+
+/// Where boxes and waypoints are.
+pub(super) struct Places {
+    pub(super) boxes: Vec<Rect>,
+    /// The middle of each vertex.
+    pub(super) x: Vec<f64>,
+    /// The upper and the lower end of each layer.
+    pub(super) layers: Vec<(f64, f64)>,
+}
+
+impl Places {
+    pub(super) fn new(
+        items: &[Item],
+        layered: &Layered,
+        layer_of: &[usize],
+        groups: &[Group],
+        has_labels: impl Fn(usize) -> bool,
+    ) -> Self {
+        let apart = apart(items, layered, groups);
+        let mut x = horizontal(layered, &apart);
+        straighten(&mut x, layered, &apart);
+        let layers = vertical(items, layered, layer_of, groups, &x, has_labels);
+        let boxes = items.iter().enumerate().map(|(number, item)| {
+            let (top, bottom) = layers[layer_of[number]];
+            Rect {
+                x: x[number] - item.width / 2.0,
+                y: f64::midpoint(top, bottom) - item.height / 2.0,
+                width: item.width,
+                height: item.height,
+            }
+        });
+        Self {
+            boxes: boxes.collect(),
+            x,
+            layers,
+        }
+    }
+}
+
+/// How far the middles of two neighbours in a layer are apart at least. Between an arc that passes frames and
+/// the boxes in them there is room for their borders.
+fn apart<'a>(
+    items: &'a [Item],
+    layered: &'a Layered,
+    groups: &[Group],
+) -> impl Fn(usize, usize) -> f64 + 'a {
+    let mut borders = vec![0.0_f64; layered.layers.len()];
+    for (number, item) in items.iter().enumerate() {
+        let frames = std::iter::successors(item.group, |group| groups[*group].parent);
+        let border = &mut borders[layered.layer_of[number]];
+        *border = border.max(FRAME * frames.count() as f64);
+    }
+    let half = |vertex: usize| items.get(vertex).map_or(0.0, |item| item.width / 2.0);
+    move |left, right| {
+        let beside = if layered.is_waypoint(left) || layered.is_waypoint(right) {
+            BESIDE_WAYPOINT + borders[layered.layer_of[left]]
+        } else {
+            BESIDE
+        };
+        half(left) + beside + half(right)
+    }
+}
+
+/// Each vertex is drawn to its neighbours, waypoints most, so that long arcs are straight. What nothing leads
+/// to, a leaf, draws least: it stands beside the way of the data, which does not bend for it.
+fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let mut x = vec![0.0; layered.layer_of.len()];
+    for layer in &layered.layers {
+        let offsets = offsets(layer, apart);
+        let middle = offsets.last().map_or(0.0, |last| last / 2.0);
+        for (vertex, offset) in layer.iter().zip(offsets) {
+            x[*vertex] = offset - middle;
+        }
+    }
+    let strength = |a: usize, b: usize| match (layered.is_waypoint(a), layered.is_waypoint(b)) {
+        (true, true) => 8.0,
+        (false, false) if layered.above[a].is_empty() || layered.above[b].is_empty() => OF_LEAF,
+        (false, false) => 1.0,
+        _ => 2.0,
+    };
+    let count = layered.layers.len();
+    let rounds = if x.len() > LARGE {
+        ROUNDS_OF_LARGE
+    } else {
+        ROUNDS
+    };
+    for round in 0..2 * rounds {
+        let both = round + 6 >= 2 * rounds;
+        for step in 0..count {
+            let down = round % 2 == 0;
+            let layer = &layered.layers[if down { step } else { count - 1 - step }];
+            let wishes = layer.iter().map(|&vertex| {
+                let (mut sum, mut weight) = (0.0, 0.0);
+                let above = layered.above[vertex].iter().filter(|_| down || both);
+                let below = layered.below[vertex].iter().filter(|_| !down || both);
+                for &other in above.chain(below) {
+                    sum += strength(vertex, other) * x[other];
+                    weight += strength(vertex, other);
+                }
+                if weight == 0.0 {
+                    (x[vertex], 0.1)
+                } else {
+                    (sum / weight, weight)
+                }
+            });
+            let wishes: Vec<(f64, f64)> = wishes.collect();
+            let offsets = offsets(layer, apart);
+            for (vertex, place) in layer.iter().zip(nearest(&wishes, &offsets)) {
+                x[*vertex] = place;
+            }
+        }
+    }
+    x
+}
+
+/// How far each of a layer is from the first, if all stand as close as they may.
+fn offsets(layer: &[usize], apart: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let mut offsets = Vec::with_capacity(layer.len());
+    for (place, vertex) in layer.iter().enumerate() {
+        offsets.push(match place.checked_sub(1) {
+            None => 0.0,
+            Some(before) => offsets[before] + apart(layer[before], *vertex),
+        });
+    }
+    offsets
+}
+
+/// The places in order, at least as far apart as the offsets are, whose weighted squared distances from
+/// the wishes are least: less the offsets, an isotonic regression, by pooling adjacent violators.
+fn nearest(wishes: &[(f64, f64)], offsets: &[f64]) -> Vec<f64> {
+    // Of each pool: the sum of wishes by weight, the weight, the number of vertices.
+    let mut pools: Vec<(f64, f64, usize)> = Vec::new();
+    for ((wish, weight), offset) in wishes.iter().zip(offsets) {
+        let mut pool = (weight * (wish - offset), *weight, 1);
+        while let Some(&(sum, weight, size)) = pools.last()
+            && sum / weight >= pool.0 / pool.1
+        {
+            pools.pop();
+            pool = (pool.0 + sum, pool.1 + weight, pool.2 + size);
+        }
+        pools.push(pool);
+    }
+    let places = pools
+        .iter()
+        .flat_map(|&(sum, weight, size)| std::iter::repeat_n(sum / weight, size));
+    places.zip(offsets).map(|(x, offset)| x + offset).collect()
+}
+
+fn vertical(
+    items: &[Item],
+    layered: &Layered,
+    layer_of: &[usize],
+    groups: &[Group],
+    x: &[f64],
+    has_labels: impl Fn(usize) -> bool,
+) -> Vec<(f64, f64)> {
+    let count = layered.layers.len();
+    let (above, below) = frame_room(items, layer_of, groups, count);
+    let mut layers = Vec::with_capacity(count);
+    let mut y = 0.0;
+    for (number, layer) in layered.layers.iter().enumerate() {
+        if number > 0 {
+            let arcs = layer.iter().flat_map(|&lower| {
+                let uppers = layered.above[lower].iter();
+                uppers.map(move |&upper| (x[upper] - x[lower]).abs())
+            });
+            let farthest = arcs.fold(0.0, f64::max);
+            y += BETWEEN + (SLOPE * farthest).min(MOST_SLOPE) + below[number - 1] + above[number];
+            if has_labels(number) {
+                y += LABELS;
+            }
+        }
+        let heights = layer.iter().filter_map(|vertex| items.get(*vertex));
+        let height = heights.map(|item| item.height).fold(0.0, f64::max);
+        layers.push((y, y + height));
+        y += height;
+    }
+    layers
+}
+
+/// The room that frames take above and below each layer.
+fn frame_room(
+    items: &[Item],
+    layer_of: &[usize],
+    groups: &[Group],
+    count: usize,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut spans: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
+    for (item, &layer) in items.iter().zip(layer_of) {
+        for group in std::iter::successors(item.group, |group| groups[*group].parent) {
+            let (first, last) = spans[group].unwrap_or((layer, layer));
+            spans[group] = Some((first.min(layer), last.max(layer)));
+        }
+    }
+    let (mut above, mut below) = (vec![0.0; count], vec![0.0; count]);
+    for (first, last) in spans.into_iter().flatten() {
+        above[first] += FRAME_TOP;
+        below[last] += FRAME;
+    }
+    (above, below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_as_wished_where_there_is_room() {
+        let wishes = [(0.0, 1.0), (10.0, 1.0), (10.0, 1.0), (40.0, 1.0)];
+        let places = nearest(&wishes, &[0.0, 4.0, 8.0, 12.0]);
+        assert_eq!(places, [0.0, 8.0, 12.0, 40.0]);
+        // The heavier has its way.
+        let places = nearest(&[(0.0, 1e9), (0.0, 1.0)], &[0.0, 5.0]);
+        assert!(places[0].abs() < 1e-6 && (places[1] - 5.0).abs() < 1e-6);
+        assert!(nearest(&[], &[]).is_empty());
+    }
+}
