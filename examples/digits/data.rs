@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use pullback::ndarray::{Array2, Axis};
+use pullback::nn::Generator;
+use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub const PIXELS: usize = 64;
 /// Of a range of brightness of 1; found by trying 0, 0.2, 0.4 and 0.6 on twelve seeds.
@@ -111,7 +111,7 @@ fn parse_row(row: &str, pixels: &mut Vec<f32>) -> Result<usize, String> {
 
 /// Adds noise to every pixel, anew for each look at an image: there are few images, and none should
 /// be learnt by heart.
-pub fn with_noise(mut images: Array2<f32>, random: &mut Xoshiro256PlusPlus) -> Array2<f32> {
+pub fn with_noise(mut images: Array2<f32>, random: &mut Generator) -> Array2<f32> {
     images.mapv_inplace(|pixel| pixel + random.random_range(-NOISE..NOISE));
     images
 }
@@ -126,7 +126,7 @@ pub fn split(images: &Images, seed: u64) -> Result<(Images, Images), String> {
         ));
     }
     let mut rows: Vec<usize> = (0..images.len()).collect();
-    rows.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    rows.shuffle(&mut Generator::seed(seed));
     let (test, training) = rows.split_at(test);
     Ok((images.select(training), images.select(test)))
 }

@@ -1,9 +1,9 @@
 //! The perceptron.
 
 use pullback::ndarray::{Array1, Array2, Axis, Ix1, Ix2};
+use pullback::nn::Generator;
 use pullback::prelude::*;
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{CLASSES, PIXELS};
 use crate::functions::{Linear, Relu};
@@ -23,7 +23,7 @@ struct Layer {
 }
 
 impl Perceptron {
-    pub fn new(random: &mut Xoshiro256PlusPlus) -> Self {
+    pub fn new(random: &mut Generator) -> Self {
         let sizes = [PIXELS, HIDDEN[0], HIDDEN[1], CLASSES];
         let layers = sizes
             .windows(2)
@@ -55,7 +55,7 @@ impl Forward<&Tensor2<f32>> for Perceptron {
 impl Layer {
     /// Uniform weights of variance 2 / inputs, which keeps the variance of what ReLUs pass on
     /// (He et al., 2015).
-    fn new(inputs: usize, outputs: usize, random: &mut Xoshiro256PlusPlus) -> Self {
+    fn new(inputs: usize, outputs: usize, random: &mut Generator) -> Self {
         let bound = (6.0 / inputs as f32).sqrt();
         let weight =
             Array2::from_shape_simple_fn((outputs, inputs), || random.random_range(-bound..bound));

@@ -4,12 +4,11 @@ use std::error::Error;
 
 use pullback::data::{ArrayDataset, DataLoader};
 use pullback::ndarray::Array2;
+use pullback::nn::Generator;
 use pullback::optim::schedule::{Cosine, Schedule};
 use pullback::optim::{AdamW, Optimizer};
 use pullback::prelude::*;
 use pullback::train::{Accuracy, History, Metric, Trainer};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{Images, with_noise};
 use crate::functions::SoftmaxCrossEntropy;
@@ -28,13 +27,13 @@ pub struct Plan {
 pub struct Run {
     pub model: Perceptron,
     optimizer: AdamW,
-    random: Xoshiro256PlusPlus,
+    random: Generator,
     steps: u64,
 }
 
 impl Run {
     pub fn new(plan: &Plan) -> Self {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+        let mut random = Generator::seed(plan.seed);
         Self {
             model: Perceptron::new(&mut random),
             // Decay is for what multiplies, not for offsets.

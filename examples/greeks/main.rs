@@ -30,8 +30,6 @@ mod implied;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
-#[path = "../common/random.rs"]
-mod random;
 mod sensitivities;
 
 use std::error::Error;
@@ -44,8 +42,7 @@ use norm::largest;
 use plotters::style::{BLUE, GREEN, RED};
 use program::{Arguments, below};
 use pullback::ndarray::Array1;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use pullback::nn::Generator;
 use sensitivities::NAMES;
 
 const USAGE: &str = "\
@@ -87,7 +84,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
 /// Simulates options on averages and holds them against what is known of them.
 fn averages(pairs: usize, seed: u64) -> Result<(), Box<dyn Error>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let simulation = asian::simulate(pairs, &mut random)?;
     println!("\nCalls on averages, {pairs} pairs of paths");
     println!(

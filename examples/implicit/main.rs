@@ -32,8 +32,6 @@ mod network;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
-#[path = "../common/random.rs"]
-mod random;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -44,8 +42,7 @@ use fit::{Fit, Problem};
 use network::Network;
 use plotters::style::{BLACK, BLUE, RED, RGBColor};
 use program::{Arguments, below};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use pullback::nn::Generator;
 
 const USAGE: &str = "\
 Finds the roughness of the pipes of a water network from measured heads.
@@ -70,7 +67,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let svg = arguments.take("--svg", PathBuf::from("target/implicit.svg"))?;
     arguments.finish()?;
 
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let town = Network::town(side, &mut random);
     println!(
         "{} junctions, {} pipes, {hours} hours",

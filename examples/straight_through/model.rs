@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use pullback::ndarray::{Array, Axis, Dimension, Ix1, Ix2};
+use pullback::nn::Generator;
 use pullback::ops::Reduction;
 use pullback::prelude::*;
+use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{CLASSES, Images, PIXELS, with_noise};
 use crate::quantise::Quantise;
@@ -40,7 +40,7 @@ pub struct Plan {
 
 /// Trains from scratch, and returns the loss of each epoch too.
 pub fn train(images: &Images, plan: &Plan) -> Result<(Perceptron, Vec<f64>), Box<dyn Error>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+    let mut random = Generator::seed(plan.seed);
     let mut model = Perceptron::new(&mut random);
     let mut order: Vec<usize> = (0..images.len()).collect();
     let mut losses = Vec::with_capacity(plan.epochs);
@@ -70,7 +70,7 @@ fn cosine(step: usize, steps: usize) -> f32 {
 }
 
 impl Perceptron {
-    fn new(random: &mut Xoshiro256PlusPlus) -> Self {
+    fn new(random: &mut Generator) -> Self {
         let sizes = [PIXELS, HIDDEN[0], HIDDEN[1], CLASSES];
         let layers = sizes.windows(2).map(|size| {
             // Of variance 2 / inputs (He et al., 2015).

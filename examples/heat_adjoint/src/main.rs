@@ -31,8 +31,6 @@ mod picture;
 mod plate;
 #[path = "../../common/program.rs"]
 mod program;
-#[path = "../../common/random.rs"]
-mod random;
 mod scene;
 
 use std::error::Error;
@@ -44,9 +42,8 @@ use inverse::Observation;
 use kernels::Language;
 use program::{Arguments, below};
 use pullback::ndarray::Array2;
+use pullback::nn::Generator;
 use pullback::prelude::*;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 const USAGE: &str = "\
 Finds the temperatures that a plate had from those that it has later.
@@ -79,7 +76,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let svg = arguments.take("--svg", PathBuf::from("target/heat_adjoint.svg"))?;
     arguments.finish()?;
 
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let plate = scene::plate(size, steps, language)?;
     let [u, v] = [0; 2].map(|_| scene::noise(size, &mut random));
     let error = functions::adjoint_error(&plate, &u.view(), &v.view());
