@@ -1,16 +1,5 @@
 //! Trains a small language model on a text, letter by letter, and lets it write: two blocks of causal
 //! self-attention, on this project's own pages unless another file is given.
-//!
-//! ```text
-//! cargo run --release --example char_lm [-- OPTIONS]
-//!
-//!   --text FILE    what to learn from (default: this project's README and the pages beside it)
-//!   --steps N      steps of training, 1 to 100000 (default 600)
-//!   --seed N       the seed of weights, batches and samples (default 1)
-//!   --prompt TEXT  what the samples begin with (default "Write")
-//!   --letters N    the length of a sample, 1 to 10000 (default 300)
-//!   --svg FILE     where to draw the loss (default target/char_lm.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -45,8 +34,6 @@ use pullback::train::{Mean, Metric, Progress};
 use text::Text;
 
 const USAGE: &str = "\
-Trains a small language model on a text, letter by letter, and lets it write.
-
 Usage: cargo run --release --example char_lm [-- OPTIONS]
 
   --text FILE    what to learn from (default: this project's README and the pages beside it)
@@ -79,12 +66,12 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let path = arguments.take("--text", PathBuf::new())?;
-    let steps = arguments.take_within("--steps", ENOUGH, 1..=100_000)?;
-    let seed = arguments.take("--seed", 1)?;
-    let prompt = arguments.take("--prompt", "Write".to_owned())?;
-    let letters = arguments.take_within("--letters", 300, 1..=10_000)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/char_lm.svg"))?;
+    let path = arguments.take("text", PathBuf::new())?;
+    let steps = arguments.take_within("steps", ENOUGH, 1..=100_000)?;
+    let seed = arguments.take("seed", 1)?;
+    let prompt = arguments.take("prompt", "Write".to_owned())?;
+    let letters = arguments.take_within("letters", 300, 1..=10_000)?;
+    let svg = arguments.take("svg", PathBuf::from("target/char_lm.svg"))?;
     arguments.finish()?;
 
     let text = if path.as_os_str().is_empty() {

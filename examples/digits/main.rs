@@ -1,14 +1,5 @@
 //! Trains a perceptron with two hidden layers on the UCI handwritten digits, 1,797 images of 8x8
 //! pixels. Its linear layer, its ReLU and its loss are custom functions: see `functions.rs`.
-//!
-//! ```text
-//! cargo run --release --example digits [-- OPTIONS]
-//!
-//!   --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
-//!   --seed N       the seed of split, weights, order and noise (default 1)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 60)
-//!   --svg FILE     where to draw the curves (default target/digits.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -38,8 +29,6 @@ use pullback::train::{ConfusionMatrix, History, Metric};
 use train::{Plan, Run};
 
 const USAGE: &str = "\
-Trains a perceptron on handwritten digits.
-
 Usage: cargo run --release --example digits [-- OPTIONS]
 
   --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
@@ -53,11 +42,11 @@ fn main() -> ExitCode {
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let plan = Plan {
-        seed: arguments.take("--seed", 1)?,
-        epochs: arguments.take_within("--epochs", 60, 1..=1000)?,
+        seed: arguments.take("seed", 1)?,
+        epochs: arguments.take_within("epochs", 60, 1..=1000)?,
     };
-    let csv = arguments.take("--csv", PathBuf::new())?;
-    let svg = arguments.take("--svg", PathBuf::from("target/digits.svg"))?;
+    let csv = arguments.take("csv", PathBuf::new())?;
+    let svg = arguments.take("svg", PathBuf::from("target/digits.svg"))?;
     arguments.finish()?;
     functions::check()?;
     println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: right");

@@ -1,15 +1,5 @@
 //! Trains a small convolutional network, with batch normalisation, on the UCI handwritten digits: 1,797
 //! images of 8x8 pixels. What is reported is what a file gives back that the trained model was saved to.
-//!
-//! ```text
-//! cargo run --release --example digits_cnn [-- OPTIONS]
-//!
-//!   --seed N       the seed of split, weights, order and shifts (default 1)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 30)
-//!   --svg FILE     where to draw the curves (default target/digits_cnn.svg)
-//!   --graph FILE   where to draw the network's graph (default target/digits_cnn_graph.svg)
-//!   --state FILE   where to save the model (default target/digits_cnn.safetensors)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -44,8 +34,6 @@ use pullback::train::History;
 use train::{Plan, Run, evaluate};
 
 const USAGE: &str = "\
-Trains a convolutional network on handwritten digits.
-
 Usage: cargo run --release --example digits_cnn [-- OPTIONS]
 
   --seed N       the seed of split, weights, order and shifts (default 1)
@@ -60,12 +48,12 @@ fn main() -> ExitCode {
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let plan = Plan {
-        seed: arguments.take("--seed", 1)?,
-        epochs: arguments.take_within("--epochs", 30, 1..=1000)?,
+        seed: arguments.take("seed", 1)?,
+        epochs: arguments.take_within("epochs", 30, 1..=1000)?,
     };
-    let svg = arguments.take("--svg", PathBuf::from("target/digits_cnn.svg"))?;
-    let graph = arguments.take("--graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
-    let file = arguments.take("--state", PathBuf::from("target/digits_cnn.safetensors"))?;
+    let svg = arguments.take("svg", PathBuf::from("target/digits_cnn.svg"))?;
+    let graph = arguments.take("graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
+    let file = arguments.take("state", PathBuf::from("target/digits_cnn.safetensors"))?;
     arguments.finish()?;
     let (training, test) = data::split(&data::bundled(), plan.seed)?;
     println!(

@@ -4,14 +4,6 @@
 //! volga and charm, and the third derivative speed, come from the tape: they are compared with their
 //! formulas. Then calls on averages, which have none, are simulated with all their Greeks, and implied
 //! volatilities are found by Newton's method with the vega from the tape.
-//!
-//! ```text
-//! cargo run --release --example greeks [-- OPTIONS]
-//!
-//!   --pairs N      pairs of mirrored paths, 100 to 100000 (default 10000)
-//!   --seed N       the seed of the paths (default 1)
-//!   --svg FILE     where to draw the Greeks against the spot (default target/greeks.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -46,8 +38,6 @@ use pullback::nn::Generator;
 use sensitivities::NAMES;
 
 const USAGE: &str = "\
-Computes prices of options and their sensitivities by gradients of gradients.
-
 Usage: cargo run --release --example greeks [-- OPTIONS]
 
   --pairs N      pairs of mirrored paths, 100 to 100000 (default 10000)
@@ -62,9 +52,9 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let pairs = arguments.take_within("--pairs", 10_000, 100..=100_000)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/greeks.svg"))?;
+    let pairs = arguments.take_within("pairs", 10_000, 100..=100_000)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/greeks.svg"))?;
     arguments.finish()?;
 
     println!("European options: the tape's Greeks against their formulas");

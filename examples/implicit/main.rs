@@ -4,16 +4,6 @@
 //! demands. `functions.rs` makes that a custom function, whose backward solves one linear system instead of
 //! going back through Newton's steps; the program compares both, then fits the roughness with gradients
 //! and Hessians, and compares it with the truth.
-//!
-//! ```text
-//! cargo run --release --example implicit [-- OPTIONS]
-//!
-//!   --side N       junctions along a side of the town, 2 to 6 (default 5)
-//!   --hours N      hours at which all heads are measured, 6 to 100 (default 24)
-//!   --noise M      standard deviation of a measurement in metres, up to 0.05 (default 0.005)
-//!   --seed N       the seed of pipes, demands and noise (default 1)
-//!   --svg FILE     where to draw (default target/implicit.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -45,8 +35,6 @@ use program::{Arguments, below};
 use pullback::nn::Generator;
 
 const USAGE: &str = "\
-Finds the roughness of the pipes of a water network from measured heads.
-
 Usage: cargo run --release --example implicit [-- OPTIONS]
 
   --side N       junctions along a side of the town, 2 to 6 (default 5)
@@ -60,11 +48,11 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let side = arguments.take_within("--side", 5, 2..=6)?;
-    let hours = arguments.take_within("--hours", 24, 6..=100)?;
-    let noise = arguments.take_within("--noise", 0.005, 1e-4..=0.05)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/implicit.svg"))?;
+    let side = arguments.take_within("side", 5, 2..=6)?;
+    let hours = arguments.take_within("hours", 24, 6..=100)?;
+    let noise = arguments.take_within("noise", 0.005, 1e-4..=0.05)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/implicit.svg"))?;
     arguments.finish()?;
 
     let mut random = Generator::seed(seed);

@@ -3,17 +3,6 @@
 //! Rounding weights after training spoils them when bits are few. Training with rounded weights needs a
 //! gradient where there is none: `quantise.rs` has a custom function whose backward takes rounding for the
 //! identity, the straight-through estimator. Both ways are compared, on images that were not trained on.
-//!
-//! ```text
-//! cargo run --release --example straight_through [-- OPTIONS]
-//!
-//!   --bits N       the most bits of a weight, 2 to 5 (default 4)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 30)
-//!   --repeats N    trainings to take the mean of, 1 to 100 (default 3)
-//!   --seed N       the first seed of split, weights and order (default 1)
-//!   --csv FILE     use this file instead: 64 pixels and a label (0 to 9) in each row
-//!   --svg FILE     where to draw (default target/straight_through.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -43,8 +32,6 @@ use program::{Arguments, below};
 use quantise::MOST_BITS;
 
 const USAGE: &str = "\
-Trains perceptrons with weights of few bits on handwritten digits.
-
 Usage: cargo run --release --example straight_through [-- OPTIONS]
 
   --bits N       the most bits of a weight, 2 to 5 (default 4)
@@ -69,12 +56,12 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let bits = arguments.take_within("--bits", 4, 2..=MOST_BITS)?;
-    let epochs = arguments.take_within("--epochs", 30, 1..=1000)?;
-    let repeats = arguments.take_within("--repeats", 3, 1..=100)?;
-    let seed: u64 = arguments.take("--seed", 1)?;
-    let csv = arguments.take("--csv", PathBuf::new())?;
-    let svg = arguments.take("--svg", PathBuf::from("target/straight_through.svg"))?;
+    let bits = arguments.take_within("bits", 4, 2..=MOST_BITS)?;
+    let epochs = arguments.take_within("epochs", 30, 1..=1000)?;
+    let repeats = arguments.take_within("repeats", 3, 1..=100)?;
+    let seed: u64 = arguments.take("seed", 1)?;
+    let csv = arguments.take("csv", PathBuf::new())?;
+    let svg = arguments.take("svg", PathBuf::from("target/straight_through.svg"))?;
     arguments.finish()?;
     let images = if csv.as_os_str().is_empty() {
         data::bundled()

@@ -3,18 +3,6 @@
 //! Heat is spread by a kernel in C, and the gradient of that by its adjoint, in C too: `functions.rs` makes
 //! them two custom functions, each the other's gradient. The adjoint is checked by products and the
 //! picture found by L-BFGS, from an observation with noise, with a penalty on edges.
-//!
-//! ```text
-//! cargo run --release -p heat_adjoint [-- OPTIONS]
-//!
-//!   --size N       cells along a side, 32 to 128 (default 48)
-//!   --steps N      time steps between the picture and the observation, 1 to 200 (default 15)
-//!   --noise X      standard deviation of the observation, 0.0001 to 0.1 (default 0.01)
-//!   --edges X      what an edge of height 1 costs for each cell of its length, 0.1 to 1000 (default 4)
-//!   --kernel NAME  the kernel that goes forward, c or cpp (default c)
-//!   --seed N       the seed of the noise (default 1)
-//!   --svg FILE     where to draw (default target/heat_adjoint.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -46,8 +34,6 @@ use pullback::nn::Generator;
 use pullback::prelude::*;
 
 const USAGE: &str = "\
-Finds the temperatures that a plate had from those that it has later.
-
 Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
 
   --size N       cells along a side, 32 to 128 (default 48)
@@ -67,13 +53,13 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let size = arguments.take_within("--size", 48, 32..=128)?;
-    let steps = arguments.take_within("--steps", 15, 1..=200)?;
-    let noise = arguments.take_within("--noise", 0.01, 1e-4..=0.1)?;
-    let edges = arguments.take_within("--edges", 4.0, 0.1..=1e3)?;
-    let language = arguments.take("--kernel", Language::C)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/heat_adjoint.svg"))?;
+    let size = arguments.take_within("size", 48, 32..=128)?;
+    let steps = arguments.take_within("steps", 15, 1..=200)?;
+    let noise = arguments.take_within("noise", 0.01, 1e-4..=0.1)?;
+    let edges = arguments.take_within("edges", 4.0, 0.1..=1e3)?;
+    let language = arguments.take("kernel", Language::C)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/heat_adjoint.svg"))?;
     arguments.finish()?;
 
     let mut random = Generator::seed(seed);
