@@ -31,7 +31,6 @@ use train::{Plan, Run};
 const USAGE: &str = "\
 Usage: cargo run --release --example digits [-- OPTIONS]
 
-  --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
   --seed N       the seed of split, weights, order and noise (default 1)
   --epochs N     passes over the training images, 1 to 1000 (default 60)
   --svg FILE     where to draw the curves (default target/digits.svg)";
@@ -45,25 +44,12 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         seed: arguments.take("seed", 1)?,
         epochs: arguments.take_within("epochs", 60, 1..=1000)?,
     };
-    let csv = arguments.take("csv", PathBuf::new())?;
     let svg = arguments.take("svg", PathBuf::from("target/digits.svg"))?;
     arguments.finish()?;
     functions::check()?;
     println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: right");
 
-    let is_bundled = csv.as_os_str().is_empty();
-    let images = if is_bundled {
-        data::bundled()
-    } else {
-        data::read_csv(&csv)?
-    };
-    let (training, test) = data::split(&images, plan.seed).map_err(|error| {
-        if is_bundled {
-            error
-        } else {
-            format!("{}: {error}", csv.display())
-        }
-    })?;
+    let (training, test) = data::split(&data::bundled(), plan.seed);
     println!(
         "{} images to train on, {} to test on",
         training.len(),
@@ -82,9 +68,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         plan.seed
     );
     chart::draw(&svg, 2, &panels(&history))?;
-    if is_bundled {
-        below("share of wrong answers", 1.0 - accuracy, 0.03)?;
-    }
+    below("share of wrong answers", 1.0 - accuracy, 0.03)?;
     Ok(())
 }
 

@@ -55,7 +55,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let graph = arguments.take("graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
     let file = arguments.take("state", PathBuf::from("target/digits_cnn.safetensors"))?;
     arguments.finish()?;
-    let (training, test) = data::split(&data::bundled(), plan.seed)?;
+    let (training, test) = data::split(&data::bundled(), plan.seed);
     println!(
         "{} images to train on, {} to test on\n",
         training.len(),

@@ -38,7 +38,6 @@ Usage: cargo run --release --example straight_through [-- OPTIONS]
   --epochs N     passes over the training images, 1 to 1000 (default 30)
   --repeats N    trainings to take the mean of, 1 to 100 (default 3)
   --seed N       the first seed of split, weights and order (default 1)
-  --csv FILE     use this file instead: 64 pixels and a label (0 to 9) in each row
   --svg FILE     where to draw (default target/straight_through.svg)";
 
 /// Accuracies in percent and losses, means over all trainings.
@@ -60,14 +59,9 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let epochs = arguments.take_within("epochs", 30, 1..=1000)?;
     let repeats = arguments.take_within("repeats", 3, 1..=100)?;
     let seed: u64 = arguments.take("seed", 1)?;
-    let csv = arguments.take("csv", PathBuf::new())?;
     let svg = arguments.take("svg", PathBuf::from("target/straight_through.svg"))?;
     arguments.finish()?;
-    let images = if csv.as_os_str().is_empty() {
-        data::bundled()
-    } else {
-        data::read_csv(&csv)?
-    };
+    let images = data::bundled();
 
     let seeds = (0..repeats).map(|number| seed.wrapping_add(number));
     let outcomes = seeds.map(|seed| compare(&images, bits, epochs, seed));
@@ -94,7 +88,7 @@ fn compare(
     epochs: usize,
     seed: u64,
 ) -> Result<Outcome, Box<dyn Error>> {
-    let (training, test) = data::split(images, seed)?;
+    let (training, test) = data::split(images, seed);
     let train = |bits| model::train(&training, &Plan { bits, epochs, seed });
     let (full, losses) = train(None)?;
     let mut outcome = Outcome {

@@ -12,7 +12,6 @@ mod checkpoint;
 mod composed;
 mod compositions;
 mod data;
-mod digits;
 mod edges;
 #[cfg(feature = "catalogue")]
 mod formulas;
