@@ -15,6 +15,8 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod text;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::fs;
@@ -30,8 +32,8 @@ use pullback::ops::Reduction;
 use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
 use pullback::optim::{AdamW, Optimizer, clip_grad_norm};
 use pullback::prelude::*;
-use pullback::train::{Mean, Metric, Progress};
 use text::Text;
+use training::bar;
 
 const USAGE: &str = "\
 Usage: cargo run --release --example char_lm [-- OPTIONS]
@@ -93,7 +95,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let mut model = LanguageModel::new(text.letters.count(), CONTEXT, random);
     println!("{model}\n");
     let losses = train(&mut model, &text, steps, random)?;
-    chart::draw(&svg, 1, &[panel(&losses)])?;
+    chart::draw(&svg, 1, &[panel(losses)])?;
 
     let written = model.sample(&start, letters, 0.8, random);
     println!("\n{}\n", text.letters.decode(&written));
@@ -132,8 +134,8 @@ fn train(
         training: Vec::new(),
         test: Vec::new(),
     };
-    let progress = Progress::new("training", Some(steps));
-    let mut mean = Mean::new();
+    let bar = bar(total);
+    let mut recent = Vec::new();
     for step in 0..steps {
         optimizer.set_learning_rate(schedule.rate(step as u64));
         let (inputs, labels) = text.batch(BATCH, random);
@@ -144,17 +146,18 @@ fn train(
         loss.backward()?;
         clip_grad_norm(model, 1.0);
         optimizer.step(model);
-        mean.add(f64::from(loss.item()));
+        recent.push(f64::from(loss.item()));
         if (step + 1) % INTERVAL == 0 || step + 1 == steps {
             let at = (step + 1) as f64;
-            losses.training.push((at, mean.value()));
+            let mean = recent.iter().sum::<f64>() / recent.len() as f64;
+            losses.training.push((at, mean));
             losses.test.push((at, test_loss(model, text)));
-            progress.set("loss", mean.value());
-            mean = Mean::new();
+            bar.set_message(format!("loss {mean:.3}"));
+            recent.clear();
         }
-        progress.inc(1);
+        bar.inc(1);
     }
-    progress.finish();
+    bar.finish_and_clear();
     Ok(losses)
 }
 
@@ -169,21 +172,15 @@ fn test_loss(model: &LanguageModel, text: &Text) -> f64 {
     f64::from(loss.item())
 }
 
-fn panel(losses: &Losses) -> Panel {
-    let curve = |name: &str, colour, points: &[(f64, f64)]| Curve {
-        name: name.to_owned(),
-        colour,
-        dots: false,
-        points: points.to_vec(),
-    };
+fn panel(losses: Losses) -> Panel {
     Panel {
         title: "nats for a letter".to_owned(),
         x: "step",
         y: "loss",
         logarithmic: false,
         curves: vec![
-            curve("training", BLUE, &losses.training),
-            curve("test", RED, &losses.test),
+            Curve::line("training", BLUE, losses.training),
+            Curve::line("test", RED, losses.test),
         ],
     }
 }

@@ -16,17 +16,20 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod train;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use chart::{Curve, Panel};
+use chart::Panel;
 use data::CLASSES;
-use plotters::style::{BLUE, RED, RGBColor};
+use plotters::style::{BLUE, RED};
 use program::{Arguments, below};
-use pullback::train::{ConfusionMatrix, History, Metric};
-use train::{Plan, Run};
+use pullback::ndarray::Array2;
+use train::{History, Plan, train};
+use training::by_epoch;
 
 const USAGE: &str = "\
 Usage: cargo run --release --example digits [-- OPTIONS]
@@ -56,12 +59,14 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         test.len()
     );
 
-    let mut trained = Run::new(&plan);
-    let history = trained.fit(&training, &test, &plan)?;
-    let mut confusion = ConfusionMatrix::new(CLASSES);
-    confusion.add(&trained.model.predict(&test.pixels), &test.labels);
-    println!("\nwhich digit was taken for which:\n{confusion}");
-    let accuracy = confusion.value();
+    let (model, history) = train(&training, &test, &plan)?;
+    let mut answers = Array2::<usize>::zeros((CLASSES, CLASSES));
+    let found = model.predict(&test.pixels);
+    for (&label, &found) in test.labels.iter().zip(&found) {
+        answers[[label, found]] += 1;
+    }
+    println!("\ndigits downwards, what they were taken for to the right:\n{answers:3}");
+    let accuracy = model.accuracy(&test);
     println!(
         "test accuracy: {:.2} % (seed {})",
         100.0 * accuracy,
@@ -73,15 +78,6 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn panels(history: &History) -> [Panel; 2] {
-    let curve = |metric: &str, colour: RGBColor, scale: f64| Curve {
-        name: metric.to_owned(),
-        colour,
-        dots: false,
-        points: history
-            .values(metric)
-            .map(|(epoch, value)| (epoch as f64, scale * value))
-            .collect(),
-    };
     let panel = |title: &str, logarithmic, curves| Panel {
         title: title.to_owned(),
         x: "epoch",
@@ -89,9 +85,12 @@ fn panels(history: &History) -> [Panel; 2] {
         logarithmic,
         curves,
     };
-    let accuracies = vec![curve("training", BLUE, 100.0), curve("test", RED, 100.0)];
+    let accuracies = vec![
+        by_epoch("training", BLUE, &history.training),
+        by_epoch("test", RED, &history.test),
+    ];
     [
-        panel("loss", true, vec![curve("loss", BLUE, 1.0)]),
-        panel("accuracy, %", false, accuracies),
+        panel("loss", true, vec![by_epoch("", BLUE, &history.loss)]),
+        panel("accuracy", false, accuracies),
     ]
 }

@@ -2,11 +2,12 @@
 
 use pullback::ndarray::{Array1, Array2, Axis, Ix1, Ix2};
 use pullback::nn::Generator;
+use pullback::nn::init::{self, Fan, Nonlinearity};
 use pullback::prelude::*;
-use rand::RngExt;
 
-use crate::data::{CLASSES, PIXELS};
+use crate::data::{CLASSES, Images, PIXELS};
 use crate::functions::{Linear, Relu};
+use crate::training::accuracy;
 
 const HIDDEN: [usize; 2] = [128, 64];
 
@@ -37,6 +38,11 @@ impl Perceptron {
         let scores = no_grad(|| self.forward(&Tensor::from(pixels.view())));
         scores.argmax_axis(Axis(1))
     }
+
+    /// The share of images that are recognised.
+    pub fn accuracy(&self, images: &Images) -> f64 {
+        accuracy(&self.predict(&images.pixels), &images.labels)
+    }
 }
 
 /// Images of shape `[n, 64]` to scores of shape `[n, 10]`.
@@ -56,9 +62,8 @@ impl Layer {
     /// Uniform weights of variance 2 / inputs, which keeps the variance of what ReLUs pass on
     /// (He et al., 2015).
     fn new(inputs: usize, outputs: usize, random: &mut Generator) -> Self {
-        let bound = (6.0 / inputs as f32).sqrt();
-        let weight =
-            Array2::from_shape_simple_fn((outputs, inputs), || random.random_range(-bound..bound));
+        let shape = (outputs, inputs);
+        let weight = init::kaiming_uniform(shape, Fan::In, Nonlinearity::Relu, random);
         Self {
             weight: Parameter::new(weight),
             bias: Parameter::new(Array1::zeros(outputs)),

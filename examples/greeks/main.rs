@@ -120,12 +120,8 @@ fn against_spot(name: &'static str) -> Result<Panel, pullback::Error> {
     let curves = curves.map(|(&maturity, colour)| {
         let greeks = closed::greeks(&spots, 0.25, maturity, Kind::Call)?;
         let values = greeks.all[place].to_array();
-        Ok(Curve {
-            name: format!("{maturity} years"),
-            colour,
-            dots: false,
-            points: spots.iter().copied().zip(values).collect(),
-        })
+        let points = spots.iter().copied().zip(values).collect();
+        Ok(Curve::line(&format!("{maturity} years"), colour, points))
     });
     Ok(Panel {
         title: format!("{name} of a call"),

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use chart::{Curve, Panel};
 use fit::{Fit, Problem};
 use network::Network;
-use plotters::style::{BLACK, BLUE, RED, RGBColor};
+use plotters::style::{BLACK, BLUE, RED};
 use program::{Arguments, below};
 use pullback::nn::Generator;
 
@@ -101,21 +101,18 @@ fn rms<'a>(values: impl ExactSizeIterator<Item = &'a f64>) -> f64 {
 
 /// Roughness as it was found, with a bar of two standard deviations, beside the truth.
 fn recovered(problem: &Problem, fit: &Fit) -> Panel {
-    let curve = |name: &str, colour: RGBColor, dots, points| Curve {
-        name: name.to_owned(),
-        colour,
-        dots,
-        points,
-    };
     let truth = || problem.truth.iter().map(|x| x.exp());
     let found = truth().zip(fit.log_roughness.iter().map(|x| x.exp()));
     let bars = truth().zip(fit.log_roughness.iter().zip(&fit.deviation));
-    let mut curves = vec![curve("", BLACK, false, vec![(65.0, 65.0), (145.0, 145.0)])];
+    let mut curves = vec![Curve::line("", BLACK, vec![(65.0, 65.0), (145.0, 145.0)])];
     curves.extend(bars.map(|(at, (middle, deviation))| {
         let bar = [-2.0, 2.0].map(|times| (at, (middle + times * deviation).exp()));
-        curve("", BLUE, false, bar.to_vec())
+        Curve::line("", BLUE, bar.to_vec())
     }));
-    curves.push(curve("", RED, true, found.collect()));
+    curves.push(Curve {
+        dots: true,
+        ..Curve::line("", RED, found.collect())
+    });
     Panel {
         title: "roughness C of each pipe".to_owned(),
         x: "truth",

@@ -8,7 +8,8 @@
     unreachable_pub,
     missing_docs,
     missing_debug_implementations,
-    reason = "a program has no public items"
+    dead_code,
+    reason = "a program has no public items; of what examples share it uses a part"
 )]
 
 #[path = "../common/chart.rs"]
@@ -19,6 +20,8 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod quantise;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -27,9 +30,10 @@ use std::process::ExitCode;
 use chart::{Curve, Panel};
 use data::Images;
 use model::Plan;
-use plotters::style::{BLACK, BLUE, CYAN, GREEN, MAGENTA, RED, RGBColor};
+use plotters::style::{BLACK, BLUE, CYAN, GREEN, MAGENTA, RED};
 use program::{Arguments, below};
 use quantise::MOST_BITS;
+use training::by_epoch;
 
 const USAGE: &str = "\
 Usage: cargo run --release --example straight_through [-- OPTIONS]
@@ -151,17 +155,17 @@ fn accuracies(outcome: &Outcome) -> Panel {
         y: "",
         logarithmic: false,
         curves: vec![
-            curve(
+            Curve::line(
                 "32 bits",
                 BLACK,
                 bits().map(|bits| (bits, outcome.full)).collect(),
             ),
-            curve(
+            Curve::line(
                 "rounded after",
                 RED,
                 both().map(|(bits, pair)| (bits, pair.0)).collect(),
             ),
-            curve(
+            Curve::line(
                 "straight through",
                 BLUE,
                 both().map(|(bits, pair)| (bits, pair.1)).collect(),
@@ -174,15 +178,12 @@ fn losses(outcome: &Outcome) -> Panel {
     let colours = [BLACK, RED, MAGENTA, BLUE, GREEN, CYAN];
     let curves = outcome.losses.iter().zip(colours).enumerate();
     let curves = curves.map(|(bits, (losses, colour))| {
-        let points = (1..=losses.len())
-            .map(|epoch| epoch as f64)
-            .zip(losses.iter().copied());
         let name = if bits == 0 {
             "32 bits".to_owned()
         } else {
             format!("{bits} bit{}", if bits == 1 { "" } else { "s" })
         };
-        curve(&name, colour, points.collect())
+        by_epoch(&name, colour, losses)
     });
     Panel {
         title: "training loss".to_owned(),
@@ -190,14 +191,5 @@ fn losses(outcome: &Outcome) -> Panel {
         y: "",
         logarithmic: true,
         curves: curves.collect(),
-    }
-}
-
-fn curve(name: &str, colour: RGBColor, points: Vec<(f64, f64)>) -> Curve {
-    Curve {
-        name: name.to_owned(),
-        colour,
-        dots: false,
-        points,
     }
 }
