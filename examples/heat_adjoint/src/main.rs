@@ -14,7 +14,8 @@
 mod functions;
 mod inverse;
 mod kernels;
-mod lbfgs;
+#[path = "../../common/norm.rs"]
+mod norm;
 mod picture;
 mod plate;
 #[path = "../../common/program.rs"]
@@ -44,9 +45,8 @@ Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
   --seed N       the seed of the noise (default 1)
   --svg FILE     where to draw (default target/heat_adjoint.svg)";
 
-/// Of L-BFGS.
-const MOST_STEPS: usize = 3000;
-const TOLERANCE: f64 = 1e-5;
+/// Of the gradient where the search begins, what may be left where it ends.
+const FLAT: f64 = 1e-5;
 
 fn main() -> ExitCode {
     program::run("heat_adjoint", USAGE, run)
@@ -77,23 +77,26 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         edges,
     };
     let begin = Instant::now();
-    let (found, minimum) = observation.reconstruct(MOST_STEPS, TOLERANCE)?;
+    let minimum = observation.reconstruct(FLAT)?;
+    let tried = minimum.losses.len();
     println!(
-        "{size} x {size} cells, {steps} steps by the kernel in {language}: loss from {:.1} to {:.1} in {} steps \
-         of L-BFGS, {:.1} s",
-        minimum.values[0],
-        minimum.values[minimum.values.len() - 1],
-        minimum.values.len() - 1,
+        "{size} x {size} cells, {steps} steps by the kernel in {language}: loss from {:.1} to {:.1} by {tried} \
+         pictures, {:.1} s",
+        minimum.losses[0],
+        minimum.losses[tried - 1],
         begin.elapsed().as_secs_f64()
     );
     if !minimum.converged {
         return Err("L-BFGS did not converge".into());
     }
-    let (blurred, sharp) = (relative(&after, &truth), relative(&found, &truth));
+    let (blurred, sharp) = (relative(&after, &truth), relative(&minimum.picture, &truth));
     let titled = [
         ("before".to_owned(), &truth),
         (format!("observed, {:.0} % off", 100.0 * blurred), &after),
-        (format!("found, {:.0} % off", 100.0 * sharp), &found),
+        (
+            format!("found, {:.0} % off", 100.0 * sharp),
+            &minimum.picture,
+        ),
     ];
     picture::draw(&svg, &titled)?;
     println!("observation, relative error: {blurred:.3}");
