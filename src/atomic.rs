@@ -25,30 +25,8 @@ pub(crate) fn replace(
     beside.finish(&file, permissions, &target)
 }
 
-/// As [`replace`], for code that opens the file itself: `write` gets the path to write to, which ends as
-/// `path` does, for some choose a format by that. Folders that are missing are made.
-pub(crate) fn replace_by<E: From<io::Error>>(
-    path: &Path,
-    write: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<(), E> {
-    fs::create_dir_all(folder_of(path))?;
-    let (target, permissions) = target_of(path)?;
-    let (beside, _) = Beside::create(&target)?;
-    // The name is taken; whether a file comes there is to be seen.
-    fs::remove_file(&beside.path)?;
-    write(&beside.path)?;
-    let file = OpenOptions::new().write(true).open(&beside.path);
-    let file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            io::Error::other(format!("nothing was written to {}", beside.path.display()))
-        }
-        _ => error,
-    })?;
-    Ok(beside.finish(&file, permissions, &target)?)
-}
-
 /// The folder that a file is in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
     folder
         .filter(|folder| !folder.as_os_str().is_empty())

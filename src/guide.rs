@@ -39,8 +39,6 @@ pub mod what_the_compiler_checks {}
 /// [`saved_tensors_hooks`]: crate::saved_tensors_hooks
 /// [`detect_anomaly`]: crate::detect_anomaly
 /// [`TensorD`]: crate::TensorD
-/// [`data`]: crate::data
-/// [`train`]: crate::train
 /// [`functional::jacobian`]: crate::functional::jacobian
 /// [`replayed`]: crate::replayed
 /// [`graph`]: mod@crate::graph
@@ -58,8 +56,6 @@ pub mod from_pytorch {}
 #[doc = include_str!("../docs/from_burn_and_candle.md")]
 ///
 /// [Write a function]: write_a_function
-/// [`data`]: crate::data
-/// [`train`]: crate::train
 /// [`Forward`]: crate::nn::Forward
 pub mod from_burn_and_candle {}
 

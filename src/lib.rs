@@ -52,8 +52,6 @@
 //! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
 //! - [`nn`]: modules: parameters, buffers and what is computed with them; layers; saving and loading.
 //!   [`Module`](derive@Module) derives them.
-//! - [`data`]: data sets and loaders that make batches of them.
-//! - [`train`]: metrics, progress, early stopping, checkpoints, and the loop that ties them together.
 //! - [`catalogue`](catalogue()): every function of a program in one list, and as a page to search.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: that of large arrays.
@@ -62,10 +60,8 @@
 extern crate self as pullback;
 
 mod atomic;
-pub mod data;
 #[cfg(any(doc, doctest))]
 pub mod guide;
-pub mod train;
 
 #[doc(hidden)]
 pub use autograd_core::__private;

@@ -1,16 +1,5 @@
 //! Trains a small language model on a text, letter by letter, and lets it write: two blocks of causal
 //! self-attention, on this project's own pages unless another file is given.
-//!
-//! ```text
-//! cargo run --release --example char_lm [-- OPTIONS]
-//!
-//!   --text FILE    what to learn from (default: this project's README and the pages beside it)
-//!   --steps N      steps of training, 1 to 100000 (default 600)
-//!   --seed N       the seed of weights, batches and samples (default 1)
-//!   --prompt TEXT  what the samples begin with (default "Write")
-//!   --letters N    the length of a sample, 1 to 10000 (default 300)
-//!   --svg FILE     where to draw the loss (default target/char_lm.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -26,6 +15,8 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod text;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::fs;
@@ -41,12 +32,10 @@ use pullback::ops::Reduction;
 use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
 use pullback::optim::{AdamW, Optimizer, clip_grad_norm};
 use pullback::prelude::*;
-use pullback::train::{Mean, Metric, Progress};
 use text::Text;
+use training::bar;
 
 const USAGE: &str = "\
-Trains a small language model on a text, letter by letter, and lets it write.
-
 Usage: cargo run --release --example char_lm [-- OPTIONS]
 
   --text FILE    what to learn from (default: this project's README and the pages beside it)
@@ -79,12 +68,12 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let path = arguments.take("--text", PathBuf::new())?;
-    let steps = arguments.take_within("--steps", ENOUGH, 1..=100_000)?;
-    let seed = arguments.take("--seed", 1)?;
-    let prompt = arguments.take("--prompt", "Write".to_owned())?;
-    let letters = arguments.take_within("--letters", 300, 1..=10_000)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/char_lm.svg"))?;
+    let path = arguments.take("text", PathBuf::new())?;
+    let steps = arguments.take_within("steps", ENOUGH, 1..=100_000)?;
+    let seed = arguments.take("seed", 1)?;
+    let prompt = arguments.take("prompt", "Write".to_owned())?;
+    let letters = arguments.take_within("letters", 300, 1..=10_000)?;
+    let svg = arguments.take("svg", PathBuf::from("target/char_lm.svg"))?;
     arguments.finish()?;
 
     let text = if path.as_os_str().is_empty() {
@@ -106,7 +95,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let mut model = LanguageModel::new(text.letters.count(), CONTEXT, random);
     println!("{model}\n");
     let losses = train(&mut model, &text, steps, random)?;
-    chart::draw(&svg, 1, &[panel(&losses)])?;
+    chart::draw(&svg, 1, &[panel(losses)])?;
 
     let written = model.sample(&start, letters, 0.8, random);
     println!("\n{}\n", text.letters.decode(&written));
@@ -145,8 +134,8 @@ fn train(
         training: Vec::new(),
         test: Vec::new(),
     };
-    let progress = Progress::new("training", Some(steps));
-    let mut mean = Mean::new();
+    let bar = bar(total);
+    let mut recent = Vec::new();
     for step in 0..steps {
         optimizer.set_learning_rate(schedule.rate(step as u64));
         let (inputs, labels) = text.batch(BATCH, random);
@@ -157,17 +146,18 @@ fn train(
         loss.backward()?;
         clip_grad_norm(model, 1.0);
         optimizer.step(model);
-        mean.add(f64::from(loss.item()));
+        recent.push(f64::from(loss.item()));
         if (step + 1) % INTERVAL == 0 || step + 1 == steps {
             let at = (step + 1) as f64;
-            losses.training.push((at, mean.value()));
+            let mean = recent.iter().sum::<f64>() / recent.len() as f64;
+            losses.training.push((at, mean));
             losses.test.push((at, test_loss(model, text)));
-            progress.set("loss", mean.value());
-            mean = Mean::new();
+            bar.set_message(format!("loss {mean:.3}"));
+            recent.clear();
         }
-        progress.inc(1);
+        bar.inc(1);
     }
-    progress.finish();
+    bar.finish_and_clear();
     Ok(losses)
 }
 
@@ -182,21 +172,15 @@ fn test_loss(model: &LanguageModel, text: &Text) -> f64 {
     f64::from(loss.item())
 }
 
-fn panel(losses: &Losses) -> Panel {
-    let curve = |name: &str, colour, points: &[(f64, f64)]| Curve {
-        name: name.to_owned(),
-        colour,
-        dots: false,
-        points: points.to_vec(),
-    };
+fn panel(losses: Losses) -> Panel {
     Panel {
         title: "nats for a letter".to_owned(),
         x: "step",
         y: "loss",
         logarithmic: false,
         curves: vec![
-            curve("training", BLUE, &losses.training),
-            curve("test", RED, &losses.test),
+            Curve::line("training", BLUE, losses.training),
+            Curve::line("test", RED, losses.test),
         ],
     }
 }

@@ -29,6 +29,17 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Curve {
+    pub fn line(name: &str, colour: RGBColor, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            name: name.to_owned(),
+            colour,
+            dots: false,
+            points,
+        }
+    }
+}
+
 /// Draws panels row by row, and says where.
 pub fn draw(path: &Path, columns: usize, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     program::make_folder_of(path)?;

@@ -1,6 +1,7 @@
 //! What the examples have in common as programs: a command line, and an outcome that is checked.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -8,9 +9,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Pairs of an option and its value, taken one by one.
+use lexopt::{Arg, Parser, ValueExt};
+
+type Outcome<V> = Result<V, Box<dyn Error>>;
+
+/// Names of options with their values, taken one by one.
 pub struct Arguments {
-    left: Vec<String>,
+    left: Vec<(String, Option<OsString>)>,
     usage: &'static str,
 }
 
@@ -19,14 +24,16 @@ pub struct Arguments {
 pub fn run(
     name: &str,
     usage: &'static str,
-    program: impl FnOnce(Arguments) -> Result<(), Box<dyn Error>>,
+    program: impl FnOnce(Arguments) -> Outcome<()>,
 ) -> ExitCode {
-    let left: Vec<String> = std::env::args().skip(1).collect();
-    if left.iter().any(|word| word == "--help" || word == "-h") {
-        println!("{usage}");
-        return ExitCode::SUCCESS;
-    }
-    match program(Arguments { left, usage }) {
+    let outcome = Arguments::read(Parser::from_env(), usage).and_then(|arguments| {
+        if arguments.left.iter().any(|(name, _)| name == "help") {
+            println!("{usage}");
+            return Ok(());
+        }
+        program(arguments)
+    });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{name}: {error}");
@@ -36,22 +43,32 @@ pub fn run(
 }
 
 impl Arguments {
+    fn read(mut parser: Parser, usage: &'static str) -> Outcome<Self> {
+        let mut left = Vec::new();
+        while let Some(argument) = parser.next()? {
+            let name = match argument {
+                Arg::Long(name) => name.to_owned(),
+                Arg::Short('h') => "help".to_owned(),
+                other => return Err(other.unexpected().into()),
+            };
+            left.push((name, parser.value().ok()));
+        }
+        Ok(Self { left, usage })
+    }
+
     /// The value of an option, or what stands for it if it is not given.
-    pub fn take<V>(&mut self, name: &str, default: V) -> Result<V, String>
+    pub fn take<V>(&mut self, name: &str, default: V) -> Outcome<V>
     where
-        V: FromStr<Err: Display>,
+        V: FromStr<Err: Into<Box<dyn Error + Send + Sync>>>,
     {
-        let Some(place) = self.left.iter().position(|word| word == name) else {
+        let Some(place) = self.left.iter().position(|(given, _)| given == name) else {
             return Ok(default);
         };
-        self.left.remove(place);
-        if place == self.left.len() || self.left[place].starts_with("--") {
-            return Err(format!("{name} needs a value"));
-        }
-        let value = self.left.remove(place);
-        value
+        let (_, value) = self.left.remove(place);
+        let value = value.ok_or_else(|| format!("--{name} needs a value"))?;
+        Ok(value
             .parse()
-            .map_err(|error| format!("{name} cannot be `{value}`: {error}"))
+            .map_err(|error| format!("--{name}: {error}"))?)
     }
 
     /// As [`take`](Self::take), of a number with limits.
@@ -60,23 +77,23 @@ impl Arguments {
         name: &str,
         default: V,
         limits: RangeInclusive<V>,
-    ) -> Result<V, String>
+    ) -> Outcome<V>
     where
-        V: FromStr<Err: Display> + Display + PartialOrd,
+        V: FromStr<Err: Into<Box<dyn Error + Send + Sync>>> + Display + PartialOrd,
     {
         let value = self.take(name, default)?;
         if limits.contains(&value) {
             return Ok(value);
         }
         let (least, most) = limits.into_inner();
-        Err(format!("{name} must be {least} to {most}, found {value}"))
+        Err(format!("--{name} must be {least} to {most}, found {value}").into())
     }
 
     /// Refuses what no option took.
-    pub fn finish(self) -> Result<(), String> {
+    pub fn finish(self) -> Outcome<()> {
         match self.left.first() {
             None => Ok(()),
-            Some(word) => Err(format!("unknown option {word}\n\n{}", self.usage)),
+            Some((name, _)) => Err(format!("unknown option --{name}\n\n{}", self.usage).into()),
         }
     }
 }
@@ -106,34 +123,35 @@ mod tests {
     use super::*;
 
     fn arguments(words: &[&str]) -> Arguments {
-        Arguments {
-            left: words.iter().map(|&word| word.to_owned()).collect(),
-            usage: "how to use it",
-        }
+        Arguments::read(Parser::from_args(words), "how to use it").expect("options")
     }
 
     #[test]
     fn options_are_read_in_any_order() {
-        let mut given = arguments(&["--rate", "0.5", "--seed", "7"]);
-        assert_eq!(given.take("--seed", 1_u64), Ok(7));
-        assert_eq!(given.take_within("--rate", 0.1, 0.0..=1.0), Ok(0.5));
-        assert_eq!(given.take("--size", 3_usize), Ok(3));
-        assert_eq!(given.finish(), Ok(()));
+        let mut given = arguments(&["--rate", "0.5", "--seed=7"]);
+        assert_eq!(given.take("seed", 1_u64).unwrap(), 7);
+        assert_eq!(given.take_within("rate", 0.1, 0.0..=1.0).unwrap(), 0.5);
+        assert_eq!(given.take("size", 3_usize).unwrap(), 3);
+        given.finish().unwrap();
     }
 
     #[test]
     fn mistakes_are_told() {
-        let number = |words: &[&str]| arguments(words).take_within("--size", 5, 2..=9);
-        let refused = |words: &[&str]| number(words).expect_err("a mistake");
+        let refused = |words: &[&str]| {
+            let mut given = arguments(words);
+            let size = given.take_within("size", 5, 2..=9);
+            let error = size.and_then(|_| given.finish()).expect_err("a mistake");
+            error.to_string()
+        };
         assert_eq!(refused(&["--size"]), "--size needs a value");
-        assert_eq!(refused(&["--size", "--seed", "1"]), "--size needs a value");
         assert_eq!(
             refused(&["--size", "x"]),
-            "--size cannot be `x`: invalid digit found in string"
+            "--size: cannot parse argument \"x\": invalid digit found in string"
         );
         assert_eq!(refused(&["--size", "1"]), "--size must be 2 to 9, found 1");
-        let unknown = arguments(&["--sice", "1"]).finish().expect_err("a mistake");
-        assert_eq!(unknown, "unknown option --sice\n\nhow to use it");
+        let unknown = "unknown option --sice\n\nhow to use it";
+        assert_eq!(refused(&["--sice", "1"]), unknown);
+        assert_eq!(refused(&["--sice"]), unknown);
     }
 
     #[test]

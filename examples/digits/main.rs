@@ -1,14 +1,5 @@
 //! Trains a perceptron with two hidden layers on the UCI handwritten digits, 1,797 images of 8x8
 //! pixels. Its linear layer, its ReLU and its loss are custom functions: see `functions.rs`.
-//!
-//! ```text
-//! cargo run --release --example digits [-- OPTIONS]
-//!
-//!   --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
-//!   --seed N       the seed of split, weights, order and noise (default 1)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 60)
-//!   --svg FILE     where to draw the curves (default target/digits.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -25,24 +16,24 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod train;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use chart::{Curve, Panel};
+use chart::Panel;
 use data::CLASSES;
-use plotters::style::{BLUE, RED, RGBColor};
+use plotters::style::{BLUE, RED};
 use program::{Arguments, below};
-use pullback::train::{ConfusionMatrix, History, Metric};
-use train::{Plan, Run};
+use pullback::ndarray::Array2;
+use train::{History, Plan, train};
+use training::by_epoch;
 
 const USAGE: &str = "\
-Trains a perceptron on handwritten digits.
-
 Usage: cargo run --release --example digits [-- OPTIONS]
 
-  --csv FILE     train on this file instead: 64 pixels and a label (0 to 9) in each row
   --seed N       the seed of split, weights, order and noise (default 1)
   --epochs N     passes over the training images, 1 to 1000 (default 60)
   --svg FILE     where to draw the curves (default target/digits.svg)";
@@ -53,62 +44,40 @@ fn main() -> ExitCode {
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let plan = Plan {
-        seed: arguments.take("--seed", 1)?,
-        epochs: arguments.take_within("--epochs", 60, 1..=1000)?,
+        seed: arguments.take("seed", 1)?,
+        epochs: arguments.take_within("epochs", 60, 1..=1000)?,
     };
-    let csv = arguments.take("--csv", PathBuf::new())?;
-    let svg = arguments.take("--svg", PathBuf::from("target/digits.svg"))?;
+    let svg = arguments.take("svg", PathBuf::from("target/digits.svg"))?;
     arguments.finish()?;
     functions::check()?;
     println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: right");
 
-    let is_bundled = csv.as_os_str().is_empty();
-    let images = if is_bundled {
-        data::bundled()
-    } else {
-        data::read_csv(&csv)?
-    };
-    let (training, test) = data::split(&images, plan.seed).map_err(|error| {
-        if is_bundled {
-            error
-        } else {
-            format!("{}: {error}", csv.display())
-        }
-    })?;
+    let (training, test) = data::split(&data::bundled(), plan.seed);
     println!(
         "{} images to train on, {} to test on",
         training.len(),
         test.len()
     );
 
-    let mut trained = Run::new(&plan);
-    let history = trained.fit(&training, &test, &plan)?;
-    let mut confusion = ConfusionMatrix::new(CLASSES);
-    confusion.add(&trained.model.predict(&test.pixels), &test.labels);
-    println!("\nwhich digit was taken for which:\n{confusion}");
-    let accuracy = confusion.value();
+    let (model, history) = train(&training, &test, &plan)?;
+    let mut answers = Array2::<usize>::zeros((CLASSES, CLASSES));
+    let found = model.predict(&test.pixels);
+    for (&label, &found) in test.labels.iter().zip(&found) {
+        answers[[label, found]] += 1;
+    }
+    println!("\ndigits downwards, what they were taken for to the right:\n{answers:3}");
+    let accuracy = model.accuracy(&test);
     println!(
         "test accuracy: {:.2} % (seed {})",
         100.0 * accuracy,
         plan.seed
     );
     chart::draw(&svg, 2, &panels(&history))?;
-    if is_bundled {
-        below("share of wrong answers", 1.0 - accuracy, 0.03)?;
-    }
+    below("share of wrong answers", 1.0 - accuracy, 0.03)?;
     Ok(())
 }
 
 fn panels(history: &History) -> [Panel; 2] {
-    let curve = |metric: &str, colour: RGBColor, scale: f64| Curve {
-        name: metric.to_owned(),
-        colour,
-        dots: false,
-        points: history
-            .values(metric)
-            .map(|(epoch, value)| (epoch as f64, scale * value))
-            .collect(),
-    };
     let panel = |title: &str, logarithmic, curves| Panel {
         title: title.to_owned(),
         x: "epoch",
@@ -116,9 +85,12 @@ fn panels(history: &History) -> [Panel; 2] {
         logarithmic,
         curves,
     };
-    let accuracies = vec![curve("training", BLUE, 100.0), curve("test", RED, 100.0)];
+    let accuracies = vec![
+        by_epoch("training", BLUE, &history.training),
+        by_epoch("test", RED, &history.test),
+    ];
     [
-        panel("loss", true, vec![curve("loss", BLUE, 1.0)]),
-        panel("accuracy, %", false, accuracies),
+        panel("loss", true, vec![by_epoch("", BLUE, &history.loss)]),
+        panel("accuracy", false, accuracies),
     ]
 }

@@ -1,12 +1,13 @@
 //! The perceptron.
 
 use pullback::ndarray::{Array1, Array2, Axis, Ix1, Ix2};
+use pullback::nn::Generator;
+use pullback::nn::init::{self, Fan, Nonlinearity};
 use pullback::prelude::*;
-use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::data::{CLASSES, PIXELS};
+use crate::data::{CLASSES, Images, PIXELS};
 use crate::functions::{Linear, Relu};
+use crate::training::accuracy;
 
 const HIDDEN: [usize; 2] = [128, 64];
 
@@ -23,7 +24,7 @@ struct Layer {
 }
 
 impl Perceptron {
-    pub fn new(random: &mut Xoshiro256PlusPlus) -> Self {
+    pub fn new(random: &mut Generator) -> Self {
         let sizes = [PIXELS, HIDDEN[0], HIDDEN[1], CLASSES];
         let layers = sizes
             .windows(2)
@@ -36,6 +37,11 @@ impl Perceptron {
     pub fn predict(&self, pixels: &Array2<f32>) -> Array1<usize> {
         let scores = no_grad(|| self.forward(&Tensor::from(pixels.view())));
         scores.argmax_axis(Axis(1))
+    }
+
+    /// The share of images that are recognised.
+    pub fn accuracy(&self, images: &Images) -> f64 {
+        accuracy(&self.predict(&images.pixels), &images.labels)
     }
 }
 
@@ -55,10 +61,9 @@ impl Forward<&Tensor2<f32>> for Perceptron {
 impl Layer {
     /// Uniform weights of variance 2 / inputs, which keeps the variance of what ReLUs pass on
     /// (He et al., 2015).
-    fn new(inputs: usize, outputs: usize, random: &mut Xoshiro256PlusPlus) -> Self {
-        let bound = (6.0 / inputs as f32).sqrt();
-        let weight =
-            Array2::from_shape_simple_fn((outputs, inputs), || random.random_range(-bound..bound));
+    fn new(inputs: usize, outputs: usize, random: &mut Generator) -> Self {
+        let shape = (outputs, inputs);
+        let weight = init::kaiming_uniform(shape, Fan::In, Nonlinearity::Relu, random);
         Self {
             weight: Parameter::new(weight),
             bias: Parameter::new(Array1::zeros(outputs)),

@@ -1,15 +1,5 @@
 //! Trains a small convolutional network, with batch normalisation, on the UCI handwritten digits: 1,797
 //! images of 8x8 pixels. What is reported is what a file gives back that the trained model was saved to.
-//!
-//! ```text
-//! cargo run --release --example digits_cnn [-- OPTIONS]
-//!
-//!   --seed N       the seed of split, weights, order and shifts (default 1)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 30)
-//!   --svg FILE     where to draw the curves (default target/digits_cnn.svg)
-//!   --graph FILE   where to draw the network's graph (default target/digits_cnn_graph.svg)
-//!   --state FILE   where to save the model (default target/digits_cnn.safetensors)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -27,25 +17,26 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod train;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use chart::{Curve, Panel};
+use chart::Panel;
 use model::Cnn;
-use plotters::style::{BLUE, RED, RGBColor};
+use plotters::style::{BLUE, RED};
 use program::{Arguments, below};
 use pullback::graph::Graph;
 use pullback::ndarray::Array4;
+use pullback::nn::Generator;
 use pullback::prelude::*;
-use pullback::train::History;
-use train::{Plan, Run, evaluate};
+use train::{History, Plan, evaluate, train};
+use training::by_epoch;
 
 const USAGE: &str = "\
-Trains a convolutional network on handwritten digits.
-
 Usage: cargo run --release --example digits_cnn [-- OPTIONS]
 
   --seed N       the seed of split, weights, order and shifts (default 1)
@@ -60,29 +51,30 @@ fn main() -> ExitCode {
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let plan = Plan {
-        seed: arguments.take("--seed", 1)?,
-        epochs: arguments.take_within("--epochs", 30, 1..=1000)?,
+        seed: arguments.take("seed", 1)?,
+        epochs: arguments.take_within("epochs", 30, 1..=1000)?,
     };
-    let svg = arguments.take("--svg", PathBuf::from("target/digits_cnn.svg"))?;
-    let graph = arguments.take("--graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
-    let file = arguments.take("--state", PathBuf::from("target/digits_cnn.safetensors"))?;
+    let svg = arguments.take("svg", PathBuf::from("target/digits_cnn.svg"))?;
+    let graph = arguments.take("graph", PathBuf::from("target/digits_cnn_graph.svg"))?;
+    let file = arguments.take("state", PathBuf::from("target/digits_cnn.safetensors"))?;
     arguments.finish()?;
-    let (training, test) = data::split(&data::bundled(), plan.seed)?;
+    let (training, test) = data::split(&data::bundled(), plan.seed);
     println!(
         "{} images to train on, {} to test on\n",
         training.len(),
         test.len()
     );
 
-    let mut trained = Run::new(&plan);
-    println!("{}\n", trained.model);
-    draw_graph(&trained.model, &graph)?;
-    let history = trained.fit(training, &test, &plan)?;
+    let fresh = || Cnn::new(&mut Generator::seed(plan.seed));
+    let mut trained = fresh();
+    println!("{trained}\n");
+    draw_graph(&trained, &graph)?;
+    let history = train(&mut trained, &training, &test, &plan)?;
     chart::draw(&svg, 2, &panels(&history))?;
 
-    trained.model.save_safetensors(&file)?;
+    trained.save_safetensors(&file)?;
     println!("model: {}", file.display());
-    let mut model = Run::new(&plan).model;
+    let mut model = fresh();
     model.load_safetensors(&file)?;
     model.eval();
     let accuracy = evaluate(&model, &test);
@@ -109,23 +101,15 @@ fn draw_graph(model: &Cnn, path: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn panels(history: &History) -> [Panel; 2] {
-    let panel = |metric, colour: RGBColor, scale: f64, logarithmic| Panel {
-        title: format!("{metric} of each epoch"),
+    let panel = |title: &str, logarithmic, curve| Panel {
+        title: title.to_owned(),
         x: "epoch",
-        y: metric,
+        y: "",
         logarithmic,
-        curves: vec![Curve {
-            name: String::new(),
-            colour,
-            dots: false,
-            points: history
-                .values(metric)
-                .map(|(epoch, value)| (epoch as f64, scale * value))
-                .collect(),
-        }],
+        curves: vec![curve],
     };
     [
-        panel("loss", BLUE, 1.0, true),
-        panel("accuracy", RED, 100.0, false),
+        panel("loss", true, by_epoch("", BLUE, &history.loss)),
+        panel("test accuracy", false, by_epoch("", RED, &history.accuracy)),
     ]
 }

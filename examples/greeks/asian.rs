@@ -11,11 +11,10 @@
 //! average narrow: what the same paths get wrong for the one, they get wrong for the other.
 
 use pullback::ndarray::{Array1, Array2, Axis, concatenate};
+use pullback::nn::{Generator, init};
 use pullback::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::functions::{BlackScholes, Boundary, Kind, cdf};
-use crate::random::normal;
 use crate::sensitivities::{Greeks, Market};
 
 const DATES: usize = 12;
@@ -47,10 +46,7 @@ pub struct Simulation {
 }
 
 /// The Greeks of both averages, from `pairs` of a bridge and its mirror image.
-pub fn simulate(
-    pairs: usize,
-    random: &mut Xoshiro256PlusPlus,
-) -> Result<Simulation, pullback::Error> {
+pub fn simulate(pairs: usize, random: &mut Generator) -> Result<Simulation, pullback::Error> {
     let bridges = bridges(pairs, random);
     let each = |value| Array1::from_elem(2 * pairs, value);
     let market = Market::new(each(SPOT), each(RATE), each(VOLATILITY), each(MATURITY));
@@ -131,17 +127,17 @@ fn exact() -> Result<Greeks, pullback::Error> {
 
 /// Price and delta of the arithmetic average by plain simulation with mirrored paths, on arrays: no
 /// bridge, no boundary, no tape.
-pub fn plain(pairs: usize, random: &mut Xoshiro256PlusPlus) -> [Estimate; 2] {
+pub fn plain(pairs: usize, random: &mut Generator) -> [Estimate; 2] {
     let step = (MATURITY / DATES as f64).sqrt() * VOLATILITY;
     let growth = (RATE - 0.5 * VOLATILITY * VOLATILITY) * MATURITY / DATES as f64;
     let discount = (-RATE * MATURITY).exp();
     let mut prices = Array1::zeros(pairs);
     let mut deltas = Array1::zeros(pairs);
     for (price, delta) in prices.iter_mut().zip(&mut deltas) {
-        let moves: [f64; DATES] = std::array::from_fn(|_| normal(random));
+        let moves: Array1<f64> = init::normal(DATES, 0.0, 1.0, random);
         for sign in [1.0, -1.0] {
             let (mut spot, mut total) = (SPOT, 0.0);
-            for z in moves {
+            for z in &moves {
                 spot *= (growth + step * sign * z).exp();
                 total += spot;
             }
@@ -161,9 +157,9 @@ fn dates() -> Array1<f64> {
 }
 
 /// Brownian bridges over a maturity of 1, the first half of the rows mirrored in the second.
-fn bridges(pairs: usize, random: &mut Xoshiro256PlusPlus) -> Tensor2<f64> {
+fn bridges(pairs: usize, random: &mut Generator) -> Tensor2<f64> {
     let scale = (1.0 / DATES as f64).sqrt();
-    let mut bridges = Array2::from_shape_simple_fn((pairs, DATES), || scale * normal(random));
+    let mut bridges: Array2<f64> = init::normal((pairs, DATES), 0.0, scale, random);
     bridges.accumulate_axis_inplace(Axis(1), |&before, now| *now += before);
     let dates = dates();
     for mut bridge in bridges.rows_mut() {
@@ -204,13 +200,11 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-
     use super::*;
 
     #[test]
     fn the_tape_and_shifted_prices_agree_on_the_same_paths() {
-        let bridges = bridges(8, &mut Xoshiro256PlusPlus::seed_from_u64(2));
+        let bridges = bridges(8, &mut Generator::seed(2));
         let each = |value| Array1::from_elem(16, value);
         let market =
             |spot, volatility| Market::new(each(spot), each(RATE), each(volatility), each(1.0));
@@ -242,7 +236,7 @@ mod tests {
 
     #[test]
     fn bridges_end_at_zero_and_come_in_pairs() {
-        let bridges = bridges(3, &mut Xoshiro256PlusPlus::seed_from_u64(1)).to_array();
+        let bridges = bridges(3, &mut Generator::seed(1)).to_array();
         assert!(
             bridges
                 .column(DATES - 1)

@@ -4,14 +4,6 @@
 //! volga and charm, and the third derivative speed, come from the tape: they are compared with their
 //! formulas. Then calls on averages, which have none, are simulated with all their Greeks, and implied
 //! volatilities are found by Newton's method with the vega from the tape.
-//!
-//! ```text
-//! cargo run --release --example greeks [-- OPTIONS]
-//!
-//!   --pairs N      pairs of mirrored paths, 100 to 100000 (default 10000)
-//!   --seed N       the seed of the paths (default 1)
-//!   --svg FILE     where to draw the Greeks against the spot (default target/greeks.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -30,8 +22,6 @@ mod implied;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
-#[path = "../common/random.rs"]
-mod random;
 mod sensitivities;
 
 use std::error::Error;
@@ -44,13 +34,10 @@ use norm::largest;
 use plotters::style::{BLUE, GREEN, RED};
 use program::{Arguments, below};
 use pullback::ndarray::Array1;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use pullback::nn::Generator;
 use sensitivities::NAMES;
 
 const USAGE: &str = "\
-Computes prices of options and their sensitivities by gradients of gradients.
-
 Usage: cargo run --release --example greeks [-- OPTIONS]
 
   --pairs N      pairs of mirrored paths, 100 to 100000 (default 10000)
@@ -65,9 +52,9 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let pairs = arguments.take_within("--pairs", 10_000, 100..=100_000)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/greeks.svg"))?;
+    let pairs = arguments.take_within("pairs", 10_000, 100..=100_000)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/greeks.svg"))?;
     arguments.finish()?;
 
     println!("European options: the tape's Greeks against their formulas");
@@ -87,7 +74,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
 
 /// Simulates options on averages and holds them against what is known of them.
 fn averages(pairs: usize, seed: u64) -> Result<(), Box<dyn Error>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let simulation = asian::simulate(pairs, &mut random)?;
     println!("\nCalls on averages, {pairs} pairs of paths");
     println!(
@@ -133,12 +120,8 @@ fn against_spot(name: &'static str) -> Result<Panel, pullback::Error> {
     let curves = curves.map(|(&maturity, colour)| {
         let greeks = closed::greeks(&spots, 0.25, maturity, Kind::Call)?;
         let values = greeks.all[place].to_array();
-        Ok(Curve {
-            name: format!("{maturity} years"),
-            colour,
-            dots: false,
-            points: spots.iter().copied().zip(values).collect(),
-        })
+        let points = spots.iter().copied().zip(values).collect();
+        Ok(Curve::line(&format!("{maturity} years"), colour, points))
     });
     Ok(Panel {
         title: format!("{name} of a call"),

@@ -101,20 +101,14 @@ pub fn by_steps(problem: &Problem) -> Result<Panel, Box<dyn Error>> {
         imbalances.push((number, *imbalance));
         differences.push((number, difference(&exact, &gradient)));
     }
-    let curve = |name: &str, colour, points| Curve {
-        name: name.to_owned(),
-        colour,
-        dots: false,
-        points,
-    };
     Ok(Panel {
         title: "Newton's method and its unrolled gradient".to_owned(),
         x: "steps",
         y: "",
         logarithmic: true,
         curves: vec![
-            curve("imbalance, l/s", BLUE, imbalances),
-            curve("gradient, relative error", RED, differences),
+            Curve::line("imbalance, l/s", BLUE, imbalances),
+            Curve::line("gradient, relative error", RED, differences),
         ],
     })
 }

@@ -4,13 +4,12 @@ use std::error::Error;
 
 use pullback::functional::{hessian, jacobian};
 use pullback::ndarray::{Array1, Array2};
+use pullback::nn::{Generator, init};
 use pullback::prelude::*;
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::functions::Heads;
 use crate::network::{Network, Unbalanced};
-use crate::random::normal;
 
 /// What is thought of ln C before anything is measured: its mean, that of C = 100, and its spread.
 const PRIOR: (f64, f64) = (4.605, 0.3);
@@ -46,7 +45,7 @@ impl Problem {
         network: Network,
         hours: usize,
         noise: f64,
-        random: &mut Xoshiro256PlusPlus,
+        random: &mut Generator,
     ) -> Result<Self, Unbalanced> {
         let truth = Array1::from_shape_simple_fn(network.pipes(), || {
             random.random_range(65.0_f64..145.0).ln()
@@ -59,8 +58,8 @@ impl Problem {
             demand[random.random_range(0..network.junctions())] += HYDRANT;
             let demand = Tensor::from(demand);
             let heads = Heads::apply(&log_roughness, &demand, &network)?;
-            let heads = heads.to_array().mapv(|head| head + noise * normal(random));
-            Ok((demand, Tensor::from(heads)))
+            let errors = init::normal(network.junctions(), 0.0, noise, random);
+            Ok((demand, heads + Tensor::from(errors)))
         });
         let hours = measured.collect::<Result<_, _>>()?;
         Ok(Self {
@@ -154,13 +153,11 @@ const FOUND: &str = "the equilibrium that was found before";
 
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-
     use super::*;
 
     #[test]
     fn without_noise_the_truth_is_found() {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut random = Generator::seed(5);
         let town = Network::town(3, &mut random);
         let problem = Problem::simulate(town, 6, 1e-5, &mut random).unwrap();
         let fit = problem.fit().unwrap();

@@ -4,16 +4,6 @@
 //! demands. `functions.rs` makes that a custom function, whose backward solves one linear system instead of
 //! going back through Newton's steps; the program compares both, then fits the roughness with gradients
 //! and Hessians, and compares it with the truth.
-//!
-//! ```text
-//! cargo run --release --example implicit [-- OPTIONS]
-//!
-//!   --side N       junctions along a side of the town, 2 to 6 (default 5)
-//!   --hours N      hours at which all heads are measured, 6 to 100 (default 24)
-//!   --noise M      standard deviation of a measurement in metres, up to 0.05 (default 0.005)
-//!   --seed N       the seed of pipes, demands and noise (default 1)
-//!   --svg FILE     where to draw (default target/implicit.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -32,8 +22,6 @@ mod network;
 mod norm;
 #[path = "../common/program.rs"]
 mod program;
-#[path = "../common/random.rs"]
-mod random;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -42,14 +30,11 @@ use std::process::ExitCode;
 use chart::{Curve, Panel};
 use fit::{Fit, Problem};
 use network::Network;
-use plotters::style::{BLACK, BLUE, RED, RGBColor};
+use plotters::style::{BLACK, BLUE, RED};
 use program::{Arguments, below};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use pullback::nn::Generator;
 
 const USAGE: &str = "\
-Finds the roughness of the pipes of a water network from measured heads.
-
 Usage: cargo run --release --example implicit [-- OPTIONS]
 
   --side N       junctions along a side of the town, 2 to 6 (default 5)
@@ -63,14 +48,14 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let side = arguments.take_within("--side", 5, 2..=6)?;
-    let hours = arguments.take_within("--hours", 24, 6..=100)?;
-    let noise = arguments.take_within("--noise", 0.005, 1e-4..=0.05)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/implicit.svg"))?;
+    let side = arguments.take_within("side", 5, 2..=6)?;
+    let hours = arguments.take_within("hours", 24, 6..=100)?;
+    let noise = arguments.take_within("noise", 0.005, 1e-4..=0.05)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/implicit.svg"))?;
     arguments.finish()?;
 
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let town = Network::town(side, &mut random);
     println!(
         "{} junctions, {} pipes, {hours} hours",
@@ -116,21 +101,18 @@ fn rms<'a>(values: impl ExactSizeIterator<Item = &'a f64>) -> f64 {
 
 /// Roughness as it was found, with a bar of two standard deviations, beside the truth.
 fn recovered(problem: &Problem, fit: &Fit) -> Panel {
-    let curve = |name: &str, colour: RGBColor, dots, points| Curve {
-        name: name.to_owned(),
-        colour,
-        dots,
-        points,
-    };
     let truth = || problem.truth.iter().map(|x| x.exp());
     let found = truth().zip(fit.log_roughness.iter().map(|x| x.exp()));
     let bars = truth().zip(fit.log_roughness.iter().zip(&fit.deviation));
-    let mut curves = vec![curve("", BLACK, false, vec![(65.0, 65.0), (145.0, 145.0)])];
+    let mut curves = vec![Curve::line("", BLACK, vec![(65.0, 65.0), (145.0, 145.0)])];
     curves.extend(bars.map(|(at, (middle, deviation))| {
         let bar = [-2.0, 2.0].map(|times| (at, (middle + times * deviation).exp()));
-        curve("", BLUE, false, bar.to_vec())
+        Curve::line("", BLUE, bar.to_vec())
     }));
-    curves.push(curve("", RED, true, found.collect()));
+    curves.push(Curve {
+        dots: true,
+        ..Curve::line("", RED, found.collect())
+    });
     Panel {
         title: "roughness C of each pipe".to_owned(),
         x: "truth",

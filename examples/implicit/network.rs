@@ -9,9 +9,9 @@
 use std::fmt;
 
 use pullback::ndarray::{Array1, Array2, Axis};
+use pullback::nn::Generator;
 use pullback::prelude::*;
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Of the loss of head in the flow.
 const EXPONENT: f64 = 1.0 / 1.852;
@@ -79,7 +79,7 @@ impl Network {
     }
 
     /// A town of `side` by `side` junctions with pipes along its streets, fed at two corners.
-    pub fn town(side: usize, random: &mut Xoshiro256PlusPlus) -> Self {
+    pub fn town(side: usize, random: &mut Generator) -> Self {
         let mut flow = || {
             let metres: f64 = random.random_range(100.0..300.0);
             let diameter: f64 = random.random_range(0.15..0.3);
@@ -206,13 +206,12 @@ pub fn square() -> Network {
 #[cfg(test)]
 mod tests {
     use pullback::ndarray::array;
-    use rand::SeedableRng;
 
     use super::*;
 
     #[test]
     fn every_junction_receives_its_demand() {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut random = Generator::seed(3);
         let town = Network::town(4, &mut random);
         let roughness = Tensor::from(Array1::from_elem(town.pipes(), 4.6));
         let demand = Tensor::from(Array1::from_elem(16, 3.0));

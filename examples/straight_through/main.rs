@@ -3,23 +3,13 @@
 //! Rounding weights after training spoils them when bits are few. Training with rounded weights needs a
 //! gradient where there is none: `quantise.rs` has a custom function whose backward takes rounding for the
 //! identity, the straight-through estimator. Both ways are compared, on images that were not trained on.
-//!
-//! ```text
-//! cargo run --release --example straight_through [-- OPTIONS]
-//!
-//!   --bits N       the most bits of a weight, 2 to 5 (default 4)
-//!   --epochs N     passes over the training images, 1 to 1000 (default 30)
-//!   --repeats N    trainings to take the mean of, 1 to 100 (default 3)
-//!   --seed N       the first seed of split, weights and order (default 1)
-//!   --csv FILE     use this file instead: 64 pixels and a label (0 to 9) in each row
-//!   --svg FILE     where to draw (default target/straight_through.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
     missing_docs,
     missing_debug_implementations,
-    reason = "a program has no public items"
+    dead_code,
+    reason = "a program has no public items; of what examples share it uses a part"
 )]
 
 #[path = "../common/chart.rs"]
@@ -30,6 +20,8 @@ mod model;
 #[path = "../common/program.rs"]
 mod program;
 mod quantise;
+#[path = "../common/training.rs"]
+mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -38,20 +30,18 @@ use std::process::ExitCode;
 use chart::{Curve, Panel};
 use data::Images;
 use model::Plan;
-use plotters::style::{BLACK, BLUE, CYAN, GREEN, MAGENTA, RED, RGBColor};
+use plotters::style::{BLACK, BLUE, CYAN, GREEN, MAGENTA, RED};
 use program::{Arguments, below};
 use quantise::MOST_BITS;
+use training::by_epoch;
 
 const USAGE: &str = "\
-Trains perceptrons with weights of few bits on handwritten digits.
-
 Usage: cargo run --release --example straight_through [-- OPTIONS]
 
   --bits N       the most bits of a weight, 2 to 5 (default 4)
   --epochs N     passes over the training images, 1 to 1000 (default 30)
   --repeats N    trainings to take the mean of, 1 to 100 (default 3)
   --seed N       the first seed of split, weights and order (default 1)
-  --csv FILE     use this file instead: 64 pixels and a label (0 to 9) in each row
   --svg FILE     where to draw (default target/straight_through.svg)";
 
 /// Accuracies in percent and losses, means over all trainings.
@@ -69,18 +59,13 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let bits = arguments.take_within("--bits", 4, 2..=MOST_BITS)?;
-    let epochs = arguments.take_within("--epochs", 30, 1..=1000)?;
-    let repeats = arguments.take_within("--repeats", 3, 1..=100)?;
-    let seed: u64 = arguments.take("--seed", 1)?;
-    let csv = arguments.take("--csv", PathBuf::new())?;
-    let svg = arguments.take("--svg", PathBuf::from("target/straight_through.svg"))?;
+    let bits = arguments.take_within("bits", 4, 2..=MOST_BITS)?;
+    let epochs = arguments.take_within("epochs", 30, 1..=1000)?;
+    let repeats = arguments.take_within("repeats", 3, 1..=100)?;
+    let seed: u64 = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/straight_through.svg"))?;
     arguments.finish()?;
-    let images = if csv.as_os_str().is_empty() {
-        data::bundled()
-    } else {
-        data::read_csv(&csv)?
-    };
+    let images = data::bundled();
 
     let seeds = (0..repeats).map(|number| seed.wrapping_add(number));
     let outcomes = seeds.map(|seed| compare(&images, bits, epochs, seed));
@@ -107,7 +92,7 @@ fn compare(
     epochs: usize,
     seed: u64,
 ) -> Result<Outcome, Box<dyn Error>> {
-    let (training, test) = data::split(images, seed)?;
+    let (training, test) = data::split(images, seed);
     let train = |bits| model::train(&training, &Plan { bits, epochs, seed });
     let (full, losses) = train(None)?;
     let mut outcome = Outcome {
@@ -170,17 +155,17 @@ fn accuracies(outcome: &Outcome) -> Panel {
         y: "",
         logarithmic: false,
         curves: vec![
-            curve(
+            Curve::line(
                 "32 bits",
                 BLACK,
                 bits().map(|bits| (bits, outcome.full)).collect(),
             ),
-            curve(
+            Curve::line(
                 "rounded after",
                 RED,
                 both().map(|(bits, pair)| (bits, pair.0)).collect(),
             ),
-            curve(
+            Curve::line(
                 "straight through",
                 BLUE,
                 both().map(|(bits, pair)| (bits, pair.1)).collect(),
@@ -193,15 +178,12 @@ fn losses(outcome: &Outcome) -> Panel {
     let colours = [BLACK, RED, MAGENTA, BLUE, GREEN, CYAN];
     let curves = outcome.losses.iter().zip(colours).enumerate();
     let curves = curves.map(|(bits, (losses, colour))| {
-        let points = (1..=losses.len())
-            .map(|epoch| epoch as f64)
-            .zip(losses.iter().copied());
         let name = if bits == 0 {
             "32 bits".to_owned()
         } else {
             format!("{bits} bit{}", if bits == 1 { "" } else { "s" })
         };
-        curve(&name, colour, points.collect())
+        by_epoch(&name, colour, losses)
     });
     Panel {
         title: "training loss".to_owned(),
@@ -209,14 +191,5 @@ fn losses(outcome: &Outcome) -> Panel {
         y: "",
         logarithmic: true,
         curves: curves.collect(),
-    }
-}
-
-fn curve(name: &str, colour: RGBColor, points: Vec<(f64, f64)>) -> Curve {
-    Curve {
-        name: name.to_owned(),
-        colour,
-        dots: false,
-        points,
     }
 }

@@ -1,33 +1,25 @@
 //! A perceptron whose weights may have few bits, and how it is trained.
 
-use std::error::Error;
-
-use pullback::ndarray::{Array, Axis, Dimension, Ix1, Ix2};
+use pullback::ndarray::{Array, Axis, Ix1, Ix2};
+use pullback::nn::Generator;
+use pullback::nn::init::{self, Fan, Nonlinearity};
 use pullback::ops::Reduction;
+use pullback::optim::schedule::{Cosine, Schedule};
+use pullback::optim::{Optimizer, Sgd};
 use pullback::prelude::*;
-use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{CLASSES, Images, PIXELS, with_noise};
 use crate::quantise::Quantise;
+use crate::training::{accuracy, batches};
 
 const HIDDEN: [usize; 2] = [48, 24];
 const BATCH: usize = 32;
-const RATE: f32 = 0.05;
-const MOMENTUM: f32 = 0.9;
+const RATE: f64 = 0.05;
 
 /// Linear layers with ReLUs between them.
-#[derive(Clone)]
+#[derive(Module)]
 pub struct Perceptron {
-    layers: Vec<(Parameter<Ix2>, Parameter<Ix1>)>,
-}
-
-/// A trained tensor with its velocity.
-#[derive(Clone)]
-struct Parameter<D: Dimension> {
-    tensor: Tensor<f32, D>,
-    velocity: Array<f32, D>,
+    layers: Vec<(Parameter<f32, Ix2>, Parameter<f32, Ix1>)>,
 }
 
 /// How to train.
@@ -39,23 +31,25 @@ pub struct Plan {
 }
 
 /// Trains from scratch, and returns the loss of each epoch too.
-pub fn train(images: &Images, plan: &Plan) -> Result<(Perceptron, Vec<f64>), Box<dyn Error>> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+pub fn train(images: &Images, plan: &Plan) -> Result<(Perceptron, Vec<f64>), pullback::Error> {
+    let mut random = Generator::seed(plan.seed);
     let mut model = Perceptron::new(&mut random);
-    let mut order: Vec<usize> = (0..images.len()).collect();
-    let mut losses = Vec::with_capacity(plan.epochs);
+    let mut optimizer = Sgd::new(RATE).momentum(0.9);
     let steps = plan.epochs * images.len().div_ceil(BATCH);
+    let schedule = Cosine::new(RATE, steps as u64);
+    let mut losses = Vec::with_capacity(plan.epochs);
     let mut step = 0;
     for _ in 0..plan.epochs {
-        order.shuffle(&mut random);
         let mut total = 0.0;
-        for rows in order.chunks(BATCH) {
-            let labels: Vec<usize> = rows.iter().map(|&row| images.labels[row]).collect();
-            let pixels = with_noise(images.pixels.select(Axis(0), rows), &mut random);
-            let logits = model.forward(&Tensor::from(pixels), plan.bits);
-            let loss = logits.cross_entropy(&labels, Reduction::Mean);
+        for rows in batches(images.len(), BATCH, &mut random) {
+            let Images { pixels, labels } = images.select(&rows);
+            let pixels = with_noise(pixels, &mut random);
+            optimizer.set_learning_rate(schedule.rate(step));
+            model.zero_grad();
+            let scores = model.forward(&Tensor::from(pixels), plan.bits);
+            let loss = scores.cross_entropy(&labels, Reduction::Mean);
             loss.backward()?;
-            model.step(RATE * cosine(step, steps));
+            optimizer.step(&mut model);
             step += 1;
             total += f64::from(loss.item()) * rows.len() as f64;
         }
@@ -64,19 +58,12 @@ pub fn train(images: &Images, plan: &Plan) -> Result<(Perceptron, Vec<f64>), Box
     Ok((model, losses))
 }
 
-/// From 1 down to 0 along a half wave (Loshchilov and Hutter, 2017).
-fn cosine(step: usize, steps: usize) -> f32 {
-    0.5 * (1.0 + (std::f32::consts::PI * step as f32 / steps as f32).cos())
-}
-
 impl Perceptron {
-    fn new(random: &mut Xoshiro256PlusPlus) -> Self {
+    fn new(random: &mut Generator) -> Self {
         let sizes = [PIXELS, HIDDEN[0], HIDDEN[1], CLASSES];
         let layers = sizes.windows(2).map(|size| {
-            // Of variance 2 / inputs (He et al., 2015).
-            let bound = (6.0 / size[0] as f32).sqrt();
             let shape = (size[1], size[0]);
-            let weight = Array::from_shape_simple_fn(shape, || random.random_range(-bound..bound));
+            let weight = init::kaiming_uniform(shape, Fan::In, Nonlinearity::Relu, random);
             (
                 Parameter::new(weight),
                 Parameter::new(Array::zeros(size[1])),
@@ -95,8 +82,8 @@ impl Perceptron {
                 x = x.relu();
             }
             x = match bits {
-                Some(bits) => x.linear(&Quantise::apply(&weight.tensor, bits), Some(&bias.tensor)),
-                None => x.linear(&weight.tensor, Some(&bias.tensor)),
+                Some(bits) => x.linear(&Quantise::apply(weight, bits), Some(bias)),
+                None => x.linear(weight, Some(bias)),
             };
         }
         x
@@ -104,49 +91,13 @@ impl Perceptron {
 
     /// The share of images, in percent, whose digit is found with weights of so many bits.
     pub fn accuracy(&self, images: &Images, bits: Option<usize>) -> f64 {
-        let logits = no_grad(|| self.forward(&Tensor::from(images.pixels.view()), bits));
-        let found = logits.argmax_axis(Axis(1));
-        let right = found
-            .iter()
-            .zip(&images.labels)
-            .filter(|(found, label)| found == label);
-        100.0 * right.count() as f64 / images.len() as f64
+        let scores = no_grad(|| self.forward(&Tensor::from(images.pixels.view()), bits));
+        100.0 * accuracy(&scores.argmax_axis(Axis(1)), &images.labels)
     }
 
     /// How many weights there are, without biases.
     pub fn weights(&self) -> usize {
-        self.layers
-            .iter()
-            .map(|(weight, _)| weight.tensor.len())
-            .sum()
-    }
-
-    /// One step down the accumulated gradients, which are then forgotten.
-    fn step(&mut self, rate: f32) {
-        for (weight, bias) in &mut self.layers {
-            weight.step(rate);
-            bias.step(rate);
-        }
-    }
-}
-
-impl<D: Dimension> Parameter<D> {
-    fn new(initial: Array<f32, D>) -> Self {
-        Self {
-            velocity: Array::zeros(initial.raw_dim()),
-            tensor: Tensor::from(initial).set_requires_grad(true),
-        }
-    }
-
-    fn step(&mut self, rate: f32) {
-        let Some(gradient) = self.tensor.grad() else {
-            return;
-        };
-        self.velocity
-            .zip_mut_with(&gradient, |v, &g| *v = MOMENTUM * *v + g);
-        let mut weights = self.tensor.to_array();
-        weights.scaled_add(-rate, &self.velocity);
-        self.tensor = Tensor::from(weights).set_requires_grad(true);
+        self.layers.iter().map(|(weight, _)| weight.len()).sum()
     }
 }
 

@@ -33,7 +33,7 @@ impl Generator {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A generator of its own for one part of a program, such as the order of a data set: what the part draws
+    /// A generator of its own for one part of a program, such as the order of its data: what the part draws
     /// does not change what the others get.
     ///
     /// ```

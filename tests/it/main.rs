@@ -11,8 +11,6 @@ mod chains;
 mod checkpoint;
 mod composed;
 mod compositions;
-mod data;
-mod digits;
 mod edges;
 #[cfg(feature = "catalogue")]
 mod formulas;
@@ -52,6 +50,5 @@ mod short;
 mod state;
 mod thorough;
 mod threads;
-mod train;
 mod transaction;
 mod transforms;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use pullback::data::{ArrayDataset, DataLoader, Dataset};
-use pullback::ndarray::{Array0, Array3, Array4, ArrayView0, Axis, Ix1, Ix2, arr0, array};
+use pullback::ndarray::{Array0, Array4, ArrayView0, Axis, Ix1, Ix2, arr0, array};
 use pullback::nn::{
     AnyParameter, BatchNorm1d, BatchNorm2d, Conv2d, Dropout, Flatten, Generator, Linear, Relu,
     Sequential, StateDict, init, load_checkpoint, save_checkpoint,
@@ -12,7 +11,7 @@ use pullback::ops::Reduction;
 use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
 use pullback::optim::{Adam, AdamW, Lbfgs, RmsProp, Sgd, clip_grad_norm};
 use pullback::prelude::*;
-use rand::RngExt;
+use rand::seq::SliceRandom;
 
 use crate::state::{Folder, bits};
 
@@ -88,21 +87,13 @@ impl Run {
 
     /// Trains until there were so many steps in all, and gives the bits of each loss.
     fn train(&mut self, until: u64) -> Vec<u32> {
-        let loader = loader();
         let schedule = LinearWarmUp::new(0.01, 5).then(5, Cosine::new(0.01, EPOCHS * BATCHES - 5));
         let mut losses = vec![];
         while self.steps < until {
-            let (epoch, first) = (self.steps / BATCHES, self.steps % BATCHES);
-            let first = usize::try_from(first).expect("a small number");
-            for batch in loader.epoch_from(epoch, first) {
-                let (images, labels): (Array4<f32>, Vec<usize>) = batch.expect("a batch");
-                self.optimizer.set_learning_rate(schedule.rate(self.steps));
-                losses.push(self.step(images, &labels));
-                self.steps += 1;
-                if self.steps == until {
-                    break;
-                }
-            }
+            let (images, labels) = batch(self.steps);
+            self.optimizer.set_learning_rate(schedule.rate(self.steps));
+            losses.push(self.step(images, &labels));
+            self.steps += 1;
         }
         losses
     }
@@ -154,19 +145,16 @@ impl Run {
     }
 }
 
-/// Shuffled images, of noise that is another in each epoch, made ahead on threads.
-fn loader() -> DataLoader<impl Dataset<Item = (Array3<f32>, usize)>> {
-    let labels: Vec<usize> = (0..IMAGES).map(|image| image % 3).collect();
-    let images = init::normal((IMAGES, 1, 6, 6), 0.0, 1.0, &mut Generator::seed(1));
-    let noisy = ArrayDataset::new(images, labels).augment(
-        2,
-        |(image, label): (Array3<f32>, usize), random| {
-            let noise = image.mapv(|pixel| pixel + random.random_range(-0.3..0.3));
-            (noise, label)
-        },
-    );
-    let loader = DataLoader::new(noisy).batch_size(BATCH).shuffle(3);
-    loader.prefetch(2).workers(2)
+/// What a step trains on: images in an order that follows from the epoch, with noise that follows from the step.
+fn batch(step: u64) -> (Array4<f32>, Vec<usize>) {
+    let images: Array4<f32> = init::normal((IMAGES, 1, 6, 6), 0.0, 1.0, &mut Generator::seed(1));
+    let mut order: Vec<usize> = (0..IMAGES).collect();
+    order.shuffle(&mut Generator::seed(step / BATCHES));
+    let number = usize::try_from(step % BATCHES).expect("a small number");
+    let rows = order.chunks(BATCH).nth(number).expect("a batch");
+    let images = images.select(Axis(0), rows);
+    let noise: Array4<f32> = init::uniform(images.raw_dim(), -0.3, 0.3, &mut Generator::seed(step));
+    (images + noise, rows.iter().map(|row| row % 3).collect())
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! The picture that explains what was observed, and has few edges.
 
-use pullback::ndarray::{Array1, Array2, s};
+use pullback::ndarray::{Array2, Ix2, s};
+use pullback::optim::Lbfgs;
 use pullback::prelude::*;
 
 use crate::functions::Heat;
-use crate::lbfgs::{Minimum, minimise};
+use crate::norm::largest;
 use crate::plate::Plate;
 
 /// The slope below which an edge counts as none, so that the penalty is smooth.
 const ROUNDING: f64 = 0.01;
+
+/// Of L-BFGS.
+const MOST_STEPS: u64 = 3000;
 
 /// An observation after the plate's steps.
 pub struct Observation {
@@ -20,6 +24,14 @@ pub struct Observation {
     pub edges: f64,
 }
 
+/// Where a search ended.
+pub struct Minimum {
+    pub picture: Array2<f64>,
+    /// Of each picture that was tried.
+    pub losses: Vec<f64>,
+    pub converged: bool,
+}
+
 impl Observation {
     /// Minus the logarithm of the probability of a picture, up to a constant.
     pub fn loss(&self, before: &Tensor2<f64>) -> Tensor0<f64> {
@@ -27,23 +39,34 @@ impl Observation {
         misfit.square().sum() * 0.5 + total_variation(before) * self.edges
     }
 
-    /// The most probable picture.
-    pub fn reconstruct(
-        &self,
-        steps: usize,
-        tolerance: f64,
-    ) -> Result<(Array2<f64>, Minimum), pullback::Error> {
-        let shape = self.after.view().raw_dim();
-        let start: Array1<f64> = self.after.to_array().into_iter().collect();
-        let minimum = minimise(start, steps, tolerance, |at| {
-            let at = Tensor::from(at).reshape(shape).set_requires_grad(true);
-            let loss = self.loss(&at);
-            let (gradient,) = grad(&loss, (&at,))?;
-            let gradient = gradient.reshape(at.len()).into_array();
-            Ok::<_, pullback::Error>((loss.item(), gradient))
+    /// The most probable picture: where no entry of the gradient is above `flat` times the largest at the
+    /// start.
+    pub fn reconstruct(&self, flat: f64) -> Result<Minimum, pullback::Error> {
+        let mut picture = Parameter::new(self.after.to_array());
+        let enough = flat * self.slope(&picture)?;
+        let mut losses = Vec::new();
+        // It ends for no other reason: small changes are no sign of a minimum.
+        let mut optimizer = Lbfgs::new(1.0)
+            .iterations(MOST_STEPS)
+            .evaluations(2 * MOST_STEPS)
+            .history(12)
+            .tolerances(enough, 0.0);
+        optimizer.step(&mut picture, |picture| {
+            let loss = self.loss(picture);
+            losses.push(loss.item());
+            Ok(loss)
         })?;
-        let found = Tensor::from(minimum.at.view()).reshape(shape).into_array();
-        Ok((found, minimum))
+        Ok(Minimum {
+            converged: self.slope(&picture)? <= enough,
+            picture: picture.to_array(),
+            losses,
+        })
+    }
+
+    /// The largest entry of the loss's gradient.
+    fn slope(&self, picture: &Parameter<f64, Ix2>) -> Result<f64, pullback::Error> {
+        let (gradient,) = grad(&self.loss(picture), (&**picture,))?;
+        Ok(largest(gradient.view()))
     }
 }
 
@@ -95,8 +118,9 @@ mod tests {
     #[test]
     fn without_noise_the_picture_is_found() {
         let observation = observation();
-        let (found, minimum) = observation.reconstruct(2000, 1e-9).unwrap();
-        assert!(minimum.converged, "{:?}", minimum.values.last());
+        let minimum = observation.reconstruct(1e-9).unwrap();
+        let found = &minimum.picture;
+        assert!(minimum.converged, "{:?}", minimum.losses.last());
         for ((i, j), temperature) in found.indexed_iter() {
             let expected = f64::from(u8::from(i + j > 3));
             assert!((temperature - expected).abs() < 1e-2, "{found}");

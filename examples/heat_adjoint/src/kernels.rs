@@ -146,18 +146,13 @@ fn run(kernel: Kernel, coefficients: &Coefficients, read: &[f64], written: &mut 
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use pullback::nn::{Generator, init};
 
     use super::*;
 
     fn random(rows: usize, columns: usize) -> (Coefficients, Vec<f64>) {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-        let mut field = || {
-            (0..rows * columns)
-                .map(|_| random.random_range(-1.0..1.0))
-                .collect()
-        };
+        let mut random = Generator::seed(7);
+        let mut field = || init::uniform(rows * columns, -1.0, 1.0, &mut random).to_vec();
         let (share, east, south, before) = (field(), field(), field(), field());
         (
             Coefficients {

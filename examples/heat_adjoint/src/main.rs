@@ -3,18 +3,6 @@
 //! Heat is spread by a kernel in C, and the gradient of that by its adjoint, in C too: `functions.rs` makes
 //! them two custom functions, each the other's gradient. The adjoint is checked by products and the
 //! picture found by L-BFGS, from an observation with noise, with a penalty on edges.
-//!
-//! ```text
-//! cargo run --release -p heat_adjoint [-- OPTIONS]
-//!
-//!   --size N       cells along a side, 32 to 128 (default 48)
-//!   --steps N      time steps between the picture and the observation, 1 to 200 (default 15)
-//!   --noise X      standard deviation of the observation, 0.0001 to 0.1 (default 0.01)
-//!   --edges X      what an edge of height 1 costs for each cell of its length, 0.1 to 1000 (default 4)
-//!   --kernel NAME  the kernel that goes forward, c or cpp (default c)
-//!   --seed N       the seed of the noise (default 1)
-//!   --svg FILE     where to draw (default target/heat_adjoint.svg)
-//! ```
 
 #![allow(
     unreachable_pub,
@@ -26,13 +14,12 @@
 mod functions;
 mod inverse;
 mod kernels;
-mod lbfgs;
+#[path = "../../common/norm.rs"]
+mod norm;
 mod picture;
 mod plate;
 #[path = "../../common/program.rs"]
 mod program;
-#[path = "../../common/random.rs"]
-mod random;
 mod scene;
 
 use std::error::Error;
@@ -44,13 +31,10 @@ use inverse::Observation;
 use kernels::Language;
 use program::{Arguments, below};
 use pullback::ndarray::Array2;
+use pullback::nn::Generator;
 use pullback::prelude::*;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 const USAGE: &str = "\
-Finds the temperatures that a plate had from those that it has later.
-
 Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
 
   --size N       cells along a side, 32 to 128 (default 48)
@@ -61,25 +45,24 @@ Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
   --seed N       the seed of the noise (default 1)
   --svg FILE     where to draw (default target/heat_adjoint.svg)";
 
-/// Of L-BFGS.
-const MOST_STEPS: usize = 3000;
-const TOLERANCE: f64 = 1e-5;
+/// Of the gradient where the search begins, what may be left where it ends.
+const FLAT: f64 = 1e-5;
 
 fn main() -> ExitCode {
     program::run("heat_adjoint", USAGE, run)
 }
 
 fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let size = arguments.take_within("--size", 48, 32..=128)?;
-    let steps = arguments.take_within("--steps", 15, 1..=200)?;
-    let noise = arguments.take_within("--noise", 0.01, 1e-4..=0.1)?;
-    let edges = arguments.take_within("--edges", 4.0, 0.1..=1e3)?;
-    let language = arguments.take("--kernel", Language::C)?;
-    let seed = arguments.take("--seed", 1)?;
-    let svg = arguments.take("--svg", PathBuf::from("target/heat_adjoint.svg"))?;
+    let size = arguments.take_within("size", 48, 32..=128)?;
+    let steps = arguments.take_within("steps", 15, 1..=200)?;
+    let noise = arguments.take_within("noise", 0.01, 1e-4..=0.1)?;
+    let edges = arguments.take_within("edges", 4.0, 0.1..=1e3)?;
+    let language = arguments.take("kernel", Language::C)?;
+    let seed = arguments.take("seed", 1)?;
+    let svg = arguments.take("svg", PathBuf::from("target/heat_adjoint.svg"))?;
     arguments.finish()?;
 
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = Generator::seed(seed);
     let plate = scene::plate(size, steps, language)?;
     let [u, v] = [0; 2].map(|_| scene::noise(size, &mut random));
     let error = functions::adjoint_error(&plate, &u.view(), &v.view());
@@ -94,23 +77,26 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
         edges,
     };
     let begin = Instant::now();
-    let (found, minimum) = observation.reconstruct(MOST_STEPS, TOLERANCE)?;
+    let minimum = observation.reconstruct(FLAT)?;
+    let tried = minimum.losses.len();
     println!(
-        "{size} x {size} cells, {steps} steps by the kernel in {language}: loss from {:.1} to {:.1} in {} steps \
-         of L-BFGS, {:.1} s",
-        minimum.values[0],
-        minimum.values[minimum.values.len() - 1],
-        minimum.values.len() - 1,
+        "{size} x {size} cells, {steps} steps by the kernel in {language}: loss from {:.1} to {:.1} by {tried} \
+         pictures, {:.1} s",
+        minimum.losses[0],
+        minimum.losses[tried - 1],
         begin.elapsed().as_secs_f64()
     );
     if !minimum.converged {
         return Err("L-BFGS did not converge".into());
     }
-    let (blurred, sharp) = (relative(&after, &truth), relative(&found, &truth));
+    let (blurred, sharp) = (relative(&after, &truth), relative(&minimum.picture, &truth));
     let titled = [
         ("before".to_owned(), &truth),
         (format!("observed, {:.0} % off", 100.0 * blurred), &after),
-        (format!("found, {:.0} % off", 100.0 * sharp), &found),
+        (
+            format!("found, {:.0} % off", 100.0 * sharp),
+            &minimum.picture,
+        ),
     ];
     picture::draw(&svg, &titled)?;
     println!("observation, relative error: {blurred:.3}");

@@ -1,11 +1,10 @@
 //! What there is to find: a hot picture on a plate of two materials.
 
 use pullback::ndarray::Array2;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use pullback::nn::{Generator, init};
 
 use crate::kernels::Language;
 use crate::plate::{Plate, Unstable};
-use crate::random::normal;
 
 /// A time step, where a cell of conductivity and capacity 1 allows a quarter.
 const LENGTH: f64 = 0.2;
@@ -47,8 +46,8 @@ pub fn plate(size: usize, steps: usize, language: Language) -> Result<Plate, Uns
 }
 
 /// A picture of normally distributed numbers.
-pub fn noise(size: usize, random: &mut Xoshiro256PlusPlus) -> Array2<f64> {
-    Array2::from_shape_simple_fn((size, size), || normal(random))
+pub fn noise(size: usize, random: &mut Generator) -> Array2<f64> {
+    init::normal((size, size), 0.0, 1.0, random)
 }
 
 /// The middle of a cell, in units of the plate's side, downwards and to the right.

@@ -46,9 +46,9 @@ pub struct Checkpoint {
 ///
 /// A run goes on bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
 /// optimiser and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
-/// step, and the order and the augmentation of a [`DataLoader`](crate::data::DataLoader) follow from its seed and
-/// the epoch's number. What has been set up by the program, such as settings and groups of an optimiser, frozen
-/// parameters, `train` or `eval`, is set up again by the program that goes on.
+/// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. What has been set up
+/// by the program, such as settings and groups of an optimiser, frozen parameters, `train` or `eval`, is set up
+/// again by the program that goes on.
 ///
 /// # Errors
 /// As [`StateDict::save_safetensors`].

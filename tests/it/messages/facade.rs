@@ -1,17 +1,15 @@
-//! What is said of states, data and training.
+//! What is said of states and norms.
 
 use std::error::Error;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pullback::data::{BoxError, DataError, DataLoader, from_fn};
 use pullback::ndarray::{arr0, array};
 use pullback::nn::{Difference, StateDict, StateError, StateFile};
 use pullback::optim::schedule::Plateau;
 use pullback::optim::{Norm, try_clip_grad_norm};
 use pullback::prelude::*;
-use pullback::train::{CheckpointError, Checkpoints, History, Output, Trainer};
 
 use super::{Page, message, variant};
 
@@ -139,83 +137,11 @@ fn malformed(page: &mut Page, folder: &Folder) {
     page.line(&format!("Malformed: {}", folder.without(&error, None)));
 }
 
-pub(super) fn data(page: &mut Page) {
-    page.section("pullback::data::DataError");
-    let first = |error: Option<Result<Vec<usize>, DataError>>| error.expect("a batch").unwrap_err();
-    let damaged = from_fn(3, |_| Err::<usize, _>("the file is damaged".into()));
-    let panics = from_fn(3, |_| -> Result<usize, BoxError> { panic!("no such file") });
-    let sampled = DataLoader::new(from_fn(3, Ok)).sampler(|_| vec![3]);
-    let collate = |_: Vec<usize>| Err::<Vec<usize>, BoxError>("the lengths differ".into());
-    let collated = DataLoader::with_collate(from_fn(3, Ok), collate).batch_size(2);
-    for error in [
-        first(DataLoader::new(damaged).epoch(0).next()),
-        first(DataLoader::new(panics).epoch(0).next()),
-        first(sampled.epoch(0).next()),
-        first(collated.epoch(0).next()),
-    ] {
-        let name = variant!(&error, DataError: Item OutOfBounds Collate);
-        page.says(name, &error);
-    }
-}
-
-/// Errors that are no enum, under the names of their types.
-pub(super) fn training(page: &mut Page) {
-    page.section("pullback::train::TrainError");
-    let losses: [Result<f64, &str>; 2] = [Ok(f64::NAN), Err("the file is damaged")];
-    for loss in losses {
-        let mut trainer = Trainer::new(1).output(Output::silent());
-        let error = trainer
-            .fit(&mut (), |_| [loss], |(), loss| Ok(loss))
-            .unwrap_err();
-        page.says("TrainError", &error);
-    }
-    let mut trainer = Trainer::new(1).output(Output::silent());
-    trainer = trainer.after_epoch(|(), _| Err("the disk is full".into()));
-    let one = |_| [Ok::<_, io::Error>(1.0)];
-    let error = trainer.fit(&mut (), one, |(), loss| Ok(loss)).unwrap_err();
-    page.says("TrainError", &error);
-
-    page.section("pullback::train::CheckpointError");
-    checkpoints(page);
-
-    page.section("pullback::train::CsvError");
-    for text in [
-        "",
-        "loss\n0.5\n",
-        "epoch,a,b,a\n",
-        "epoch,a\n1,2,3\n",
-        "epoch,a\n-1,2\n",
-        "epoch,a\n1,x\n",
-        "epoch,a\n2,2\n1,2\n",
-        "epoch,\"a\n1,2\n",
-    ] {
-        page.says("CsvError", &History::from_csv(text).unwrap_err());
-    }
-
+/// Under the name of its type, as it is no enum.
+pub(super) fn norms(page: &mut Page) {
     page.section("pullback::optim::NonFiniteNorm");
     let w = Parameter::new(array![0.0]);
     w.set_grad(array![f64::INFINITY]);
     let error = try_clip_grad_norm(&w, 1.0, Norm::Euclidean).unwrap_err();
     page.says("NonFiniteNorm", &error);
-}
-
-fn checkpoints(page: &mut Page) {
-    let folder = Folder::new("checkpoints");
-    let write = |path: &Path| fs::write(path, "a model");
-    let mut checkpoints = Checkpoints::new(folder.0.join("model.bin")).keep(1);
-    let refused = checkpoints.save(1, 0.5, |_| Err("the model cannot be written"));
-    let refused = refused.unwrap_err();
-    page.line(&format!("Write: {}", folder.without(&refused, None)));
-    // A folder in the place of the old checkpoint is not removed.
-    let old = checkpoints
-        .save(1, 0.5, write)
-        .expect("written")
-        .expect("due");
-    fs::remove_file(&old).expect("a file");
-    fs::create_dir(&old).expect("a folder");
-    let error = checkpoints.save(2, 0.5, write).unwrap_err();
-    let CheckpointError::Remove { source, .. } = &error else {
-        panic!("{error}")
-    };
-    page.line(&format!("Remove: {}", folder.without(&error, Some(source))));
 }

@@ -4,9 +4,8 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use pullback::data::{ArrayDataset, DataLoader};
 use pullback::kernels::ConvOptions;
-use pullback::ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, array, s};
+use pullback::ndarray::{Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
@@ -14,7 +13,6 @@ use pullback::nn::{
 use pullback::optim::schedule::{Cosine, OneCycle, Step};
 use pullback::optim::{Adam, Lbfgs, Sgd, clip_grad_norm};
 use pullback::prelude::*;
-use pullback::train::{Accuracy, Checkpoints, EarlyStopping, Mode, Rmse};
 
 use super::Page;
 use crate::functions::leaf;
@@ -54,7 +52,6 @@ pub(super) fn all(page: &mut Page) {
         ("Layers", layers()),
         ("First values and states", states()),
         ("Optimisers", optimisers()),
-        ("Data and training", training()),
     ];
     for (title, messages) in sections {
         page.section(title);
@@ -191,23 +188,5 @@ fn optimisers() -> Told {
         OneCycle::new(0.1, 1);
         Step::new(0.1, 1, f64::INFINITY);
         clip_grad_norm(&model(1), 0.0);
-    }
-}
-
-fn training() -> Told {
-    let rows = ArrayDataset::new(Array2::<f64>::zeros((2, 1)), vec![0, 1]);
-    refused! {
-        ArrayDataset::new(Array2::<f64>::zeros((2, 1)), vec![0]);
-        rows.select(&[2]);
-        rows.split(1.5, 1);
-        DataLoader::new(rows.clone()).batch_size(0);
-        Accuracy::new().add(&[1, 2], &[1]);
-        Accuracy::top(0);
-        Rmse::new().add(&Array1::<f64>::zeros(2), &Array1::zeros(3));
-        EarlyStopping::new(Mode::Min, 0);
-        EarlyStopping::new(Mode::Min, 1).min_delta(-1.0);
-        Checkpoints::new("");
-        Checkpoints::new("model.bin").every(0);
-        Checkpoints::new("model.bin").keep(0);
     }
 }
