@@ -59,8 +59,7 @@
 
 extern crate self as pullback;
 
-mod atomic;
-#[cfg(any(doc, doctest))]
+#[cfg(all(any(doc, doctest), feature = "graph", feature = "nn"))]
 pub mod guide;
 
 #[doc(hidden)]
@@ -77,7 +76,11 @@ pub use autograd_core::{
 };
 #[cfg(feature = "graph")]
 pub use autograd_graph as graph;
-pub use autograd_macros::{Module, custom_function, math};
+#[cfg(feature = "nn")]
+pub use autograd_macros::Module;
+pub use autograd_macros::{custom_function, math};
+#[cfg(feature = "nn")]
+pub use autograd_nn::{nn, optim};
 
 /// Every function of the program that `#[custom_function]` defines.
 #[cfg(feature = "catalogue")]
@@ -86,14 +89,13 @@ pub mod catalogue {
     #[cfg(feature = "graph")]
     pub use autograd_graph::catalogue::{Page, html};
 }
-pub mod nn;
-pub mod optim;
-mod words;
 
 /// What nearly every program that defines or uses functions needs: traits and types, no names of
 /// built-in functions.
 pub mod prelude {
+    #[cfg(feature = "nn")]
     pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};
+    #[cfg(feature = "nn")]
     pub use crate::optim::Optimizer;
     pub use crate::{
         BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
@@ -103,6 +105,6 @@ pub mod prelude {
 }
 
 /// The README's example runs with the documentation's.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "graph", feature = "nn"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

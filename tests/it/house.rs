@@ -265,6 +265,7 @@ fn unsafe_code_stands_where_it_may() {
         "autograd-graph/src",
         "autograd-kernels/src",
         "autograd-macros/src",
+        "autograd-nn/src",
         "src",
         "examples",
     ] {
@@ -286,7 +287,7 @@ fn unsafe_code_stands_where_it_may() {
 #[test]
 fn errors_write_their_debug_by_hand() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for package in ["autograd-core/src", "src"] {
+    for package in ["autograd-core/src", "autograd-nn/src"] {
         let files = sources(&root.join(package));
         let all = files
             .iter()

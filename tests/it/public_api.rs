@@ -75,6 +75,7 @@ fn names_are_those_that_were_agreed_on() {
         ("autograd_core", "autograd-core/src"),
         ("autograd_graph", "autograd-graph/src"),
         ("autograd_kernels", "autograd-kernels/src"),
+        ("autograd_nn", "autograd-nn/src"),
     ] {
         let listing = listing(name, source);
         let least = 10;

@@ -15,17 +15,17 @@ use super::{Place, root, shown};
 /// What has none, and why.
 const WITHOUT: &[(&str, &[&str], &str)] = &[
     (
-        "pullback::nn::Visitor",
+        "autograd_nn::nn::Visitor",
         &["parameter", "buffer", "seeds", "absent", "enter", "leave"],
         "they do nothing: the trait's example writes one",
     ),
     (
-        "pullback::nn::VisitorMut",
+        "autograd_nn::nn::VisitorMut",
         &["parameter", "buffer", "seeds", "mode", "enter", "leave"],
         "they do nothing: the trait's example writes one",
     ),
     (
-        "pullback::nn::Module",
+        "autograd_nn::nn::Module",
         &[
             "visit_fields",
             "visit_fields_mut",
@@ -158,10 +158,10 @@ fn has_example(lines: &[String]) -> bool {
 fn every_public_name_has_an_example() {
     let mut missing = Vec::new();
     for (name, source) in [
-        ("pullback", "src"),
         ("autograd_core", "autograd-core/src"),
         ("autograd_graph", "autograd-graph/src"),
         ("autograd_kernels", "autograd-kernels/src"),
+        ("autograd_nn", "autograd-nn/src"),
     ] {
         let (found, seen) = Missing::of_crate(name, source);
         assert!(seen > 20, "{name} has {seen} names");

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::stepper::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
-use crate::words::counted;
 use crate::{AnyTensor, Element};
+use autograd_kernels::counted;
 
 /// The place of a parameter in the order of the visit, and what is kept of it.
 pub(super) struct Slot {

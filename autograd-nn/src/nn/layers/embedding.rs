@@ -8,8 +8,8 @@ use super::print;
 use crate::ndarray::{Array, Dimension, Ix2};
 use crate::nn::{Forward, Module, Parameter, init};
 use crate::ops::Reshape;
-use crate::words::counted;
 use crate::{Element, Tensor, Tensor2};
+use autograd_kernels::counted;
 
 /// A vector for each index: the rows of a table, which are trained.
 ///

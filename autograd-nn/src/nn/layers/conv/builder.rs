@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::kernels::ConvOptions;
 use crate::nn::PerAxis;
-use crate::words::counted;
+use autograd_kernels::counted;
 
 /// The options of a convolution of `N` axes, which becomes an `L`: a [`Conv1d`](crate::nn::Conv1d), a
 /// [`Conv2d`](crate::nn::Conv2d) or a [`ConvTranspose2d`](crate::nn::ConvTranspose2d).

@@ -3,8 +3,8 @@
 use super::{print, shapes};
 use crate::ndarray::{Array1, Dimension, Ix1};
 use crate::nn::{Forward, Module, Parameter};
-use crate::words::counted;
 use crate::{Element, Tensor};
+use autograd_kernels::counted;
 
 /// The channels, which are the second axis, in groups of one size: those of each example and group less their
 /// mean and over their deviation √(variance + `eps`), then times a weight for each channel, plus a bias (Wu and

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use super::json;
-use crate::words::counted;
+use autograd_kernels::counted;
 
 /// The longest header, as every reader of the format has it.
 pub(super) const LONGEST: u64 = 100_000_000;

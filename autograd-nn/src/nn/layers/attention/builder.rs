@@ -8,7 +8,7 @@ use super::MultiheadAttention;
 use crate::Element;
 use crate::ndarray::Array1;
 use crate::nn::{Dropout, Linear, Parameter, init};
-use crate::words::counted;
+use autograd_kernels::counted;
 
 /// The options of a [`MultiheadAttention`].
 ///

@@ -12,8 +12,8 @@ use wolfe::{Point, Search};
 use super::settings::{at_least_one, not_negative};
 use crate::kernels::dot_slices;
 use crate::nn::Field;
-use crate::words::counted;
 use crate::{Element, Error, Tensor0, enable_grad};
+use autograd_kernels::counted;
 
 /// L-BFGS: Newton's method with a curvature that is guessed from the last steps. For losses that are computed
 /// exactly, not from samples, of up to some hundred thousand parameters.
