@@ -45,6 +45,15 @@ extern crate self as autograd_core;
 pub mod __private;
 mod alloc;
 mod array;
+#[cfg_attr(
+    not(feature = "ops"),
+    allow(
+        unreachable_pub,
+        unused_imports,
+        reason = "`ops` re-exports the types behind the methods"
+    )
+)]
+mod basic;
 #[cfg(feature = "catalogue")]
 pub mod catalogue;
 mod checkpoint;
@@ -59,6 +68,7 @@ mod gradcheck;
 mod hooks;
 pub mod inspect;
 
+#[cfg(feature = "ops")]
 pub mod ops;
 mod saved;
 mod tape;

@@ -9,19 +9,26 @@
 //! `pullback` re-exports this crate as `pullback::kernels`. What its documentation does not show belongs to the
 //! built-in functions of `autograd-core`, and may change with any version.
 
+#[cfg(feature = "ops")]
 mod attention;
+#[cfg(feature = "ops")]
 mod channels;
 #[doc(hidden)]
 pub mod checks;
+#[cfg(feature = "ops")]
 mod contract;
+#[cfg(feature = "ops")]
 mod conv;
+#[cfg(feature = "ops")]
 mod dropout;
 mod element;
 mod elementwise;
 mod extremes;
 mod gemm;
+#[cfg(feature = "ops")]
 mod indices;
 mod lanes;
+#[cfg(feature = "ops")]
 mod linalg;
 mod math;
 pub mod memory;
@@ -29,6 +36,7 @@ mod moments;
 mod movement;
 mod over;
 mod parallel;
+#[cfg(feature = "ops")]
 mod pool;
 mod reduce;
 mod row_major;
@@ -38,10 +46,15 @@ mod softmax;
 mod wide;
 mod words;
 
+#[cfg(feature = "ops")]
 pub use attention::{AttentionOptions, attention, attention_gradients};
+#[cfg(feature = "ops")]
 pub use channels::{Channels, channel_sums, map_channels, normalise, normalise_gradient};
+#[cfg(feature = "ops")]
 pub use contract::{Subscripts, contract};
+#[cfg(feature = "ops")]
 pub use conv::{ConvOptions, col2im, conv2d, conv2d_transposed, conv2d_weight, im2col};
+#[cfg(feature = "ops")]
 pub use dropout::dropout;
 pub use element::Element;
 #[doc(hidden)]
@@ -49,8 +62,10 @@ pub use element::Family;
 pub use elementwise::{map, zip};
 pub use extremes::{largest, place_of_largest, place_of_smallest, smallest};
 pub use gemm::{affine, gemm, matmul};
+#[cfg(feature = "ops")]
 pub use indices::{gather, index_add, index_select, scatter_add};
 pub use lanes::{map_lanes, reduce, zip_lanes};
+#[cfg(feature = "ops")]
 pub use linalg::{Lu, cholesky, solve_triangular};
 #[doc(hidden)]
 pub use math::activations;
@@ -60,6 +75,7 @@ pub use movement::{concat, filled, pad};
 pub use ndarray;
 pub use over::Over;
 pub use parallel::{set_threads, split, split_mut, threads};
+#[cfg(feature = "ops")]
 pub use pool::{Windows, largest_of_windows, means, pick, put, shares};
 pub use reduce::{dot_over, dot_slices, sum, sum_over, sum_slice, sum_to};
 #[doc(hidden)]

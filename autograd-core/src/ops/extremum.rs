@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, DimMax, Dimension};
 
-use super::operators::{Common, broadcast};
 use super::{chain, joined};
+use crate::basic::operators::{Common, broadcast};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The larger of two numbers, element by element, of tensors of one shape; the method broadcasts.

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array2, ArrayView2, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
-use super::operators::common_shape;
 use super::{Contract, joined};
+use crate::basic::operators::common_shape;
 use crate::kernels::{self, Subscripts};
 use crate::{Element, Tensor, Tensor2, custom_function};
 

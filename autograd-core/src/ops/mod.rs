@@ -9,15 +9,12 @@
 //! those who want `apply` as a function, or the bare kernels.
 
 mod abs;
-mod add;
 mod arcs;
 mod attention;
-mod broadcast;
 mod clamp;
 mod concat;
 mod contract;
 mod conv;
-mod div;
 mod dropout;
 mod einsum;
 mod elu;
@@ -38,10 +35,7 @@ mod ln;
 mod ln_1p;
 mod losses;
 mod matmul;
-mod mul;
-mod neg;
 mod norms;
-mod operators;
 mod pad;
 mod permute;
 mod pool;
@@ -50,35 +44,30 @@ mod powi;
 mod recip;
 mod reductions;
 mod relu;
-mod reshape;
 mod roll;
 mod roots;
-mod scalar;
 mod sigmoid;
 mod silu;
-mod slice;
 mod softplus;
 mod split;
 mod square;
 mod squeeze;
-mod stack;
-mod sub;
-mod sum;
 mod tanh;
 mod transpose;
 mod trigonometric;
 mod where_;
 
+pub use crate::basic::{
+    Add, AddScalar, BroadcastTo, Div, DivScalar, Mul, MulScalar, Neg, Place, Reshape, ScalarDiv,
+    ScalarSub, Slice, Stack, Sub, Sum, SumTo,
+};
 pub use abs::Abs;
-pub use add::Add;
 pub use arcs::{Acos, Asin, Atan};
 pub use attention::{Attention, AttentionGradient};
-pub use broadcast::{BroadcastTo, SumTo};
 pub use clamp::Clamp;
 pub use concat::Concat;
 pub use contract::Contract;
 pub use conv::{Conv, ConvTranspose, ConvWeight};
-pub use div::Div;
 pub use dropout::Dropout;
 pub use einsum::{EinsumOperands, einsum};
 pub use elu::Elu;
@@ -102,8 +91,6 @@ pub use losses::{
     HuberLoss, KlDiv, NllLoss, Reduction, SquaredError,
 };
 pub use matmul::{MatMul, MatMulRank};
-pub use mul::Mul;
-pub use neg::Neg;
 pub use norms::{ChannelRepeat, ChannelSum, Normalise, NormaliseGradient, ScaleShift, Statistics};
 pub use pad::Pad;
 pub use permute::Permute;
@@ -116,20 +103,14 @@ pub use reductions::{
     Norm, Prod, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
 };
 pub use relu::{LeakyRelu, Relu};
-pub use reshape::Reshape;
 pub use roll::Roll;
 pub use roots::{Rsqrt, Sqrt};
-pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
 pub use sigmoid::Sigmoid;
 pub use silu::Silu;
-pub use slice::{Place, Slice};
 pub use softplus::Softplus;
 pub use split::SplitAt;
 pub use square::Square;
 pub use squeeze::{Squeeze, Unsqueeze};
-pub use stack::Stack;
-pub use sub::Sub;
-pub use sum::Sum;
 pub use tanh::Tanh;
 pub use transpose::Transpose;
 pub use trigonometric::{Cos, Sin, Tan};
@@ -137,19 +118,8 @@ pub use where_::Where;
 
 use ndarray::Dimension;
 
+use crate::basic::joined;
 use crate::{Element, Tensor, kernels};
-
-/// The sum of the two shares of a tangent, of which either may be missing.
-#[track_caller]
-fn joined<T: Element, D: Dimension>(
-    x: Option<Tensor<T, D>>,
-    y: Option<Tensor<T, D>>,
-) -> Option<Tensor<T, D>> {
-    match (x, y) {
-        (Some(x), Some(y)) => Some(x + y),
-        (x, y) => x.or(y),
-    }
-}
 
 /// A constant of zeros, to add to.
 fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{ArcArray, Array, ArrayRef, ArrayView, DimMax, Dimension, Ix0, IxDyn, Zip};
 
 use super::joined;
-use super::operators::{Common, broadcast};
+use crate::basic::operators::{Common, broadcast};
 use crate::{Element, Tensor, custom_function};
 
 /// The elements of one tensor where a mask is true, those of another elsewhere; of one shape, to which the

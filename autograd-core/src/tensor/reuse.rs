@@ -49,6 +49,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// # Panics
     /// If the shapes differ.
+    #[cfg(feature = "ops")]
     #[inline]
     #[track_caller]
     pub(crate) fn fused(

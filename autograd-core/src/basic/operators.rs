@@ -12,10 +12,10 @@ use super::{Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, ScalarDiv, Scal
 use crate::{Element, Shape, Tensor};
 
 /// The dimension that two operands broadcast to.
-pub(super) type Common<D, E> = <D as DimMax<E>>::Output;
+pub(crate) type Common<D, E> = <D as DimMax<E>>::Output;
 
 /// Both operands at their common shape.
-pub(super) type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
+pub(crate) type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
 
 /// Both operands as they are.
 type SamePair<'a, T, D, E> = (&'a Tensor<T, Common<D, E>>, &'a Tensor<T, Common<D, E>>);
@@ -37,7 +37,7 @@ where
 /// Repeats both operands to their common shape.
 #[inline(never)]
 #[track_caller]
-pub(super) fn broadcast<T, D, E>(
+pub(crate) fn broadcast<T, D, E>(
     x: &Tensor<T, D>,
     y: &Tensor<T, E>,
     operator: &str,
@@ -75,7 +75,7 @@ fn stretch<T: Element, D: Dimension, E: Dimension>(
 
 /// The shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
 /// of them has length 1.
-pub(super) fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
+pub(crate) fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
     if x == y {
         return Some(Shape::from(x));
     }

@@ -1,0 +1,42 @@
+//! The functions that are there without the feature `ops` too: operators, and what engine and checks use.
+
+mod add;
+mod broadcast;
+mod div;
+mod mul;
+mod neg;
+pub(crate) mod operators;
+mod reshape;
+mod scalar;
+mod slice;
+mod stack;
+mod sub;
+mod sum;
+
+pub use add::Add;
+pub use broadcast::{BroadcastTo, SumTo};
+pub use div::Div;
+pub use mul::Mul;
+pub use neg::Neg;
+pub use reshape::Reshape;
+pub use scalar::{AddScalar, DivScalar, MulScalar, ScalarDiv, ScalarSub};
+pub use slice::{Place, Slice};
+pub use stack::Stack;
+pub use sub::Sub;
+pub use sum::Sum;
+
+use ndarray::Dimension;
+
+use crate::{Element, Tensor};
+
+/// The sum of the two shares of a tangent, of which either may be missing.
+#[track_caller]
+pub(crate) fn joined<T: Element, D: Dimension>(
+    x: Option<Tensor<T, D>>,
+    y: Option<Tensor<T, D>>,
+) -> Option<Tensor<T, D>> {
+    match (x, y) {
+        (Some(x), Some(y)) => Some(x + y),
+        (x, y) => x.or(y),
+    }
+}
