@@ -10,7 +10,6 @@ use crate::plate::Plate;
 
 /// The slope below which an edge counts as none, so that the penalty is smooth.
 const ROUNDING: f64 = 0.01;
-
 /// Of L-BFGS.
 const MOST_STEPS: u64 = 3000;
 
@@ -45,7 +44,7 @@ impl Observation {
         let mut picture = Parameter::new(self.after.to_array());
         let enough = flat * self.slope(&picture)?;
         let mut losses = Vec::new();
-        // It ends for no other reason: small changes are no sign of a minimum.
+        // No tolerance of changes: steps are short where edges form, far from the minimum too.
         let mut optimizer = Lbfgs::new(1.0)
             .iterations(MOST_STEPS)
             .evaluations(2 * MOST_STEPS)
