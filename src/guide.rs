@@ -71,7 +71,7 @@ pub mod how_the_engine_works {}
 /// [`kernels`]: crate::kernels
 /// [`checkpoint`]: fn@crate::checkpoint
 /// [`memory::set_limit`]: crate::memory::set_limit
-/// [`memory::empty`]: crate::memory::empty
+/// [`memory::empty_cache`]: crate::memory::empty_cache
 /// [`kernels::set_threads`]: crate::kernels::set_threads
 /// [`graph::trace`]: fn@crate::graph::trace
 /// [`graph::html`]: crate::graph::html

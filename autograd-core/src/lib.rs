@@ -67,6 +67,7 @@ mod grad_mode;
 mod gradcheck;
 mod hooks;
 pub mod inspect;
+pub mod memory;
 
 #[cfg(feature = "ops")]
 pub mod ops;
@@ -98,7 +99,7 @@ pub use autograd_macros::math;
 pub use ndarray;
 
 pub use autograd_kernels as kernels;
-pub use autograd_kernels::{Element, Shape, memory};
+pub use autograd_kernels::{Element, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};

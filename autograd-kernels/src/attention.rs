@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, CowArray, IxD
 
 use super::gemm::gemm;
 use super::parallel::{split, split_mut};
-use super::{filled, softmax};
+use super::{full, softmax};
 use crate::element::Element;
 
 /// What attends to what.
@@ -89,7 +89,7 @@ pub fn attention<T: Element>(
     let operands = Operands::new([q, k, v], options);
     let mut shape = q.shape().to_vec();
     shape[q.ndim() - 1] = operands.values;
-    let mut weighed = filled(&shape, T::zero());
+    let mut weighed = full(&shape, T::zero());
     let at_least = AT_LEAST.div_ceil(operands.work());
     split_mut(
         slice_mut(&mut weighed),
@@ -152,7 +152,7 @@ pub fn attention_gradients<T: Element>(
         grad.shape()
     );
     let grad = grad.as_standard_layout();
-    let mut gradients = [q, k, v].map(|array| filled(array.shape(), T::zero()));
+    let mut gradients = [q, k, v].map(|array| full(array.shape(), T::zero()));
     let all = gradients.each_mut().map(slice_mut);
     let [of_q, of_k, of_v] = all.map(|all| pieces(all, operands.batch));
     let parts: Vec<_> = of_q

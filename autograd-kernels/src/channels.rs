@@ -5,7 +5,7 @@ use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1
 use super::checks::size;
 use super::lanes::rows;
 use super::reduce::pairwise;
-use super::{Over, moments, sum_over};
+use super::{Axes, mean_var, sum_over};
 use crate::counted;
 use crate::element::Element;
 use crate::memory;
@@ -110,7 +110,7 @@ impl Channels {
         let shape = (self.outer, self.count, self.inner);
         // INVARIANT: `check` has counted the elements.
         let blocks = ArrayView3::from_shape(shape, elements).expect("as many");
-        sum_over::<_, _, Ix1>(&blocks, Over::axes(&[0, 2])).to_vec()
+        sum_over::<_, _, Ix1>(&blocks, Axes::of(&[0, 2])).to_vec()
     }
 
     /// Σ f(x, y, number of the channel) of each channel.
@@ -137,7 +137,7 @@ impl Channels {
         let each = each.map(|((x, y), &number)| pairwise(x, y, |x, y| f(x, y, number)));
         // INVARIANT: each block has a run for each channel.
         let each = Array2::from_shape_vec((self.outer, self.count), each.collect());
-        sum_over::<_, _, Ix1>(&each.expect("a run for each").view(), Over::axis(Axis(0))).to_vec()
+        sum_over::<_, _, Ix1>(&each.expect("a run for each").view(), Axes::one(Axis(0))).to_vec()
     }
 }
 
@@ -229,16 +229,16 @@ fn zipped<T: Element, D: Dimension, const N: usize>(
 /// If the elements are not as many as those of the channels.
 ///
 /// ```
-/// use autograd_kernels::{Channels, normalise};
+/// use autograd_kernels::{Channels, normalize};
 /// use autograd_kernels::ndarray::array;
 ///
 /// let x = array![[1.0, 3.0], [10.0, 30.0]];
-/// let (normalised, statistics) = normalise(&x.view(), Channels::rows(&[2, 2], 1), 0.0);
+/// let (normalised, statistics) = normalize(&x.view(), Channels::rows(&[2, 2], 1), 0.0);
 /// assert_eq!(normalised, array![[-1.0, 1.0], [-1.0, 1.0]]);
 /// assert_eq!(statistics, [[2.0, 1.0, 1.0], [20.0, 100.0, 0.1]]);
 /// ```
 #[track_caller]
-pub fn normalise<T: Element, D: Dimension>(
+pub fn normalize<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     channels: Channels,
     eps: T,
@@ -253,7 +253,7 @@ pub fn normalise<T: Element, D: Dimension>(
     };
     let statistics: Vec<[T; 3]> = if channels.outer == 1 && channels.inner > 0 {
         let rows = elements.chunks_exact(channels.inner);
-        rows.map(|row| statistics(moments(row))).collect()
+        rows.map(|row| statistics(mean_var(row))).collect()
     } else {
         let means = channels.sums(&elements).into_iter().map(|sum| sum / size);
         let means: Vec<T> = means.collect();
@@ -273,7 +273,7 @@ pub fn normalise<T: Element, D: Dimension>(
     (normalised, statistics)
 }
 
-/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalise`] makes of a gradient g that
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalize`] makes of a gradient g that
 /// comes in for its x̂.
 ///
 /// # Panics
@@ -281,16 +281,16 @@ pub fn normalise<T: Element, D: Dimension>(
 /// for each.
 ///
 /// ```
-/// use autograd_kernels::{Channels, normalise_gradient};
+/// use autograd_kernels::{Channels, normalize_backward};
 /// use autograd_kernels::ndarray::array;
 ///
 /// let (g, normalised) = (array![[1.0, 0.0, 0.0, 1.0]], array![[-1.0, 1.0, -1.0, 1.0]]);
 /// let rows = Channels::rows(&[1, 4], 1);
-/// let gradient = normalise_gradient(&g.view(), &normalised.view(), &[2.0], rows);
+/// let gradient = normalize_backward(&g.view(), &normalised.view(), &[2.0], rows);
 /// assert_eq!(gradient, array![[1.0, -1.0, -1.0, 1.0]]);
 /// ```
 #[track_caller]
-pub fn normalise_gradient<T: Element, D: Dimension>(
+pub fn normalize_backward<T: Element, D: Dimension>(
     g: &ArrayView<'_, T, D>,
     normalised: &ArrayView<'_, T, D>,
     rstd: &[T],
@@ -343,7 +343,7 @@ mod tests {
         ];
         for channels in all {
             for view in [x.view(), x.slice(ndarray::s![..;-1, .., .., ..])] {
-                let (normalised, statistics) = normalise(&view, channels, 0.0);
+                let (normalised, statistics) = normalize(&view, channels, 0.0);
                 assert_eq!(statistics.len(), channels.count);
                 let sums = channel_sums(&normalised.view(), channels);
                 let squares = channel_sums(&(&normalised * &normalised).view(), channels);

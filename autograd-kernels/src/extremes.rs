@@ -8,47 +8,47 @@ const LANES: usize = 16;
 /// The largest element; not a number if one is not; −∞ of none.
 ///
 /// ```
-/// use autograd_kernels::largest;
+/// use autograd_kernels::max;
 ///
-/// assert_eq!(largest(&[1.0, 3.0, 2.0]), 3.0);
-/// assert!(largest(&[1.0, f64::NAN, 2.0]).is_nan());
+/// assert_eq!(max(&[1.0, 3.0, 2.0]), 3.0);
+/// assert!(max(&[1.0, f64::NAN, 2.0]).is_nan());
 /// ```
-pub fn largest<T: Element>(x: &[T]) -> T {
+pub fn max<T: Element>(x: &[T]) -> T {
     extreme(x, T::neg_infinity(), |x, best| x > best)
 }
 
 /// The smallest element; not a number if one is not; ∞ of none.
 ///
 /// ```
-/// use autograd_kernels::smallest;
+/// use autograd_kernels::min;
 ///
-/// assert_eq!(smallest(&[1.0, 3.0, 2.0]), 1.0);
+/// assert_eq!(min(&[1.0, 3.0, 2.0]), 1.0);
 /// ```
-pub fn smallest<T: Element>(x: &[T]) -> T {
+pub fn min<T: Element>(x: &[T]) -> T {
     extreme(x, T::infinity(), |x, best| x < best)
 }
 
 /// The place of the first of the largest elements, or of the first that is not a number; `None` of none.
 ///
 /// ```
-/// use autograd_kernels::place_of_largest;
+/// use autograd_kernels::argmax;
 ///
-/// assert_eq!(place_of_largest(&[1.0, 3.0, 3.0]), Some(1));
-/// assert_eq!(place_of_largest(&[1.0, f64::NAN, 3.0]), Some(1));
+/// assert_eq!(argmax(&[1.0, 3.0, 3.0]), Some(1));
+/// assert_eq!(argmax(&[1.0, f64::NAN, 3.0]), Some(1));
 /// ```
-pub fn place_of_largest<T: Element>(x: &[T]) -> Option<usize> {
-    place(x, largest(x))
+pub fn argmax<T: Element>(x: &[T]) -> Option<usize> {
+    place(x, max(x))
 }
 
 /// The place of the first of the smallest elements, or of the first that is not a number; `None` of none.
 ///
 /// ```
-/// use autograd_kernels::place_of_smallest;
+/// use autograd_kernels::argmin;
 ///
-/// assert_eq!(place_of_smallest(&[2.0, 1.0, 1.0]), Some(1));
+/// assert_eq!(argmin(&[2.0, 1.0, 1.0]), Some(1));
 /// ```
-pub fn place_of_smallest<T: Element>(x: &[T]) -> Option<usize> {
-    place(x, smallest(x))
+pub fn argmin<T: Element>(x: &[T]) -> Option<usize> {
+    place(x, min(x))
 }
 
 fn place<T: Element>(x: &[T], found: T) -> Option<usize> {
@@ -87,17 +87,17 @@ mod tests {
                 let mut x: Vec<f64> = vec![0.0; length];
                 x[best] = 1.0;
                 *x.last_mut().unwrap() = 1.0;
-                assert_eq!((largest(&x), place_of_largest(&x)), (1.0, Some(best)));
+                assert_eq!((max(&x), argmax(&x)), (1.0, Some(best)));
                 let negative: Vec<f64> = x.iter().map(|x| -x).collect();
-                assert_eq!(smallest(&negative), -1.0);
-                assert_eq!(place_of_smallest(&negative), Some(best));
+                assert_eq!(min(&negative), -1.0);
+                assert_eq!(argmin(&negative), Some(best));
                 x[best] = f64::NAN;
-                assert!(largest(&x).is_nan() && smallest(&x).is_nan());
-                assert_eq!(place_of_largest(&x), Some(best));
-                assert_eq!(place_of_smallest(&x), Some(best));
+                assert!(max(&x).is_nan() && min(&x).is_nan());
+                assert_eq!(argmax(&x), Some(best));
+                assert_eq!(argmin(&x), Some(best));
             }
         }
-        assert_eq!(place_of_largest(&[f32::NEG_INFINITY; 3]), Some(0));
-        assert_eq!(place_of_largest::<f32>(&[]), None);
+        assert_eq!(argmax(&[f32::NEG_INFINITY; 3]), Some(0));
+        assert_eq!(argmax::<f32>(&[]), None);
     }
 }

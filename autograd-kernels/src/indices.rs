@@ -3,7 +3,7 @@
 use ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Slice, Zip};
 
 use super::checks::has_indices;
-use super::movement::{array, filled, room};
+use super::movement::{array, full, room};
 use crate::element::Element;
 use crate::in_row_major;
 
@@ -29,7 +29,7 @@ pub fn index_select<T: Element, D: Dimension>(
     let mut shape = x.shape().to_vec();
     shape[axis.index()] = indices.len();
     let Some(slice) = x.as_slice() else {
-        let mut selected = filled(&shape, T::zero());
+        let mut selected = full(&shape, T::zero());
         for (position, &index) in indices.iter().enumerate() {
             let part = x.slice_axis(axis, one(index));
             selected.slice_axis_mut(axis, one(position)).assign(&part);
@@ -133,7 +133,7 @@ pub fn gather<T: Element, D: Dimension>(
     }
     let mut x = x.view();
     x.slice_each_axis_inplace(|other| lane_slice(other.axis, axis, indices.shape()));
-    let mut gathered = filled(indices.shape(), T::zero());
+    let mut gathered = full(indices.shape(), T::zero());
     Zip::from(gathered.lanes_mut(axis))
         .and(indices.lanes(axis))
         .and(x.lanes(axis))

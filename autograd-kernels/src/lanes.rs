@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::Over;
+use super::Axes;
 use super::elementwise::repeated;
 use crate::element::Element;
 use crate::{Shape, memory};
@@ -25,11 +25,11 @@ pub(crate) struct Lanes<'a, T: Element> {
 
 impl<'a, T: Element> Lanes<'a, T> {
     /// The lanes of `x` along the axes of `over`, in the row-major order of the other axes.
-    pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, over: Over) -> Self {
-        let axes = order(x, over).unwrap_or_else(|| (0..x.ndim()).collect());
+    pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, reduced_axes: Axes) -> Self {
+        let axes = order(x, reduced_axes).unwrap_or_else(|| (0..x.ndim()).collect());
         let (kept, reduced): (Vec<usize>, Vec<usize>) =
-            axes.iter().partition(|axis| !over.contains(**axis));
-        if let Some([outer, length, inner]) = blocks(&axes, x.shape(), over) {
+            axes.iter().partition(|axis| !reduced_axes.contains(**axis));
+        if let Some([outer, length, inner]) = blocks(&axes, x.shape(), reduced_axes) {
             return Self {
                 elements: elements(x, &axes),
                 outer,
@@ -66,7 +66,7 @@ impl<'a, T: Element> Lanes<'a, T> {
 
 /// The axes in the order in which they lie in memory, if the elements lie there without gaps and the axes
 /// that are kept in their own order. A transposed matrix is then reduced as it lies.
-fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, over: Over) -> Option<Vec<usize>> {
+fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, reduced_axes: Axes) -> Option<Vec<usize>> {
     let mut axes: Vec<usize> = (0..x.ndim()).collect();
     if x.is_standard_layout() || x.as_slice_memory_order().is_none() {
         return Some(axes);
@@ -74,7 +74,7 @@ fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, over: Over) -> Option<Vec<usi
     axes.sort_by_key(|&axis| std::cmp::Reverse(x.stride_of(Axis(axis))));
     let kept = axes
         .iter()
-        .filter(|&&axis| !over.contains(axis) && x.len_of(Axis(axis)) != 1);
+        .filter(|&&axis| !reduced_axes.contains(axis) && x.len_of(Axis(axis)) != 1);
     kept.is_sorted().then_some(axes)
 }
 
@@ -105,11 +105,11 @@ pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> 
 
 /// How axes of a `shape`, taken in this order, make up lanes; `None` if those of `over` do not stand side by
 /// side. Axes of length 1 stand in nobody's way.
-fn blocks(axes: &[usize], shape: &[usize], over: Over) -> Option<[usize; 3]> {
+fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize; 3]> {
     let mut blocks = [1; 3];
     let mut block = 0;
     for &axis in axes.iter().filter(|&&axis| shape[axis] != 1) {
-        block = match (block, over.contains(axis)) {
+        block = match (block, reduced_axes.contains(axis)) {
             (0, false) => 0,
             (0 | 1, true) => 1,
             (_, false) => 2,
@@ -177,22 +177,22 @@ impl<T: Element> Together<T> {
 /// If there are not all of the axes, or `E` has another rank than the result.
 ///
 /// ```
-/// use autograd_kernels::{Over, reduce};
+/// use autograd_kernels::{Axes, reduce};
 /// use autograd_kernels::ndarray::{Array1, Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let last: Array1<f64> = reduce(&x.view(), Over::axis(Axis(0)), |column| column[1]);
+/// let last: Array1<f64> = reduce(&x.view(), Axes::one(Axis(0)), |column| column[1]);
 /// assert_eq!(last, array![3.0, 4.0]);
 /// ```
 #[track_caller]
 pub fn reduce<T: Element, U, D: Dimension, E: Dimension>(
     x: &ArrayView<'_, T, D>,
-    over: Over,
+    reduced_axes: Axes,
     mut f: impl FnMut(&[T]) -> U,
 ) -> Array<U, E> {
-    let shape = over.shape("reduce", x.shape());
+    let shape = reduced_axes.shape("reduce", x.shape());
     let mut results = memory::take(shape.size());
-    Lanes::of(x, over).for_each(|lane| results.push(f(lane)));
+    Lanes::of(x, reduced_axes).for_each(|lane| results.push(f(lane)));
     reduced(results, &shape)
 }
 
@@ -268,10 +268,10 @@ fn each_lane<T: Element, D: Dimension>(
     axis: Axis,
     mut f: impl FnMut(&mut [T], &[T]),
 ) -> Array<T, D> {
-    let over = Over::axis(axis);
-    let _ = over.shape("a function of the lanes", x.shape());
+    let reduced_axes = Axes::one(axis);
+    let _ = reduced_axes.shape("a function of the lanes", x.shape());
     let axes: Vec<usize> = (0..x.ndim()).collect();
-    let [_, length, inner] = blocks(&axes, x.shape(), over).unwrap_or([1; 3]);
+    let [_, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
     let block = length * inner;
     let (rows_x, rows_y) = (rows(x), y.map(rows));
     let mut results: Vec<T> = memory::take(x.len());
@@ -310,7 +310,7 @@ fn each_lane<T: Element, D: Dimension>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dot_over, sum_over};
+    use crate::{dot_axes, sum_over};
     use ndarray::{Array3, Array4, ArrayD, IxDyn, s};
 
     fn counting() -> Array4<f64> {
@@ -322,8 +322,10 @@ mod tests {
     }
 
     /// The same by ndarray, axis after axis.
-    fn by_ndarray(x: &ArrayD<f64>, over: Over) -> ArrayD<f64> {
-        let axes = (0..x.ndim()).rev().filter(|&axis| over.contains(axis));
+    fn by_ndarray(x: &ArrayD<f64>, reduced_axes: Axes) -> ArrayD<f64> {
+        let axes = (0..x.ndim())
+            .rev()
+            .filter(|&axis| reduced_axes.contains(axis));
         axes.fold(x.clone(), |x, axis| x.sum_axis(Axis(axis)))
     }
 
@@ -342,18 +344,22 @@ mod tests {
             let owned = view.to_owned().into_dyn();
             for axes in 0..16_usize {
                 let axes: Vec<usize> = (0..4).filter(|axis| axes >> axis & 1 == 1).collect();
-                let over = Over::axes(&axes);
-                let sums: ArrayD<f64> = reduce(&view, over, |lane| lane.iter().sum());
-                assert_eq!(sums, by_ndarray(&owned, over), "{axes:?}");
-                let sums: ArrayD<f64> = sum_over(&view, over);
-                assert_eq!(sums, by_ndarray(&owned, over), "{axes:?}");
-                let dots: ArrayD<f64> = dot_over(&view, &view, over);
-                assert_eq!(dots, by_ndarray(&(&owned * &owned), over), "{axes:?}");
-                let counts: ArrayD<usize> = reduce(&view, over.keepdim(), <[f64]>::len);
+                let reduced_axes = Axes::of(&axes);
+                let sums: ArrayD<f64> = reduce(&view, reduced_axes, |lane| lane.iter().sum());
+                assert_eq!(sums, by_ndarray(&owned, reduced_axes), "{axes:?}");
+                let sums: ArrayD<f64> = sum_over(&view, reduced_axes);
+                assert_eq!(sums, by_ndarray(&owned, reduced_axes), "{axes:?}");
+                let dots: ArrayD<f64> = dot_axes(&view, &view, reduced_axes);
+                assert_eq!(
+                    dots,
+                    by_ndarray(&(&owned * &owned), reduced_axes),
+                    "{axes:?}"
+                );
+                let counts: ArrayD<usize> = reduce(&view, reduced_axes.keepdim(), <[f64]>::len);
                 assert!(
                     counts
                         .iter()
-                        .all(|&count| count == over.count(view.shape()))
+                        .all(|&count| count == reduced_axes.count(view.shape()))
                 );
             }
             for axis in 0..4 {
@@ -372,11 +378,11 @@ mod tests {
     #[test]
     fn lanes_come_in_the_order_of_the_axes() {
         let x = counting();
-        let lanes: Array3<Vec<f64>> = reduce(&x.view(), Over::axis(Axis(1)), <[f64]>::to_vec);
+        let lanes: Array3<Vec<f64>> = reduce(&x.view(), Axes::one(Axis(1)), <[f64]>::to_vec);
         for ((i, j, k), lane) in lanes.indexed_iter() {
             assert_eq!(lane, &x.slice(s![i, .., j, k]).to_vec());
         }
-        let same: ArrayD<f64> = reduce(&x.view(), Over::axes(&[]), |lane| lane[0]);
+        let same: ArrayD<f64> = reduce(&x.view(), Axes::of(&[]), |lane| lane[0]);
         assert_eq!(same, x.into_dyn());
     }
 
@@ -384,6 +390,6 @@ mod tests {
     #[should_panic(expected = "a result of shape [3] has no rank 2")]
     fn a_result_of_another_rank_is_refused() {
         let x = ArrayD::<f64>::zeros(IxDyn(&[2, 3]));
-        let _: ndarray::Array2<f64> = reduce(&x.view(), Over::axis(Axis(0)), |_| 0.0);
+        let _: ndarray::Array2<f64> = reduce(&x.view(), Axes::one(Axis(0)), |_| 0.0);
     }
 }

@@ -11,6 +11,7 @@
 
 #[cfg(feature = "ops")]
 mod attention;
+mod axes;
 #[cfg(feature = "ops")]
 mod channels;
 #[doc(hidden)]
@@ -31,10 +32,9 @@ mod lanes;
 #[cfg(feature = "ops")]
 mod linalg;
 mod math;
+mod mean_var;
 pub mod memory;
-mod moments;
 mod movement;
-mod over;
 mod parallel;
 #[cfg(feature = "ops")]
 mod pool;
@@ -46,49 +46,52 @@ mod softmax;
 mod wide;
 mod words;
 
-#[cfg(feature = "ops")]
-pub use attention::{AttentionOptions, attention, attention_gradients};
-#[cfg(feature = "ops")]
-pub use channels::{Channels, channel_sums, map_channels, normalise, normalise_gradient};
-#[cfg(feature = "ops")]
-pub use contract::{Subscripts, contract};
-#[cfg(feature = "ops")]
-pub use conv::{ConvOptions, col2im, conv2d, conv2d_transposed, conv2d_weight, im2col};
-#[cfg(feature = "ops")]
-pub use dropout::dropout;
-pub use element::Element;
-#[doc(hidden)]
-pub use element::Family;
+pub use axes::Axes;
 pub use elementwise::{map, zip};
-pub use extremes::{largest, place_of_largest, place_of_smallest, smallest};
 pub use gemm::{affine, gemm, matmul};
-#[cfg(feature = "ops")]
-pub use indices::{gather, index_add, index_select, scatter_add};
-pub use lanes::{map_lanes, reduce, zip_lanes};
-#[cfg(feature = "ops")]
-pub use linalg::{Lu, cholesky, solve_triangular};
+pub use lanes::{map_lanes, reduce};
+pub use math::{erf, exp, exp_m1, gelu, ln, ln_1p, sigmoid, tanh};
 #[doc(hidden)]
-pub use math::activations;
-pub use math::{erf, exp, exp_m1, gelu, gelu_slope, ln, ln_1p, sigmoid, tanh};
-pub use moments::{moments, norm};
-pub use movement::{concat, filled, pad};
 pub use ndarray;
-pub use over::Over;
 pub use parallel::{set_threads, split, split_mut, threads};
-#[cfg(feature = "ops")]
-pub use pool::{Windows, largest_of_windows, means, pick, put, shares};
-pub use reduce::{dot_over, dot_slices, sum, sum_over, sum_slice, sum_to};
-#[doc(hidden)]
-pub use row_major::in_row_major;
+pub use reduce::sum_over;
 pub use row_major::row_major;
-pub use shape::Shape;
-pub use slices::{Slices, zip_slices_in_place};
-#[doc(hidden)]
-pub use softmax::softmax_and_log_sum;
-pub use softmax::{log_softmax, log_sum_exp, softmax};
+pub use softmax::softmax;
 pub use wide::{map_in_place, zip_in_place};
+
+/// What `autograd-core` re-exports at its own root.
 #[doc(hidden)]
-pub use words::counted;
+pub use {element::Element, shape::Shape};
+
+/// What the built-in functions are made of.
+#[doc(hidden)]
+#[cfg(feature = "ops")]
+pub use self::{
+    attention::{AttentionOptions, attention, attention_gradients},
+    channels::{Channels, channel_sums, map_channels, normalize, normalize_backward},
+    contract::{Subscripts, contract},
+    conv::{ConvOptions, col2im, conv_transpose2d, conv2d, conv2d_weight, im2col},
+    dropout::dropout,
+    indices::{gather, index_add, index_select, scatter_add},
+    linalg::{Lu, cholesky, solve_triangular},
+    pool::{
+        Pool2dOptions, avg_pool2d, avg_pool2d_backward, gather2d, max_pool2d_indices, max_unpool2d,
+    },
+};
+#[doc(hidden)]
+pub use self::{
+    element::Family,
+    extremes::{argmax, argmin, max, min},
+    lanes::zip_lanes,
+    math::{activations, gelu_derivative},
+    mean_var::{mean_var, norm},
+    movement::{concat, full, pad},
+    reduce::{dot_axes, dot_slices, sum, sum_slice, sum_to},
+    row_major::in_row_major,
+    slices::{Slices, zip_slices_in_place},
+    softmax::{log_softmax, log_sum_exp, softmax_and_log_sum},
+    words::counted,
+};
 
 // Named for its feature alone: see `[workspace.dependencies]`.
 use matrixmultiply as _;

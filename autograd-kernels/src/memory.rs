@@ -14,9 +14,9 @@
 //!
 //! let x: Vec<f32> = memory::take(1 << 20); // as a tensor does,
 //! memory::give_back(x); // and when it is dropped
-//! assert!(memory::held() >= 4 << 20);
-//! memory::empty();
-//! assert_eq!(memory::held(), 0);
+//! assert!(memory::reserved() >= 4 << 20);
+//! memory::empty_cache();
+//! assert_eq!(memory::reserved(), 0);
 //! ```
 
 #![allow(unsafe_code, reason = "each block has its argument")]
@@ -61,11 +61,11 @@ pub fn set_limit(bytes: usize) {
 /// use autograd_kernels::memory;
 ///
 /// memory::give_back(memory::take::<f64>(10)); // too small to be kept
-/// assert_eq!(memory::held(), 0);
+/// assert_eq!(memory::reserved(), 0);
 /// memory::give_back(memory::take::<f64>(100_000));
-/// assert!(memory::held() >= 800_000);
+/// assert!(memory::reserved() >= 800_000);
 /// ```
-pub fn held() -> usize {
+pub fn reserved() -> usize {
     kept().held
 }
 
@@ -75,10 +75,10 @@ pub fn held() -> usize {
 /// use autograd_kernels::memory;
 ///
 /// memory::give_back(memory::take::<f64>(100_000));
-/// memory::empty();
-/// assert_eq!(memory::held(), 0);
+/// memory::empty_cache();
+/// assert_eq!(memory::reserved(), 0);
 /// ```
-pub fn empty() {
+pub fn empty_cache() {
     let mut kept = kept();
     let sizes = std::mem::take(&mut kept.sizes);
     kept.held = 0;

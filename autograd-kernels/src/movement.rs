@@ -12,13 +12,13 @@ use crate::{Shape, in_row_major, memory};
 /// If `D` has another rank than the shape, or no memory is as large.
 ///
 /// ```
-/// use autograd_kernels::filled;
+/// use autograd_kernels::full;
 /// use autograd_kernels::ndarray::{Ix2, array};
 ///
-/// assert_eq!(filled::<f64, Ix2>(&[1, 2], 3.0), array![[3.0, 3.0]]);
+/// assert_eq!(full::<f64, Ix2>(&[1, 2], 3.0), array![[3.0, 3.0]]);
 /// ```
 #[track_caller]
-pub fn filled<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> {
+pub fn full<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> {
     let mut elements = room(shape);
     elements.resize(shape.iter().product(), value);
     array(shape, elements)
@@ -102,7 +102,7 @@ pub fn pad<T: Element, D: Dimension>(
     let shape: Vec<usize> = lengths
         .map(|(length, (before, behind))| length.saturating_add(*before).saturating_add(*behind))
         .collect();
-    let mut padded = filled(&shape, value);
+    let mut padded = full(&shape, value);
     let mut middle = padded.view_mut();
     middle.slice_each_axis_inplace(|axis| {
         let (before, _) = widths[axis.axis.index()];
@@ -174,7 +174,7 @@ mod tests {
             [0, 4]
         );
         assert_eq!(pad(&empty.view(), &[(1, 0), (0, 0)], 1.0), row);
-        assert_eq!(filled::<f64, Ix2>(&[3, 0], 1.0).shape(), [3, 0]);
+        assert_eq!(full::<f64, Ix2>(&[3, 0], 1.0).shape(), [3, 0]);
     }
 
     #[test]
@@ -182,12 +182,12 @@ mod tests {
         expected = "an array of shape [9223372036854775807, 3] is larger than any memory"
     )]
     fn a_shape_that_no_memory_has_is_refused() {
-        filled::<f64, Ix2>(&[usize::MAX / 2, 3], 0.0);
+        full::<f64, Ix2>(&[usize::MAX / 2, 3], 0.0);
     }
 
     #[test]
     #[should_panic(expected = "an array of shape [2, 3] has another rank than its type")]
     fn another_rank_is_refused() {
-        filled::<f64, Ix1>(&[2, 3], 0.0);
+        full::<f64, Ix1>(&[2, 3], 0.0);
     }
 }

@@ -1,11 +1,11 @@
-//! Windows on images: the largest element of each, or the mean.
+//! Pool2dOptions on images: the largest element of each, or the mean.
 
 use std::ops::Range;
 
 use ndarray::{Array4, ArrayView4};
 
 use super::conv::output_length;
-use super::filled;
+use super::full;
 use super::parallel::split_mut;
 use crate::element::Element;
 
@@ -13,13 +13,13 @@ use crate::element::Element;
 /// added on either side.
 ///
 /// ```
-/// use autograd_kernels::Windows;
+/// use autograd_kernels::Pool2dOptions;
 ///
-/// let quarters = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// let quarters = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
 /// assert_eq!(quarters.count(&[1, 3, 8, 6]), Some([4, 3]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
+pub struct Pool2dOptions {
     /// Height and width.
     pub kernel: [usize; 2],
     /// How far apart they are.
@@ -31,16 +31,16 @@ pub struct Windows {
 /// How many elements are worth a thread.
 const AT_LEAST: usize = 1 << 15;
 
-impl Windows {
+impl Pool2dOptions {
     /// How many there are down and across images of a shape, which has four lengths; `None` if the images
     /// are empty or too small, a kernel or stride is 0, or more than half of a window could lie outside.
     ///
     /// ```
-    /// use autograd_kernels::Windows;
+    /// use autograd_kernels::Pool2dOptions;
     ///
-    /// let windows = Windows { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
+    /// let windows = Pool2dOptions { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
     /// assert_eq!(windows.count(&[1, 3, 8, 6]), Some([4, 3]));
-    /// assert_eq!(Windows { padding: [2, 2], ..windows }.count(&[1, 3, 8, 6]), None);
+    /// assert_eq!(Pool2dOptions { padding: [2, 2], ..windows }.count(&[1, 3, 8, 6]), None);
     /// ```
     pub fn count(&self, shape: &[usize]) -> Option<[usize; 2]> {
         let mut count = [0; 2];
@@ -103,15 +103,18 @@ impl Windows {
 /// If the windows do not fit.
 ///
 /// ```
-/// use autograd_kernels::{Windows, largest_of_windows};
+/// use autograd_kernels::{Pool2dOptions, max_pool2d_indices};
 /// use autograd_kernels::ndarray::array;
 ///
 /// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
-/// let pairs = Windows { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
-/// assert_eq!(largest_of_windows(&x.view(), &pairs), array![[[[1, 2]]]]);
+/// let pairs = Pool2dOptions { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
+/// assert_eq!(max_pool2d_indices(&x.view(), &pairs), array![[[[1, 2]]]]);
 /// ```
 #[track_caller]
-pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<usize> {
+pub fn max_pool2d_indices<T: Element>(
+    x: &ArrayView4<'_, T>,
+    windows: &Pool2dOptions,
+) -> Array4<usize> {
     let [down, across] = windows.counted("max_pool2d", x.shape());
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();
@@ -140,21 +143,21 @@ pub fn largest_of_windows<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) 
 /// If `places` has another batch or other channels, or there is no such place.
 ///
 /// ```
-/// use autograd_kernels::pick;
+/// use autograd_kernels::gather2d;
 /// use autograd_kernels::ndarray::array;
 ///
 /// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
-/// assert_eq!(pick(&x.view(), &array![[[[1, 2]]]]), array![[[[5.0, 2.0]]]]);
+/// assert_eq!(gather2d(&x.view(), &array![[[[1, 2]]]]), array![[[[5.0, 2.0]]]]);
 /// ```
 #[track_caller]
-pub fn pick<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4<T> {
+pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4<T> {
     let size: usize = x.shape()[2..].iter().product();
-    check_places("pick", x.shape(), places, size);
+    check_places("gather2d", x.shape(), places, size);
     let pixels: usize = places.shape()[2..].iter().product();
     let (x, places_in) = (x.as_standard_layout(), places.as_standard_layout());
     let x = x.as_slice().expect("one piece");
     let places_in = places_in.as_slice().expect("one piece");
-    let mut elements = filled(places.shape(), T::zero());
+    let mut elements = full(places.shape(), T::zero());
     each(&mut elements, |channel, elements| {
         let x = &x[channel * size..][..size];
         let places = &places_in[channel * pixels..][..pixels];
@@ -172,27 +175,27 @@ pub fn pick<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4
 /// If the shapes differ, or there is no such place.
 ///
 /// ```
-/// use autograd_kernels::put;
+/// use autograd_kernels::max_unpool2d;
 /// use autograd_kernels::ndarray::array;
 ///
 /// let elements = array![[[[5.0, 2.0]]]];
-/// assert_eq!(put(&elements.view(), &array![[[[1, 1]]]], [1, 3]), array![[[[0.0, 7.0, 0.0]]]]);
+/// assert_eq!(max_unpool2d(&elements.view(), &array![[[[1, 1]]]], [1, 3]), array![[[[0.0, 7.0, 0.0]]]]);
 /// ```
 #[track_caller]
-pub fn put<T: Element>(
+pub fn max_unpool2d<T: Element>(
     elements: &ArrayView4<'_, T>,
     places: &Array4<usize>,
     size: [usize; 2],
 ) -> Array4<T> {
     let (batch, channels, ..) = places.dim();
-    let mut image = filled(&[batch, channels, size[0], size[1]], T::zero());
+    let mut image = full(&[batch, channels, size[0], size[1]], T::zero());
     assert!(
         elements.shape() == places.shape(),
-        "put of elements of shape {:?} at places of shape {:?}",
+        "max_unpool2d of elements of shape {:?} at places of shape {:?}",
         elements.shape(),
         places.shape()
     );
-    check_places("put", image.shape(), places, size[0] * size[1]);
+    check_places("max_unpool2d", image.shape(), places, size[0] * size[1]);
     let pixels: usize = places.shape()[2..].iter().product();
     let (elements, places) = (elements.as_standard_layout(), places.as_standard_layout());
     let elements = elements.as_slice().expect("one piece");
@@ -212,20 +215,20 @@ pub fn put<T: Element>(
 /// If the windows do not fit.
 ///
 /// ```
-/// use autograd_kernels::{Windows, means};
+/// use autograd_kernels::{Pool2dOptions, avg_pool2d};
 /// use autograd_kernels::ndarray::array;
 ///
 /// let x = array![[[[1.0, 5.0, 2.0, 0.0]]]];
-/// let pairs = Windows { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
-/// assert_eq!(means(&x.view(), &pairs), array![[[[3.0, 1.0]]]]);
+/// let pairs = Pool2dOptions { kernel: [1, 2], stride: [1, 2], padding: [0, 0] };
+/// assert_eq!(avg_pool2d(&x.view(), &pairs), array![[[[3.0, 1.0]]]]);
 /// ```
 #[track_caller]
-pub fn means<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<T> {
+pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) -> Array4<T> {
     let [down, across] = windows.counted("avg_pool2d", x.shape());
     let (batch, channels, height, width) = x.dim();
     let x = x.as_standard_layout();
     let x = x.as_slice().expect("one piece");
-    let mut elements = filled(&[batch, channels, down, across], T::zero());
+    let mut elements = full(&[batch, channels, down, across], T::zero());
     each(&mut elements, |channel, pixels| {
         let x = &x[channel * height * width..][..height * width];
         for (index, mean) in pixels.iter_mut().enumerate() {
@@ -244,17 +247,17 @@ pub fn means<T: Element>(x: &ArrayView4<'_, T>, windows: &Windows) -> Array4<T> 
 /// If the windows do not fit, or are not as many as the elements.
 ///
 /// ```
-/// use autograd_kernels::{Windows, shares};
+/// use autograd_kernels::{Pool2dOptions, avg_pool2d_backward};
 /// use autograd_kernels::ndarray::array;
 ///
 /// let elements = array![[[[3.0, 1.0]]]];
-/// let pairs = Windows { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
-/// assert_eq!(shares(&elements.view(), &pairs, [1, 3]), array![[[[1.5, 2.0, 0.5]]]]);
+/// let pairs = Pool2dOptions { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+/// assert_eq!(avg_pool2d_backward(&elements.view(), &pairs, [1, 3]), array![[[[1.5, 2.0, 0.5]]]]);
 /// ```
 #[track_caller]
-pub fn shares<T: Element>(
+pub fn avg_pool2d_backward<T: Element>(
     elements: &ArrayView4<'_, T>,
-    windows: &Windows,
+    windows: &Pool2dOptions,
     size: [usize; 2],
 ) -> Array4<T> {
     let (batch, channels, down, across) = elements.dim();
@@ -262,12 +265,12 @@ pub fn shares<T: Element>(
     let counted = windows.counted("the reverse of avg_pool2d", &shape);
     assert!(
         counted == [down, across],
-        "means of {counted:?} windows have shape {:?}",
+        "avg_pool2d of {counted:?} windows have shape {:?}",
         elements.shape()
     );
     let elements = elements.as_standard_layout();
     let elements = elements.as_slice().expect("one piece");
-    let mut image = filled(&shape, T::zero());
+    let mut image = full(&shape, T::zero());
     each(&mut image, |channel, image| {
         let pixels = &elements[channel * down * across..][..down * across];
         for (index, &element) in pixels.iter().enumerate() {
@@ -312,18 +315,18 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "pick: no place 4 in channels of shape [1, 1, 1, 4]")]
+    #[should_panic(expected = "gather2d: no place 4 in channels of shape [1, 1, 1, 4]")]
     fn a_place_outside_of_its_channel_is_told_when_picked() {
-        pick(
+        gather2d(
             &Array4::<f64>::ones((1, 1, 1, 4)).view(),
             &array![[[[0, 4]]]],
         );
     }
 
     #[test]
-    #[should_panic(expected = "put: no place 3 in channels of shape [1, 1, 1, 3]")]
+    #[should_panic(expected = "max_unpool2d: no place 3 in channels of shape [1, 1, 1, 3]")]
     fn a_place_outside_of_its_channel_is_told_when_put() {
-        put(
+        max_unpool2d(
             &Array4::<f64>::ones((1, 1, 1, 2)).view(),
             &array![[[[0, 3]]]],
             [1, 3],
@@ -332,12 +335,12 @@ mod tests {
 
     #[test]
     fn a_window_of_more_elements_than_can_be_counted_has_a_mean() {
-        let windows = Windows {
+        let windows = Pool2dOptions {
             kernel: [(1 << 33) + 1; 2],
             stride: [1, 1],
             padding: [1 << 32; 2],
         };
-        let mean = means(&Array4::<f64>::ones((1, 1, 1, 1)).view(), &windows);
+        let mean = avg_pool2d(&Array4::<f64>::ones((1, 1, 1, 1)).view(), &windows);
         let side = 8_589_934_593.0;
         assert_eq!(mean, array![[[[1.0 / (side * side)]]]]);
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::{Array, ArrayView, ArrayViewD, Axis, Dimension, IxDyn};
 
 use super::lanes::{Lanes, reduced};
-use super::{Over, zip};
+use super::{Axes, zip};
 use crate::element::Element;
 use crate::memory;
 
@@ -96,26 +96,26 @@ pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
 /// If there are not all of the axes, or `E` has another rank than the result.
 ///
 /// ```
-/// use autograd_kernels::{Over, sum_over};
+/// use autograd_kernels::{Axes, sum_over};
 /// use autograd_kernels::ndarray::{Array1, Array2, Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let columns: Array1<f64> = sum_over(&x.view(), Over::axis(Axis(0)));
+/// let columns: Array1<f64> = sum_over(&x.view(), Axes::one(Axis(0)));
 /// assert_eq!(columns, array![4.0, 6.0]);
-/// let whole: Array2<f64> = sum_over(&x.view(), Over::all().keepdim());
+/// let whole: Array2<f64> = sum_over(&x.view(), Axes::all().keepdim());
 /// assert_eq!(whole, array![[10.0]]);
 /// ```
 #[track_caller]
 pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
     x: &ArrayView<'_, T, D>,
-    over: Over,
+    axes: Axes,
 ) -> Array<T, E> {
-    let shape = over.shape("sum", x.shape());
-    if let Some(last) = last_of_several(x.shape(), over) {
+    let shape = axes.shape("sum", x.shape());
+    if let Some(last) = last_of_several(x.shape(), axes) {
         let partial: Array<T, D> = sum_over(x, last.keepdim());
-        return sum_over(&partial.view(), over);
+        return sum_over(&partial.view(), axes);
     }
-    let lanes = Lanes::of(x, over);
+    let lanes = Lanes::of(x, axes);
     let same = [lanes.outer, lanes.length, lanes.inner];
     reduced(
         sums(&lanes.elements, &lanes.elements, same, |x, _| x),
@@ -125,13 +125,12 @@ pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
 
 /// The last axes of `over` that lie side by side, if others have one that is kept between them: summed
 /// first, they leave less to sum and nothing to copy.
-fn last_of_several(shape: &[usize], over: Over) -> Option<Over> {
-    let mut axes = (0..shape.len()).rev().filter(|&axis| shape[axis] != 1);
-    let last = axes.find(|&axis| over.contains(axis))?;
+fn last_of_several(shape: &[usize], axes: Axes) -> Option<Axes> {
+    let mut left = (0..shape.len()).rev().filter(|&axis| shape[axis] != 1);
+    let last = left.find(|&axis| axes.contains(axis))?;
     let mut run = vec![last];
-    run.extend(axes.by_ref().take_while(|&axis| over.contains(axis)));
-    axes.any(|axis| over.contains(axis))
-        .then(|| Over::axes(&run))
+    run.extend(left.by_ref().take_while(|&axis| axes.contains(axis)));
+    left.any(|axis| axes.contains(axis)).then(|| Axes::of(&run))
 }
 
 /// Σ x · y over some axes, added pairwise.
@@ -140,25 +139,25 @@ fn last_of_several(shape: &[usize], over: Over) -> Option<Over> {
 /// If the shapes differ, if there are not all of the axes, or `E` has another rank than the result.
 ///
 /// ```
-/// use autograd_kernels::{Over, dot_over};
+/// use autograd_kernels::{Axes, dot_axes};
 /// use autograd_kernels::ndarray::{Array1, Axis, array};
 ///
 /// let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 1.0], [0.0, 2.0]]);
-/// let rows: Array1<f64> = dot_over(&x.view(), &y.view(), Over::axis(Axis(1)));
+/// let rows: Array1<f64> = dot_axes(&x.view(), &y.view(), Axes::one(Axis(1)));
 /// assert_eq!(rows, array![3.0, 8.0]);
 /// ```
 #[track_caller]
-pub fn dot_over<T: Element, D: Dimension, E: Dimension>(
+pub fn dot_axes<T: Element, D: Dimension, E: Dimension>(
     x: &ArrayView<'_, T, D>,
     y: &ArrayView<'_, T, D>,
-    over: Over,
+    axes: Axes,
 ) -> Array<T, E> {
     let is_plain = x.is_standard_layout() && y.is_standard_layout() && x.shape() == y.shape();
-    if !is_plain || last_of_several(x.shape(), over).is_some() {
-        return sum_over(&zip(x, y, |x, y| x * y).view(), over);
+    if !is_plain || last_of_several(x.shape(), axes).is_some() {
+        return sum_over(&zip(x, y, |x, y| x * y).view(), axes);
     }
-    let shape = over.shape("dot", x.shape());
-    let (x, y) = (Lanes::of(x, over), Lanes::of(y, over));
+    let shape = axes.shape("dot", x.shape());
+    let (x, y) = (Lanes::of(x, axes), Lanes::of(y, axes));
     let blocks = [x.outer, x.length, x.inner];
     reduced(sums(&x.elements, &y.elements, blocks, |x, y| x * y), &shape)
 }
@@ -255,7 +254,7 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
         if kept == Some(rest.len_of(Axis(axis))) {
             continue;
         }
-        owned = sum_over::<T, IxDyn, IxDyn>(&rest, Over::axis(Axis(axis)));
+        owned = sum_over::<T, IxDyn, IxDyn>(&rest, Axes::one(Axis(axis)));
         if kept.is_some() {
             owned.insert_axis_inplace(Axis(axis));
         }
@@ -298,8 +297,8 @@ mod tests {
     fn columns_are_summed_pairwise() {
         for (rows, columns) in [(1, 2), (127, 3), (129, 64), (1000, 65), (70_000, 2)] {
             let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i % 7 + j) as f32);
-            let sums: Array1<f32> = sum_over(&x.view(), Over::axis(Axis(0)));
-            let squares: Array1<f32> = dot_over(&x.view(), &x.view(), Over::axis(Axis(0)));
+            let sums: Array1<f32> = sum_over(&x.view(), Axes::one(Axis(0)));
+            let squares: Array1<f32> = dot_axes(&x.view(), &x.view(), Axes::one(Axis(0)));
             for (j, column) in x.columns().into_iter().enumerate() {
                 let exact: f32 = column.iter().sum();
                 assert_eq!(sums[j], exact);
@@ -308,7 +307,7 @@ mod tests {
             }
         }
         let tenths = Array2::from_elem((1_000_000, 2), 0.1_f32);
-        let sums: Array1<f32> = sum_over(&tenths.view(), Over::axis(Axis(0)));
+        let sums: Array1<f32> = sum_over(&tenths.view(), Axes::one(Axis(0)));
         assert!((sums[1] - 100_000.0).abs() < 0.1);
     }
 

@@ -1,6 +1,6 @@
 //! Sums of exponentials that neither overflow nor vanish: the largest element is taken off first.
 
-use super::extremes::largest;
+use super::extremes::max;
 use super::{exp, map_in_place, sum_slice};
 use crate::element::Element;
 
@@ -13,7 +13,7 @@ use crate::element::Element;
 /// assert_eq!(log_sum_exp(&[f64::NEG_INFINITY; 2]), f64::NEG_INFINITY);
 /// ```
 pub fn log_sum_exp<T: Element>(x: &[T]) -> T {
-    let largest = largest(x);
+    let largest = max(x);
     if largest.is_infinite() {
         return largest;
     }
@@ -45,7 +45,7 @@ pub fn softmax<T: Element>(x: &mut [T]) {
 /// assert_eq!(x, [0.0, f64::NEG_INFINITY]);
 /// ```
 pub fn log_softmax<T: Element>(x: &mut [T]) {
-    let largest = largest(x);
+    let largest = max(x);
     map_in_place(x, |x| x - largest);
     let mut exponentials = x.to_vec();
     map_in_place(&mut exponentials, exp);
@@ -56,7 +56,7 @@ pub fn log_softmax<T: Element>(x: &mut [T]) {
 /// As [`softmax`], and gives the largest element and ln Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ: their sum is [`log_sum_exp`], and x
 /// less the one and then the other is [`log_softmax`], which rounds less.
 pub fn softmax_and_log_sum<T: Element>(x: &mut [T]) -> (T, T) {
-    let largest = largest(x);
+    let largest = max(x);
     exponentials_less(largest, x);
     let sum = sum_slice(x);
     map_in_place(x, |x| x / sum);

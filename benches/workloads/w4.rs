@@ -24,7 +24,7 @@ pub fn run(filter: &Filter) {
         time();
     }
     if filter.wants("W4/peak") {
-        memory::empty();
+        memory::empty_cache();
         let bytes = peak(|| {
             let x = Tensor::from(values()).set_requires_grad(true);
             ours(&x, ones());
@@ -32,7 +32,7 @@ pub fn run(filter: &Filter) {
         let tensors = bytes as f64 / (LENGTH * size_of::<f32>()) as f64;
         report("W4/peak", tensors, TENSORS, "tensors");
     }
-    memory::empty();
+    memory::empty_cache();
 }
 
 fn values() -> Array1<f32> {
@@ -144,5 +144,5 @@ fn gelu_of(_: f32, x: f32) -> f32 {
 
 #[inline(always)]
 fn gelu_backward(gradient: f32, x: f32) -> f32 {
-    gradient * kernels::gelu_slope(x)
+    gradient * kernels::gelu_derivative(x)
 }

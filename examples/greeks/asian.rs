@@ -87,8 +87,8 @@ fn price(market: &Market, bridges: &Tensor2<f64>, average: Average) -> Tensor1<f
     let mut drift = start + growth * &dates + &deviation * bridges;
     let mut slope = deviation * &dates;
     if let Average::Geometric = average {
-        drift = drift.mean_keepdim(Axis(1));
-        slope = slope.mean_keepdim(Axis(1));
+        drift = drift.mean_keepdim(&[1]);
+        slope = slope.mean_keepdim(&[1]);
     }
 
     let boundary = Boundary::apply(&drift, &slope).unsqueeze(Axis(1));

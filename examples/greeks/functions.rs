@@ -212,7 +212,7 @@ impl Boundary {
     ) -> (Tensor2<f64>, Tensor2<f64>) {
         let z = z.unsqueeze(Axis(1));
         let shares = (drift + slope * &z).softmax(Axis(1));
-        let steepness = (&shares * slope).sum_keepdim(Axis(1));
+        let steepness = (&shares * slope).sum_keepdim(&[1]);
         let by_drift = -(grad_z.unsqueeze(Axis(1)) / steepness) * shares;
         let by_slope = &by_drift * z;
         (by_drift, by_slope)

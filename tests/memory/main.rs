@@ -150,7 +150,7 @@ fn backward_needs_what_was_saved_and_three_tensors_at_most() {
         let (added, peak, ()) = bytes(|| {
             y.sum().backward().unwrap();
             // What is kept for later is nobody's.
-            memory::empty();
+            memory::empty_cache();
         });
         // The gradient that arrives, the one that is computed from it, and room for one more.
         assert!(peak < 3 * MIB + MIB / 8, "{peak} bytes more at the peak");

@@ -80,7 +80,7 @@ impl<T: Element, D: Dimension, E: Dimension> Place<T, D, E> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Array<T, E> {
         fits("place", shape, slice);
-        let mut whole = kernels::filled(shape, T::zero());
+        let mut whole = kernels::full(shape, T::zero());
         let mut part = whole.view_mut().into_dyn().slice_move(slice);
         assert!(
             part.shape() == x.shape(),

@@ -4,14 +4,15 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayD, ArrayView, Axis, Dimension};
 
-use super::{Contract, SoftmaxGradient, Where, joined, zeros};
-use crate::kernels::{self, AttentionOptions, Subscripts};
+use super::{Contract, SoftmaxBackward, Where, joined, zeros};
+use crate::kernels::{self, Subscripts};
+use crate::ops::AttentionOptions;
 use crate::{Element, Tensor, custom_function};
 
 /// Values, weighed for each query by how well it fits each key.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::AttentionOptions, ops::Attention};
+/// use autograd_core::{Tensor, ops::AttentionOptions, ops::Attention};
 /// use autograd_core::ndarray::array;
 ///
 /// // Two keys that fit the query equally well: the mean of their values.
@@ -60,7 +61,7 @@ impl<T: Element, D: Dimension> Attention<T, D> {
         v: &Tensor<T, D>,
         options: &AttentionOptions,
     ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
-        AttentionGradient::apply(q, k, v, grad_output, options)
+        AttentionBackward::apply(q, k, v, grad_output, options)
     }
 
     #[jvp]
@@ -83,16 +84,16 @@ impl<T: Element, D: Dimension> Attention<T, D> {
 /// The gradients of queries, keys and values.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::AttentionOptions, ops::AttentionGradient};
+/// use autograd_core::{Tensor, ops::AttentionOptions, ops::AttentionBackward};
 /// use autograd_core::ndarray::array;
 ///
 /// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
 /// let (v, grad) = (Tensor::from(array![[2.0], [4.0]]), Tensor::from(array![[1.0]]));
-/// let (of_q, _, of_v) = AttentionGradient::apply(&q, &k, &v, &grad, &AttentionOptions::default());
+/// let (of_q, _, of_v) = AttentionBackward::apply(&q, &k, &v, &grad, &AttentionOptions::default());
 /// assert_eq!((of_q.to_array(), of_v.to_array()), (array![[0.0, 0.0]], array![[0.5], [0.5]]));
 /// ```
 #[derive(Debug)]
-pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
+pub struct AttentionBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(
     q = [2, 3, 2],
@@ -101,7 +102,7 @@ pub struct AttentionGradient<T, D>(PhantomData<(T, D)>);
     grad = [2, 3, 1],
     options = &AttentionOptions { causal: true, ..AttentionOptions::default() }
 ))]
-impl<T: Element, D: Dimension> AttentionGradient<T, D> {
+impl<T: Element, D: Dimension> AttentionBackward<T, D> {
     /// The gradients of softmax(q kᵀ · scale) v for q, k and v, where `grad` comes in for it.
     #[doc = crate::math!(
         r"\begin{aligned}"
@@ -255,7 +256,7 @@ fn row_sums<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
 /// What a change of softmax's operand makes of it, and a gradient of it: the same.
 #[track_caller]
 fn through_softmax<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-    SoftmaxGradient::apply(x, p, Axis(p.ndim() - 1))
+    SoftmaxBackward::apply(x, p, Axis(p.ndim() - 1))
 }
 
 #[track_caller]
@@ -339,7 +340,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// ```
     /// use autograd_core::Tensor;
-    /// use autograd_core::kernels::AttentionOptions;
+    /// use autograd_core::ops::AttentionOptions;
     /// use autograd_core::ndarray::array;
     ///
     /// let (q, k) = (Tensor::from(array![[0.0], [0.0]]), Tensor::from(array![[1.0], [2.0]]));

@@ -63,7 +63,7 @@ pub use crate::basic::{
 };
 pub use abs::Abs;
 pub use arcs::{Acos, Asin, Atan};
-pub use attention::{Attention, AttentionGradient};
+pub use attention::{Attention, AttentionBackward};
 pub use clamp::Clamp;
 pub use concat::Concat;
 pub use contract::Contract;
@@ -87,20 +87,20 @@ pub use linear::Linear;
 pub use ln::Ln;
 pub use ln_1p::Ln1p;
 pub use losses::{
-    AbsoluteError, BceWithLogits, CrossEntropy, CrossEntropyGradient, CrossEntropyOptions,
-    HuberLoss, KlDiv, NllLoss, Reduction, SquaredError,
+    BceWithLogits, CrossEntropy, CrossEntropyBackward, CrossEntropyOptions, HuberLoss, KlDiv,
+    L1Loss, MseLoss, NllLoss, Reduction,
 };
 pub use matmul::{MatMul, MatMulRank};
-pub use norms::{ChannelRepeat, ChannelSum, Normalise, NormaliseGradient, ScaleShift, Statistics};
+pub use norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift, Statistics};
 pub use pad::Pad;
 pub use permute::Permute;
-pub use pool::{AvgPool2d, AvgUnpool2d, MaxPool2d, PickPixels, PutPixels};
+pub use pool::{AvgPool2d, AvgPool2dBackward, Gather2d, MaxPool2d, MaxUnpool2d};
 pub use powf::Powf;
 pub use powi::Powi;
 pub use recip::Recip;
 pub use reductions::{
-    CumSum, DotOver, Extreme, Extremum, FirstExtreme, LogSoftmax, LogSoftmaxGradient, LogSumExp,
-    Norm, Prod, RepeatOver, Softmax, SoftmaxGradient, Std, SumOver, Var,
+    CumSum, DotAxes, Expand, Extremum, FirstExtremum, LogSoftmax, LogSoftmaxBackward, LogSumExp,
+    Norm, Prod, SharedExtremum, Softmax, SoftmaxBackward, Std, SumAxes, Var,
 };
 pub use relu::{LeakyRelu, Relu};
 pub use roll::Roll;
@@ -116,6 +116,8 @@ pub use transpose::Transpose;
 pub use trigonometric::{Cos, Sin, Tan};
 pub use where_::Where;
 
+pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions};
+
 use ndarray::Dimension;
 
 use crate::basic::joined;
@@ -123,7 +125,7 @@ use crate::{Element, Tensor, kernels};
 
 /// A constant of zeros, to add to.
 fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {
-    Tensor::from(kernels::filled(shape, T::zero()))
+    Tensor::from(kernels::full(shape, T::zero()))
 }
 
 /// The gradient of a function of one number: `fused` of the gradient that came in and what was saved, or,

@@ -7,17 +7,18 @@ use std::marker::PhantomData;
 
 use ndarray::{Array4, ArrayView4};
 
-use crate::kernels::{self, Windows};
+use crate::kernels;
+use crate::ops::Pool2dOptions;
 use crate::{Element, Tensor4, custom_function};
 
 /// The largest element of each window.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::Windows, ops::MaxPool2d};
+/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::MaxPool2d};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
-/// let windows = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
 /// MaxPool2d::apply(&x, windows).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[[[0.0, 1.0], [0.0, 0.0]]]]));
 /// # Ok::<(), autograd_core::Error>(())
@@ -27,7 +28,7 @@ pub struct MaxPool2d<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [2, 1, 4, 5],
-    windows = Windows { kernel: [3, 2], stride: [1, 2], padding: [1, 0] }
+    windows = Pool2dOptions { kernel: [3, 2], stride: [1, 2], padding: [1, 0] }
 ))]
 impl<T: Element> MaxPool2d<T> {
     /// The largest element of each window.
@@ -39,37 +40,40 @@ impl<T: Element> MaxPool2d<T> {
     /// If the windows do not fit.
     #[forward(outputs(output), saves(places, size))]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Windows) -> (Array4<T>, Array4<usize>, [usize; 2]) {
-        let places = kernels::largest_of_windows(&x, &windows);
+    pub fn forward(
+        x: ArrayView4<T>,
+        windows: Pool2dOptions,
+    ) -> (Array4<T>, Array4<usize>, [usize; 2]) {
+        let places = kernels::max_pool2d_indices(&x, &windows);
         let (_, _, height, width) = x.dim();
-        (kernels::pick(&x, &places), places, [height, width])
+        (kernels::gather2d(&x, &places), places, [height, width])
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        PutPixels::apply(grad_output, places, size)
+        MaxUnpool2d::apply(grad_output, places, size)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, x: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
-        PickPixels::apply(tangent_x, &kernels::largest_of_windows(&x.view(), &windows))
+    fn jvp(tangent_x: &Tensor4<T>, x: &Tensor4<T>, windows: Pool2dOptions) -> Tensor4<T> {
+        Gather2d::apply(tangent_x, &kernels::max_pool2d_indices(&x.view(), &windows))
     }
 }
 
 /// The elements at some places of each channel, which are counted in row-major order.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::PickPixels};
+/// use autograd_core::{Tensor, ops::Gather2d};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 2.0], [3.0, 4.0]]]]);
-/// assert_eq!(PickPixels::apply(&x, &array![[[[3, 0, 3]]]]).to_array(), array![[[[4.0, 1.0, 4.0]]]]);
+/// assert_eq!(Gather2d::apply(&x, &array![[[[3, 0, 3]]]]).to_array(), array![[[[4.0, 1.0, 4.0]]]]);
 /// ```
 #[derive(Debug)]
-pub struct PickPixels<T>(PhantomData<T>);
+pub struct Gather2d<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [1, 2, 2, 3], places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
-impl<T: Element> PickPixels<T> {
+impl<T: Element> Gather2d<T> {
     /// The elements of `x` at `places` of each channel.
     ///
     /// # Panics
@@ -78,12 +82,12 @@ impl<T: Element> PickPixels<T> {
     #[track_caller]
     pub fn forward(x: ArrayView4<T>, places: &Array4<usize>) -> (Array4<T>, [usize; 2]) {
         let (_, _, height, width) = x.dim();
-        (kernels::pick(&x, places), [height, width])
+        (kernels::gather2d(&x, places), [height, width])
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        PutPixels::apply(grad_output, places, size)
+        MaxUnpool2d::apply(grad_output, places, size)
     }
 
     #[jvp]
@@ -92,25 +96,25 @@ impl<T: Element> PickPixels<T> {
     }
 }
 
-/// Images of zeros to which elements are added at some places of each channel: the reverse of [`PickPixels`].
+/// Images of zeros to which elements are added at some places of each channel: the reverse of [`Gather2d`].
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::PutPixels};
+/// use autograd_core::{Tensor, ops::MaxUnpool2d};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[4.0, 1.0, 5.0]]]]);
-/// let y = PutPixels::apply(&x, &array![[[[3, 0, 3]]]], [2, 2]);
+/// let y = MaxUnpool2d::apply(&x, &array![[[[3, 0, 3]]]], [2, 2]);
 /// assert_eq!(y.to_array(), array![[[[1.0, 0.0], [0.0, 9.0]]]]);
 /// ```
 #[derive(Debug)]
-pub struct PutPixels<T>(PhantomData<T>);
+pub struct MaxUnpool2d<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [1, 2, 1, 3],
     places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]],
     size = [2, 3]
 ))]
-impl<T: Element> PutPixels<T> {
+impl<T: Element> MaxUnpool2d<T> {
     /// Images of zeros to which the elements of `x` are added at `places` of each channel.
     ///
     /// # Panics
@@ -118,12 +122,12 @@ impl<T: Element> PutPixels<T> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView4<T>, places: &Array4<usize>, size: [usize; 2]) -> Array4<T> {
-        kernels::put(&x, places, size)
+        kernels::max_unpool2d(&x, places, size)
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
-        PickPixels::apply(grad_output, places)
+        Gather2d::apply(grad_output, places)
     }
 
     #[jvp]
@@ -135,11 +139,11 @@ impl<T: Element> PutPixels<T> {
 /// The mean of each window, in which what was added to the image counts as zeros.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::Windows, ops::AvgPool2d};
+/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::AvgPool2d};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
-/// let windows = Windows { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
+/// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
 /// let y = AvgPool2d::apply(&x, windows);
 /// assert_eq!(y.to_array(), array![[[[1.5]]]]);
 /// y.sum().backward()?;
@@ -151,7 +155,7 @@ pub struct AvgPool2d<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [1, 2, 4, 3],
-    windows = Windows { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
+    windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
 ))]
 impl<T: Element> AvgPool2d<T> {
     /// The mean of each window.
@@ -163,18 +167,18 @@ impl<T: Element> AvgPool2d<T> {
     /// If the windows do not fit.
     #[forward(outputs(output), saves(size))]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Windows) -> (Array4<T>, [usize; 2]) {
+    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions) -> (Array4<T>, [usize; 2]) {
         let (_, _, height, width) = x.dim();
-        (kernels::means(&x, &windows), [height, width])
+        (kernels::avg_pool2d(&x, &windows), [height, width])
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, windows: Windows, size: [usize; 2]) -> Tensor4<T> {
-        AvgUnpool2d::apply(grad_output, windows, size)
+    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Tensor4<T> {
+        AvgPool2dBackward::apply(grad_output, windows, size)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
+    fn jvp(tangent_x: &Tensor4<T>, windows: Pool2dOptions) -> Tensor4<T> {
         Self::apply(tangent_x, windows)
     }
 }
@@ -183,40 +187,40 @@ impl<T: Element> AvgPool2d<T> {
 /// [`AvgPool2d`].
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::Windows, ops::AvgUnpool2d};
+/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::AvgPool2dBackward};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[2.0, 4.0]]]]);
-/// let windows = Windows { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
-/// let y = AvgUnpool2d::apply(&x, windows, [1, 3]);
+/// let windows = Pool2dOptions { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
+/// let y = AvgPool2dBackward::apply(&x, windows, [1, 3]);
 /// assert_eq!(y.to_array(), array![[[[1.0, 3.0, 2.0]]]]);
 /// ```
 #[derive(Debug)]
-pub struct AvgUnpool2d<T>(PhantomData<T>);
+pub struct AvgPool2dBackward<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [1, 2, 2, 4],
-    windows = Windows { kernel: [3, 2], stride: [2, 1], padding: [1, 1] },
+    windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] },
     size = [4, 3]
 ))]
-impl<T: Element> AvgUnpool2d<T> {
+impl<T: Element> AvgPool2dBackward<T> {
     /// Images of zeros to which each element's share is added wherever its window looks.
     ///
     /// # Panics
     /// If the windows do not fit, or are not as many as the elements.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, windows: Windows, size: [usize; 2]) -> Array4<T> {
-        kernels::shares(&x, &windows, size)
+    pub fn forward(x: ArrayView4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Array4<T> {
+        kernels::avg_pool2d_backward(&x, &windows, size)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, windows: Windows) -> Tensor4<T> {
+    fn backward(grad_output: &Tensor4<T>, windows: Pool2dOptions) -> Tensor4<T> {
         AvgPool2d::apply(grad_output, windows)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, windows: Windows, size: [usize; 2]) -> Tensor4<T> {
+    fn jvp(tangent_x: &Tensor4<T>, windows: Pool2dOptions, size: [usize; 2]) -> Tensor4<T> {
         Self::apply(tangent_x, windows, size)
     }
 }
@@ -242,7 +246,7 @@ impl<T: Element> Tensor4<T> {
     #[must_use]
     #[track_caller]
     pub fn max_pool2d(&self, kernel: [usize; 2], stride: [usize; 2], padding: [usize; 2]) -> Self {
-        let windows = Windows {
+        let windows = Pool2dOptions {
             kernel,
             stride,
             padding,
@@ -268,7 +272,7 @@ impl<T: Element> Tensor4<T> {
     #[must_use]
     #[track_caller]
     pub fn avg_pool2d(&self, kernel: [usize; 2], stride: [usize; 2], padding: [usize; 2]) -> Self {
-        let windows = Windows {
+        let windows = Pool2dOptions {
             kernel,
             stride,
             padding,

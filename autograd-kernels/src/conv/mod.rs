@@ -2,7 +2,7 @@
 //!
 //! For some rows of the output at a time, so many that it stays in cache, what each of their elements looks
 //! at becomes a column of a matrix; weights times columns are outputs. The other two products, of which each
-//! is linear in what the others are, go through the same columns: `conv2d`, `conv2d_transposed` and
+//! is linear in what the others are, go through the same columns: `conv2d`, `conv_transpose2d` and
 //! `conv2d_weight` are each other's gradients.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
@@ -90,15 +90,15 @@ pub fn conv2d<T: Element>(
 /// If shapes and options do not fit, or `conv2d` makes of images of `size` no outputs of the shape of `grad`.
 ///
 /// ```
-/// use autograd_kernels::{ConvOptions, conv2d_transposed};
+/// use autograd_kernels::{ConvOptions, conv_transpose2d};
 /// use autograd_kernels::ndarray::Array4;
 ///
 /// let (grad, weight) = (Array4::<f64>::ones((1, 1, 2, 2)), Array4::ones((1, 1, 2, 2)));
-/// let x = conv2d_transposed(&grad.view(), &weight.view(), None, &ConvOptions::default(), [3, 3]);
+/// let x = conv_transpose2d(&grad.view(), &weight.view(), None, &ConvOptions::default(), [3, 3]);
 /// assert_eq!(x[[0, 0, 1, 1]], 4.0);
 /// ```
 #[track_caller]
-pub fn conv2d_transposed<T: Element>(
+pub fn conv_transpose2d<T: Element>(
     grad: &ArrayView4<'_, T>,
     weight: &ArrayView4<'_, T>,
     bias: Option<&ArrayView1<'_, T>>,

@@ -89,7 +89,7 @@ fn the_three_products_are_one_number_seen_from_three_sides() {
         let y = conv2d(&x.view(), &weight.view(), None, &options);
         let grad = numbers(y.dim().into(), 0.7);
         let size = [x.shape()[2], x.shape()[3]];
-        let of_x = conv2d_transposed(&grad.view(), &weight.view(), None, &options, size);
+        let of_x = conv_transpose2d(&grad.view(), &weight.view(), None, &options, size);
         let kernel = [weight.shape()[2], weight.shape()[3]];
         let of_weight = conv2d_weight(&x.view(), &grad.view(), &options, kernel);
         let number = (&y * &grad).sum();
@@ -98,14 +98,14 @@ fn the_three_products_are_one_number_seen_from_three_sides() {
             assert!((other - number).abs() < 1e-10, "{other} is not {number}");
         }
         let ones = Array1::ones(x.shape()[1]);
-        let more = conv2d_transposed(
+        let more = conv_transpose2d(
             &grad.view(),
             &weight.view(),
             Some(&ones.view()),
             &options,
             size,
         );
-        let of_x = conv2d_transposed(&grad.view(), &weight.view(), None, &options, size);
+        let of_x = conv_transpose2d(&grad.view(), &weight.view(), None, &options, size);
         assert!((more - of_x).iter().all(|off| (off - 1.0).abs() < 1e-12));
     }
 }

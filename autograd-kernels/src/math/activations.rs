@@ -1,7 +1,7 @@
 //! Activations, and the backward of functions that take more than a product: the gradient that comes in times the
 //! derivative, in one loop.
 
-use super::{exp, gelu_slope, ln_1p, sigmoid};
+use super::{exp, gelu_derivative, ln_1p, sigmoid};
 use crate::element::Element;
 
 /// x / (1 + e⁻ˣ)
@@ -54,7 +54,7 @@ pub fn erf_backward<T: Element>(gradient: T, x: T) -> T {
 
 #[inline(always)]
 pub fn gelu_backward<T: Element>(gradient: T, x: T) -> T {
-    gradient * gelu_slope(x)
+    gradient * gelu_derivative(x)
 }
 
 #[inline(always)]

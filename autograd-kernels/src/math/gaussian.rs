@@ -41,7 +41,7 @@ pub(super) mod single {
     }
 
     #[inline(always)]
-    pub(in super::super) fn gelu_slope(x: f32) -> f32 {
+    pub(in super::super) fn gelu_derivative(x: f32) -> f32 {
         let x = f64::from(x);
         let (below, bell) = normal(x);
         (below + x * (bell * super::PEAK)) as f32
@@ -104,7 +104,7 @@ pub(super) mod double {
     }
 
     #[inline(always)]
-    pub(in super::super) fn gelu_slope(x: f64) -> f64 {
+    pub(in super::super) fn gelu_derivative(x: f64) -> f64 {
         let (below, bell) = normal(x);
         below + x * (bell * super::PEAK)
     }

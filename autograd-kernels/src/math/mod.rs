@@ -127,9 +127,9 @@ functions! {
     /// The derivative of [`gelu`], Φ(x) + x φ(x).
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::gelu_slope(0.0), 0.5);
+    /// assert_eq!(autograd_kernels::gelu_derivative(0.0), 0.5);
     /// ```
-    gelu_slope = gaussian;
+    gelu_derivative = gaussian;
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ mod naive;
 
 use std::sync::Arc;
 
-use pullback::kernels::{AttentionOptions, ConvOptions, Windows};
 use pullback::ndarray::{Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
-use pullback::ops::{AvgUnpool2d, PickPixels, PutPixels, einsum};
+use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions};
+use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, einsum};
 use pullback::prelude::*;
 
 use super::rows::{Row, placed, row};
@@ -150,7 +150,7 @@ fn convolutions<T: Element>() -> Vec<Row<T>> {
 }
 
 fn pooling<T: Element>() -> Vec<Row<T>> {
-    let windows = Windows {
+    let windows = Pool2dOptions {
         kernel: [3, 2],
         stride: [2, 1],
         padding: [1, 1],
@@ -183,13 +183,13 @@ fn pooling<T: Element>() -> Vec<Row<T>> {
         row(
             "the reverse of avg_pool2d",
             &[&[&[2, 2, 2, 4]], &[&[0, 2, 2, 4]]],
-            move |x| AvgUnpool2d::apply(&ranked(&x[0]), windows, [4, 3]).into_dyn(),
+            move |x| AvgPool2dBackward::apply(&ranked(&x[0]), windows, [4, 3]).into_dyn(),
             move |x| naive::shares(&x[0], windows, [4, 3]),
         ),
         row(
             "pick",
             &[&[&[2, 2, 2, 3]], &[&[0, 2, 2, 3]]],
-            move |x| PickPixels::apply(&ranked(&x[0]), &places(x[0].shape()[0])).into_dyn(),
+            move |x| Gather2d::apply(&ranked(&x[0]), &places(x[0].shape()[0])).into_dyn(),
             move |x| {
                 placed(&[x[0].shape()[0], 2, 1, 3], |at| {
                     let place = places(1)[[0, at[1], 0, at[3]]];
@@ -200,7 +200,9 @@ fn pooling<T: Element>() -> Vec<Row<T>> {
         row(
             "put",
             &[&[&[2, 2, 1, 3]], &[&[0, 2, 1, 3]]],
-            move |x| PutPixels::apply(&ranked(&x[0]), &places(x[0].shape()[0]), [2, 3]).into_dyn(),
+            move |x| {
+                MaxUnpool2d::apply(&ranked(&x[0]), &places(x[0].shape()[0]), [2, 3]).into_dyn()
+            },
             move |x| {
                 placed(&[x[0].shape()[0], 2, 2, 3], |at| {
                     let here = |k: &usize| places(1)[[0, at[1], 0, *k]] == 3 * at[2] + at[3];

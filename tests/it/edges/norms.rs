@@ -139,13 +139,17 @@ fn losses<T: Element>() -> Vec<Row<T>> {
     vec![
         loss(
             "mse_loss",
-            |x, y| x.mse_loss_each(y),
+            |x, y| x.mse_loss_unreduced(y),
             |x, y| (x - y) * (x - y),
         ),
-        loss("l1_loss", |x, y| x.l1_loss_each(y), |x, y| (x - y).abs()),
+        loss(
+            "l1_loss",
+            |x, y| x.l1_loss_unreduced(y),
+            |x, y| (x - y).abs(),
+        ),
         loss(
             "huber_loss",
-            |x, y| x.huber_loss_each(y, T::from_f64(0.75)),
+            |x, y| x.huber_loss_unreduced(y, T::from_f64(0.75)),
             |x, y| match (x - y).abs() {
                 far if far > 0.75 => 0.75 * (far - 0.375),
                 near => 0.5 * near * near,
@@ -153,7 +157,7 @@ fn losses<T: Element>() -> Vec<Row<T>> {
         ),
         loss(
             "bce_with_logits",
-            |x, y| x.bce_with_logits_each(y),
+            |x, y| x.bce_with_logits_unreduced(y),
             |x, y| {
                 let positive = if x < 0.0 { 0.0 } else { x };
                 positive - x * y + (-x.abs()).exp().ln_1p()
@@ -161,7 +165,7 @@ fn losses<T: Element>() -> Vec<Row<T>> {
         ),
         loss(
             "kl_div",
-            |x, y| x.kl_div_each(y),
+            |x, y| x.kl_div_unreduced(y),
             |x, y| match y {
                 0.0 => 0.0,
                 _ => y * (y.ln() - x),
@@ -184,7 +188,7 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
             &[&[&[3, 4]]],
             move |x| {
                 ranked::<T, _>(&x[0])
-                    .nll_loss_each(&labels, Some(7))
+                    .nll_loss_unreduced(&labels, Some(7))
                     .into_dyn()
             },
             |x| placed(&[3], |place| [-x[0][[0, 2]], -x[0][[1, 0]], 0.0][place[0]]),
@@ -192,7 +196,11 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
         row(
             "nll_loss of nothing",
             &[&[&[0, 4]]],
-            move |x| ranked::<T, _>(&x[0]).nll_loss_each(&[], None).into_dyn(),
+            move |x| {
+                ranked::<T, _>(&x[0])
+                    .nll_loss_unreduced(&[], None)
+                    .into_dyn()
+            },
             |_| ArrayD::zeros(IxDyn(&[0])),
         ),
         row(
@@ -200,7 +208,7 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
             &[&[&[3, 4]]],
             move |x| {
                 ranked::<T, _>(&x[0])
-                    .cross_entropy_each(&labels, options)
+                    .cross_entropy_unreduced(&labels, options)
                     .into_dyn()
             },
             move |x| {
@@ -223,7 +231,7 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
             &[&[&[0, 4]]],
             move |x| {
                 ranked::<T, _>(&x[0])
-                    .cross_entropy_each(&[], options)
+                    .cross_entropy_unreduced(&[], options)
                     .into_dyn()
             },
             |_| ArrayD::zeros(IxDyn(&[0])),

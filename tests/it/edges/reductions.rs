@@ -1,8 +1,8 @@
 //! Reductions over one axis, several and all, and what else is made of lanes.
 
-use pullback::kernels::Over;
+use pullback::kernels::Axes;
 use pullback::ndarray::{ArrayD, Axis, arr0};
-use pullback::ops::{DotOver, RepeatOver};
+use pullback::ops::{DotAxes, Expand};
 use pullback::prelude::*;
 
 use super::rows::{Row, along, folds, lanes, placed, row, whole};
@@ -139,7 +139,7 @@ fn over_one<T: Element>() -> Vec<Row<T>> {
         of_some(folds("min", |x, axis| x.min_axis(axis), min)),
         lanes(
             "sum_keepdim",
-            |x, axis| x.sum_keepdim(axis),
+            |x, axis| x.sum_keepdim(&[axis.index()]),
             |lane| vec![lane.iter().sum()],
         ),
     ];
@@ -202,7 +202,7 @@ fn over_several<T: Element>() -> Vec<Row<T>> {
         row(
             "var_axes_keepdim",
             shapes,
-            |x| x[0].var_axes_keepdim(&[0, 2], 0),
+            |x| x[0].var_keepdim(&[0, 2], 0),
             move |x| kept(outer(&x[0], |x| var(x, 0))),
         ),
     ]
@@ -238,13 +238,13 @@ fn of_lanes<T: Element>() -> Vec<Row<T>> {
 
 /// What gradients of reductions are made of.
 fn repeated<T: Element>() -> Vec<Row<T>> {
-    let over = Over::axes(&[0, 2]);
-    let axis = Over::axis(Axis(1));
+    let axes = Axes::of(&[0, 2]);
+    let axis = Axes::one(Axis(1));
     vec![
         row(
-            "dot_over",
+            "dot_axes",
             &[&[&[2, 3, 2], &[2, 3, 2]], &[&[0, 3, 2], &[0, 3, 2]]],
-            move |x| DotOver::apply(&x[0], &x[1], axis),
+            move |x| DotAxes::apply(&x[0], &x[1], axis),
             |x| {
                 let products = &x[0] * &x[1];
                 along(&products, Axis(1), &|lane: &[f64]| vec![lane.iter().sum()])
@@ -252,9 +252,9 @@ fn repeated<T: Element>() -> Vec<Row<T>> {
             },
         ),
         row(
-            "repeat_over",
+            "expand",
             &[&[&[3]], &[&[0]]],
-            move |x| RepeatOver::apply(&x[0], over, &[2, x[0].len(), 4]),
+            move |x| Expand::apply(&x[0], axes, &[2, x[0].len(), 4]),
             |x| placed(&[2, x[0].len(), 4], |place| x[0][[place[1]]]),
         ),
     ]

@@ -1,7 +1,7 @@
 //! Products, convolutions and pooling.
 
-use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Dimension, Ix1, Ix2, Ix3, Ix4};
+use pullback::ops::ConvOptions;
 use pullback::prelude::*;
 
 use super::{Attributes, Function};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use pullback::kernels::AttentionOptions;
 use pullback::ndarray::{Array1, Array2, Array3, ArrayView2, Axis, Ix3, array, concatenate, s};
 use pullback::nn::{MultiheadAttention, MultiheadAttentionBuilder, Parameter};
+use pullback::ops::AttentionOptions;
 use pullback::prelude::*;
 
 use super::{assert_close, generator, tensor, values};

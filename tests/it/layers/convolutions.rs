@@ -1,8 +1,8 @@
 //! Convolutions against plain loops.
 
-use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Array1, Array4, Axis};
 use pullback::nn::{Conv1d, Conv2d, ConvTranspose2d};
+use pullback::ops::ConvOptions;
 use pullback::prelude::*;
 
 use super::{assert_close, generator, tensor};

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
 };
+use pullback::ops::ConvOptions;
 use pullback::optim::schedule::{Cosine, OneCycle, Step};
 use pullback::optim::{Adam, Lbfgs, Sgd, clip_grad_norm};
 use pullback::prelude::*;

@@ -3,7 +3,7 @@
 use ndarray::{Ix3, Ix4};
 
 use super::{Conv, ConvTranspose};
-use crate::kernels::ConvOptions;
+use crate::ops::ConvOptions;
 use crate::{Element, Tensor1, Tensor3, Tensor4};
 
 impl<T: Element> Tensor3<T> {
@@ -16,7 +16,7 @@ impl<T: Element> Tensor3<T> {
     ///
     /// ```
     /// use autograd_core::Tensor;
-    /// use autograd_core::kernels::ConvOptions;
+    /// use autograd_core::ops::ConvOptions;
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![[[1.0, 2.0, 4.0, 8.0]]]);
@@ -55,7 +55,7 @@ impl<T: Element> Tensor4<T> {
     ///
     /// ```
     /// use autograd_core::Tensor;
-    /// use autograd_core::kernels::ConvOptions;
+    /// use autograd_core::ops::ConvOptions;
     /// use autograd_core::ndarray::Array4;
     ///
     /// let x = Tensor::from(Array4::<f32>::ones((1, 3, 8, 8)));
@@ -89,7 +89,7 @@ impl<T: Element> Tensor4<T> {
     ///
     /// ```
     /// use autograd_core::Tensor;
-    /// use autograd_core::kernels::ConvOptions;
+    /// use autograd_core::ops::ConvOptions;
     /// use autograd_core::ndarray::{Array4, array};
     ///
     /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);

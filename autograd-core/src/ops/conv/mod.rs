@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, Array4, ArrayView, ArrayView1, ArrayView4, Axis, Dimension};
 
-use crate::kernels::{self, ConvOptions, Subscripts};
+use crate::kernels::{self, Subscripts};
+use crate::ops::ConvOptions;
 use crate::ops::{Contract, joined};
 use crate::{Element, Tensor, Tensor1, custom_function};
 
@@ -54,7 +55,7 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 /// options whose first axis is that of height 1, or of four.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::ConvOptions, ops::Conv};
+/// use autograd_core::{Tensor, ops::ConvOptions, ops::Conv};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
@@ -140,7 +141,7 @@ impl<T: Element, D: Dimension> Conv<T, D> {
 /// `size` high and wide, plus a number for each channel.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::ConvOptions, ops::ConvTranspose};
+/// use autograd_core::{Tensor, ops::ConvOptions, ops::ConvTranspose};
 /// use autograd_core::ndarray::array;
 ///
 /// // Each element puts the weights, times itself, where a convolution would look.
@@ -175,7 +176,7 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
         size: [usize; 2],
     ) -> (Array<T, D>, [usize; 2]) {
         let ([x, weight], rank) = images(x, weight);
-        let output = kernels::conv2d_transposed(&x, &weight, bias.as_ref(), &options, size);
+        let output = kernels::conv_transpose2d(&x, &weight, bias.as_ref(), &options, size);
         (flat(output, rank), self::size(&weight))
     }
 
@@ -225,7 +226,7 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
 /// The gradient of a convolution of `x` for its weights, which are `size` high and wide.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::ConvOptions, ops::ConvWeight};
+/// use autograd_core::{Tensor, ops::ConvOptions, ops::ConvWeight};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);

@@ -73,7 +73,7 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`bce_with_logits_each`](Self::bce_with_logits_each).
+    /// The mean or the sum of [`bce_with_logits_unreduced`](Self::bce_with_logits_unreduced).
     ///
     /// # Panics
     /// If the shapes differ.
@@ -90,7 +90,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn bce_with_logits(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
-        reduction.of(&self.bce_with_logits_each(target))
+        reduction.of(&self.bce_with_logits_unreduced(target))
     }
 
     /// −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ);
@@ -106,11 +106,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// use autograd_core::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![0.0, 1000.0]), Tensor::from(array![1.0, 0.0]));
-    /// assert_eq!(x.bce_with_logits_each(&target).to_array(), array![2.0_f64.ln(), 1000.0]);
+    /// assert_eq!(x.bce_with_logits_unreduced(&target).to_array(), array![2.0_f64.ln(), 1000.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn bce_with_logits_each(&self, target: &Self) -> Self {
+    pub fn bce_with_logits_unreduced(&self, target: &Self) -> Self {
         BceWithLogits::apply(self, target)
     }
 }

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix2};
 
 use super::{Reduction, labels};
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::kernels::counted;
-use crate::ops::{DotOver, SoftmaxGradient, joined};
+use crate::ops::{DotAxes, SoftmaxBackward, joined};
 use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
 
 /// What a cross-entropy may be asked for.
@@ -122,9 +122,9 @@ impl<T: Element> CrossEntropy<T> {
         options: CrossEntropyOptions,
     ) -> Option<Tensor2<T>> {
         let along_losses = grad_losses
-            .map(|grad| CrossEntropyGradient::apply(grad, probabilities, labels, options));
+            .map(|grad| CrossEntropyBackward::apply(grad, probabilities, labels, options));
         let along_probabilities =
-            grad_probabilities.map(|grad| SoftmaxGradient::apply(grad, probabilities, Axis(1)));
+            grad_probabilities.map(|grad| SoftmaxBackward::apply(grad, probabilities, Axis(1)));
         joined(along_losses, along_probabilities)
     }
 
@@ -137,7 +137,7 @@ impl<T: Element> CrossEntropy<T> {
     ) -> (Tensor1<T>, Tensor2<T>) {
         (
             along(tangent_logits, probabilities, labels, options),
-            SoftmaxGradient::apply(tangent_logits, probabilities, Axis(1)),
+            SoftmaxBackward::apply(tangent_logits, probabilities, Axis(1)),
         )
     }
 }
@@ -146,15 +146,15 @@ impl<T: Element> CrossEntropy<T> {
 /// comes in for the losses.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::{CrossEntropyGradient, CrossEntropyOptions}};
+/// use autograd_core::{Tensor, ops::{CrossEntropyBackward, CrossEntropyOptions}};
 /// use autograd_core::ndarray::array;
 ///
 /// let (g, probabilities) = (Tensor::from(array![10.0]), Tensor::from(array![[0.25, 0.75]]));
-/// let gradient = CrossEntropyGradient::apply(&g, &probabilities, &[1], CrossEntropyOptions::default());
+/// let gradient = CrossEntropyBackward::apply(&g, &probabilities, &[1], CrossEntropyOptions::default());
 /// assert_eq!(gradient.to_array(), array![[2.5, -2.5]]);
 /// ```
 #[derive(Debug)]
-pub struct CrossEntropyGradient<T>(PhantomData<T>);
+pub struct CrossEntropyBackward<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     g = [3],
@@ -162,7 +162,7 @@ pub struct CrossEntropyGradient<T>(PhantomData<T>);
     labels = &[2, 9, 3],
     options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
 ))]
-impl<T: Element> CrossEntropyGradient<T> {
+impl<T: Element> CrossEntropyBackward<T> {
     /// g · (probabilities − targets).
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_{ic}} = g_i \left(p_{ic} - t_{ic}\right)")]
     /// Here p are the probabilities, and t the targets, of which [`CrossEntropy`] has the formula.
@@ -243,8 +243,8 @@ fn along<T: Element>(
     options: CrossEntropyOptions,
 ) -> Tensor1<T> {
     let ones = Tensor::from(Array1::ones(labels.len()));
-    let slopes = CrossEntropyGradient::apply(&ones, probabilities, labels, options);
-    DotOver::apply(x, &slopes, Over::axis(Axis(1)))
+    let slopes = CrossEntropyBackward::apply(&ones, probabilities, labels, options);
+    DotAxes::apply(x, &slopes, Axes::one(Axis(1)))
 }
 
 /// The rows of x that count, each times its g, and zeros.
@@ -259,7 +259,7 @@ fn by_row<T: Element>(
         Some(counted) => g * counted,
         None => g.clone(),
     };
-    g.repeat_over::<Ix2>(Over::axis(Axis(1)), x.shape()) * x
+    g.expand::<Ix2>(Axes::one(Axis(1)), x.shape()) * x
 }
 
 impl<T: Element> Tensor2<T> {
@@ -311,7 +311,7 @@ impl<T: Element> Tensor2<T> {
         reduction: Reduction,
         options: CrossEntropyOptions,
     ) -> Tensor0<T> {
-        let sum = self.cross_entropy_each(labels, options).sum();
+        let sum = self.cross_entropy_unreduced(labels, options).sum();
         match reduction {
             Reduction::Mean => sum / labels::count::<T>(labels, options.ignore_index),
             Reduction::Sum => sum,
@@ -331,12 +331,16 @@ impl<T: Element> Tensor2<T> {
     /// use autograd_core::ndarray::array;
     ///
     /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]);
-    /// let losses = logits.cross_entropy_each(&[1, 1], Default::default());
+    /// let losses = logits.cross_entropy_unreduced(&[1, 1], Default::default());
     /// assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1000.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn cross_entropy_each(&self, labels: &[usize], options: CrossEntropyOptions) -> Tensor1<T> {
+    pub fn cross_entropy_unreduced(
+        &self,
+        labels: &[usize],
+        options: CrossEntropyOptions,
+    ) -> Tensor1<T> {
         CrossEntropy::apply(self, labels, options).0
     }
 }

@@ -92,7 +92,7 @@ fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>, delta: T
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`huber_loss_each`](Self::huber_loss_each).
+    /// The mean or the sum of [`huber_loss_unreduced`](Self::huber_loss_unreduced).
     ///
     /// # Panics
     /// If the shapes differ, or `delta` is not positive.
@@ -108,7 +108,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn huber_loss(&self, target: &Self, delta: T, reduction: Reduction) -> Tensor0<T> {
-        reduction.of(&self.huber_loss_each(target, delta))
+        reduction.of(&self.huber_loss_unreduced(target, delta))
     }
 
     /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
@@ -123,11 +123,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// use autograd_core::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
-    /// assert_eq!(x.huber_loss_each(&target, 1.0).to_array(), array![0.5, 2.5]);
+    /// assert_eq!(x.huber_loss_unreduced(&target, 1.0).to_array(), array![0.5, 2.5]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn huber_loss_each(&self, target: &Self, delta: T) -> Self {
+    pub fn huber_loss_unreduced(&self, target: &Self, delta: T) -> Self {
         HuberLoss::apply(self, target, delta)
     }
 }

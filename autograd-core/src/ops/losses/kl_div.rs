@@ -74,7 +74,7 @@ impl<T: Element, D: Dimension> KlDiv<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`kl_div_each`](Self::kl_div_each). The divergence of distributions along an
+    /// The mean or the sum of [`kl_div_unreduced`](Self::kl_div_unreduced). The divergence of distributions along an
     /// axis, averaged over the others, is the sum divided by how many of them there are.
     ///
     /// # Panics
@@ -91,7 +91,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn kl_div(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
-        reduction.of(&self.kl_div_each(target))
+        reduction.of(&self.kl_div_unreduced(target))
     }
 
     /// target · (ln target − x) of each element, where x is the logarithm of a probability and the target is
@@ -107,11 +107,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// use autograd_core::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
-    /// assert_eq!(x.kl_div_each(&target).to_array(), array![2.0_f64.ln(), 0.0]);
+    /// assert_eq!(x.kl_div_unreduced(&target).to_array(), array![2.0_f64.ln(), 0.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn kl_div_each(&self, target: &Self) -> Self {
+    pub fn kl_div_unreduced(&self, target: &Self) -> Self {
         KlDiv::apply(self, target)
     }
 }

@@ -11,20 +11,20 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// |x − target| of each element. Where they are equal, its gradient is taken to be 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::AbsoluteError};
+/// use autograd_core::{Tensor, ops::L1Loss};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 5.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![4.0, 2.0, 1.0]);
-/// AbsoluteError::apply(&x, &target).sum().backward()?;
+/// L1Loss::apply(&x, &target).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![-1.0, 0.0, 1.0]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct AbsoluteError<T, D>(PhantomData<(T, D)>);
+pub struct L1Loss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
-impl<T: Element, D: Dimension> AbsoluteError<T, D> {
+impl<T: Element, D: Dimension> L1Loss<T, D> {
     /// |x − target| of each element.
     ///
     /// # Panics
@@ -92,7 +92,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn l1_loss(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
-        reduction.of(&self.l1_loss_each(target))
+        reduction.of(&self.l1_loss_unreduced(target))
     }
 
     /// |x − target| of each element.
@@ -105,11 +105,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// use autograd_core::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
-    /// assert_eq!(x.l1_loss_each(&target).to_array(), array![0.0, 3.0]);
+    /// assert_eq!(x.l1_loss_unreduced(&target).to_array(), array![0.0, 3.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn l1_loss_each(&self, target: &Self) -> Self {
-        AbsoluteError::apply(self, target)
+    pub fn l1_loss_unreduced(&self, target: &Self) -> Self {
+        L1Loss::apply(self, target)
     }
 }

@@ -13,11 +13,11 @@ mod mse_loss;
 mod nll_loss;
 
 pub use bce_with_logits::BceWithLogits;
-pub use cross_entropy::{CrossEntropy, CrossEntropyGradient, CrossEntropyOptions};
+pub use cross_entropy::{CrossEntropy, CrossEntropyBackward, CrossEntropyOptions};
 pub use huber_loss::HuberLoss;
 pub use kl_div::KlDiv;
-pub use l1_loss::AbsoluteError;
-pub use mse_loss::SquaredError;
+pub use l1_loss::L1Loss;
+pub use mse_loss::MseLoss;
 pub use nll_loss::NllLoss;
 
 use ndarray::{ArrayView, Dimension};

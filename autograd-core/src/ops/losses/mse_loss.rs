@@ -11,20 +11,20 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// (x − target)² of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::SquaredError};
+/// use autograd_core::{Tensor, ops::MseLoss};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 4.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![0.0, 7.0]);
-/// SquaredError::apply(&x, &target).sum().backward()?; // 2 (x − target)
+/// MseLoss::apply(&x, &target).sum().backward()?; // 2 (x − target)
 /// assert_eq!(x.grad(), Some(array![2.0, -6.0]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SquaredError<T, D>(PhantomData<(T, D)>);
+pub struct MseLoss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
-impl<T: Element, D: Dimension> SquaredError<T, D> {
+impl<T: Element, D: Dimension> MseLoss<T, D> {
     /// (x − target)² of each element.
     ///
     /// # Panics
@@ -79,7 +79,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn mse_loss(&self, target: &Self, reduction: Reduction) -> Tensor0<T> {
-        reduction.of(&self.mse_loss_each(target))
+        reduction.of(&self.mse_loss_unreduced(target))
     }
 
     /// (x − target)² of each element.
@@ -92,11 +92,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// use autograd_core::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
-    /// assert_eq!(x.mse_loss_each(&target).to_array(), array![0.0, 9.0]);
+    /// assert_eq!(x.mse_loss_unreduced(&target).to_array(), array![0.0, 9.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn mse_loss_each(&self, target: &Self) -> Self {
-        SquaredError::apply(self, target)
+    pub fn mse_loss_unreduced(&self, target: &Self) -> Self {
+        MseLoss::apply(self, target)
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array1, ArrayView2, Axis};
 
 use super::{Reduction, labels};
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::ops::reductions::{pick, put};
 use crate::ops::zeros;
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
@@ -61,8 +61,8 @@ impl<T: Element> NllLoss<T> {
         }
         let places = places(labels, ignore_index);
         match labels::counted(labels, ignore_index) {
-            Some(counted) => put(&-(grad_losses * counted), &places, over(), shape),
-            None => put(&-grad_losses, &places, over(), shape),
+            Some(counted) => put(&-(grad_losses * counted), &places, axes(), shape),
+            None => put(&-grad_losses, &places, axes(), shape),
         }
     }
 
@@ -71,7 +71,7 @@ impl<T: Element> NllLoss<T> {
         if tangent_x.shape()[1] == 0 {
             return zeros(&[labels.len()]);
         }
-        let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), over());
+        let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), axes());
         match labels::counted(labels, ignore_index) {
             Some(counted) => -(picked * counted),
             None => -picked,
@@ -79,8 +79,8 @@ impl<T: Element> NllLoss<T> {
     }
 }
 
-fn over() -> Over {
-    Over::axis(Axis(1))
+fn axes() -> Axes {
+    Axes::one(Axis(1))
 }
 
 /// The labels; in the place of those that are ignored, which need not be classes, the first class.
@@ -97,7 +97,7 @@ fn places(labels: &[usize], ignore_index: Option<usize>) -> Vec<usize> {
 
 impl<T: Element> Tensor2<T> {
     /// The mean, over the labels that are not ignored, or the sum of
-    /// [`nll_loss_each`](Self::nll_loss_each). The mean of none is not a number.
+    /// [`nll_loss_unreduced`](Self::nll_loss_unreduced). The mean of none is not a number.
     ///
     /// # Panics
     /// If there is not a label for each row, or one is no class and not `ignore_index`.
@@ -118,7 +118,7 @@ impl<T: Element> Tensor2<T> {
         ignore_index: Option<usize>,
         reduction: Reduction,
     ) -> Tensor0<T> {
-        let sum = self.nll_loss_each(labels, ignore_index).sum();
+        let sum = self.nll_loss_unreduced(labels, ignore_index).sum();
         match reduction {
             Reduction::Mean => sum / labels::count::<T>(labels, ignore_index),
             Reduction::Sum => sum,
@@ -138,11 +138,11 @@ impl<T: Element> Tensor2<T> {
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![[-1.0, -2.0], [-3.0, -4.0]]);
-    /// assert_eq!(x.nll_loss_each(&[9, 1], Some(9)).to_array(), array![0.0, 4.0]);
+    /// assert_eq!(x.nll_loss_unreduced(&[9, 1], Some(9)).to_array(), array![0.0, 4.0]);
     /// ```
     #[must_use]
     #[track_caller]
-    pub fn nll_loss_each(&self, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
+    pub fn nll_loss_unreduced(&self, labels: &[usize], ignore_index: Option<usize>) -> Tensor1<T> {
         NllLoss::apply(self, labels, ignore_index)
     }
 }

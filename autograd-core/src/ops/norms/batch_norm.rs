@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Dimension};
 
-use super::Normalise;
+use super::Normalize;
 use super::group_norm::second_axis;
 use crate::{Element, Tensor, Tensor1};
 
@@ -62,7 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             "batch_norm of shape {:?}: channels of fewer than two elements have no variance",
             self.shape()
         );
-        let (normalised, _, moments) = Normalise::apply(self, channels, eps);
+        let (normalised, _, moments) = Normalize::apply(self, channels, eps);
         let size = channels.size() as f64;
         let estimate = T::from_f64(size / (size - 1.0));
         let statistics = Statistics {

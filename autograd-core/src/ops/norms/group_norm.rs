@@ -2,7 +2,7 @@
 
 use ndarray::Dimension;
 
-use super::Normalise;
+use super::Normalize;
 use crate::kernels::Channels;
 use crate::kernels::counted;
 use crate::{Element, Tensor, Tensor1};
@@ -48,7 +48,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             count: channels.outer * groups,
             inner: channels.count / groups * channels.inner,
         };
-        let (normalised, ..) = Normalise::apply(self, examples_and_groups, eps);
+        let (normalised, ..) = Normalize::apply(self, examples_and_groups, eps);
         normalised.scale_shift(weight, bias, channels)
     }
 }

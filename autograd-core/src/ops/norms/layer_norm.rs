@@ -2,7 +2,7 @@
 
 use ndarray::Dimension;
 
-use super::Normalise;
+use super::Normalize;
 use crate::kernels::Channels;
 use crate::{Element, Tensor};
 
@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             );
         }
         let first = shape.len() - normalised.len();
-        let (rows, ..) = Normalise::apply(self, Channels::rows(shape, first), eps);
+        let (rows, ..) = Normalize::apply(self, Channels::rows(shape, first), eps);
         // For the weight, each place in a row is a channel.
         let outer = shape[..first].iter().product();
         let count = normalised.iter().product();

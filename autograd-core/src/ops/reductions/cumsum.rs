@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// The sums of the elements up to each along an axis, or, `reversed`, of those from it on. They are added in
@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, reversed: bool) -> Array<T, D> {
-        let _ = Over::axis(axis).shape("cumsum", x.shape());
+        let _ = Axes::one(axis).shape("cumsum", x.shape());
         kernels::map_lanes(&x, axis, |lane| {
             let mut sum = 0.0;
             let add = |x: &mut T| {

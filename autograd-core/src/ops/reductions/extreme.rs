@@ -5,17 +5,17 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::{methods, one, pick, put};
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
 /// Which element.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::{Extreme, Extremum}};
+/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::{SharedExtremum, Extremum}};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![3.0, -1.0, 2.0]);
-/// let of = |extremum| -> Tensor0<f64> { Extreme::apply(&x, Over::all(), extremum) };
+/// let of = |extremum| -> Tensor0<f64> { SharedExtremum::apply(&x, Axes::all(), extremum) };
 /// assert_eq!((of(Extremum::Max).item(), of(Extremum::Min).item()), (3.0, -1.0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,24 +36,24 @@ impl Extremum {
 
     fn of<T: Element>(self, x: &[T]) -> T {
         match self {
-            Self::Max => kernels::largest(x),
-            Self::Min => kernels::smallest(x),
+            Self::Max => kernels::max(x),
+            Self::Min => kernels::min(x),
         }
     }
 
     fn place<T: Element>(self, x: &[T]) -> Option<usize> {
         match self {
-            Self::Max => kernels::place_of_largest(x),
-            Self::Min => kernels::place_of_smallest(x),
+            Self::Max => kernels::argmax(x),
+            Self::Min => kernels::argmin(x),
         }
     }
 
     /// That there is an element wherever a result is wanted.
     #[track_caller]
-    fn check(self, name: &str, shape: &[usize], over: Over) {
-        let _ = over.shape(name, shape);
+    fn check(self, name: &str, shape: &[usize], axes: Axes) {
+        let _ = axes.shape(name, shape);
         assert!(
-            over.count(shape) > 0,
+            axes.count(shape) > 0,
             "{name} of shape {shape:?}: nothing has no {} element",
             if self == Self::Max {
                 "largest"
@@ -68,31 +68,31 @@ impl Extremum {
 /// not a number is both.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::{Extreme, Extremum}};
+/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::{SharedExtremum, Extremum}};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 3.0, 3.0]).set_requires_grad(true);
-/// let largest: Tensor0<f64> = Extreme::apply(&x, Over::all(), Extremum::Max);
+/// let largest: Tensor0<f64> = SharedExtremum::apply(&x, Axes::all(), Extremum::Max);
 /// largest.backward()?;
 /// assert_eq!(x.grad(), Some(array![0.0, 0.5, 0.5]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Extreme<T, D, E>(PhantomData<(T, D, E)>);
+pub struct SharedExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(
-    x = [2, 3], over = Over::axis(Axis(1)), extremum = Extremum::Min, E = ndarray::Ix1
+    x = [2, 3], axes = Axes::one(Axis(1)), extremum = Extremum::Min, E = ndarray::Ix1
 ))]
-impl<T: Element, D: Dimension, E: Dimension> Extreme<T, D, E> {
+impl<T: Element, D: Dimension, E: Dimension> SharedExtremum<T, D, E> {
     /// The largest or smallest element over some axes.
     ///
     /// # Panics
     /// If there are not all of the axes, or no elements, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over, extremum: Extremum) -> Array<T, E> {
-        extremum.check(extremum.name(), x.shape(), over);
-        kernels::reduce(&x, over, |lane| extremum.of(lane))
+    pub fn forward(x: ArrayView<T, D>, axes: Axes, extremum: Extremum) -> Array<T, E> {
+        extremum.check(extremum.name(), x.shape(), axes);
+        kernels::reduce(&x, axes, |lane| extremum.of(lane))
     }
 
     #[backward(x)]
@@ -100,9 +100,9 @@ impl<T: Element, D: Dimension, E: Dimension> Extreme<T, D, E> {
         grad_output: &Tensor<T, E>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, D> {
-        shares(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+        shares(x, output, axes) * grad_output.expand::<D>(axes, x.shape())
     }
 
     #[jvp]
@@ -110,9 +110,9 @@ impl<T: Element, D: Dimension, E: Dimension> Extreme<T, D, E> {
         tangent_x: &Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, E> {
-        (shares(x, output, over) * tangent_x).summed_over(over)
+        (shares(x, output, axes) * tangent_x).sum_to_axes(axes)
     }
 }
 
@@ -121,40 +121,40 @@ impl<T: Element, D: Dimension, E: Dimension> Extreme<T, D, E> {
 fn shares<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
     output: &Tensor<T, E>,
-    over: Over,
+    axes: Axes,
 ) -> Tensor<T, D> {
     let (x, output) = (x.detach(), output.detach());
-    let extremes = output.repeat_over::<D>(over, x.shape());
+    let extremes = output.expand::<D>(axes, x.shape());
     let is_extreme = kernels::zip(&x.view(), &extremes.view(), |x, extreme| {
         let is_one = x == extreme || x.is_nan() && extreme.is_nan();
         if is_one { T::one() } else { T::zero() }
     });
     let is_extreme = Tensor::from(is_extreme);
-    let count: Tensor<T, E> = is_extreme.summed_over(over);
-    is_extreme / count.repeat_over::<D>(over, x.shape())
+    let count: Tensor<T, E> = is_extreme.sum_to_axes(axes);
+    is_extreme / count.expand::<D>(axes, x.shape())
 }
 
 /// The first of the largest or smallest elements along one axis, and its place there, of each lane in
 /// row-major order. It alone has the gradient. What is not a number is both largest and smallest.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::{Extremum, FirstExtreme}};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::{Extremum, FirstExtremum}};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 3.0, 3.0]]).set_requires_grad(true);
-/// let (largest, places): (Tensor1<f64>, _) = FirstExtreme::apply(&x, Over::axis(Axis(1)), Extremum::Max);
+/// let (largest, places): (Tensor1<f64>, _) = FirstExtremum::apply(&x, Axes::one(Axis(1)), Extremum::Max);
 /// assert_eq!((largest.to_array(), places), (array![3.0], vec![1]));
 /// largest.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[0.0, 1.0, 0.0]]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct FirstExtreme<T, D, E>(PhantomData<(T, D, E)>);
+pub struct FirstExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(
-    x = [2, 3], over = Over::axis(Axis(1)).keepdim(), extremum = Extremum::Max, E = ndarray::Ix2
+    x = [2, 3], axes = Axes::one(Axis(1)).keepdim(), extremum = Extremum::Max, E = ndarray::Ix2
 ))]
-impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
+impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
     /// The first of the largest or smallest elements along an axis, and its place there.
     ///
     /// # Panics
@@ -164,13 +164,13 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
-        over: Over,
+        axes: Axes,
         extremum: Extremum,
     ) -> (Array<T, E>, Vec<usize>, Shape) {
-        extremum.check(extremum.name(), x.shape(), over);
-        let _ = one("the first extreme", over);
+        extremum.check(extremum.name(), x.shape(), axes);
+        let _ = one("the first extreme", axes);
         let mut places = Vec::new();
-        let output = kernels::reduce(&x, over, |lane| {
+        let output = kernels::reduce(&x, axes, |lane| {
             let place = extremum.place(lane).unwrap_or_default();
             places.push(place);
             lane[place]
@@ -182,53 +182,48 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtreme<T, D, E> {
     fn backward(
         grad_output: &Tensor<T, E>,
         places: &[usize],
-        over: Over,
+        axes: Axes,
         shape: &Shape,
     ) -> Tensor<T, D> {
-        put(grad_output, places, over, shape)
+        put(grad_output, places, axes, shape)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], over: Over) -> Tensor<T, E> {
-        pick(tangent_x, places, over)
+    fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], axes: Axes) -> Tensor<T, E> {
+        pick(tangent_x, places, axes)
+    }
+}
+
+/// Over one axis the first of several has the gradient, over more they share it.
+#[track_caller]
+fn extremum_over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    axes: Axes,
+    extremum: Extremum,
+) -> Tensor<T, E> {
+    match axes.single() {
+        Some(_) => FirstExtremum::apply(x, axes, extremum).0,
+        None => SharedExtremum::apply(x, axes, extremum),
     }
 }
 
 #[track_caller]
-fn first_max<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-    FirstExtreme::apply(x, over, Extremum::Max).0
-}
-
-#[track_caller]
-fn shared_max<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    over: Over,
-) -> Tensor<T, E> {
-    Extreme::apply(x, over, Extremum::Max)
+fn max_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+    extremum_over(x, axes, Extremum::Max)
 }
 
 methods!(
-    first_max, shared_max, [max_axis, max_keepdim, max_axes, max_axes_keepdim],
-    "largest element, which has the gradient (of several the first over one axis, all evenly over more),",
+    max_over, [max_axis, max_axes, max_keepdim], "maximum", note "The gradient goes to the first maximal element.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]", whole "6.0"
 );
 
 #[track_caller]
-fn first_min<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-    FirstExtreme::apply(x, over, Extremum::Min).0
-}
-
-#[track_caller]
-fn shared_min<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    over: Over,
-) -> Tensor<T, E> {
-    Extreme::apply(x, over, Extremum::Min)
+fn min_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+    extremum_over(x, axes, Extremum::Min)
 }
 
 methods!(
-    first_min, shared_min, [min_axis, min_keepdim, min_axes, min_axes_keepdim],
-    "smallest element, which has the gradient (of several the first over one axis, all evenly over more),",
+    min_over, [min_axis, min_axes, min_keepdim], "minimum", note "The gradient goes to the first minimal element.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
 );
 
@@ -240,16 +235,16 @@ fn places_along<T: Element, D: Dimension>(
     extremum: Extremum,
     name: &str,
 ) -> Array<usize, D::Smaller> {
-    let over = Over::axis(axis);
-    extremum.check(name, x.shape(), over);
+    let axes = Axes::one(axis);
+    extremum.check(name, x.shape(), axes);
     let place = |lane: &[T]| extremum.place(lane).unwrap_or_default();
-    kernels::reduce(&x.view(), over, place)
+    kernels::reduce(&x.view(), axes, place)
 }
 
 /// The place of the extreme in row-major order, of several the first.
 #[track_caller]
 fn place<T: Element, D: Dimension>(x: &Tensor<T, D>, extremum: Extremum, name: &str) -> usize {
-    extremum.check(name, x.shape(), Over::all());
+    extremum.check(name, x.shape(), Axes::all());
     let view = x.view();
     let rows = view.as_standard_layout();
     // INVARIANT: it is row-major, and not empty.
@@ -278,7 +273,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn max(&self) -> Tensor0<T> {
-        Extreme::apply(self, Over::all(), Extremum::Max)
+        SharedExtremum::apply(self, Axes::all(), Extremum::Max)
     }
 
     /// The places of the largest elements along one axis, of several the first.
@@ -336,7 +331,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn min(&self) -> Tensor0<T> {
-        Extreme::apply(self, Over::all(), Extremum::Min)
+        SharedExtremum::apply(self, Axes::all(), Extremum::Min)
     }
 
     /// The places of the smallest elements along one axis, of several the first.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
@@ -34,13 +34,13 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
-        let _ = Over::axis(axis).shape("log_softmax", x.shape());
+        let _ = Axes::one(axis).shape("log_softmax", x.shape());
         kernels::map_lanes(&x, axis, kernels::log_softmax)
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-        LogSoftmaxGradient::apply(grad_output, output, axis)
+        LogSoftmaxBackward::apply(grad_output, output, axis)
     }
 
     #[jvp]
@@ -52,21 +52,21 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
 /// g − eʸ · Σ g along an axis: what [`LogSoftmax`] makes of a gradient g that comes in for its output y.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::{LogSoftmax, LogSoftmaxGradient}};
+/// use autograd_core::{Tensor, ndarray::Axis, ops::{LogSoftmax, LogSoftmaxBackward}};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = LogSoftmax::apply(&x, Axis(0));
-/// let gradient = LogSoftmaxGradient::apply(&Tensor::from(array![1.0, 10.0]), &y, Axis(0));
+/// let gradient = LogSoftmaxBackward::apply(&Tensor::from(array![1.0, 10.0]), &y, Axis(0));
 /// y.backward_with(array![1.0, 10.0])?;
 /// assert_eq!(x.grad(), Some(gradient.to_array()));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct LogSoftmaxGradient<T, D>(PhantomData<(T, D)>);
+pub struct LogSoftmaxBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
-impl<T: Element, D: Dimension> LogSoftmaxGradient<T, D> {
+impl<T: Element, D: Dimension> LogSoftmaxBackward<T, D> {
     /// g − eʸ · Σ g along an axis.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = g_i - e^{y_i} \sum_j g_j")]
     /// Here y is the output of [`LogSoftmax`].

@@ -4,18 +4,18 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotOver, methods};
-use crate::kernels::Over;
+use super::{DotAxes, methods};
+use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ln Σ eˣ over some axes, stable. Its gradient is softmax: not a number where all elements are −∞.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::LogSumExp};
+/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::LogSumExp};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1000.0, 0.0]).set_requires_grad(true);
-/// let y: Tensor0<f64> = LogSumExp::apply(&x, Over::all());
+/// let y: Tensor0<f64> = LogSumExp::apply(&x, Axes::all());
 /// assert_eq!(y.item(), 1000.0);
 /// y.backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 0.0])); // softmax
@@ -24,7 +24,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 #[derive(Debug)]
 pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
+#[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     /// ln Σ eˣ over some axes.
     #[doc = crate::math!(r"\ln \sum_i e^{x_i} = m + \ln \sum_i e^{x_i - m}, \qquad m = \max_i x_i")]
@@ -32,9 +32,9 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
-        let _ = over.shape("logsumexp", x.shape());
-        kernels::reduce(&x, over, kernels::log_sum_exp)
+    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        let _ = axes.shape("logsumexp", x.shape());
+        kernels::reduce(&x, axes, kernels::log_sum_exp)
     }
 
     #[backward(x)]
@@ -42,9 +42,9 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
         grad_output: &Tensor<T, E>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, D> {
-        weights(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+        weights(x, output, axes) * grad_output.expand::<D>(axes, x.shape())
     }
 
     #[jvp]
@@ -52,9 +52,9 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
         tangent_x: &Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, E> {
-        DotOver::apply(tangent_x, &weights(x, output, over), over)
+        DotAxes::apply(tangent_x, &weights(x, output, axes), axes)
     }
 }
 
@@ -63,13 +63,13 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
 fn weights<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
     output: &Tensor<T, E>,
-    over: Over,
+    axes: Axes,
 ) -> Tensor<T, D> {
-    (x - output.repeat_over::<D>(over, x.shape())).exp()
+    (x - output.expand::<D>(axes, x.shape())).exp()
 }
 
 methods!(
-    LogSumExp::apply, LogSumExp::apply, [logsumexp_axis, logsumexp_keepdim, logsumexp_axes, logsumexp_axes_keepdim],
+    LogSumExp::apply, [logsumexp_axis, logsumexp_axes, logsumexp_keepdim],
     "logarithm of the sum of exponentials", of "[[0.0, 0.0], [0.0, 0.0]]":
     rows "[2.0_f64.ln(), 2.0_f64.ln()]", whole "4.0_f64.ln()"
 );
@@ -89,6 +89,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn logsumexp(&self) -> Tensor0<T> {
-        LogSumExp::apply(self, Over::all())
+        LogSumExp::apply(self, Axes::all())
     }
 }

@@ -1,19 +1,19 @@
 //! The methods of reductions over one axis and over several, which differ in their names alone.
 
-/// Writes `x.R_axis(…)`, `x.R_keepdim(…)`, `x.R_axes(…)` and `x.R_axes_keepdim(…)` for a function of a
-/// tensor, an [`Over`](crate::kernels::Over) and further values, and one for several axes, mostly the same.
-/// The examples are of the array given: the results of its rows, and of the whole.
+/// Writes `x.R_axis(axis)`, `x.R_axes(axes)` and `x.R_keepdim(axes)` for a function of a tensor, its
+/// [`Axes`](crate::kernels::Axes) and at most one further value. The examples are of the array given: the results
+/// of its rows, and of the whole.
 macro_rules! methods {
     (
-        $single:path, $several:path, [$axis:ident, $keepdim:ident, $axes:ident, $axes_keepdim:ident],
+        $function:path, [$axis:ident, $axes:ident, $keepdim:ident],
         $($value:ident: $Value:ty = $example:literal,)?
-        $what:literal, of $array:literal: rows $rows:literal, whole $whole:literal
+        $what:literal, $(note $note:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
     ) => {
         impl<T: $crate::Element, D: ndarray::Dimension> $crate::Tensor<T, D> {
-            #[doc = concat!("The ", $what, " along one axis, which goes.")]
+            #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $note)?)]
             ///
             /// # Panics
-            /// If there is no such axis, or nothing along it that such a result could be of.
+            /// If there is no such axis, or too few elements along it.
             ///
             /// ```
             /// use autograd_core::Tensor;
@@ -26,33 +26,13 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axis(&self, axis: ndarray::Axis $(, $value: $Value)?) -> $crate::Tensor<T, D::Smaller> {
-                $single(self, $crate::kernels::Over::axis(axis) $(, $value)?)
+                $function(self, $crate::kernels::Axes::one(axis) $(, $value)?)
             }
 
-            #[doc = concat!("The ", $what, " along one axis, which stays with length 1.")]
+            #[doc = concat!("Returns the ", $what, " over `axes`, which are removed; over none, that of each element.")]
             ///
             /// # Panics
-            /// If there is no such axis, or nothing along it that such a result could be of.
-            ///
-            /// ```
-            /// use autograd_core::Tensor;
-            /// use autograd_core::ndarray::{Axis, array};
-            ///
-            #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
-            #[doc = concat!("let rows = x.", stringify!($keepdim), "(Axis(1)", $(", ", $example,)? ");")]
-            /// assert_eq!(rows.shape(), [2, 1]);
-            /// ```
-            #[must_use]
-            #[track_caller]
-            pub fn $keepdim(&self, axis: ndarray::Axis $(, $value: $Value)?) -> Self {
-                $single(self, $crate::kernels::Over::axis(axis).keepdim() $(, $value)?)
-            }
-
-            #[doc = concat!("The ", $what, " over several axes, which go; over none of them, of each element alone.")]
-            ///
-            /// # Panics
-            /// If there are not all of these axes, if one stands there twice, or if there is nothing along them
-            /// that such a result could be of.
+            /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
             ///
             /// ```
             /// use autograd_core::Tensor;
@@ -65,27 +45,26 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axes(&self, axes: &[usize] $(, $value: $Value)?) -> $crate::TensorD<T> {
-                $several(self, $crate::kernels::Over::axes(axes) $(, $value)?)
+                $function(self, $crate::kernels::Axes::of(axes) $(, $value)?)
             }
 
-            #[doc = concat!("The ", $what, " over several axes, which stay with length 1.")]
+            #[doc = concat!("Returns the ", $what, " over `axes`, which keep length 1.")]
             ///
             /// # Panics
-            /// If there are not all of these axes, if one stands there twice, or if there is nothing along them
-            /// that such a result could be of.
+            /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
             ///
             /// ```
             /// use autograd_core::Tensor;
             /// use autograd_core::ndarray::array;
             ///
             #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
-            #[doc = concat!("let whole = x.", stringify!($axes_keepdim), "(&[0, 1]", $(", ", $example,)? ");")]
+            #[doc = concat!("let whole = x.", stringify!($keepdim), "(&[0, 1]", $(", ", $example,)? ");")]
             #[doc = concat!("assert_eq!(whole.to_array(), array![[", $whole, "]]);")]
             /// ```
             #[must_use]
             #[track_caller]
-            pub fn $axes_keepdim(&self, axes: &[usize] $(, $value: $Value)?) -> Self {
-                $several(self, $crate::kernels::Over::axes(axes).keepdim() $(, $value)?)
+            pub fn $keepdim(&self, axes: &[usize] $(, $value: $Value)?) -> Self {
+                $function(self, $crate::kernels::Axes::of(axes).keepdim() $(, $value)?)
             }
         }
     };

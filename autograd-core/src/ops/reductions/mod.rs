@@ -1,6 +1,6 @@
 //! Many elements into few: over all axes, one or several, with or without the reduced axes left in place.
 //!
-//! Each reduction is one function for all these forms: [`Over`] says over which axes, the type of the result
+//! Each reduction is one function for all these forms: [`Axes`] says over which axes, the type of the result
 //! how many axes it has. `methods` writes the methods of [`Tensor`].
 
 mod cumsum;
@@ -17,13 +17,13 @@ mod sum_over;
 mod var;
 
 pub use cumsum::CumSum;
-pub use extreme::{Extreme, Extremum, FirstExtreme};
-pub use log_softmax::{LogSoftmax, LogSoftmaxGradient};
+pub use extreme::{Extremum, FirstExtremum, SharedExtremum};
+pub use log_softmax::{LogSoftmax, LogSoftmaxBackward};
 pub use logsumexp::LogSumExp;
 pub use norm::Norm;
 pub use prod::Prod;
-pub use softmax::{Softmax, SoftmaxGradient};
-pub use sum_over::{DotOver, RepeatOver, SumOver};
+pub use softmax::{Softmax, SoftmaxBackward};
+pub use sum_over::{DotAxes, Expand, SumAxes};
 pub use var::{Std, Var};
 
 pub(super) use methods::methods;
@@ -31,14 +31,14 @@ pub(super) use pick::{pick, put};
 
 use ndarray::{Axis, Dimension};
 
-use crate::kernels::{self, Over};
+use crate::kernels::{self, Axes};
 use crate::{Element, Tensor};
 
 /// The axis of a reduction that is over one.
 #[track_caller]
-fn one(name: &str, over: Over) -> Axis {
-    let Some(axis) = over.only() else {
-        panic!("{name} over {over:?}: it is of one axis");
+fn one(name: &str, axes: Axes) -> Axis {
+    let Some(axis) = axes.single() else {
+        panic!("{name} over {axes:?}: it is of one axis");
     };
     axis
 }
@@ -46,8 +46,8 @@ fn one(name: &str, over: Over) -> Axis {
 /// The sum along an axis, repeated along it.
 #[track_caller]
 fn repeated_sum<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-    let over = Over::axis(axis).keepdim();
-    x.summed_over::<D>(over).repeat_over(over, x.shape())
+    let axes = Axes::one(axis).keepdim();
+    x.sum_to_axes::<D>(axes).expand(axes, x.shape())
 }
 
 /// The tensor with 1 in the place of 0, where something is divided by it that is 0 there too.

@@ -4,18 +4,18 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotOver, apart_from_zero, methods};
-use crate::kernels::Over;
+use super::{DotAxes, apart_from_zero, methods};
+use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The Euclidean norm over some axes. Where all elements are 0, its gradient is taken to be 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Norm};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Norm};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[3.0, 4.0], [0.0, 0.0]]).set_requires_grad(true);
-/// let lengths: Tensor1<f64> = Norm::apply(&x, Over::axis(Axis(1)));
+/// let lengths: Tensor1<f64> = Norm::apply(&x, Axes::one(Axis(1)));
 /// assert_eq!(lengths.to_array(), array![5.0, 0.0]);
 /// lengths.backward_with(array![5.0, 5.0])?;
 /// assert_eq!(x.grad(), Some(array![[3.0, 4.0], [0.0, 0.0]]));
@@ -24,7 +24,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 #[derive(Debug)]
 pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), E = ndarray::Ix1))]
+#[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
     /// √Σx² over some axes, whose squares may be out of range.
     #[doc = crate::math!(r"\lVert x \rVert = \sqrt{\sum_i x_i^2}, \qquad \frac{\partial \lVert x \rVert}{\partial x_i} = \frac{x_i}{\lVert x \rVert}")]
@@ -32,9 +32,9 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
-        let _ = over.shape("norm", x.shape());
-        kernels::reduce(&x, over, kernels::norm)
+    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        let _ = axes.shape("norm", x.shape());
+        kernels::reduce(&x, axes, kernels::norm)
     }
 
     #[backward(x)]
@@ -42,10 +42,10 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
         grad_output: Tensor<T, E>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, D> {
         let scaled = grad_output / apart_from_zero(output);
-        scaled.repeat_over::<D>(over, x.shape()) * x
+        scaled.expand::<D>(axes, x.shape()) * x
     }
 
     #[jvp]
@@ -53,14 +53,14 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
         tangent_x: &Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, E> {
-        DotOver::<T, D, E>::apply(tangent_x, x, over) / apart_from_zero(output)
+        DotAxes::<T, D, E>::apply(tangent_x, x, axes) / apart_from_zero(output)
     }
 }
 
 methods!(
-    Norm::apply, Norm::apply, [norm_axis, norm_keepdim, norm_axes, norm_axes_keepdim],
+    Norm::apply, [norm_axis, norm_axes, norm_keepdim],
     "Euclidean norm", of "[[3.0, 4.0], [0.0, 12.0]]": rows "[5.0, 12.0]", whole "13.0"
 );
 
@@ -78,6 +78,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn norm(&self) -> Tensor0<T> {
-        Norm::apply(self, Over::all())
+        Norm::apply(self, Axes::all())
     }
 }

@@ -4,18 +4,18 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{SumOver, methods, one};
-use crate::kernels::Over;
+use super::{SumAxes, methods, one};
+use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// The product along one axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Prod};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Prod};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[2.0, 3.0, 4.0], [0.0, 3.0, 4.0]]).set_requires_grad(true);
-/// let products: Tensor1<f64> = Prod::apply(&x, Over::axis(Axis(1)));
+/// let products: Tensor1<f64> = Prod::apply(&x, Axes::one(Axis(1)));
 /// products.sum().backward()?; // the product of all others, of a zero too
 /// assert_eq!(x.grad(), Some(array![[12.0, 8.0, 6.0], [12.0, 0.0, 0.0]]));
 /// # Ok::<(), autograd_core::Error>(())
@@ -23,7 +23,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 #[derive(Debug)]
 pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3], over = Over::axis(Axis(1)), E = ndarray::Ix1))]
+#[custom_function(gradcheck(x = [2, 3], axes = Axes::one(Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     /// Πx along one axis.
     #[doc = crate::math!(r"y = \prod_i x_i, \qquad \frac{\partial y}{\partial x_i} = \prod_{j \ne i} x_j")]
@@ -31,10 +31,10 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     /// If `over` is not of one axis, or there is no such axis, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over) -> Array<T, E> {
-        let _ = (over.shape("prod", x.shape()), one("Prod", over));
+    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        let _ = (axes.shape("prod", x.shape()), one("Prod", axes));
         let product = |lane: &[T]| lane.iter().fold(T::one(), |product, &x| product * x);
-        kernels::reduce(&x, over, product)
+        kernels::reduce(&x, axes, product)
     }
 
     #[backward(x)]
@@ -42,9 +42,9 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
         grad_output: &Tensor<T, E>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, D> {
-        others(x, output, over) * grad_output.repeat_over::<D>(over, x.shape())
+        others(x, output, axes) * grad_output.expand::<D>(axes, x.shape())
     }
 
     #[jvp]
@@ -52,9 +52,9 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
         tangent_x: &Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
     ) -> Tensor<T, E> {
-        (others(x, output, over) * tangent_x).summed_over(over)
+        (others(x, output, axes) * tangent_x).sum_to_axes(axes)
     }
 }
 
@@ -64,12 +64,12 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
 fn others<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
     product: &Tensor<T, E>,
-    over: Over,
+    axes: Axes,
 ) -> Tensor<T, D> {
     if product.view().iter().all(|product| product.is_normal()) {
-        return product.repeat_over::<D>(over, x.shape()) / x;
+        return product.expand::<D>(axes, x.shape()) / x;
     }
-    let axis = one("Prod", over);
+    let axis = one("Prod", axes);
     // A window is the product of some elements in a row, round and round; windows of 1, 2, 4, … of them
     // make up the one of all others, which begins behind each element.
     let (mut window, mut length) = (turned(x, axis, 1), 1);
@@ -101,21 +101,21 @@ fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> 
 
 /// The product over one axis, or over several one after the other.
 #[track_caller]
-fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-    let _ = over.shape("prod", x.shape());
-    if over.only().is_some() {
-        return Prod::apply(x, over);
+fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+    let _ = axes.shape("prod", x.shape());
+    if axes.single().is_some() {
+        return Prod::apply(x, axes);
     }
     let mut product = x.clone();
-    for axis in (0..x.ndim()).filter(|&axis| over.contains(axis)) {
-        product = Prod::apply(&product, Over::axis(Axis(axis)).keepdim());
+    for axis in (0..x.ndim()).filter(|&axis| axes.contains(axis)) {
+        product = Prod::apply(&product, Axes::one(Axis(axis)).keepdim());
     }
     // The sum of one element each: the axes go, or stay.
-    SumOver::apply(&product, over)
+    SumAxes::apply(&product, axes)
 }
 
 methods!(
-    prod_over, prod_over, [prod_axis, prod_keepdim, prod_axes, prod_axes_keepdim],
+    prod_over, [prod_axis, prod_axes, prod_keepdim],
     "product", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 18.0]", whole "36.0"
 );
 
@@ -136,6 +136,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn prod(&self) -> Tensor0<T> {
-        prod_over(self, Over::all())
+        prod_over(self, Axes::all())
     }
 }

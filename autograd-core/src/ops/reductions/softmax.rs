@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::ops::joined;
 use crate::{Element, Tensor, custom_function, kernels};
 
@@ -34,36 +34,36 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis) -> Array<T, D> {
-        let _ = Over::axis(axis).shape("softmax", x.shape());
+        let _ = Axes::one(axis).shape("softmax", x.shape());
         kernels::map_lanes(&x, axis, kernels::softmax)
     }
 
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-        SoftmaxGradient::apply(grad_output, output, axis)
+        SoftmaxBackward::apply(grad_output, output, axis)
     }
 
     // Its Jacobian is symmetric.
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, output: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
-        SoftmaxGradient::apply(tangent_x, output, axis)
+        SoftmaxBackward::apply(tangent_x, output, axis)
     }
 }
 
 /// y · (g − Σ g · y) along an axis: what [`Softmax`] makes of a gradient g that comes in for its output y.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::SoftmaxGradient};
+/// use autograd_core::{Tensor, ndarray::Axis, ops::SoftmaxBackward};
 /// use autograd_core::ndarray::array;
 ///
 /// let (g, y) = (Tensor::from(array![1.0, 0.0]), Tensor::from(array![0.5, 0.5]));
-/// assert_eq!(SoftmaxGradient::apply(&g, &y, Axis(0)).to_array(), array![0.25, -0.25]);
+/// assert_eq!(SoftmaxBackward::apply(&g, &y, Axis(0)).to_array(), array![0.25, -0.25]);
 /// ```
 #[derive(Debug)]
-pub struct SoftmaxGradient<T, D>(PhantomData<(T, D)>);
+pub struct SoftmaxBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
-impl<T: Element, D: Dimension> SoftmaxGradient<T, D> {
+impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
     /// y · (g − Σ g · y) along an axis.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = y_i \left(g_i - \sum_j g_j \, y_j\right), \qquad y = \operatorname{softmax}(x)")]
     /// # Panics

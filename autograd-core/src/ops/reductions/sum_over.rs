@@ -5,82 +5,82 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Axis, Dimension, IxDyn};
 
 use super::methods;
-use crate::kernels::Over;
+use crate::kernels::Axes;
 use crate::ops::joined;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum over some axes, added pairwise.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::SumOver};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::SumAxes};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let rows: Tensor1<f64> = SumOver::apply(&x, Over::axis(Axis(1)));
+/// let rows: Tensor1<f64> = SumAxes::apply(&x, Axes::one(Axis(1)));
 /// assert_eq!(rows.to_array(), array![3.0, 7.0]);
 /// rows.backward_with(array![1.0, 10.0])?;
 /// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [10.0, 10.0]]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SumOver<T, D, E>(PhantomData<(T, D, E)>);
+pub struct SumAxes<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3, 2], over = Over::axes(&[0, 2]), E = ndarray::Ix1))]
-impl<T: Element, D: Dimension, E: Dimension> SumOver<T, D, E> {
+#[custom_function(gradcheck(x = [2, 3, 2], axes = Axes::of(&[0, 2]), E = ndarray::Ix1))]
+impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
     /// Σx over some axes.
     ///
     /// # Panics
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over) -> (Array<T, E>, Shape) {
-        (kernels::sum_over(&x, over), Shape::from(x.shape()))
+    pub fn forward(x: ArrayView<T, D>, axes: Axes) -> (Array<T, E>, Shape) {
+        (kernels::sum_over(&x, axes), Shape::from(x.shape()))
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, E>, over: Over, shape: &Shape) -> Tensor<T, D> {
-        grad_output.repeat_over(over, shape)
+    fn backward(grad_output: &Tensor<T, E>, axes: Axes, shape: &Shape) -> Tensor<T, D> {
+        grad_output.expand(axes, shape)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-        Self::apply(tangent_x, over)
+    fn jvp(tangent_x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+        Self::apply(tangent_x, axes)
     }
 }
 
 /// What a reduction gave, repeated to the shape that it was of, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor2, kernels::Over, ndarray::Axis, ops::RepeatOver};
+/// use autograd_core::{Tensor, Tensor2, kernels::Axes, ndarray::Axis, ops::Expand};
 /// use autograd_core::ndarray::array;
 ///
 /// let sums = Tensor::from(array![3.0, 7.0]);
-/// let repeated: Tensor2<f64> = RepeatOver::apply(&sums, Over::axis(Axis(1)), &[2, 3]);
+/// let repeated: Tensor2<f64> = Expand::apply(&sums, Axes::one(Axis(1)), &[2, 3]);
 /// assert_eq!(repeated.to_array(), array![[3.0, 3.0, 3.0], [7.0, 7.0, 7.0]]);
 /// ```
 #[derive(Debug)]
-pub struct RepeatOver<T, E, D>(PhantomData<(T, E, D)>);
+pub struct Expand<T, E, D>(PhantomData<(T, E, D)>);
 
 #[custom_function(gradcheck(
-    x = [3], over = Over::axes(&[0, 2]), shape = &[2, 3, 2], D = ndarray::Ix3
+    x = [3], axes = Axes::of(&[0, 2]), shape = &[2, 3, 2], D = ndarray::Ix3
 ))]
-impl<T: Element, E: Dimension, D: Dimension> RepeatOver<T, E, D> {
+impl<T: Element, E: Dimension, D: Dimension> Expand<T, E, D> {
     /// The same memory, seen as `shape`.
     ///
     /// # Panics
     /// If `x` has not the shape of what a reduction of `shape` gives, or `D` another rank than `shape`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: &Tensor<T, E>, over: Over, shape: &[usize]) -> Tensor<T, D> {
-        let reduced = over.shape("repeat_over", shape);
+    pub fn forward(x: &Tensor<T, E>, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
+        let reduced = axes.shape("expand", shape);
         assert!(
             x.shape() == &reduced[..],
-            "repeat_over of shape {:?}: a reduction of {shape:?} gives {reduced}",
+            "expand of shape {:?}: a reduction of {shape:?} gives {reduced}",
             x.shape()
         );
         let mut kept = x.clone().into_dyn();
         if x.ndim() != shape.len() {
-            for axis in (0..shape.len()).filter(|&axis| over.contains(axis)) {
+            for axis in (0..shape.len()).filter(|&axis| axes.contains(axis)) {
                 kept = kept.part(|view| view.clone().insert_axis(Axis(axis)));
             }
         }
@@ -89,55 +89,55 @@ impl<T: Element, E: Dimension, D: Dimension> RepeatOver<T, E, D> {
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor<T, D>, over: Over) -> Tensor<T, E> {
-        SumOver::apply(grad_output, over)
+    fn backward(grad_output: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+        SumAxes::apply(grad_output, axes)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, E>, over: Over, shape: &[usize]) -> Tensor<T, D> {
-        Self::apply(tangent_x, over, shape)
+    fn jvp(tangent_x: &Tensor<T, E>, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
+        Self::apply(tangent_x, axes, shape)
     }
 }
 
 /// Σ x · y over some axes, added pairwise, with no product kept.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::DotOver};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::DotAxes};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
 /// let y = Tensor::from(array![[1.0, 10.0], [1.0, 10.0]]);
-/// let rows: Tensor1<f64> = DotOver::apply(&x, &y, Over::axis(Axis(1)));
+/// let rows: Tensor1<f64> = DotAxes::apply(&x, &y, Axes::one(Axis(1)));
 /// assert_eq!(rows.to_array(), array![21.0, 43.0]);
 /// rows.sum().backward()?;
 /// assert_eq!(x.grad(), Some(y.to_array()));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct DotOver<T, D, E>(PhantomData<(T, D, E)>);
+pub struct DotAxes<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(
-    x = [2, 3], y = [2, 3], over = Over::axis(Axis(0)), E = ndarray::Ix1
+    x = [2, 3], y = [2, 3], axes = Axes::one(Axis(0)), E = ndarray::Ix1
 ))]
-impl<T: Element, D: Dimension, E: Dimension> DotOver<T, D, E> {
+impl<T: Element, D: Dimension, E: Dimension> DotAxes<T, D, E> {
     /// Σ x · y over some axes.
     ///
     /// # Panics
     /// If the shapes differ, if there are not all of the axes, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>, over: Over) -> Array<T, E> {
-        kernels::dot_over(&x, &y, over)
+    pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
+        kernels::dot_axes(&x, &y, axes)
     }
 
     #[backward(x)]
-    fn grad_x(grad_output: &Tensor<T, E>, y: &Tensor<T, D>, over: Over) -> Tensor<T, D> {
-        grad_output.repeat_over::<D>(over, y.shape()) * y
+    fn grad_x(grad_output: &Tensor<T, E>, y: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
+        grad_output.expand::<D>(axes, y.shape()) * y
     }
 
     #[backward(y)]
-    fn grad_y(grad_output: &Tensor<T, E>, x: &Tensor<T, D>, over: Over) -> Tensor<T, D> {
-        grad_output.repeat_over::<D>(over, x.shape()) * x
+    fn grad_y(grad_output: &Tensor<T, E>, x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
+        grad_output.expand::<D>(axes, x.shape()) * x
     }
 
     #[jvp]
@@ -146,33 +146,29 @@ impl<T: Element, D: Dimension, E: Dimension> DotOver<T, D, E> {
         tangent_y: Option<&Tensor<T, D>>,
         x: &Tensor<T, D>,
         y: &Tensor<T, D>,
-        over: Over,
+        axes: Axes,
     ) -> Option<Tensor<T, E>> {
-        let along_x = tangent_x.map(|tangent| Self::apply(tangent, y, over));
-        let along_y = tangent_y.map(|tangent| Self::apply(x, tangent, over));
+        let along_x = tangent_x.map(|tangent| Self::apply(tangent, y, axes));
+        let along_y = tangent_y.map(|tangent| Self::apply(x, tangent, axes));
         joined(along_x, along_y)
     }
 }
 
 methods!(
-    SumOver::apply, SumOver::apply, [sum_axis, sum_keepdim, sum_axes, sum_axes_keepdim],
+    SumAxes::apply, [sum_axis, sum_axes, sum_keepdim],
     "sum", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[3.0, 9.0]", whole "12.0"
 );
 
 impl<T: Element, E: Dimension> Tensor<T, E> {
     /// The sum over `over`.
     #[track_caller]
-    pub(in crate::ops) fn summed_over<D: Dimension>(&self, over: Over) -> Tensor<T, D> {
-        SumOver::apply(self, over)
+    pub(in crate::ops) fn sum_to_axes<D: Dimension>(&self, axes: Axes) -> Tensor<T, D> {
+        SumAxes::apply(self, axes)
     }
 
     /// What a reduction over `over` of a tensor of `shape` gave, repeated to that shape, without a copy.
     #[track_caller]
-    pub(in crate::ops) fn repeat_over<D: Dimension>(
-        &self,
-        over: Over,
-        shape: &[usize],
-    ) -> Tensor<T, D> {
-        RepeatOver::apply(self, over, shape)
+    pub(in crate::ops) fn expand<D: Dimension>(&self, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
+        Expand::apply(self, axes, shape)
     }
 }

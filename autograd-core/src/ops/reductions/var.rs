@@ -4,18 +4,18 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotOver, SumOver, apart_from_zero, methods};
-use crate::kernels::Over;
+use super::{DotAxes, SumAxes, apart_from_zero, methods};
+use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// Σ (x − x̄)² / (n − ddof) over n elements: over some axes.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Over, ops::Var};
+/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::Var};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 3.0]).set_requires_grad(true);
-/// let y: Tensor0<f64> = Var::apply(&x, Over::all(), 1);
+/// let y: Tensor0<f64> = Var::apply(&x, Axes::all(), 1);
 /// assert_eq!(y.item(), 2.0);
 /// y.backward()?;
 /// assert_eq!(x.grad(), Some(array![-2.0, 2.0])); // 2 (x − x̄) / (n − ddof)
@@ -24,7 +24,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 #[derive(Debug)]
 pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
+#[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     /// Σ (x − x̄)² / (n − ddof) over some axes: the variance.
     #[doc = crate::math!(r"s^2 = \frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2, \qquad \bar{x} = \frac{1}{n} \sum_{i=1}^n x_i")]
@@ -32,36 +32,36 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over, ddof: usize) -> Array<T, E> {
-        variance(&x, over, ddof, "var", |variance| variance)
+    pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
+        variance(&x, axes, ddof, "var", |variance| variance)
     }
 
     #[backward(x)]
     fn backward(
         grad_output: Tensor<T, E>,
         x: &Tensor<T, D>,
-        over: Over,
+        axes: Axes,
         ddof: usize,
     ) -> Tensor<T, D> {
-        let scaled = grad_output * (T::from_f64(2.0) / freedom::<T>(x.shape(), over, ddof));
-        scaled.repeat_over::<D>(over, x.shape()) * centred::<T, D, E>(x, over)
+        let scaled = grad_output * (T::from_f64(2.0) / freedom::<T>(x.shape(), axes, ddof));
+        scaled.expand::<D>(axes, x.shape()) * centred::<T, D, E>(x, axes)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, over: Over, ddof: usize) -> Tensor<T, E> {
-        let along = DotOver::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, over), over);
-        along * (T::from_f64(2.0) / freedom::<T>(x.shape(), over, ddof))
+    fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, axes: Axes, ddof: usize) -> Tensor<T, E> {
+        let along = DotAxes::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, axes), axes);
+        along * (T::from_f64(2.0) / freedom::<T>(x.shape(), axes, ddof))
     }
 }
 
 /// The square root of [`Var`]. Where all elements are equal, its gradient is taken to be 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Over, ndarray::Axis, ops::Std};
+/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Std};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 3.0], [5.0, 5.0]]).set_requires_grad(true);
-/// let y: Tensor1<f64> = Std::apply(&x, Over::axis(Axis(1)), 0);
+/// let y: Tensor1<f64> = Std::apply(&x, Axes::one(Axis(1)), 0);
 /// assert_eq!(y.to_array(), array![1.0, 0.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[-0.5, 0.5], [0.0, 0.0]]));
@@ -70,7 +70,7 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
 #[derive(Debug)]
 pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
 
-#[custom_function(gradcheck(x = [2, 3], over = Over::axis(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
+#[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     /// √(Σ (x − x̄)² / (n − ddof)) over some axes: the standard deviation.
     #[doc = crate::math!(r"s = \sqrt{\frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2}")]
@@ -78,8 +78,8 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     /// If there are not all of the axes, or the result has another rank than `E`.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView<T, D>, over: Over, ddof: usize) -> Array<T, E> {
-        variance(&x, over, ddof, "std", T::sqrt)
+    pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
+        variance(&x, axes, ddof, "std", T::sqrt)
     }
 
     #[backward(x)]
@@ -87,11 +87,11 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         grad_output: Tensor<T, E>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
         ddof: usize,
     ) -> Tensor<T, D> {
-        let scaled = grad_output / apart_from_zero(output) / freedom::<T>(x.shape(), over, ddof);
-        scaled.repeat_over::<D>(over, x.shape()) * centred::<T, D, E>(x, over)
+        let scaled = grad_output / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof);
+        scaled.expand::<D>(axes, x.shape()) * centred::<T, D, E>(x, axes)
     }
 
     #[jvp]
@@ -99,49 +99,49 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         tangent_x: &Tensor<T, D>,
         x: &Tensor<T, D>,
         output: &Tensor<T, E>,
-        over: Over,
+        axes: Axes,
         ddof: usize,
     ) -> Tensor<T, E> {
-        let along = DotOver::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, over), over);
-        along / apart_from_zero(output) / freedom::<T>(x.shape(), over, ddof)
+        let along = DotAxes::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, axes), axes);
+        along / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof)
     }
 }
 
 /// n − ddof; 0 if there are fewer elements than that.
-fn freedom<T: Element>(shape: &[usize], over: Over, ddof: usize) -> T {
-    let freedom = over.count(shape).saturating_sub(ddof) as f64;
+fn freedom<T: Element>(shape: &[usize], axes: Axes, ddof: usize) -> T {
+    let freedom = axes.count(shape).saturating_sub(ddof) as f64;
     T::from_f64(freedom)
 }
 
 #[track_caller]
 fn variance<T: Element, D: Dimension, E: Dimension>(
     x: &ArrayView<T, D>,
-    over: Over,
+    axes: Axes,
     ddof: usize,
     name: &str,
     f: impl Fn(T) -> T,
 ) -> Array<T, E> {
-    let _ = over.shape(name, x.shape());
-    let freedom: T = freedom(x.shape(), over, ddof);
-    kernels::reduce(x, over, |lane| f(kernels::moments(lane).1 / freedom))
+    let _ = axes.shape(name, x.shape());
+    let freedom: T = freedom(x.shape(), axes, ddof);
+    kernels::reduce(x, axes, |lane| f(kernels::mean_var(lane).1 / freedom))
 }
 
 /// x − x̄
 #[track_caller]
-fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, over: Over) -> Tensor<T, D> {
-    let count = over.count(x.shape()) as f64;
-    let mean: Tensor<T, E> = SumOver::apply(x, over);
-    x - (mean / T::from_f64(count)).repeat_over::<D>(over, x.shape())
+fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
+    let count = axes.count(x.shape()) as f64;
+    let mean: Tensor<T, E> = SumAxes::apply(x, axes);
+    x - (mean / T::from_f64(count)).expand::<D>(axes, x.shape())
 }
 
 methods!(
-    Var::apply, Var::apply, [var_axis, var_keepdim, var_axes, var_axes_keepdim], ddof: usize = "0",
+    Var::apply, [var_axis, var_axes, var_keepdim], ddof: usize = "0",
     "variance, with the divisor n − `ddof`,", of "[[1.0, 2.0], [3.0, 6.0]]":
     rows "[0.25, 2.25]", whole "3.5"
 );
 
 methods!(
-    Std::apply, Std::apply, [std_axis, std_keepdim, std_axes, std_axes_keepdim], ddof: usize = "0",
+    Std::apply, [std_axis, std_axes, std_keepdim], ddof: usize = "0",
     "standard deviation, with the divisor n − `ddof` under the root,", of "[[1.0, 2.0], [3.0, 6.0_f64]]":
     rows "[0.5, 1.5]", whole "3.5_f64.sqrt()"
 );
@@ -160,7 +160,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn var(&self, ddof: usize) -> Tensor0<T> {
-        Var::apply(self, Over::all(), ddof)
+        Var::apply(self, Axes::all(), ddof)
     }
 
     /// The standard deviation of all elements, the root of [`var`](Self::var). Where all are equal, its
@@ -177,6 +177,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn std(&self, ddof: usize) -> Tensor0<T> {
-        Std::apply(self, Over::all(), ddof)
+        Std::apply(self, Axes::all(), ddof)
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{Array2, Ix2, Ix3, array};
 
 use super::check;
 use super::linear::{close, leaf};
-use crate::kernels::AttentionOptions;
+use crate::ops::AttentionOptions;
 use crate::{Grad, Tensor, Tensor0, Tensor2, grad};
 
 #[test]

@@ -4,8 +4,8 @@ use ndarray::{Array4, Ix1, Ix3, Ix4, array};
 
 use super::linear::leaf;
 use super::{check, numbers};
-use crate::kernels::ConvOptions;
 use crate::ops::Conv;
+use crate::ops::ConvOptions;
 use crate::{Tensor, Tensor1, Tensor4, TensorD, grad};
 
 #[test]

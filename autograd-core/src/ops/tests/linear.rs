@@ -3,8 +3,8 @@
 use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn, array, s};
 
 use super::{check, numbers, panic_line};
-use crate::kernels::{AttentionOptions, ConvOptions};
 use crate::ops::einsum;
+use crate::ops::{AttentionOptions, ConvOptions};
 use crate::{Error, Tensor, Tensor2, Tensor4, TensorD};
 
 /// A leaf of numbers of either sign that are not the next one's.

@@ -18,11 +18,11 @@ fn loss(function: impl Fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>) {
 
 #[test]
 fn losses_of_elements() {
-    loss(|x, y| x.mse_loss_each(y));
-    loss(|x, y| x.l1_loss_each(y));
-    loss(|x, y| x.huber_loss_each(y, 0.2));
-    loss(|x, y| x.bce_with_logits_each(y));
-    loss(|x, y| x.kl_div_each(y));
+    loss(|x, y| x.mse_loss_unreduced(y));
+    loss(|x, y| x.l1_loss_unreduced(y));
+    loss(|x, y| x.huber_loss_unreduced(y, 0.2));
+    loss(|x, y| x.bce_with_logits_unreduced(y));
+    loss(|x, y| x.kl_div_unreduced(y));
 }
 
 #[test]
@@ -35,11 +35,17 @@ fn their_means_and_sums() {
             1.0
         };
         for (found, each) in [
-            (x.mse_loss(&y, reduction), x.mse_loss_each(&y)),
-            (x.l1_loss(&y, reduction), x.l1_loss_each(&y)),
-            (x.huber_loss(&y, 0.2, reduction), x.huber_loss_each(&y, 0.2)),
-            (x.bce_with_logits(&y, reduction), x.bce_with_logits_each(&y)),
-            (x.kl_div(&y, reduction), x.kl_div_each(&y)),
+            (x.mse_loss(&y, reduction), x.mse_loss_unreduced(&y)),
+            (x.l1_loss(&y, reduction), x.l1_loss_unreduced(&y)),
+            (
+                x.huber_loss(&y, 0.2, reduction),
+                x.huber_loss_unreduced(&y, 0.2),
+            ),
+            (
+                x.bce_with_logits(&y, reduction),
+                x.bce_with_logits_unreduced(&y),
+            ),
+            (x.kl_div(&y, reduction), x.kl_div_unreduced(&y)),
         ] {
             assert!((found.item() - each.to_array().sum() / scale).abs() < 1e-12);
         }
@@ -57,30 +63,30 @@ fn kinks_and_extremes() {
     };
     let infinity = f64::INFINITY;
     assert_eq!(
-        gradient(1.0, 1.0, |x, y| x.l1_loss_each(y)),
+        gradient(1.0, 1.0, |x, y| x.l1_loss_unreduced(y)),
         [0.0, 0.0, 0.0]
     );
     assert_eq!(
-        gradient(2.0, 1.0, |x, y| x.huber_loss_each(y, 1.0)),
+        gradient(2.0, 1.0, |x, y| x.huber_loss_unreduced(y, 1.0)),
         [0.5, 1.0, -1.0]
     );
     assert_eq!(
-        gradient(-infinity, 1.0, |x, y| x.huber_loss_each(y, 2.0)),
+        gradient(-infinity, 1.0, |x, y| x.huber_loss_unreduced(y, 2.0)),
         [infinity, -2.0, 2.0]
     );
     assert!(
-        gradient(f64::NAN, 1.0, |x, y| x.l1_loss_each(y))
+        gradient(f64::NAN, 1.0, |x, y| x.l1_loss_unreduced(y))
             .iter()
             .all(|x| x.is_nan())
     );
-    let [loss, slope, _] = gradient(-50.0, 0.0, |x, y| x.bce_with_logits_each(y));
+    let [loss, slope, _] = gradient(-50.0, 0.0, |x, y| x.bce_with_logits_unreduced(y));
     assert!((loss / (-50.0_f64).exp() - 1.0).abs() < 1e-14 && (slope / loss - 1.0).abs() < 1e-14);
     assert_eq!(
-        gradient(800.0, 1.0, |x, y| x.bce_with_logits_each(y)),
+        gradient(800.0, 1.0, |x, y| x.bce_with_logits_unreduced(y)),
         [0.0, 0.0, -800.0]
     );
     assert_eq!(
-        gradient(-1.0, 0.0, |x, y| x.kl_div_each(y)),
+        gradient(-1.0, 0.0, |x, y| x.kl_div_unreduced(y)),
         [0.0, 0.0, -infinity]
     );
 }
@@ -118,7 +124,10 @@ fn losses_of_labels() {
         },
     ] {
         check()
-            .run(|(x,)| x.cross_entropy_each(&[3, 0, 1], options), (&logits,))
+            .run(
+                |(x,)| x.cross_entropy_unreduced(&[3, 0, 1], options),
+                (&logits,),
+            )
             .unwrap();
         let mean =
             |(x,): (&Tensor2<f64>,)| x.cross_entropy_opts(&[3, 0, 1], Reduction::Mean, options);
@@ -126,12 +135,12 @@ fn losses_of_labels() {
     }
     for ignored in [None, Some(0), Some(77)] {
         check()
-            .run(|(x,)| x.nll_loss_each(&[3, 0, 1], ignored), (&logits,))
+            .run(|(x,)| x.nll_loss_unreduced(&[3, 0, 1], ignored), (&logits,))
             .unwrap();
     }
     check()
         .run(
-            |(x,)| x.cross_entropy_each(&[], PLAIN),
+            |(x,)| x.cross_entropy_unreduced(&[], PLAIN),
             (&Tensor::from(Array2::<f64>::zeros((0, 4))),),
         )
         .unwrap();
@@ -162,8 +171,10 @@ fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
         label_smoothing: 0.2,
         ..PLAIN
     };
-    let found = logits.cross_entropy_each(&[3, 0, 1], smoothed).to_array();
-    let plain = logits.cross_entropy_each(&[3, 0, 1], PLAIN).to_array();
+    let found = logits
+        .cross_entropy_unreduced(&[3, 0, 1], smoothed)
+        .to_array();
+    let plain = logits.cross_entropy_unreduced(&[3, 0, 1], PLAIN).to_array();
     let spread = -logits.log_softmax(Axis(1)).mean_axis(Axis(1)).to_array();
     let expected = plain * 0.8 + spread * 0.2;
     assert!(
@@ -186,12 +197,12 @@ fn impossible_and_certain_classes() {
         ignore_index: Some(9),
         ..PLAIN
     };
-    let losses = x.cross_entropy_each(&[0, 1, 9], options);
+    let losses = x.cross_entropy_unreduced(&[0, 1, 9], options);
     assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1e4, 0.0]);
     let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
     let expected = array![[-0.5, 0.0, 0.5], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]];
     assert_eq!(gradient.to_array(), expected);
-    let losses = x.nll_loss_each(&[1, 9, 9], Some(9));
+    let losses = x.nll_loss_unreduced(&[1, 9, 9], Some(9));
     assert_eq!(losses.to_array(), array![infinity, 0.0, 0.0]);
     let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
     assert_eq!(gradient.to_array().row(0), array![0.0, -1.0, 0.0]);
@@ -210,12 +221,12 @@ fn mistakes_are_told_at_the_callers_line() {
     told_here!(x.mse_loss(&y, Reduction::Mean));
     told_here!(x.l1_loss(&y, Reduction::Mean));
     told_here!(x.huber_loss(&x, 0.0, Reduction::Sum));
-    told_here!(x.bce_with_logits_each(&y));
-    told_here!(x.kl_div_each(&y));
+    told_here!(x.bce_with_logits_unreduced(&y));
+    told_here!(x.kl_div_unreduced(&y));
     told_here!(x.cross_entropy(&[0, 1], Reduction::Mean));
     told_here!(x.cross_entropy(&[0, 1, 4], Reduction::Mean));
-    told_here!(x.cross_entropy_each(&[0, 1, 2], negative));
-    told_here!(x.nll_loss_each(&[0, 1, 4], None));
+    told_here!(x.cross_entropy_unreduced(&[0, 1, 2], negative));
+    told_here!(x.nll_loss_unreduced(&[0, 1, 4], None));
 }
 
 #[test]
@@ -239,14 +250,14 @@ fn rows_of_no_class_that_are_all_ignored_have_gradients() {
         ..CrossEntropyOptions::default()
     };
     for losses in [
-        x.nll_loss_each(&[9, 9], Some(9)),
-        x.cross_entropy_each(&[9, 9], options),
+        x.nll_loss_unreduced(&[9, 9], Some(9)),
+        x.cross_entropy_unreduced(&[9, 9], options),
     ] {
         assert_eq!(losses.to_array(), array![0.0, 0.0]);
         let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
         assert_eq!(gradient.shape(), [2, 0]);
     }
     let x = x.detach();
-    let (_, along) = crate::jvp(|x| x.nll_loss_each(&[9, 9], Some(9)), &x, &x).unwrap();
+    let (_, along) = crate::jvp(|x| x.nll_loss_unreduced(&[9, 9], Some(9)), &x, &x).unwrap();
     assert_eq!(along.to_array(), array![0.0, 0.0]);
 }

@@ -161,7 +161,7 @@ macro_rules! batch_norm {
             }
 
             #[track_caller]
-            fn normalise<D: Dimension>(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
+            fn normalize<D: Dimension>(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
                 let shape = input.shape();
                 let channels = shape[1] == self.num_features;
                 shapes::fits(self, shape, channels, "its second length is not `num_features`");
@@ -249,7 +249,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for BatchNorm1d<T> {
             fits,
             "it has neither two axes nor three",
         );
-        self.normalise(input)
+        self.normalize(input)
     }
 }
 
@@ -260,7 +260,7 @@ impl<T: Element> Forward<&Tensor<T, Ix4>> for BatchNorm2d<T> {
     /// If there are other channels; in training, if a channel has fewer than two elements.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, Ix4>) -> Tensor<T, Ix4> {
-        self.normalise(input)
+        self.normalize(input)
     }
 }
 

@@ -19,7 +19,7 @@ macro_rules! pool {
         }
 
         impl $Name {
-            /// Windows of so many rows and columns, side by side.
+            /// Pool2dOptions of so many rows and columns, side by side.
             ///
             /// ```
             /// use pullback::ndarray::Array4;

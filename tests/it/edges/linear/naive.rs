@@ -1,7 +1,7 @@
 //! The same as sums, element by element.
 
-use pullback::kernels::{ConvOptions, Windows};
 use pullback::ndarray::{ArrayD, Axis, IxDyn, Slice};
+use pullback::ops::{ConvOptions, Pool2dOptions};
 
 use crate::edges::rows::placed;
 
@@ -138,7 +138,7 @@ pub fn conv_transpose2d(
 }
 
 /// Calls `f` with the elements that each window sees.
-pub fn pooled(x: &ArrayD<f64>, windows: Windows, f: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
+pub fn pooled(x: &ArrayD<f64>, windows: Pool2dOptions, f: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
     let length = |axis: usize| {
         let padded = x.shape()[2 + axis] + 2 * windows.padding[axis];
         (padded - windows.kernel[axis]) / windows.stride[axis] + 1
@@ -172,7 +172,7 @@ pub fn largest(elements: &[f64]) -> f64 {
 }
 
 /// Each element's share of the mean added to what its window sees.
-pub fn shares(x: &ArrayD<f64>, windows: Windows, size: [usize; 2]) -> ArrayD<f64> {
+pub fn shares(x: &ArrayD<f64>, windows: Pool2dOptions, size: [usize; 2]) -> ArrayD<f64> {
     let by = |axis: usize| [windows.stride[axis], windows.padding[axis], 1];
     let area = (windows.kernel[0] * windows.kernel[1]) as f64;
     let mut image = ArrayD::zeros(IxDyn(&[x.shape()[0], x.shape()[1], size[0], size[1]]));

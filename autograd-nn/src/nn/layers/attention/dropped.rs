@@ -1,8 +1,8 @@
 //! Attention that leaves out keys at random.
 
-use crate::kernels::AttentionOptions;
 use crate::ndarray::{Array4, Axis, Ix4, arr0};
 use crate::nn::{Dropout, Forward};
+use crate::ops::AttentionOptions;
 use crate::{Element, Tensor, Tensor4};
 
 /// softmax(q kᵀ · scale) v, some of whose weights are left out. As products of matrices: the built-in function never

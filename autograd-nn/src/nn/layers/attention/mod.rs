@@ -10,9 +10,9 @@ use std::ptr;
 use rand_core::Rng;
 
 use super::{Dropout, Linear, print, shapes};
-use crate::kernels::AttentionOptions;
 use crate::ndarray::{Axis, Ix1, Ix2};
 use crate::nn::{Forward, Module, Parameter};
+use crate::ops::AttentionOptions;
 use crate::{Element, Tensor, Tensor2, Tensor3, Tensor4};
 
 /// Attention of several heads (Vaswani and others, 2017): each looks at linear functions of queries, keys and
@@ -102,7 +102,7 @@ impl<T: Element> MultiheadAttention<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use pullback::kernels::AttentionOptions;
+    /// use pullback::ops::AttentionOptions;
     /// use pullback::ndarray::{Array3, Axis, array, s};
     /// use pullback::nn::{Generator, MultiheadAttention};
     /// use pullback::prelude::*;

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use crate::kernels::ConvOptions;
 use crate::nn::PerAxis;
+use crate::ops::ConvOptions;
 use autograd_kernels::counted;
 
 /// The options of a convolution of `N` axes, which becomes an `L`: a [`Conv1d`](crate::nn::Conv1d), a

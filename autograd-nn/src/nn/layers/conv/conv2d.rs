@@ -3,10 +3,10 @@
 use rand_core::Rng;
 
 use super::{ConvBuilder, options};
-use crate::kernels::ConvOptions;
 use crate::ndarray::{Ix1, Ix4};
 use crate::nn::layers::{PerAxis, evenly, shapes};
 use crate::nn::{Forward, Module, Parameter};
+use crate::ops::ConvOptions;
 use crate::{Element, Tensor4};
 
 /// The convolution of images of shape `[batch, channels, height, width]`.

@@ -11,7 +11,7 @@ pub use conv1d::Conv1d;
 pub use conv2d::Conv2d;
 
 use super::print;
-use crate::kernels::ConvOptions;
+use crate::ops::ConvOptions;
 
 /// What PyTorch prints of a convolution.
 fn options<const N: usize>(

@@ -1,6 +1,6 @@
 //! Mean, squares of deviations, and the Euclidean norm of a slice.
 
-use super::extremes::largest;
+use super::extremes::max;
 use super::reduce::pairwise;
 use super::sum_slice;
 use crate::element::Element;
@@ -9,11 +9,11 @@ use crate::element::Element;
 /// not a number.
 ///
 /// ```
-/// use autograd_kernels::moments;
+/// use autograd_kernels::mean_var;
 ///
-/// assert_eq!(moments(&[1.0, 3.0, 5.0]), (3.0, 8.0));
+/// assert_eq!(mean_var(&[1.0, 3.0, 5.0]), (3.0, 8.0));
 /// ```
-pub fn moments<T: Element>(x: &[T]) -> (T, T) {
+pub fn mean_var<T: Element>(x: &[T]) -> (T, T) {
     let count = x.len() as f64;
     let mean = sum_slice(x) / T::from_f64(count);
     (mean, pairwise(x, x, |x, _| (x - mean) * (x - mean)))
@@ -34,7 +34,7 @@ pub fn norm<T: Element>(x: &[T]) -> T {
     if range.contains(&squares) {
         return squares.sqrt();
     }
-    let largest = largest(&x.iter().map(|x| x.abs()).collect::<Vec<T>>());
+    let largest = max(&x.iter().map(|x| x.abs()).collect::<Vec<T>>());
     if largest.is_zero() || x.is_empty() || !largest.is_finite() {
         return if x.is_empty() { T::zero() } else { largest };
     }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_large_mean_costs_nothing() {
         let x: Vec<f64> = (0..1000).map(|i| 1e9 + f64::from(i % 2)).collect();
-        assert_eq!(moments(&x), (1e9 + 0.5, 250.0));
-        assert!(moments::<f64>(&[]).0.is_nan());
+        assert_eq!(mean_var(&x), (1e9 + 0.5, 250.0));
+        assert!(mean_var::<f64>(&[]).0.is_nan());
     }
 }

@@ -7,28 +7,28 @@ use crate::Shape;
 /// The axes that a reduction is over, and whether they stay, with length 1.
 ///
 /// ```
-/// use autograd_kernels::{Over, sum_over};
+/// use autograd_kernels::{Axes, sum_over};
 /// use autograd_kernels::ndarray::{Axis, Ix1, Ix2, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let rows = Over::axis(Axis(1));
+/// let rows = Axes::one(Axis(1));
 /// assert_eq!(sum_over::<_, _, Ix1>(&x.view(), rows), array![3.0, 7.0]);
 /// assert_eq!(sum_over::<_, _, Ix2>(&x.view(), rows.keepdim()), array![[3.0], [7.0]]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct Axes {
     /// A bit for each axis; `None`: all that there are.
     axes: Option<u64>,
     keepdim: bool,
 }
 
-impl Over {
+impl Axes {
     /// All axes.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     ///
-    /// assert_eq!(Over::all().count(&[2, 3, 4]), 24);
+    /// assert_eq!(Axes::all().count(&[2, 3, 4]), 24);
     /// ```
     pub fn all() -> Self {
         Self {
@@ -43,30 +43,30 @@ impl Over {
     /// If it is not among the first 64.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     /// use autograd_kernels::ndarray::Axis;
     ///
-    /// assert_eq!(&Over::axis(Axis(1)).shape("sum", &[2, 3, 4])[..], [2, 4]);
+    /// assert_eq!(&Axes::one(Axis(1)).shape("sum", &[2, 3, 4])[..], [2, 4]);
     /// ```
     #[track_caller]
-    pub fn axis(axis: Axis) -> Self {
-        Self::axes(&[axis.index()])
+    pub fn one(axis: Axis) -> Self {
+        Self::of(&[axis.index()])
     }
 
-    /// Several axes, in any order. Over none of them a reduction is of each element alone.
+    /// Several axes, in any order. Axes none of them a reduction is of each element alone.
     ///
     /// # Panics
     /// If an axis stands there twice, or is not among the first 64.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     ///
-    /// assert_eq!(Over::axes(&[0, 2]), Over::axes(&[2, 0]));
-    /// assert_eq!(Over::axes(&[0, 2]).count(&[2, 3, 4]), 8);
-    /// assert_eq!(Over::axes(&[]).count(&[2, 3, 4]), 1);
+    /// assert_eq!(Axes::of(&[0, 2]), Axes::of(&[2, 0]));
+    /// assert_eq!(Axes::of(&[0, 2]).count(&[2, 3, 4]), 8);
+    /// assert_eq!(Axes::of(&[]).count(&[2, 3, 4]), 1);
     /// ```
     #[track_caller]
-    pub fn axes(axes: &[usize]) -> Self {
+    pub fn of(axes: &[usize]) -> Self {
         let mut bits = 0;
         for &axis in axes {
             assert!(
@@ -89,9 +89,9 @@ impl Over {
     /// The same axes, which stay with length 1.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     ///
-    /// assert_eq!(&Over::axes(&[0, 2]).keepdim().shape("sum", &[2, 3, 4])[..], [1, 3, 1]);
+    /// assert_eq!(&Axes::of(&[0, 2]).keepdim().shape("sum", &[2, 3, 4])[..], [1, 3, 1]);
     /// ```
     #[must_use]
     pub fn keepdim(self) -> Self {
@@ -104,13 +104,13 @@ impl Over {
     /// The axis, if it is one.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     /// use autograd_kernels::ndarray::Axis;
     ///
-    /// assert_eq!(Over::axes(&[2]).only(), Some(Axis(2)));
-    /// assert_eq!(Over::axes(&[0, 2]).only(), None);
+    /// assert_eq!(Axes::of(&[2]).single(), Some(Axis(2)));
+    /// assert_eq!(Axes::of(&[0, 2]).single(), None);
     /// ```
-    pub fn only(self) -> Option<Axis> {
+    pub fn single(self) -> Option<Axis> {
         let axes = self.axes.filter(|axes| axes.is_power_of_two())?;
         Some(Axis(axes.trailing_zeros() as usize))
     }
@@ -118,10 +118,10 @@ impl Over {
     /// Whether `axis` is reduced.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     ///
-    /// let over = Over::axes(&[0, 2]);
-    /// assert!(over.contains(2) && !over.contains(1) && Over::all().contains(1));
+    /// let axes = Axes::of(&[0, 2]);
+    /// assert!(axes.contains(2) && !axes.contains(1) && Axes::all().contains(1));
     /// ```
     pub fn contains(self, axis: usize) -> bool {
         let bit = |axes: u64| {
@@ -133,10 +133,10 @@ impl Over {
     /// How many elements of an array of `shape` become one.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     /// use autograd_kernels::ndarray::Axis;
     ///
-    /// assert_eq!(Over::axis(Axis(1)).count(&[2, 3, 4]), 3);
+    /// assert_eq!(Axes::one(Axis(1)).count(&[2, 3, 4]), 3);
     /// ```
     pub fn count(self, shape: &[usize]) -> usize {
         let lengths = shape.iter().enumerate();
@@ -152,11 +152,11 @@ impl Over {
     /// If there are not all of the axes.
     ///
     /// ```
-    /// use autograd_kernels::Over;
+    /// use autograd_kernels::Axes;
     ///
     /// let images = [8, 3, 32, 32];
-    /// assert_eq!(&Over::axes(&[0, 2, 3]).shape("mean", &images)[..], [3]);
-    /// assert_eq!(&Over::axes(&[0, 2, 3]).keepdim().shape("mean", &images)[..], [1, 3, 1, 1]);
+    /// assert_eq!(&Axes::of(&[0, 2, 3]).shape("mean", &images)[..], [3]);
+    /// assert_eq!(&Axes::of(&[0, 2, 3]).keepdim().shape("mean", &images)[..], [1, 3, 1, 1]);
     /// ```
     #[track_caller]
     pub fn shape(self, function: &str, shape: &[usize]) -> Shape {
@@ -184,38 +184,38 @@ mod tests {
     #[test]
     fn shapes_follow_from_the_axes() {
         let shape = [2, 3, 4];
-        for (over, removed, kept, count) in [
-            (Over::all(), &[][..], [1, 1, 1], 24),
-            (Over::axis(Axis(1)), &[2, 4], [2, 1, 4], 3),
-            (Over::axes(&[2, 0]), &[3], [1, 3, 1], 8),
-            (Over::axes(&[]), &[2, 3, 4], [2, 3, 4], 1),
+        for (axes, removed, kept, count) in [
+            (Axes::all(), &[][..], [1, 1, 1], 24),
+            (Axes::one(Axis(1)), &[2, 4], [2, 1, 4], 3),
+            (Axes::of(&[2, 0]), &[3], [1, 3, 1], 8),
+            (Axes::of(&[]), &[2, 3, 4], [2, 3, 4], 1),
         ] {
-            assert_eq!(&over.shape("sum", &shape)[..], removed);
-            assert_eq!(&over.keepdim().shape("sum", &shape)[..], kept);
-            assert_eq!(over.count(&shape), count);
+            assert_eq!(&axes.shape("sum", &shape)[..], removed);
+            assert_eq!(&axes.keepdim().shape("sum", &shape)[..], kept);
+            assert_eq!(axes.count(&shape), count);
         }
-        assert_eq!(Over::axis(Axis(63)).only(), Some(Axis(63)));
-        assert_eq!(Over::axes(&[]).only(), None);
-        assert_eq!(Over::axes(&[1, 2]).only(), None);
-        assert!(!Over::axes(&[0]).contains(64));
-        assert!(Over::all().contains(100));
+        assert_eq!(Axes::one(Axis(63)).single(), Some(Axis(63)));
+        assert_eq!(Axes::of(&[]).single(), None);
+        assert_eq!(Axes::of(&[1, 2]).single(), None);
+        assert!(!Axes::of(&[0]).contains(64));
+        assert!(Axes::all().contains(100));
     }
 
     #[test]
     #[should_panic(expected = "sum of shape [2, 3] over axis 2: there is no such axis")]
     fn an_axis_that_is_not_there_is_named() {
-        let _ = Over::axes(&[0, 2]).shape("sum", &[2, 3]);
+        let _ = Axes::of(&[0, 2]).shape("sum", &[2, 3]);
     }
 
     #[test]
     #[should_panic(expected = "over the axes [1, 0, 1]: 1 stands there twice")]
     fn an_axis_named_twice_is_refused() {
-        let _ = Over::axes(&[1, 0, 1]);
+        let _ = Axes::of(&[1, 0, 1]);
     }
 
     #[test]
     #[should_panic(expected = "over axis 64: only the first 64 can be reduced")]
     fn an_axis_far_out_is_refused() {
-        let _ = Over::axis(Axis(64));
+        let _ = Axes::one(Axis(64));
     }
 }

@@ -16,20 +16,20 @@ use crate::{Element, Tensor, Tensor1, custom_function, kernels};
 /// which can be differentiated again without x.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::Channels, ops::Normalise};
+/// use autograd_core::{Tensor, kernels::Channels, ops::Normalize};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 5.0], [3.0, 3.0]]);
-/// let (normalised, rstd, moments) = Normalise::apply(&x, Channels::rows(&[2, 2], 1), 0.0625);
+/// let (normalised, rstd, moments) = Normalize::apply(&x, Channels::rows(&[2, 2], 1), 0.0625);
 /// assert_eq!(moments, [[3.0, 4.0], [3.0, 0.0]]);
 /// assert_eq!(rstd.to_array(), array![1.0 / 4.0625_f64.sqrt(), 4.0]);
 /// assert_eq!(normalised.view().row(1), array![0.0, 0.0]);
 /// ```
 #[derive(Debug)]
-pub struct Normalise<T, D>(PhantomData<(T, D)>);
+pub struct Normalize<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), eps = 0.1))]
-impl<T: Element, D: Dimension> Normalise<T, D> {
+impl<T: Element, D: Dimension> Normalize<T, D> {
     /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps), and the mean and the variance, of each channel.
     #[doc = crate::math!(r"\hat{x} = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad \mu = \frac{1}{n} \sum_{i=1}^n x_i, \quad \sigma^2 = \frac{1}{n} \sum_{i=1}^n \left(x_i - \mu\right)^2")]
     /// Here ε is `eps`.
@@ -43,7 +43,7 @@ impl<T: Element, D: Dimension> Normalise<T, D> {
         channels: Channels,
         eps: T,
     ) -> (Array<T, D>, Array1<T>, Vec<[T; 2]>) {
-        let (normalised, statistics) = kernels::normalise(&x, channels, eps);
+        let (normalised, statistics) = kernels::normalize(&x, channels, eps);
         let rstd = statistics.iter().map(|&[_, _, rstd]| rstd).collect();
         let moments = statistics
             .iter()
@@ -60,7 +60,7 @@ impl<T: Element, D: Dimension> Normalise<T, D> {
         channels: Channels,
     ) -> Option<Tensor<T, D>> {
         let along_normalised =
-            grad_normalised.map(|grad| NormaliseGradient::apply(grad, normalised, rstd, channels));
+            grad_normalised.map(|grad| NormalizeBackward::apply(grad, normalised, rstd, channels));
         // d rstd / dx = −rstd² · x̂ / n
         let along_rstd = grad_rstd.map(|grad| {
             let each = grad * rstd * rstd / -size::<T>(channels);
@@ -79,33 +79,33 @@ impl<T: Element, D: Dimension> Normalise<T, D> {
     ) -> (Tensor<T, D>, Tensor1<T>) {
         let along_rstd = (tangent_x * normalised).of_channels(channels) * rstd * rstd;
         (
-            NormaliseGradient::apply(tangent_x, normalised, rstd, channels),
+            NormalizeBackward::apply(tangent_x, normalised, rstd, channels),
             along_rstd / -size::<T>(channels),
         )
     }
 }
 
-/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`Normalise`] makes of a gradient g that
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`Normalize`] makes of a gradient g that
 /// comes in for its x̂.
 ///
 /// ```
-/// use autograd_core::{Tensor, kernels::Channels, ops::NormaliseGradient};
+/// use autograd_core::{Tensor, kernels::Channels, ops::NormalizeBackward};
 /// use autograd_core::ndarray::array;
 ///
 /// let g = Tensor::from(array![[4.0, 0.0, 0.0, 0.0]]);
 /// let normalised = Tensor::from(array![[-1.0, -1.0, 1.0, 1.0]]);
 /// let channels = Channels::rows(&[1, 4], 1);
-/// let gradient = NormaliseGradient::apply(&g, &normalised, &Tensor::from(array![1.0]), channels);
+/// let gradient = NormalizeBackward::apply(&g, &normalised, &Tensor::from(array![1.0]), channels);
 /// assert_eq!(gradient.to_array(), array![[2.0, -2.0, 0.0, 0.0]]);
 /// assert_eq!(gradient.sum().item(), 0.0); // moving a whole channel changes nothing
 /// ```
 #[derive(Debug)]
-pub struct NormaliseGradient<T, D>(PhantomData<(T, D)>);
+pub struct NormalizeBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(
     g = [2, 3, 2], normalised = [2, 3, 2], rstd = [3], channels = Channels::along(&[2, 3, 2], 1)
 ))]
-impl<T: Element, D: Dimension> NormaliseGradient<T, D> {
+impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
     /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \left(g_i - \frac{1}{n} \sum_j g_j - \hat{x}_i \, \frac{1}{n} \sum_j g_j \hat{x}_j\right)")]
     /// # Panics
@@ -119,7 +119,7 @@ impl<T: Element, D: Dimension> NormaliseGradient<T, D> {
         rstd: ArrayView1<T>,
         channels: Channels,
     ) -> Array<T, D> {
-        kernels::normalise_gradient(&g, &normalised, &rstd.to_vec(), channels)
+        kernels::normalize_backward(&g, &normalised, &rstd.to_vec(), channels)
     }
 
     // As a matrix it is symmetric.
@@ -190,7 +190,7 @@ fn unscaled<T: Element, D: Dimension>(
     channels: Channels,
 ) -> Tensor<T, D> {
     let ones = Tensor::from(Array1::ones(channels.count));
-    NormaliseGradient::apply(g, normalised, &ones, channels)
+    NormalizeBackward::apply(g, normalised, &ones, channels)
 }
 
 /// The number of elements of a channel.
