@@ -69,16 +69,6 @@ struct Operands<'a, T> {
 ///
 /// # Panics
 /// If the shapes do not fit.
-///
-/// ```
-/// use autograd_kernels::{AttentionOptions, attention};
-/// use autograd_kernels::ndarray::array;
-///
-/// let (q, k) = (array![[0.0]].into_dyn(), array![[1.0], [2.0]].into_dyn());
-/// let v = array![[10.0], [20.0]].into_dyn();
-/// let y = attention(&q.view(), &k.view(), &v.view(), &AttentionOptions::default());
-/// assert_eq!(y, array![[15.0]].into_dyn());
-/// ```
 #[track_caller]
 pub fn attention<T: Element>(
     q: &ArrayViewD<'_, T>,
@@ -120,18 +110,6 @@ pub fn attention<T: Element>(
 ///
 /// # Panics
 /// If the shapes do not fit.
-///
-/// ```
-/// use autograd_kernels::{AttentionOptions, attention_gradients};
-/// use autograd_kernels::ndarray::array;
-///
-/// let (q, k) = (array![[0.0]].into_dyn(), array![[1.0], [2.0]].into_dyn());
-/// let (v, grad) = (array![[10.0], [20.0]].into_dyn(), array![[1.0]].into_dyn());
-/// let options = AttentionOptions::default();
-/// let [of_q, _, of_v] = attention_gradients(&q.view(), &k.view(), &v.view(), &grad.view(), &options);
-/// assert_eq!(of_q, array![[2.5]].into_dyn());
-/// assert_eq!(of_v, array![[0.5], [0.5]].into_dyn());
-/// ```
 #[track_caller]
 pub fn attention_gradients<T: Element>(
     q: &ArrayViewD<'_, T>,

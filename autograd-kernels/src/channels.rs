@@ -12,16 +12,6 @@ use crate::memory;
 
 /// The elements of an array in row-major order as `outer` × `count` × `inner`, where the middle index is the
 /// channel.
-///
-/// ```
-/// use autograd_kernels::Channels;
-///
-/// // An image has its channels in the second axis; a row of features is normalised whole.
-/// let images = Channels::along(&[8, 3, 32, 32], 1);
-/// assert_eq!((images.outer, images.count, images.inner), (8, 3, 1024));
-/// let rows = Channels::rows(&[8, 10, 64], 2);
-/// assert_eq!((rows.outer, rows.count, rows.inner), (1, 80, 64));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
     /// How many blocks have all channels.
@@ -37,13 +27,6 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such axis.
-    ///
-    /// ```
-    /// use autograd_kernels::Channels;
-    ///
-    /// let images = Channels::along(&[8, 3, 32, 32], 1);
-    /// assert_eq!((images.outer, images.count, images.inner), (8, 3, 32 * 32));
-    /// ```
     #[track_caller]
     pub fn along(shape: &[usize], axis: usize) -> Self {
         assert!(
@@ -61,13 +44,6 @@ impl Channels {
     ///
     /// # Panics
     /// If there are fewer axes.
-    ///
-    /// ```
-    /// use autograd_kernels::Channels;
-    ///
-    /// let sentences = Channels::rows(&[8, 10, 64], 2);
-    /// assert_eq!((sentences.outer, sentences.count, sentences.inner), (1, 8 * 10, 64));
-    /// ```
     #[track_caller]
     pub fn rows(shape: &[usize], first: usize) -> Self {
         assert!(
@@ -82,13 +58,6 @@ impl Channels {
     }
 
     /// How many elements a channel has.
-    ///
-    /// ```
-    /// use autograd_kernels::Channels;
-    ///
-    /// // A mean over a batch of images is one of so many pixels.
-    /// assert_eq!(Channels::along(&[8, 3, 32, 32], 1).size(), 8 * 32 * 32);
-    /// ```
     pub fn size(self) -> usize {
         self.outer * self.inner
     }
@@ -145,14 +114,6 @@ impl Channels {
 ///
 /// # Panics
 /// If the elements are not as many as those of the channels.
-///
-/// ```
-/// use autograd_kernels::{Channels, channel_sums};
-/// use autograd_kernels::ndarray::array;
-///
-/// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// assert_eq!(channel_sums(&x.view(), Channels::along(&[2, 2], 1)), array![4.0, 6.0]);
-/// ```
 #[track_caller]
 pub fn channel_sums<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -166,16 +127,6 @@ pub fn channel_sums<T: Element, D: Dimension>(
 ///
 /// # Panics
 /// If the elements are not as many as those of the channels, or there are not parameters for each.
-///
-/// ```
-/// use autograd_kernels::{Channels, map_channels};
-/// use autograd_kernels::ndarray::array;
-///
-/// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// let columns = Channels::along(&[2, 2], 1);
-/// let scaled = map_channels(&x.view(), columns, &[[1.0], [10.0]], |x, [scale]| x * scale);
-/// assert_eq!(scaled, array![[1.0, 20.0], [3.0, 40.0]]);
-/// ```
 #[track_caller]
 pub fn map_channels<T: Element, D: Dimension, const N: usize>(
     x: &ArrayView<'_, T, D>,
@@ -227,16 +178,6 @@ fn zipped<T: Element, D: Dimension, const N: usize>(
 ///
 /// # Panics
 /// If the elements are not as many as those of the channels.
-///
-/// ```
-/// use autograd_kernels::{Channels, normalize};
-/// use autograd_kernels::ndarray::array;
-///
-/// let x = array![[1.0, 3.0], [10.0, 30.0]];
-/// let (normalised, statistics) = normalize(&x.view(), Channels::rows(&[2, 2], 1), 0.0);
-/// assert_eq!(normalised, array![[-1.0, 1.0], [-1.0, 1.0]]);
-/// assert_eq!(statistics, [[2.0, 1.0, 1.0], [20.0, 100.0, 0.1]]);
-/// ```
 #[track_caller]
 pub fn normalize<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -279,16 +220,6 @@ pub fn normalize<T: Element, D: Dimension>(
 /// # Panics
 /// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
 /// for each.
-///
-/// ```
-/// use autograd_kernels::{Channels, normalize_backward};
-/// use autograd_kernels::ndarray::array;
-///
-/// let (g, normalised) = (array![[1.0, 0.0, 0.0, 1.0]], array![[-1.0, 1.0, -1.0, 1.0]]);
-/// let rows = Channels::rows(&[1, 4], 1);
-/// let gradient = normalize_backward(&g.view(), &normalised.view(), &[2.0], rows);
-/// assert_eq!(gradient, array![[1.0, -1.0, -1.0, 1.0]]);
-/// ```
 #[track_caller]
 pub fn normalize_backward<T: Element, D: Dimension>(
     g: &ArrayView<'_, T, D>,

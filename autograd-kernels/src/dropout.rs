@@ -11,16 +11,6 @@ use crate::memory;
 ///
 /// # Panics
 /// If `p` is not between 0 and 1.
-///
-/// ```
-/// use autograd_kernels::dropout;
-/// use autograd_kernels::ndarray::Array1;
-///
-/// let x = Array1::<f64>::ones(1000);
-/// let y = dropout(&x.view(), 0.5, 7);
-/// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
-/// assert!((y.sum() - 1000.0).abs() < 100.0);
-/// ```
 #[track_caller]
 pub fn dropout<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,

@@ -6,47 +6,21 @@ use crate::element::Element;
 const LANES: usize = 16;
 
 /// The largest element; not a number if one is not; −∞ of none.
-///
-/// ```
-/// use autograd_kernels::max;
-///
-/// assert_eq!(max(&[1.0, 3.0, 2.0]), 3.0);
-/// assert!(max(&[1.0, f64::NAN, 2.0]).is_nan());
-/// ```
 pub fn max<T: Element>(x: &[T]) -> T {
     extreme(x, T::neg_infinity(), |x, best| x > best)
 }
 
 /// The smallest element; not a number if one is not; ∞ of none.
-///
-/// ```
-/// use autograd_kernels::min;
-///
-/// assert_eq!(min(&[1.0, 3.0, 2.0]), 1.0);
-/// ```
 pub fn min<T: Element>(x: &[T]) -> T {
     extreme(x, T::infinity(), |x, best| x < best)
 }
 
 /// The place of the first of the largest elements, or of the first that is not a number; `None` of none.
-///
-/// ```
-/// use autograd_kernels::argmax;
-///
-/// assert_eq!(argmax(&[1.0, 3.0, 3.0]), Some(1));
-/// assert_eq!(argmax(&[1.0, f64::NAN, 3.0]), Some(1));
-/// ```
 pub fn argmax<T: Element>(x: &[T]) -> Option<usize> {
     place(x, max(x))
 }
 
 /// The place of the first of the smallest elements, or of the first that is not a number; `None` of none.
-///
-/// ```
-/// use autograd_kernels::argmin;
-///
-/// assert_eq!(argmin(&[2.0, 1.0, 1.0]), Some(1));
-/// ```
 pub fn argmin<T: Element>(x: &[T]) -> Option<usize> {
     place(x, min(x))
 }

@@ -11,14 +11,6 @@ use crate::in_row_major;
 ///
 /// # Panics
 /// If there is no such axis, or an index is outside of it.
-///
-/// ```
-/// use autograd_kernels::index_select;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// assert_eq!(index_select(&x.view(), Axis(1), &[1, 1]), array![[2.0, 2.0], [4.0, 4.0]]);
-/// ```
 #[track_caller]
 pub fn index_select<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -58,15 +50,6 @@ pub fn index_select<T: Element, D: Dimension>(
 /// # Panics
 /// If there is no such axis, an index is outside of it, or `source` has another shape than what stands
 /// at the indices.
-///
-/// ```
-/// use autograd_kernels::index_add;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let mut x = array![1.0, 2.0];
-/// index_add(&mut x.view_mut(), Axis(0), &[1, 1], &array![10.0, 20.0].view());
-/// assert_eq!(x, array![1.0, 32.0]);
-/// ```
 #[track_caller]
 pub fn index_add<T: Element, D: Dimension>(
     x: &mut ArrayViewMut<'_, T, D>,
@@ -109,14 +92,6 @@ pub fn index_add<T: Element, D: Dimension>(
 ///
 /// # Panics
 /// If there is no such axis, an index is outside of it, or `indices` is longer than `x` along another.
-///
-/// ```
-/// use autograd_kernels::gather;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let x = array![[1.0, 2.0], [3.0, 4.0]];
-/// assert_eq!(gather(&x.view(), Axis(1), &array![[1], [0]].view()), array![[2.0], [3.0]]);
-/// ```
 #[track_caller]
 pub fn gather<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -151,15 +126,6 @@ pub fn gather<T: Element, D: Dimension>(
 /// # Panics
 /// If there is no such axis, an index is outside of it, `indices` is longer than `x` along another, or
 /// `source` has another shape than `indices`.
-///
-/// ```
-/// use autograd_kernels::scatter_add;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let mut x = array![[1.0, 2.0], [3.0, 4.0]];
-/// scatter_add(&mut x.view_mut(), Axis(1), &array![[1], [0]].view(), &array![[10.0], [20.0]].view());
-/// assert_eq!(x, array![[1.0, 12.0], [23.0, 4.0]]);
-/// ```
 #[track_caller]
 pub fn scatter_add<T: Element, D: Dimension>(
     x: &mut ArrayViewMut<'_, T, D>,

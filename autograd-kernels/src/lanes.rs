@@ -235,15 +235,6 @@ pub fn map_lanes<T: Element, D: Dimension>(
 ///
 /// # Panics
 /// If there is no such axis, or the shapes differ.
-///
-/// ```
-/// use autograd_kernels::zip_lanes;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let (x, y) = (array![[1.0, 2.0]], array![[3.0, 4.0]]);
-/// let added = zip_lanes(&x.view(), &y.view(), Axis(1), |x, y| x[0] += y[1]);
-/// assert_eq!(added, array![[5.0, 2.0]]);
-/// ```
 #[track_caller]
 pub fn zip_lanes<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,

@@ -10,13 +10,6 @@ use crate::{Shape, in_row_major, memory};
 ///
 /// # Panics
 /// If `D` has another rank than the shape, or no memory is as large.
-///
-/// ```
-/// use autograd_kernels::full;
-/// use autograd_kernels::ndarray::{Ix2, array};
-///
-/// assert_eq!(full::<f64, Ix2>(&[1, 2], 3.0), array![[3.0, 3.0]]);
-/// ```
 #[track_caller]
 pub fn full<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> {
     let mut elements = room(shape);
@@ -28,15 +21,6 @@ pub fn full<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> 
 ///
 /// # Panics
 /// If there are none, if they have no such axis, or differ in the length of another.
-///
-/// ```
-/// use autograd_kernels::concat;
-/// use autograd_kernels::ndarray::{Axis, array};
-///
-/// let (x, y) = (array![[1.0], [2.0]], array![[3.0, 4.0], [5.0, 6.0]]);
-/// let joined = concat(Axis(1), &[x.view(), y.view()]);
-/// assert_eq!(joined, array![[1.0, 3.0, 4.0], [2.0, 5.0, 6.0]]);
-/// ```
 #[track_caller]
 pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>]) -> Array<T, D> {
     let shape = joined_shape(axis.index(), parts);
@@ -80,13 +64,6 @@ fn joined_shape<T, D: Dimension>(axis: usize, parts: &[ArrayView<'_, T, D>]) -> 
 ///
 /// # Panics
 /// If there is not a pair of widths for each axis, or no memory is as large.
-///
-/// ```
-/// use autograd_kernels::pad;
-/// use autograd_kernels::ndarray::array;
-///
-/// assert_eq!(pad(&array![1.0, 2.0].view(), &[(1, 2)], 0.0), array![0.0, 1.0, 2.0, 0.0, 0.0]);
-/// ```
 #[track_caller]
 pub fn pad<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,

@@ -10,21 +10,6 @@ use super::parallel::{split_mut, threads};
 use super::wide::{Loop, SHORT, THREAD, widest};
 
 /// Up to four slices of one length, to be changed together: `[&mut [T]; N]`.
-///
-/// ```
-/// use autograd_kernels::{Slices, zip_slices_in_place};
-///
-/// fn add_to_all<'a, const N: usize>(x: [&'a mut [f64]; N], y: &[f64])
-/// where
-///     [&'a mut [f64]; N]: Slices<Elements = [f64; N]>,
-/// {
-///     zip_slices_in_place(x, y, |x, y| x.map(|x| x + y));
-/// }
-///
-/// let (mut a, mut b) = ([1.0, 2.0], [3.0, 4.0]);
-/// add_to_all([&mut a, &mut b], &[10.0, 20.0]);
-/// assert_eq!((a, b), ([11.0, 22.0], [13.0, 24.0]));
-/// ```
 pub trait Slices: Send + Sized + sealed::Sealed {
     /// One element of each: `[T; N]`.
     type Elements;
@@ -92,17 +77,6 @@ impl<S: Slices, U: Copy, F: Fn(S::Elements, U) -> S::Elements> Loop for ZipSlice
 ///
 /// # Panics
 /// If the lengths differ.
-///
-/// ```
-/// use autograd_kernels::zip_slices_in_place;
-///
-/// let (mut value, mut velocity) = ([1.0, 2.0], [0.5, 0.0]);
-/// zip_slices_in_place([&mut value, &mut velocity], &[1.0, -1.0], |[x, v], force| {
-///     let v = v + force;
-///     [x + v, v]
-/// });
-/// assert_eq!((value, velocity), ([2.5, 1.0], [1.5, -1.0]));
-/// ```
 #[inline]
 #[track_caller]
 pub fn zip_slices_in_place<'a, T, U: Copy + Sync, const N: usize>(

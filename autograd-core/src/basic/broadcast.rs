@@ -7,17 +7,6 @@ use ndarray::{Array, ArrayView, Dimension, IxDyn};
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// A tensor repeated along axes of length 1 and along new axes in front, without a copy.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor2, ops::BroadcastTo};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y: Tensor2<f64> = BroadcastTo::apply(&x, &[3, 2]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![3.0, 3.0])); // each element was used three times
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct BroadcastTo<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -52,18 +41,6 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
 }
 
 /// The sum over the axes along which a tensor of another shape would be repeated to this one.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, ops::SumTo};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let y: Tensor1<f64> = SumTo::apply(&x, &[2]);
-/// assert_eq!(y.to_array(), array![4.0, 6.0]);
-/// y.backward_with(array![1.0, 10.0])?;
-/// assert_eq!(x.grad(), Some(array![[1.0, 10.0], [1.0, 10.0]]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct SumTo<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -42,7 +42,7 @@ impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
 
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, E>, slice: &[SliceInfoElem], from: &Shape) -> Tensor<T, D> {
-        Place::apply(grad_output, from, slice)
+        SliceBackward::apply(grad_output, from, slice)
     }
 
     #[jvp]
@@ -52,17 +52,8 @@ impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
 }
 
 /// A tensor of zeros but for a part, which another tensor fills.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor2, ndarray::s, ops::Place};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![4.0, 6.0]);
-/// let y: Tensor2<f64> = Place::apply(&x, &[2, 3], s![1, ..;2].as_ref());
-/// assert_eq!(y.to_array(), array![[0.0, 0.0, 0.0], [4.0, 0.0, 6.0]]);
-/// ```
 #[derive(Debug)]
-pub struct Place<T, D, E>(PhantomData<(T, D, E)>);
+pub struct SliceBackward<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(
     x = [2],
@@ -70,7 +61,7 @@ pub struct Place<T, D, E>(PhantomData<(T, D, E)>);
     slice = ndarray::s![1, ..;-2].as_ref(),
     E = ndarray::Ix2,
 ))]
-impl<T: Element, D: Dimension, E: Dimension> Place<T, D, E> {
+impl<T: Element, D: Dimension, E: Dimension> SliceBackward<T, D, E> {
     /// Zeros of `shape`, with `x` as the part that `slice` says.
     ///
     /// # Panics

@@ -82,16 +82,6 @@ impl<T: Element, D: Dimension> Attention<T, D> {
 }
 
 /// The gradients of queries, keys and values.
-///
-/// ```
-/// use autograd_core::{Tensor, ops::AttentionOptions, ops::AttentionBackward};
-/// use autograd_core::ndarray::array;
-///
-/// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
-/// let (v, grad) = (Tensor::from(array![[2.0], [4.0]]), Tensor::from(array![[1.0]]));
-/// let (of_q, _, of_v) = AttentionBackward::apply(&q, &k, &v, &grad, &AttentionOptions::default());
-/// assert_eq!((of_q.to_array(), of_v.to_array()), (array![[0.0, 0.0]], array![[0.5], [0.5]]));
-/// ```
 #[derive(Debug)]
 pub struct AttentionBackward<T, D>(PhantomData<(T, D)>);
 

@@ -10,19 +10,6 @@ use crate::{Element, Shape, Tensor, custom_function};
 
 /// Sums of products of two tensors over axes with names, as [`kernels::contract`] computes them. Its
 /// gradients are contractions too.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Subscripts, ops::Contract};
-/// use autograd_core::ndarray::array;
-///
-/// let w = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let x = Tensor::from(array![10.0, 100.0]);
-/// let y: Tensor1<f64> = Contract::apply(&w, &x, &Subscripts::new(b"ij", b"j", b"i"), &[2]);
-/// assert_eq!(y.to_array(), array![210.0, 430.0]);
-/// y.sum().backward()?;
-/// assert_eq!(w.grad(), Some(array![[10.0, 100.0], [10.0, 100.0]]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Contract<T, D, E, F>(PhantomData<(T, D, E, F)>);
 

@@ -58,16 +58,15 @@ mod trigonometric;
 mod where_;
 
 pub use crate::basic::{
-    Add, AddScalar, BroadcastTo, Div, DivScalar, Mul, MulScalar, Neg, Place, Reshape, ScalarDiv,
-    ScalarSub, Slice, Stack, Sub, Sum, SumTo,
+    Add, AddScalar, Div, DivScalar, Mul, MulScalar, Neg, Reshape, ScalarDiv, ScalarSub, Slice,
+    Stack, Sub, Sum,
 };
 pub use abs::Abs;
 pub use arcs::{Acos, Asin, Atan};
-pub use attention::{Attention, AttentionBackward};
+pub use attention::Attention;
 pub use clamp::Clamp;
 pub use concat::Concat;
-pub use contract::Contract;
-pub use conv::{Conv, ConvTranspose, ConvWeight};
+pub use conv::{Conv, ConvTranspose};
 pub use dropout::Dropout;
 pub use einsum::{EinsumOperands, einsum};
 pub use elu::Elu;
@@ -87,21 +86,18 @@ pub use linear::Linear;
 pub use ln::Ln;
 pub use ln_1p::Ln1p;
 pub use losses::{
-    BceWithLogits, CrossEntropy, CrossEntropyBackward, CrossEntropyOptions, HuberLoss, KlDiv,
-    L1Loss, MseLoss, NllLoss, Reduction,
+    BceWithLogits, CrossEntropy, CrossEntropyOptions, HuberLoss, KlDiv, L1Loss, MseLoss, NllLoss,
+    Reduction,
 };
 pub use matmul::{MatMul, MatMulRank};
-pub use norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift, Statistics};
+pub use norms::Statistics;
 pub use pad::Pad;
 pub use permute::Permute;
-pub use pool::{AvgPool2d, AvgPool2dBackward, Gather2d, MaxPool2d, MaxUnpool2d};
+pub use pool::{AvgPool2d, MaxPool2d};
 pub use powf::Powf;
 pub use powi::Powi;
 pub use recip::Recip;
-pub use reductions::{
-    CumSum, DotAxes, Expand, Extremum, FirstExtremum, LogSoftmax, LogSoftmaxBackward, LogSumExp,
-    Norm, Prod, SharedExtremum, Softmax, SoftmaxBackward, Std, SumAxes, Var,
-};
+pub use reductions::{CumSum, LogSoftmax, LogSumExp, Norm, Prod, Softmax, Std, Var};
 pub use relu::{LeakyRelu, Relu};
 pub use roll::Roll;
 pub use roots::{Rsqrt, Sqrt};
@@ -117,6 +113,23 @@ pub use trigonometric::{Cos, Sin, Tan};
 pub use where_::Where;
 
 pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions};
+
+/// They compute the gradients of others, or are parts of them.
+#[doc(hidden)]
+pub use self::{
+    attention::AttentionBackward,
+    contract::Contract,
+    conv::ConvWeight,
+    losses::CrossEntropyBackward,
+    norms::{ChannelRepeat, ChannelSum, Normalize, NormalizeBackward, ScaleShift},
+    pool::{AvgPool2dBackward, Gather2d, MaxUnpool2d},
+    reductions::{
+        DotAxes, Expand, Extremum, FirstExtremum, LogSoftmaxBackward, SharedExtremum,
+        SoftmaxBackward, SumAxes,
+    },
+};
+#[doc(hidden)]
+pub use crate::basic::{BroadcastTo, SliceBackward, SumTo};
 
 use ndarray::Dimension;
 

@@ -61,14 +61,6 @@ impl<T: Element> MaxPool2d<T> {
 }
 
 /// The elements at some places of each channel, which are counted in row-major order.
-///
-/// ```
-/// use autograd_core::{Tensor, ops::Gather2d};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[1.0, 2.0], [3.0, 4.0]]]]);
-/// assert_eq!(Gather2d::apply(&x, &array![[[[3, 0, 3]]]]).to_array(), array![[[[4.0, 1.0, 4.0]]]]);
-/// ```
 #[derive(Debug)]
 pub struct Gather2d<T>(PhantomData<T>);
 
@@ -97,15 +89,6 @@ impl<T: Element> Gather2d<T> {
 }
 
 /// Images of zeros to which elements are added at some places of each channel: the reverse of [`Gather2d`].
-///
-/// ```
-/// use autograd_core::{Tensor, ops::MaxUnpool2d};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[4.0, 1.0, 5.0]]]]);
-/// let y = MaxUnpool2d::apply(&x, &array![[[[3, 0, 3]]]], [2, 2]);
-/// assert_eq!(y.to_array(), array![[[[1.0, 0.0], [0.0, 9.0]]]]);
-/// ```
 #[derive(Debug)]
 pub struct MaxUnpool2d<T>(PhantomData<T>);
 
@@ -185,16 +168,6 @@ impl<T: Element> AvgPool2d<T> {
 
 /// Images of zeros to which each element's share is added wherever its window looks: the reverse of
 /// [`AvgPool2d`].
-///
-/// ```
-/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::AvgPool2dBackward};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[2.0, 4.0]]]]);
-/// let windows = Pool2dOptions { kernel: [1, 2], stride: [1, 1], padding: [0, 0] };
-/// let y = AvgPool2dBackward::apply(&x, windows, [1, 3]);
-/// assert_eq!(y.to_array(), array![[[[1.0, 3.0, 2.0]]]]);
-/// ```
 #[derive(Debug)]
 pub struct AvgPool2dBackward<T>(PhantomData<T>);
 

@@ -24,13 +24,6 @@ use loops::{Loop, Loops};
 ///
 /// Names are numbers without a meaning. A name that the output lacks is summed over; one that an operand
 /// has twice is its diagonal.
-///
-/// ```
-/// use autograd_kernels::Subscripts;
-///
-/// let product = Subscripts::new([0, 1], [1, 2], [0, 2]);
-/// assert_eq!(product.of_x(), Subscripts::new([0, 2], [1, 2], [0, 1]));
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Subscripts {
     x: Box<[u8]>,
@@ -40,16 +33,6 @@ pub struct Subscripts {
 
 impl Subscripts {
     /// From the names of each one's axes.
-    ///
-    /// ```
-    /// use autograd_kernels::{Subscripts, contract};
-    /// use autograd_kernels::ndarray::array;
-    ///
-    /// let (rows, columns) = (array![1.0, 2.0].into_dyn(), array![3.0, 4.0].into_dyn());
-    /// let outer = Subscripts::new(b"i", b"j", b"ij");
-    /// let table = contract(&rows.view(), &columns.view(), &outer, &[2, 2]);
-    /// assert_eq!(table, array![[3.0, 4.0], [6.0, 8.0]].into_dyn());
-    /// ```
     pub fn new(x: impl AsRef<[u8]>, y: impl AsRef<[u8]>, output: impl AsRef<[u8]>) -> Self {
         Self {
             x: x.as_ref().into(),
@@ -59,34 +42,12 @@ impl Subscripts {
     }
 
     /// Those of the gradient of the first operand: of the output's gradient and the second operand.
-    ///
-    /// ```
-    /// use autograd_kernels::{Subscripts, contract};
-    /// use autograd_kernels::ndarray::array;
-    ///
-    /// // y = Wx: the gradient of W is that of y times x, as an outer product.
-    /// let (grad, x) = (array![1.0, 10.0].into_dyn(), array![3.0, 4.0].into_dyn());
-    /// let gradient = Subscripts::new(b"ij", b"j", b"i").of_x();
-    /// let of_w = contract(&grad.view(), &x.view(), &gradient, &[2, 2]);
-    /// assert_eq!(of_w, array![[3.0, 4.0], [30.0, 40.0]].into_dyn());
-    /// ```
     #[must_use]
     pub fn of_x(&self) -> Self {
         Self::new(&self.output, &self.y, &self.x)
     }
 
     /// Those of the gradient of the second operand: of the first operand and the output's gradient.
-    ///
-    /// ```
-    /// use autograd_kernels::{Subscripts, contract};
-    /// use autograd_kernels::ndarray::array;
-    ///
-    /// // y = Wx: the gradient of x is Wᵀ times that of y.
-    /// let (w, grad) = (array![[1.0, 2.0], [3.0, 4.0]].into_dyn(), array![1.0, 10.0].into_dyn());
-    /// let gradient = Subscripts::new(b"ij", b"j", b"i").of_y();
-    /// let of_x = contract(&w.view(), &grad.view(), &gradient, &[2]);
-    /// assert_eq!(of_x, array![31.0, 42.0].into_dyn());
-    /// ```
     #[must_use]
     pub fn of_y(&self) -> Self {
         Self::new(&self.x, &self.output, &self.y)
@@ -105,17 +66,6 @@ impl fmt::Debug for Subscripts {
 /// # Panics
 /// If a rank is not the number of names, if axes of one name have lengths that do not fit, or if `shape` has
 /// more elements than can be counted.
-///
-/// ```
-/// use autograd_kernels::{Subscripts, contract};
-/// use autograd_kernels::ndarray::array;
-///
-/// let x = array![[1.0, 2.0], [3.0, 4.0]].into_dyn();
-/// let traces = Subscripts::new([0, 0], [], []);
-/// let one = array![1.0].sum();
-/// # let one = autograd_kernels::ndarray::arr0(one).into_dyn();
-/// assert_eq!(contract(&x.view(), &one.view(), &traces, &[]).first(), Some(&5.0));
-/// ```
 #[track_caller]
 pub fn contract<T: Element>(
     x: &ArrayViewD<'_, T>,

@@ -13,15 +13,6 @@ use crate::memory;
 ///
 /// # Panics
 /// If kernel and options do not fit the images, or the result has more elements than can be counted.
-///
-/// ```
-/// use autograd_kernels::{ConvOptions, im2col};
-/// use autograd_kernels::ndarray::{Array4, array};
-///
-/// let x = Array4::from_shape_fn((1, 1, 2, 3), |(_, _, i, j)| (3 * i + j) as f64);
-/// let columns = im2col(&x.view(), [2, 2], &ConvOptions::default());
-/// assert_eq!(columns, array![[[0.0, 1.0], [1.0, 2.0], [3.0, 4.0], [4.0, 5.0]]]);
-/// ```
 #[track_caller]
 pub fn im2col<T: Element>(
     x: &ArrayView4<'_, T>,
@@ -53,15 +44,6 @@ pub fn im2col<T: Element>(
 ///
 /// # Panics
 /// If kernel and options do not fit such images, or the columns are not theirs.
-///
-/// ```
-/// use autograd_kernels::{ConvOptions, col2im};
-/// use autograd_kernels::ndarray::{Array3, array};
-///
-/// let columns = Array3::<f64>::ones((1, 4, 2));
-/// let x = col2im(&columns.view(), [1, 1, 2, 3], [2, 2], &ConvOptions::default());
-/// assert_eq!(x, array![[[[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]]]);
-/// ```
 #[track_caller]
 pub fn col2im<T: Element>(
     columns: &ArrayView3<'_, T>,

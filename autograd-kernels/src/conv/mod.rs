@@ -31,16 +31,6 @@ const AT_LEAST: usize = 1 << 17;
 ///
 /// # Panics
 /// If shapes and options do not fit, or the result has more elements than can be counted.
-///
-/// ```
-/// use autograd_kernels::{ConvOptions, conv2d};
-/// use autograd_kernels::ndarray::{Array4, arr1};
-///
-/// let (x, weight) = (Array4::<f64>::ones((1, 1, 3, 3)), Array4::ones((1, 1, 2, 2)));
-/// let bias = arr1(&[0.5]);
-/// let y = conv2d(&x.view(), &weight.view(), Some(&bias.view()), &ConvOptions::default());
-/// assert_eq!(y, Array4::from_elem((1, 1, 2, 2), 4.5));
-/// ```
 #[track_caller]
 pub fn conv2d<T: Element>(
     x: &ArrayView4<'_, T>,
@@ -88,15 +78,6 @@ pub fn conv2d<T: Element>(
 ///
 /// # Panics
 /// If shapes and options do not fit, or `conv2d` makes of images of `size` no outputs of the shape of `grad`.
-///
-/// ```
-/// use autograd_kernels::{ConvOptions, conv_transpose2d};
-/// use autograd_kernels::ndarray::Array4;
-///
-/// let (grad, weight) = (Array4::<f64>::ones((1, 1, 2, 2)), Array4::ones((1, 1, 2, 2)));
-/// let x = conv_transpose2d(&grad.view(), &weight.view(), None, &ConvOptions::default(), [3, 3]);
-/// assert_eq!(x[[0, 0, 1, 1]], 4.0);
-/// ```
 #[track_caller]
 pub fn conv_transpose2d<T: Element>(
     grad: &ArrayView4<'_, T>,
@@ -173,15 +154,6 @@ pub fn conv_transpose2d<T: Element>(
 ///
 /// # Panics
 /// If shapes and options do not fit, or `conv2d` makes of `x` no outputs of the shape of `grad`.
-///
-/// ```
-/// use autograd_kernels::{ConvOptions, conv2d_weight};
-/// use autograd_kernels::ndarray::Array4;
-///
-/// let (x, grad) = (Array4::<f64>::ones((1, 1, 3, 3)), Array4::ones((1, 1, 2, 2)));
-/// let weight = conv2d_weight(&x.view(), &grad.view(), &ConvOptions::default(), [2, 2]);
-/// assert_eq!(weight, Array4::from_elem((1, 1, 2, 2), 4.0));
-/// ```
 #[track_caller]
 pub fn conv2d_weight<T: Element>(
     x: &ArrayView4<'_, T>,

@@ -1,7 +1,7 @@
 //! Shapes and data movement.
 
 use pullback::ndarray::{ArrayD, Axis, IxDyn, Slice, arr2, concatenate, s, stack};
-use pullback::ops::{IndexAdd, Place, ScatterAdd};
+use pullback::ops::{IndexAdd, ScatterAdd, SliceBackward};
 use pullback::prelude::*;
 
 use super::rows::{Row, folds, lanes, placed, row, whole};
@@ -73,7 +73,7 @@ fn views<T: Element>() -> Vec<Row<T>> {
             "place",
             &[&[&[2, 3]], &[&[2, 0]]],
             |x| {
-                Place::apply(
+                SliceBackward::apply(
                     &x[0],
                     &[2, 4, 2 * x[0].shape()[1]],
                     s![.., 1, ..;-2].as_ref(),

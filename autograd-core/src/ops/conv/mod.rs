@@ -224,16 +224,6 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
 }
 
 /// The gradient of a convolution of `x` for its weights, which are `size` high and wide.
-///
-/// ```
-/// use autograd_core::{Tensor, ops::ConvOptions, ops::ConvWeight};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
-/// let grad = Tensor::from(array![[[[1.0, 100.0]]]]);
-/// let gradient = ConvWeight::apply(&x, &grad, ConvOptions::default(), [1, 2]);
-/// assert_eq!(gradient.to_array(), array![[[[201.0, 302.0]]]]);
-/// ```
 #[derive(Debug)]
 pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
 

@@ -144,15 +144,6 @@ impl<T: Element> CrossEntropy<T> {
 
 /// g · (probabilities − targets), 0 in rows that do not count: what [`CrossEntropy`] makes of a gradient g that
 /// comes in for the losses.
-///
-/// ```
-/// use autograd_core::{Tensor, ops::{CrossEntropyBackward, CrossEntropyOptions}};
-/// use autograd_core::ndarray::array;
-///
-/// let (g, probabilities) = (Tensor::from(array![10.0]), Tensor::from(array![[0.25, 0.75]]));
-/// let gradient = CrossEntropyBackward::apply(&g, &probabilities, &[1], CrossEntropyOptions::default());
-/// assert_eq!(gradient.to_array(), array![[2.5, -2.5]]);
-/// ```
 #[derive(Debug)]
 pub struct CrossEntropyBackward<T>(PhantomData<T>);
 

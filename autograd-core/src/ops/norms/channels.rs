@@ -10,15 +10,6 @@ use crate::ops::joined;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum of each channel, as `shape`.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Channels, ops::ChannelSum};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
-/// let y: Tensor1<f64> = ChannelSum::apply(&x, Channels::along(&[2, 2], 1), &[2]);
-/// assert_eq!(y.to_array(), array![4.0, 6.0]);
-/// ```
 #[derive(Debug)]
 pub struct ChannelSum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -60,18 +51,6 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
 }
 
 /// A number for each channel, repeated to all its elements, as `shape`.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor2, kernels::Channels, ops::ChannelRepeat};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y: Tensor2<f64> = ChannelRepeat::apply(&x, Channels::along(&[3, 2], 1), &[3, 2]);
-/// assert_eq!(y.to_array(), array![[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]);
-/// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![3.0, 3.0]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct ChannelRepeat<T, E, D>(PhantomData<(T, E, D)>);
 
@@ -116,19 +95,6 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
 }
 
 /// x · scale + shift, with a scale and a shift for each channel.
-///
-/// ```
-/// use autograd_core::{Tensor, kernels::Channels, ops::ScaleShift};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
-/// let scale = Tensor::from(array![10.0, 100.0]).set_requires_grad(true);
-/// let y = ScaleShift::apply(&x, Some(&scale), None, Channels::along(&[2, 2], 1));
-/// assert_eq!(y.to_array(), array![[10.0, 200.0], [30.0, 400.0]]);
-/// y.sum().backward()?;
-/// assert_eq!(scale.grad(), Some(array![4.0, 6.0]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct ScaleShift<T, D, E>(PhantomData<(T, D, E)>);
 

@@ -9,15 +9,6 @@ use crate::kernels::Axes;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
 /// Which element.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::{SharedExtremum, Extremum}};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![3.0, -1.0, 2.0]);
-/// let of = |extremum| -> Tensor0<f64> { SharedExtremum::apply(&x, Axes::all(), extremum) };
-/// assert_eq!((of(Extremum::Max).item(), of(Extremum::Min).item()), (3.0, -1.0));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
     /// The largest.
@@ -66,17 +57,6 @@ impl Extremum {
 
 /// The largest or smallest element over some axes. If several are, they share the gradient evenly. What is
 /// not a number is both.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::{SharedExtremum, Extremum}};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 3.0, 3.0]).set_requires_grad(true);
-/// let largest: Tensor0<f64> = SharedExtremum::apply(&x, Axes::all(), Extremum::Max);
-/// largest.backward()?;
-/// assert_eq!(x.grad(), Some(array![0.0, 0.5, 0.5]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct SharedExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -136,18 +116,6 @@ fn shares<T: Element, D: Dimension, E: Dimension>(
 
 /// The first of the largest or smallest elements along one axis, and its place there, of each lane in
 /// row-major order. It alone has the gradient. What is not a number is both largest and smallest.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::{Extremum, FirstExtremum}};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 3.0, 3.0]]).set_requires_grad(true);
-/// let (largest, places): (Tensor1<f64>, _) = FirstExtremum::apply(&x, Axes::one(Axis(1)), Extremum::Max);
-/// assert_eq!((largest.to_array(), places), (array![3.0], vec![1]));
-/// largest.sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![[0.0, 1.0, 0.0]]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct FirstExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -194,36 +162,41 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
     }
 }
 
-/// Over one axis the first of several has the gradient, over more they share it.
 #[track_caller]
-fn extremum_over<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    axes: Axes,
-    extremum: Extremum,
-) -> Tensor<T, E> {
-    match axes.single() {
-        Some(_) => FirstExtremum::apply(x, axes, extremum).0,
-        None => SharedExtremum::apply(x, axes, extremum),
-    }
+fn first_max<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+    FirstExtremum::apply(x, axes, Extremum::Max).0
 }
 
 #[track_caller]
-fn max_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    extremum_over(x, axes, Extremum::Max)
+fn shared_max<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    axes: Axes,
+) -> Tensor<T, E> {
+    SharedExtremum::apply(x, axes, Extremum::Max)
 }
 
 methods!(
-    max_over, [max_axis, max_axes, max_keepdim], "maximum", note "The gradient goes to the first maximal element.",
+    first_max, shared_max, [max_axis, max_axes, max_keepdim], "maximum",
+    single "The gradient goes to the first maximal element.", several "Several maximal elements share the gradient.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]", whole "6.0"
 );
 
 #[track_caller]
-fn min_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    extremum_over(x, axes, Extremum::Min)
+fn first_min<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
+    FirstExtremum::apply(x, axes, Extremum::Min).0
+}
+
+#[track_caller]
+fn shared_min<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    axes: Axes,
+) -> Tensor<T, E> {
+    SharedExtremum::apply(x, axes, Extremum::Min)
 }
 
 methods!(
-    min_over, [min_axis, min_axes, min_keepdim], "minimum", note "The gradient goes to the first minimal element.",
+    first_min, shared_min, [min_axis, min_axes, min_keepdim], "minimum",
+    single "The gradient goes to the first minimal element.", several "Several minimal elements share the gradient.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
 );
 

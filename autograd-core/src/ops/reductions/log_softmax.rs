@@ -50,18 +50,6 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
 }
 
 /// g − eʸ · Σ g along an axis: what [`LogSoftmax`] makes of a gradient g that comes in for its output y.
-///
-/// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::{LogSoftmax, LogSoftmaxBackward}};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y = LogSoftmax::apply(&x, Axis(0));
-/// let gradient = LogSoftmaxBackward::apply(&Tensor::from(array![1.0, 10.0]), &y, Axis(0));
-/// y.backward_with(array![1.0, 10.0])?;
-/// assert_eq!(x.grad(), Some(gradient.to_array()));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct LogSoftmaxBackward<T, D>(PhantomData<(T, D)>);
 

@@ -1,16 +1,17 @@
 //! The methods of reductions over one axis and over several, which differ in their names alone.
 
 /// Writes `x.R_axis(axis)`, `x.R_axes(axes)` and `x.R_keepdim(axes)` for a function of a tensor, its
-/// [`Axes`](crate::kernels::Axes) and at most one further value. The examples are of the array given: the results
+/// [`Axes`](crate::kernels::Axes) and at most one further value: one for a single axis, one for several, mostly the
+/// same. The examples are of the array given: the results
 /// of its rows, and of the whole.
 macro_rules! methods {
     (
-        $function:path, [$axis:ident, $axes:ident, $keepdim:ident],
+        $single:path, $several:path, [$axis:ident, $axes:ident, $keepdim:ident],
         $($value:ident: $Value:ty = $example:literal,)?
-        $what:literal, $(note $note:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
+        $what:literal, $(single $of_single:literal, several $of_several:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
     ) => {
         impl<T: $crate::Element, D: ndarray::Dimension> $crate::Tensor<T, D> {
-            #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $note)?)]
+            #[doc = concat!("Returns the ", $what, " along `axis`, which is removed.", $(" ", $of_single)?)]
             ///
             /// # Panics
             /// If there is no such axis, or too few elements along it.
@@ -26,10 +27,10 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axis(&self, axis: ndarray::Axis $(, $value: $Value)?) -> $crate::Tensor<T, D::Smaller> {
-                $function(self, $crate::kernels::Axes::one(axis) $(, $value)?)
+                $single(self, $crate::kernels::Axes::one(axis) $(, $value)?)
             }
 
-            #[doc = concat!("Returns the ", $what, " over `axes`, which are removed; over none, that of each element.")]
+            #[doc = concat!("Returns the ", $what, " over `axes`, which are removed; over none, that of each element.", $(" ", $of_several)?)]
             ///
             /// # Panics
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
@@ -45,10 +46,10 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axes(&self, axes: &[usize] $(, $value: $Value)?) -> $crate::TensorD<T> {
-                $function(self, $crate::kernels::Axes::of(axes) $(, $value)?)
+                $several(self, $crate::kernels::Axes::of(axes) $(, $value)?)
             }
 
-            #[doc = concat!("Returns the ", $what, " over `axes`, which keep length 1.")]
+            #[doc = concat!("Returns the ", $what, " over `axes`, which keep length 1.", $(" ", $of_several)?)]
             ///
             /// # Panics
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
@@ -64,7 +65,7 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $keepdim(&self, axes: &[usize] $(, $value: $Value)?) -> Self {
-                $function(self, $crate::kernels::Axes::of(axes).keepdim() $(, $value)?)
+                $several(self, $crate::kernels::Axes::of(axes).keepdim() $(, $value)?)
             }
         }
     };

@@ -115,7 +115,7 @@ fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axe
 }
 
 methods!(
-    prod_over, [prod_axis, prod_axes, prod_keepdim],
+    prod_over, prod_over, [prod_axis, prod_axes, prod_keepdim],
     "product", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 18.0]", whole "36.0"
 );
 

@@ -51,14 +51,6 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
 }
 
 /// y · (g − Σ g · y) along an axis: what [`Softmax`] makes of a gradient g that comes in for its output y.
-///
-/// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::SoftmaxBackward};
-/// use autograd_core::ndarray::array;
-///
-/// let (g, y) = (Tensor::from(array![1.0, 0.0]), Tensor::from(array![0.5, 0.5]));
-/// assert_eq!(SoftmaxBackward::apply(&g, &y, Axis(0)).to_array(), array![0.25, -0.25]);
-/// ```
 #[derive(Debug)]
 pub struct SoftmaxBackward<T, D>(PhantomData<(T, D)>);
 

@@ -10,18 +10,6 @@ use crate::ops::joined;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum over some axes, added pairwise.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::SumAxes};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let rows: Tensor1<f64> = SumAxes::apply(&x, Axes::one(Axis(1)));
-/// assert_eq!(rows.to_array(), array![3.0, 7.0]);
-/// rows.backward_with(array![1.0, 10.0])?;
-/// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [10.0, 10.0]]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct SumAxes<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -49,15 +37,6 @@ impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
 }
 
 /// What a reduction gave, repeated to the shape that it was of, without a copy.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor2, kernels::Axes, ndarray::Axis, ops::Expand};
-/// use autograd_core::ndarray::array;
-///
-/// let sums = Tensor::from(array![3.0, 7.0]);
-/// let repeated: Tensor2<f64> = Expand::apply(&sums, Axes::one(Axis(1)), &[2, 3]);
-/// assert_eq!(repeated.to_array(), array![[3.0, 3.0, 3.0], [7.0, 7.0, 7.0]]);
-/// ```
 #[derive(Debug)]
 pub struct Expand<T, E, D>(PhantomData<(T, E, D)>);
 
@@ -100,19 +79,6 @@ impl<T: Element, E: Dimension, D: Dimension> Expand<T, E, D> {
 }
 
 /// Σ x · y over some axes, added pairwise, with no product kept.
-///
-/// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::DotAxes};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
-/// let y = Tensor::from(array![[1.0, 10.0], [1.0, 10.0]]);
-/// let rows: Tensor1<f64> = DotAxes::apply(&x, &y, Axes::one(Axis(1)));
-/// assert_eq!(rows.to_array(), array![21.0, 43.0]);
-/// rows.sum().backward()?;
-/// assert_eq!(x.grad(), Some(y.to_array()));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct DotAxes<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -155,7 +121,7 @@ impl<T: Element, D: Dimension, E: Dimension> DotAxes<T, D, E> {
 }
 
 methods!(
-    SumAxes::apply, [sum_axis, sum_axes, sum_keepdim],
+    SumAxes::apply, SumAxes::apply, [sum_axis, sum_axes, sum_keepdim],
     "sum", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[3.0, 9.0]", whole "12.0"
 );
 

@@ -135,13 +135,13 @@ fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes)
 }
 
 methods!(
-    Var::apply, [var_axis, var_axes, var_keepdim], ddof: usize = "0",
+    Var::apply, Var::apply, [var_axis, var_axes, var_keepdim], ddof: usize = "0",
     "variance, with the divisor n − `ddof`,", of "[[1.0, 2.0], [3.0, 6.0]]":
     rows "[0.25, 2.25]", whole "3.5"
 );
 
 methods!(
-    Std::apply, [std_axis, std_axes, std_keepdim], ddof: usize = "0",
+    Std::apply, Std::apply, [std_axis, std_axes, std_keepdim], ddof: usize = "0",
     "standard deviation, with the divisor n − `ddof` under the root,", of "[[1.0, 2.0], [3.0, 6.0_f64]]":
     rows "[0.5, 1.5]", whole "3.5_f64.sqrt()"
 );

@@ -19,7 +19,7 @@ macro_rules! pool {
         }
 
         impl $Name {
-            /// Pool2dOptions of so many rows and columns, side by side.
+            /// Creates windows of this size, side by side.
             ///
             /// ```
             /// use pullback::ndarray::Array4;
