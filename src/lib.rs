@@ -76,10 +76,10 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory,
-    ndarray, no_grad, ops, replayed, saved_tensors_hooks,
+    enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, math,
+    memory, ndarray, no_grad, ops, replayed, saved_tensors_hooks,
 };
-pub use autograd_macros::{Module, custom_function, math};
+pub use autograd_macros::{Module, custom_function};
 
 pub mod nn;
 pub mod optim;

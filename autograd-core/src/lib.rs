@@ -86,7 +86,7 @@ mod words;
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub use autograd_macros::custom_function_in_core as custom_function;
-pub use autograd_macros::math;
+pub use autograd_math::math;
 pub use ndarray;
 
 pub use array::{Shape, memory};

@@ -9,7 +9,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The packages that are published, in this order.
-const OURS: [&str; 3] = ["autograd-macros", "autograd-core", "pullback"];
+const OURS: [&str; 4] = [
+    "autograd-macros",
+    "autograd-math",
+    "autograd-core",
+    "pullback",
+];
 
 /// The crates of others that a program takes in with `pullback` and its default features.
 const MOST: usize = 25;
