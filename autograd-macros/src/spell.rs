@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{Ident, Lifetime, Type};
 
-use crate::types::{Content, Form, Rank};
+use crate::types::{Content, Form, Passing, Rank};
 
 /// The short name of that path within the `const _` of an expansion.
 pub(crate) fn short() -> TokenStream {
@@ -56,6 +56,23 @@ pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
         Content::Alias(alias) => {
             let alias = lasting(alias);
             quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Dim)
+        }
+    }
+}
+
+/// `Option<…>`, wherever the author's own `Option` may be.
+pub(crate) fn option(inner: &TokenStream) -> TokenStream {
+    quote!(::core::option::Option<#inner>)
+}
+
+/// What a value is once it is owned.
+pub(crate) fn owned(passing: &Passing) -> TokenStream {
+    let span = at(passing.target());
+    match passing {
+        Passing::Owned(ty) => ty.to_token_stream(),
+        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
+        Passing::OptionalReference(ty) => {
+            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
         }
     }
 }

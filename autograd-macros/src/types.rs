@@ -4,10 +4,6 @@
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
-mod lists;
-
-pub(crate) use lists::{list_of, vec_of, within_gradient};
-
 use syn::{
     FnArg, GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Signature, Type,
     TypePath,
@@ -74,6 +70,41 @@ pub(crate) enum Class {
     /// `&[…]` of views.
     List(TensorType),
     Value,
+}
+
+/// How a value is written in a parameter list.
+#[derive(Clone)]
+pub(crate) enum Passing {
+    /// `V`
+    Owned(Type),
+    /// `&V`
+    Reference(Type),
+    /// `Option<&V>`
+    OptionalReference(Type),
+}
+
+impl Passing {
+    /// Reads how a value is written.
+    pub(crate) fn of(ty: &Type) -> Self {
+        let referenced = |ty: &Type| match peel(ty) {
+            Type::Reference(reference) => Some((*reference.elem).clone()),
+            _ => None,
+        };
+        if let Some(target) = referenced(ty) {
+            return Self::Reference(target);
+        }
+        match option_of(ty).and_then(referenced) {
+            Some(target) => Self::OptionalReference(target),
+            None => Self::Owned(ty.clone()),
+        }
+    }
+
+    /// The type without its reference.
+    pub(crate) fn target(&self) -> &Type {
+        match self {
+            Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
+        }
+    }
 }
 
 /// The types that count as float elements within one impl block.
@@ -283,6 +314,32 @@ pub(crate) fn borrows(ty: &Type) -> bool {
 /// `X` of `Option<X>`.
 pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Option")
+}
+
+/// `X` of `&[X]`.
+pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
+    match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            match peel(&reference.elem) {
+                Type::Slice(slice) => Some(&slice.elem),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `X` of `Vec<X>`.
+pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
+    single_argument(ty, "Vec")
+}
+
+/// The array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
+pub(crate) fn within_gradient(ty: &Type) -> &Type {
+    match option_of(ty).or_else(|| vec_of(ty)) {
+        Some(inner) => within_gradient(inner),
+        None => ty,
+    }
 }
 
 /// The first argument of `Result<X, …>`.

@@ -267,28 +267,6 @@ fn errors_write_their_debug_by_hand() {
     }
 }
 
-/// What the README of the workspace and the manifest say of the files' size.
-#[test]
-fn files_are_short_enough_to_read() {
-    for package in [
-        "autograd-core/src",
-        "autograd-macros/src",
-        "src",
-        "examples",
-        "benches",
-        "tests/it",
-        "tests/memory",
-    ] {
-        for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(package)) {
-            let lines = fs::read_to_string(&file)
-                .expect("a readable source")
-                .lines()
-                .count();
-            assert!(lines <= 400, "{} has {lines} lines", file.display());
-        }
-    }
-}
-
 /// The lines of a table in `tests/README.md` whose rows begin with `letter`, cut into cells.
 pub fn table(letter: char) -> Vec<[String; 3]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

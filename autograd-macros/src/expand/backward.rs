@@ -8,8 +8,9 @@ use syn::{Ident, Type};
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, local, number, option,
 };
-use crate::model::{Asked, Backward, FunctionModel, Passing, Request, Role, Saved, Source, What};
-use crate::types::Form;
+use crate::model::{Asked, Backward, FunctionModel, Request, Role, Saved, Source, What};
+use crate::spell;
+use crate::types::{Form, Passing};
 
 /// The name of the function, among the author's own associated functions.
 pub(super) fn name() -> Ident {
@@ -28,7 +29,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     };
     let taken_apart = (!model.saved.is_empty()).then(|| quote!(let #pattern = #state;));
     let types = model.saved.iter().map(|saved| state_type(saved, model, p));
-    let types = crate::spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
+    let types = spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
     let context = context(model, p);
     let gradients = gradients(model, p);
@@ -64,7 +65,7 @@ fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStr
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
         // By way of the trait, so that a value that cannot be kept is one error, on its type.
-        let (span, ty) = (at(sourced.ty), owned_type(&Passing::of(sourced.ty)));
+        let (span, ty) = (at(sourced.ty), spell::owned(&Passing::of(sourced.ty)));
         return option(&quote_spanned!(span=> <#ty as #p::Keep>::Kept));
     };
     let element = element(&tensor.content, p);
@@ -81,18 +82,6 @@ pub(super) fn value_span(model: &FunctionModel) -> Span {
         .map(|saved| model.forward.source(saved.source));
     let value = kept.find(|source| source.tensor.is_none());
     value.map_or_else(Span::mixed_site, |value| at(value.ty))
-}
-
-/// What a value is once it is owned.
-pub(super) fn owned_type(passing: &Passing) -> TokenStream {
-    let span = at(passing.target());
-    match passing {
-        Passing::Owned(ty) => ty.to_token_stream(),
-        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
-        Passing::OptionalReference(ty) => {
-            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
-        }
-    }
 }
 
 fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {

@@ -9,7 +9,9 @@ use syn::{GenericParam, Generics, WherePredicate};
 use super::bounds;
 use super::tokens::{beside, field, option, tensor};
 use crate::docs;
-use crate::model::{Definition, Forward, FunctionModel, Passing, Saved};
+use crate::model::{Definition, Forward, FunctionModel, Saved};
+use crate::spell;
+use crate::types::Passing;
 
 /// `LinearFunctionNeedsInputGrad`
 pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> TokenStream {
@@ -71,7 +73,7 @@ fn field_types(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
     let field_type = |saved: &Saved| {
         let sourced = model.forward.source(saved.source);
         let Some(ty) = sourced.tensor else {
-            let owned = super::backward::owned_type(&Passing::of(sourced.ty));
+            let owned = spell::owned(&Passing::of(sourced.ty));
             return option(&quote!(#p::Kept<#owned>));
         };
         let tensor = tensor(&ty.content, sourced.ty, p);

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
-use super::apply::{self, parameter, returns};
+use super::interface::{self, parameters, returns};
 use super::tokens::{at, is_consumed, local, look};
 use super::{backward, save};
 use crate::model::{
@@ -44,7 +44,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let FunctionModel { forward, jvp, .. } = model;
     let (name, level, call) = (name(), local("level"), local("call"));
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
-    let parameters = forward.inputs.iter().map(|input| parameter(input, p));
+    let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
     let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref()));
@@ -52,7 +52,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
-    let outputs = apply::tuple(outputs.map(|name| quote!(#name)));
+    let outputs = interface::tuple(outputs.map(|name| quote!(#name)));
     let finish = finish(model, p);
     quote! {
         #[cold]
@@ -191,7 +191,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote!(let #kept = #save;)
     });
     let differentiable = forward.differentiable_outputs().into_iter();
-    let tangents = apply::tuple(differentiable.map(|(output, _)| {
+    let tangents = interface::tuple(differentiable.map(|(output, _)| {
         let tangent = tangent(output);
         quote!(#tangent)
     }));
@@ -231,7 +231,7 @@ fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream
     });
     Outputs {
         written: written.collect(),
-        returned: apply::finish(forward, |returned| output(&returned.name, returned)),
+        returned: interface::finish(forward, |returned| output(&returned.name, returned)),
     }
 }
 

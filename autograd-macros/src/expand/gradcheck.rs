@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{Expr, Ident, Lifetime, Type};
 
-use super::apply;
+use super::interface;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
     Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample, Within,
@@ -196,7 +196,7 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
         output.has_gradient().then_some(name)
     });
     let named: Vec<Option<Ident>> = named.collect();
-    let pattern = apply::tuple(named.iter().map(|name| {
+    let pattern = interface::tuple(named.iter().map(|name| {
         name.as_ref()
             .map_or_else(|| quote!(_), ToTokens::to_token_stream)
     }));

@@ -4,10 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 
-use super::apply::reference;
+use super::interface::reference;
 use super::tokens::{any_of, at, is_consumed, local, look};
-use crate::model::{Forward, Input, Passing, Returned, Role, Saved, Source};
-use crate::types::Form;
+use crate::model::{Forward, Input, Returned, Role, Saved, Source};
+use crate::spell;
+use crate::types::{Form, Passing};
 
 /// The expression that keeps one thing, and, if forward takes that away, the statement that must
 /// come before.
@@ -50,7 +51,7 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
         let passing = Passing::of(&input.ty);
-        let owned = super::backward::owned_type(&passing);
+        let owned = spell::owned(&passing);
         let kept = match passing {
             Passing::Owned(_) => quote_spanned!(span=> keep(&#name)),
             Passing::Reference(target) => quote_spanned! {span=>

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Generics, Ident, TypeParamBound, WherePredicate};
 
-use super::{apply, bounds, tokens};
+use super::{bounds, interface, tokens};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, Short, Written};
 use crate::spell::placed;
@@ -39,12 +39,12 @@ pub(super) fn function(
     let attrs = attrs.iter().filter(|attr| !is_one_of(attr, &OF_THE_BODY));
     let generics = bounds::completed(generics, forward, root);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let parameters = apply::parameters(forward, root);
-    let returns = apply::returns(forward, root);
+    let parameters = interface::parameters(forward, root);
+    let returns = interface::returns(forward, root);
     let arguments = forward.inputs.iter().map(|input| &input.name);
     let body = body(&quote!(<#self_ty>::apply(#(#arguments),*)));
     let says_so = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
-    let must_use = apply::is_for_its_value(forward) && !says_so;
+    let must_use = interface::is_for_its_value(forward) && !says_so;
     let must_use = must_use.then(|| quote!(#[must_use]));
     Some(quote! {
         #(#attrs)*

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
 use crate::model::{Definition, TensorInput};
-pub(super) use crate::spell::{at, dimension, element, local, short};
+pub(super) use crate::spell::{at, dimension, element, local, option, short};
 use crate::types::{Content, Form, Rank, TensorType};
 
 /// The path to the runtime's door for generated code.
@@ -49,11 +49,6 @@ pub(super) fn tensor(content: &Content, on: &Type, p: &TokenStream) -> TokenStre
 pub(super) fn element_and_dimension(ty: &TensorType, p: &TokenStream) -> TokenStream {
     let (element, dimension) = (element(&ty.content, p), dimension(&ty.content, p));
     quote!(#element, #dimension)
-}
-
-/// `Option<…>`, wherever the author's own `Option` may be.
-pub(super) fn option(inner: &TokenStream) -> TokenStream {
-    quote!(::core::option::Option<#inner>)
 }
 
 /// A number as people write it.

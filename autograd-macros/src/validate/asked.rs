@@ -3,7 +3,8 @@
 use syn::{FnArg, Ident, Signature, Type};
 
 use super::arguments::BackwardOptions;
-use super::{Context, forms, inputs};
+use super::context::Context;
+use super::{forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Asked, Backward, Forward, Returned, Role, Source, What};
 use crate::parse::Method;

@@ -3,10 +3,11 @@
 use syn::{Ident, Type};
 
 use super::agreement::{self, Expected};
-use super::{Context, inputs};
-use crate::model::{Passing, Request, Role, Source, Sourced};
+use super::context::Context;
+use super::inputs;
+use crate::model::{Request, Role, Source, Sourced};
 use crate::show::show;
-use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
+use crate::types::{self, Form, Passing, TensorType, borrows, is_primitive, option_of, peel, same};
 
 /// Reads the form of a request for an input, an output or an intermediate, by a function that covers
 /// these inputs.

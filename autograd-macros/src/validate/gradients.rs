@@ -2,8 +2,8 @@
 
 use syn::{ReturnType, Signature, Type};
 
-use super::Context;
 use super::agreement::{self, Expected};
+use super::context::Context;
 use super::coverage::Covers;
 use crate::diagnostics::{count, list};
 use crate::model::tuple_elements;

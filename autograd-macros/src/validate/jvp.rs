@@ -4,7 +4,8 @@ use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, ReturnType, Signature, Type};
 
 use super::agreement::{self, Expected};
-use super::{Context, forms, inputs, order};
+use super::context::Context;
+use super::{forms, inputs, order};
 use crate::diagnostics::{count, did_you_mean, list};
 use crate::model::{Given, GivenWhat, Jvp, Returned, Role, Source, tuple_elements};
 use crate::show::show;

@@ -24,6 +24,7 @@ mod agreement;
 mod arguments;
 mod asked;
 mod bounds;
+mod context;
 mod coverage;
 mod forms;
 mod gradcheck;
@@ -36,6 +37,7 @@ mod order;
 mod outputs;
 mod short;
 
+use context::Context;
 use proc_macro2::TokenStream;
 
 use crate::diagnostics::Diagnostics;
@@ -111,14 +113,6 @@ pub(crate) fn function(
 struct Rules {
     backwards: Vec<Backward>,
     jvp: Option<Jvp>,
-}
-
-/// What the rules for backward functions look at.
-struct Context<'a> {
-    definition: &'a Definition,
-    forward: &'a Forward,
-    floats: &'a Floats,
-    diagnostics: &'a mut Diagnostics,
 }
 
 fn functions(

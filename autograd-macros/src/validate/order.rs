@@ -2,7 +2,7 @@
 
 use syn::{Ident, Type};
 
-use super::Context;
+use super::context::Context;
 use crate::model::{Asked, Backward, Given, GivenWhat, Jvp, Order, What};
 use crate::show::show;
 use crate::types::{self, Form};

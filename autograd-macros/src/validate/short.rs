@@ -18,14 +18,14 @@ use syn::{
     Visibility, WhereClause, parse_quote,
 };
 
-use super::Context;
 use super::arguments::{FunctionOptions, ShortOptions};
+use super::context::Context;
 use super::coverage::Covers;
 use super::forms::is_alone;
-use crate::model::{Passing, Short, Source, Written};
+use crate::model::{Short, Source, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_parameter_helper};
 use crate::spell::{array, placed};
-use crate::types::Form;
+use crate::types::{Form, Passing};
 use crate::uses;
 
 /// The block that a free function stands for.

@@ -6,12 +6,10 @@
 
 mod gradcheck;
 mod jvp;
-mod passing;
 mod short;
 
 pub(crate) use gradcheck::{Concrete, Gradcheck, Sample, Within};
 pub(crate) use jvp::{Given, GivenWhat, Jvp};
-pub(crate) use passing::Passing;
 pub(crate) use short::{Short, Written};
 
 use syn::ext::IdentExt as _;
