@@ -8,9 +8,9 @@ use syn::{Ident, Type};
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, local, number, option,
 };
-use crate::model::{Asked, Backward, FunctionModel, Request, Role, Saved, Source, What};
+use crate::model::{Backward, Derivative, FunctionModel, Parameter, Role, Saved, Source, Wants};
 use crate::spell;
-use crate::types::{Form, Passing};
+use crate::types::{Form, Passing, peel};
 
 /// The name of the function, among the author's own associated functions.
 pub(super) fn name() -> Ident {
@@ -88,8 +88,7 @@ fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
     let is_asked_for = model
         .backwards
         .iter()
-        .flat_map(|backward| &backward.asked)
-        .any(|asked| matches!(asked.what, What::NeedsInputGrad { .. }));
+        .any(|backward| backward.function.asks_for(Wants::NeedsInputGrad));
     let (variable, call) = (local("needs_input_grad"), local("call"));
     let ty = beside(&model.definition, "NeedsInputGrad");
     let inputs = model.forward.differentiable();
@@ -162,10 +161,10 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
         let requests: Vec<_> = model
             .backwards
             .iter()
-            .flat_map(|backward| backward.gradients(index))
+            .flat_map(|backward| backward.function.requests(Wants::Gradient(index)))
             .collect();
         // Only looking whether a gradient is there changes nothing.
-        let only_looks = |request: &(Form, bool)| *request == (Form::View, true);
+        let only_looks = |asked: &&Parameter| asked.form == Some(Form::View) && asked.optional;
         let mutability = (!requests.iter().all(only_looks)).then(|| quote!(mut));
         let (name, call) = (local(output.gradient_name()), local("call"));
         let (parameters, index) = (element_and_dimension(ty, p), number(index));
@@ -178,15 +177,18 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
 /// Calls one backward function if this pass needs what it returns.
 fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream {
     let Backward {
-        ident,
-        covers,
-        asked,
-        returns,
-        written: _,
+        function, covers, ..
     } = &model.backwards[index];
+    let Derivative {
+        ident,
+        parameters,
+        returns,
+    } = function;
     let (call, inputs) = (local("call"), model.forward.differentiable());
     let needed = any_of(covers, |edge| quote!(#call.needs(#edge)));
-    let arguments = asked.iter().map(|asked| argument(asked, model, index, p));
+    let arguments = parameters
+        .iter()
+        .map(|parameter| argument(parameter, model, index, p));
     let gradient = |edge: &usize| {
         // The place of its type: a gradient that is none is reported there.
         Ident::new(&format!("gradient_{edge}"), at(returns))
@@ -220,53 +222,59 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
     }
 }
 
-fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStream) -> TokenStream {
+fn argument(
+    parameter: &Parameter,
+    model: &FunctionModel,
+    backward: usize,
+    p: &TokenStream,
+) -> TokenStream {
+    let Parameter {
+        ty,
+        wants,
+        form,
+        optional,
+    } = parameter;
     // All at the place of the author's type, where the compiler is to report what does not fit it.
-    let span = at(&asked.ty);
+    let span = at(ty);
     let there = |name: &dyn std::fmt::Display| Ident::new(&name.to_string(), span);
     let kept = |source: Source| {
         let (context, mut field) = (there(&"context"), model.forward.source(source).name.clone());
         field.set_span(span);
         quote_spanned!(span=> &#context.#field)
     };
-    match &asked.what {
-        What::NeedsInputGrad { by_reference } => {
-            let (variable, reference) =
-                (there(&"needs_input_grad"), by_reference.then(|| quote!(&)));
+    match (*wants, *form) {
+        (Wants::NeedsInputGrad, _) => {
+            let variable = there(&"needs_input_grad");
+            let by_reference = matches!(peel(ty), Type::Reference(_));
+            let reference = by_reference.then(|| quote!(&));
             quote!(#reference #variable)
         }
-        What::Gradient {
-            output,
-            form,
-            optional,
-        } => {
-            let name = model.forward.differentiable_outputs()[*output]
+        (Wants::Gradient(output), Some(form)) => {
+            let name = model.forward.differentiable_outputs()[output]
                 .0
                 .gradient_name();
-            let (name, method) = (there(&name), there(&method(*form, *optional)));
+            let (name, method) = (there(&name), there(&method(form, *optional)));
             let is_owned = matches!(form, Form::Owned | Form::Tensor);
-            let last = is_owned.then(|| is_last(model, backward, *output));
+            let last = is_owned.then(|| is_last(model, backward, output));
             quote_spanned!(span=> #name.#method(#last))
         }
-        What::Kept(Request::Tensor {
-            source,
-            form,
-            optional,
-        }) => {
-            let is_list = model.forward.source(*source).list;
-            let kept = kept(*source);
+        (Wants::Saved(source), Some(form)) => {
+            let is_list = model.forward.source(source).list;
+            let kept = kept(source);
             match form {
                 Form::View if is_list => {
                     quote_spanned!(span=> &#p::views_owned(#p::saved_list(#kept)))
                 }
                 _ if is_list => quote_spanned!(span=> #p::saved_list(#kept)),
                 _ => {
-                    let function = there(&format_args!("saved_{}", method(*form, *optional)));
+                    let function = there(&format_args!("saved_{}", method(form, *optional)));
                     quote_spanned!(span=> #p::#function(#kept))
                 }
             }
         }
-        What::Kept(Request::Value { source }) => value(&kept(*source), &asked.ty, p),
+        (Wants::Saved(source), None) => value(&kept(source), ty, p),
+        // No rule lets these through.
+        (Wants::Gradient(_), None) | (Wants::Tangent(_), _) => TokenStream::new(),
     }
 }
 
@@ -302,7 +310,7 @@ fn is_last(model: &FunctionModel, backward: usize, output: usize) -> TokenStream
     let call = local("call");
     let later: Vec<usize> = model.backwards[backward + 1..]
         .iter()
-        .filter(|later| later.gradients(output).next().is_some())
+        .filter(|later| later.function.asks_for(Wants::Gradient(output)))
         .flat_map(|later| later.covers.iter().copied())
         .collect();
     if later.is_empty() {

@@ -11,8 +11,8 @@ use super::interface::{self, parameters, returns};
 use super::tokens::{at, is_consumed, local, look};
 use super::{backward, save};
 use crate::model::{
-    Forward, FunctionModel, Given, GivenWhat, Input, Jvp, Request, Returned, Role, Source,
-    TensorInput,
+    Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
+    Wants,
 };
 use crate::types::Form;
 
@@ -69,11 +69,11 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 }
 
 /// Takes the tangent off one input.
-fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
+fn split(index: usize, input: &Input, jvp: Option<&Derivative>) -> Option<TokenStream> {
     let (name, tensor, call) = (&input.name, input.tensor.as_ref()?, local("call"));
-    let requests: Vec<_> = jvp
-        .zip(tensor.edge)
-        .map_or_else(Vec::new, |(jvp, edge)| jvp.tangents(edge).collect());
+    let requests: Vec<_> = jvp.zip(tensor.edge).map_or_else(Vec::new, |(jvp, edge)| {
+        jvp.requests(Wants::Tangent(edge)).collect()
+    });
     let tangent = tangent(input);
     let pattern = if requests.is_empty() {
         quote!(_)
@@ -91,12 +91,12 @@ fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> 
     });
     let filled = requests
         .iter()
-        .any(|(_, optional)| !optional)
+        .any(|request| !request.optional)
         .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#beneath);));
     let mutability = input.is_in_place().then(|| quote!(mut));
     // Storage is copied on write, so this stays what came in.
     let before = before(input);
-    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Source::Input(index)));
+    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     let remembered = (input.is_in_place() && is_asked_for)
         .then(|| quote!(let #before = ::core::clone::Clone::clone(&#beneath);));
     Some(quote! {
@@ -129,10 +129,10 @@ fn tangent(input: &Input) -> Ident {
 fn keep_value(
     index: usize,
     input: &Input,
-    jvp: Option<&Jvp>,
+    jvp: Option<&Derivative>,
     p: &TokenStream,
 ) -> Option<TokenStream> {
-    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Source::Input(index)));
+    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     if input.tensor.is_some() || !is_asked_for {
         return None;
     }
@@ -183,7 +183,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     });
     let values = forward.returned.iter().enumerate();
     let values = values.filter(|(index, output)| {
-        output.tensor.is_none() && jvp.asks_for(Source::Returned(*index))
+        output.tensor.is_none() && jvp.asks_for(Wants::Saved(Source::Returned(*index)))
     });
     let values = values.map(|(_, output)| {
         let kept = kept(&output.name);
@@ -196,7 +196,10 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote!(#tangent)
     }));
     let rule = &jvp.ident;
-    let given = jvp.given.iter().map(|given| self::given(given, model, p));
+    let arguments = jvp
+        .parameters
+        .iter()
+        .map(|asked| asked_for(asked, model, p));
     let Outputs { written, returned } = without;
     quote! {
         if #call.failed() {
@@ -204,7 +207,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             return #returned;
         }
         #(#values)*
-        let #tangents = Self::#rule(#(#given),*);
+        let #tangents = Self::#rule(#(#arguments),*);
         #with
     }
 }
@@ -243,30 +246,25 @@ impl ToTokens for Outputs {
 }
 
 /// One argument of the author's rule.
-fn given(given: &Given, model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let forward = &model.forward;
-    match &given.what {
-        GivenWhat::Tangent {
-            edge,
-            form,
-            optional,
-        } => {
-            let (input, tensor) = forward.differentiable()[*edge];
-            let tangent = tangent(input);
-            lend(&tangent, tensor.list, (*form, *optional), &given.ty, p)
+fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let (forward, ty) = (&model.forward, &parameter.ty);
+    let lent = |variable, list, form| lend(variable, list, (form, parameter.optional), ty, p);
+    match (parameter.wants, parameter.form) {
+        (Wants::Tangent(edge), Some(form)) => {
+            let (input, tensor) = forward.differentiable()[edge];
+            lent(&tangent(input), tensor.list, form)
         }
-        GivenWhat::Known(Request::Tensor {
-            source,
-            form,
-            optional,
-        }) => {
-            let list = forward.source(*source).list;
-            let variable = variable(*source, forward);
-            lend(&variable, list, (*form, *optional), &given.ty, p)
+        (Wants::Saved(source), Some(form)) => {
+            let list = forward.source(source).list;
+            lent(&variable(source, forward), list, form)
         }
-        GivenWhat::Known(Request::Value { source }) => {
-            let kept = kept(forward.source(*source).name);
-            backward::value(&quote!(&#kept), &given.ty, p)
+        (Wants::Saved(source), None) => {
+            let kept = kept(forward.source(source).name);
+            backward::value(&quote!(&#kept), ty, p)
+        }
+        // No rule lets these through.
+        (Wants::Gradient(_) | Wants::NeedsInputGrad, _) | (Wants::Tangent(_), None) => {
+            TokenStream::new()
         }
     }
 }
