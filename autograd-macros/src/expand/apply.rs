@@ -9,11 +9,11 @@ use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use super::backward::nested;
-use super::interface::{finish, is_for_its_value, parameters, reference, returns};
-use super::tokens::{at, local, look, number, tensor};
-use super::{forward_mode, save};
+use super::interface::{finish, is_for_its_value, parameters, returns};
+use super::tokens::{at, in_form, local, number, reference, tensor};
+use super::{forward_mode, interface, save};
 use crate::docs;
-use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source, TensorInput};
+use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::Form;
 
 /// The whole function.
@@ -63,7 +63,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .differentiable_outputs()
         .into_iter()
         .map(|(output, _)| {
-            let output = reference(output, forward);
+            let output = interface::output(output, forward);
             quote!(#p::meta(#output))
         });
     let backward = super::backward::name();
@@ -124,27 +124,16 @@ fn recorded(forward: &Forward, p: &TokenStream) -> TokenStream {
 /// each input has one edge.
 fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
     let (inputs, edges) = (forward.differentiable(), local("edges"));
-    let edge = |(input, tensor): &(&Input, &TensorInput)| {
-        let (ending, look) = look(&input.name, tensor);
-        let function = local(format_args!("edge{ending}"));
-        quote!(#p::#function(#look))
-    };
-    if !inputs.iter().any(|(_, tensor)| tensor.list) {
-        let edge = inputs.iter().map(edge);
-        return (quote!([#(#edge),*]), quote!(#p::needs(&#edges)));
+    let arguments: Vec<TokenStream> = inputs
+        .iter()
+        .map(|(input, tensor)| reference(input, tensor))
+        .collect();
+    if inputs.iter().any(|(_, tensor)| tensor.list) {
+        let lists = quote!(#p::EdgeLists::new([#(#p::Argument::edges(#arguments)),*]));
+        return (lists, quote!(#edges.needs()));
     }
-    let lists = inputs.iter().map(|input| {
-        let edge = edge(input);
-        if input.1.list {
-            edge
-        } else {
-            quote!(#p::one(#edge))
-        }
-    });
-    (
-        quote!(#p::EdgeLists::new([#(#lists),*])),
-        quote!(#edges.needs()),
-    )
+    let single = quote!([#(#p::Single::edge(#arguments)),*]);
+    (single, quote!(#p::needs(&#edges)))
 }
 
 /// Runs forward, takes apart what it returns and makes tensors of the float outputs.
@@ -221,16 +210,16 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     let Some(tensor) = &input.tensor else {
         return quote!(#name);
     };
-    match (tensor.ty.form, tensor.optional) {
-        _ if tensor.list => quote_spanned!(span=> &#p::views(#name)),
-        (Form::ViewMut, _) => {
+    let reference = reference(input, tensor);
+    match tensor.ty.form {
+        Form::ViewMut => {
             let lent = lent(input);
             quote_spanned!(span=> #lent.view())
         }
-        (Form::View, false) => quote_spanned!(span=> #p::view(#name)),
-        (Form::View, true) => quote_spanned!(span=> #p::view_optional(#name)),
-        (Form::Owned, false) => quote_spanned!(span=> #p::take(#name)),
-        (Form::Owned, true) => quote_spanned!(span=> #p::take_optional(#name)),
-        (Form::TensorRef | Form::Tensor, _) => quote!(#name),
+        Form::Owned if tensor.optional => {
+            quote_spanned!(span=> ::core::option::Option::map(#name, #p::Tensor::into_array))
+        }
+        Form::Owned => quote_spanned!(span=> #p::Tensor::into_array(#name)),
+        form => in_form(&reference, form, tensor.optional, tensor.list, span, p),
     }
 }

@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Ident, Type};
 
 use super::tokens::{
-    any_of, at, beside, element, element_and_dimension, field, local, number, option,
+    any_of, at, beside, element, element_and_dimension, field, in_form, local, number, option,
 };
 use crate::model::{Backward, Derivative, FunctionModel, Parameter, Role, Saved, Source, Wants};
 use crate::spell;
@@ -113,12 +113,7 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
             return quote!(#name: #kept);
         }
         let origin = origin(saved.source, model, p);
-        let restore = local(if sourced.list {
-            "restore_list"
-        } else {
-            "restore"
-        });
-        quote!(#name: #call.#restore(#kept, #origin)?)
+        quote!(#name: #call.restore(#kept, #origin)?)
     });
     (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
 }
@@ -236,72 +231,67 @@ fn argument(
     } = parameter;
     // All at the place of the author's type, where the compiler is to report what does not fit it.
     let span = at(ty);
-    let there = |name: &dyn std::fmt::Display| Ident::new(&name.to_string(), span);
-    let kept = |source: Source| {
-        let (context, mut field) = (there(&"context"), model.forward.source(source).name.clone());
+    let there = |name: &str| Ident::new(name, span);
+    let saved = |source: Source| {
+        let (context, mut field) = (there("context"), model.forward.source(source).name.clone());
         field.set_span(span);
-        quote_spanned!(span=> &#context.#field)
+        if *optional {
+            return quote_spanned!(span=> ::core::option::Option::as_ref(&#context.#field));
+        }
+        quote_spanned!(span=> #p::saved(&#context.#field))
     };
     match (*wants, *form) {
         (Wants::NeedsInputGrad, _) => {
-            let variable = there(&"needs_input_grad");
+            let variable = there("needs_input_grad");
             let by_reference = matches!(peel(ty), Type::Reference(_));
             let reference = by_reference.then(|| quote!(&));
             quote!(#reference #variable)
         }
         (Wants::Gradient(output), Some(form)) => {
-            let name = model.forward.differentiable_outputs()[output]
-                .0
-                .gradient_name();
-            let (name, method) = (there(&name), there(&method(form, *optional)));
+            let (output_of, _) = model.forward.differentiable_outputs()[output];
+            let name = there(&output_of.gradient_name().to_string());
+            let method = there(method(form, *optional));
             let is_owned = matches!(form, Form::Owned | Form::Tensor);
             let last = is_owned.then(|| is_last(model, backward, output));
             quote_spanned!(span=> #name.#method(#last))
         }
         (Wants::Saved(source), Some(form)) => {
-            let is_list = model.forward.source(source).list;
-            let kept = kept(source);
-            match form {
-                Form::View if is_list => {
-                    quote_spanned!(span=> &#p::views_owned(#p::saved_list(#kept)))
-                }
-                _ if is_list => quote_spanned!(span=> #p::saved_list(#kept)),
-                _ => {
-                    let function = there(&format_args!("saved_{}", method(form, *optional)));
-                    quote_spanned!(span=> #p::#function(#kept))
-                }
-            }
+            let list = model.forward.source(source).list;
+            in_form(&saved(source), form, *optional, list, span, p)
         }
-        (Wants::Saved(source), None) => value(&kept(source), ty, p),
+        (Wants::Saved(source), None) => value(&saved(source), ty),
         // No rule lets these through.
         (Wants::Gradient(_), None) | (Wants::Tangent(_), _) => TokenStream::new(),
     }
 }
 
-/// A kept value, in the way that an author asks for it.
-pub(super) fn value(kept: &TokenStream, ty: &Type, p: &TokenStream) -> TokenStream {
+/// A saved value, given by reference, in the way that the author asks for it.
+pub(super) fn value(saved: &TokenStream, ty: &Type) -> TokenStream {
     let span = at(ty);
-    let kept = quote_spanned!(span=> #p::kept(#kept));
+    let saved = quote_spanned!(span=> &**#saved);
     match Passing::of(ty) {
-        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
+        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#saved)),
         Passing::Reference(ty) => {
-            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
+            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#saved))
         }
         Passing::OptionalReference(ty) => quote_spanned! {span=>
-            #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+            (#saved).as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
         },
     }
 }
 
-/// The runtime's name for a way of asking.
-fn method(form: Form, optional: bool) -> String {
-    let form = match form {
-        Form::View | Form::ViewMut => "view",
-        Form::Owned => "owned",
-        Form::TensorRef => "tensor",
-        Form::Tensor => "owned_tensor",
-    };
-    format!("{form}{}", if optional { "_optional" } else { "" })
+/// The runtime's name for a way of asking for a gradient.
+fn method(form: Form, optional: bool) -> &'static str {
+    match (form, optional) {
+        (Form::View | Form::ViewMut, false) => "view",
+        (Form::View | Form::ViewMut, true) => "view_optional",
+        (Form::Owned, false) => "owned",
+        (Form::Owned, true) => "owned_optional",
+        (Form::TensorRef, false) => "tensor",
+        (Form::TensorRef, true) => "tensor_optional",
+        (Form::Tensor, false) => "owned_tensor",
+        (Form::Tensor, true) => "owned_tensor_optional",
+    }
 }
 
 /// Whether no backward function after this one asks for the gradient in this pass, so that its buffer

@@ -3,18 +3,17 @@
 //! gives them.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote};
+use syn::Ident;
 use syn::ext::IdentExt as _;
-use syn::{Ident, Type};
 
 use super::interface::{self, parameters, returns};
-use super::tokens::{at, is_consumed, local, look};
+use super::tokens::{at, in_form, is_consumed, local, reference};
 use super::{backward, save};
 use crate::model::{
     Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
     Wants,
 };
-use crate::types::Form;
 
 /// The name of the function, among the author's own associated functions.
 fn name() -> Ident {
@@ -25,10 +24,8 @@ fn name() -> Ident {
 pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     let (name, level) = (name(), local("level"));
     let levels = forward.inputs.iter().filter_map(|input| {
-        let (name, tensor) = (&input.name, input.tensor.as_ref()?);
-        let (ending, look) = look(name, tensor);
-        let function = local(format_args!("level{ending}"));
-        Some(quote!(#p::#function(#look)))
+        let reference = reference(input, input.tensor.as_ref()?);
+        Some(quote!(#p::Argument::level(#reference)))
     });
     let inputs = forward.inputs.iter().map(|input| &input.name);
     quote! {
@@ -47,7 +44,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
-    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref()));
+    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
     let kept = inputs().filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
@@ -69,8 +66,13 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 }
 
 /// Takes the tangent off one input.
-fn split(index: usize, input: &Input, jvp: Option<&Derivative>) -> Option<TokenStream> {
-    let (name, tensor, call) = (&input.name, input.tensor.as_ref()?, local("call"));
+fn split(
+    index: usize,
+    input: &Input,
+    jvp: Option<&Derivative>,
+    p: &TokenStream,
+) -> Option<TokenStream> {
+    let (tensor, call) = (input.tensor.as_ref()?, local("call"));
     let requests: Vec<_> = jvp.zip(tensor.edge).map_or_else(Vec::new, |(jvp, edge)| {
         jvp.requests(Wants::Tangent(edge)).collect()
     });
@@ -81,8 +83,7 @@ fn split(index: usize, input: &Input, jvp: Option<&Derivative>) -> Option<TokenS
         quote!(#tangent)
     };
     let beneath = beneath(input);
-    let (ending, look) = look(name, tensor);
-    let split = local(format_args!("split{ending}"));
+    let reference = reference(input, tensor);
     // A rule that does not tell a missing tangent from zeros gets zeros.
     let or_zeros = local(if tensor.list {
         "or_zeros_list"
@@ -100,7 +101,7 @@ fn split(index: usize, input: &Input, jvp: Option<&Derivative>) -> Option<TokenS
     let remembered = (input.is_in_place() && is_asked_for)
         .then(|| quote!(let #before = ::core::clone::Clone::clone(&#beneath);));
     Some(quote! {
-        let (#mutability #beneath, #pattern) = #call.#split(#look);
+        let (#mutability #beneath, #pattern) = #p::Argument::split(#reference, &mut #call);
         #filled
         #remembered
     })
@@ -248,7 +249,14 @@ impl ToTokens for Outputs {
 /// One argument of the author's rule.
 fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (forward, ty) = (&model.forward, &parameter.ty);
-    let lent = |variable, list, form| lend(variable, list, (form, parameter.optional), ty, p);
+    let lent = |variable: &Ident, list: bool, form| {
+        let tensors = if parameter.optional && !list {
+            quote!(::core::option::Option::as_ref(&#variable))
+        } else {
+            quote!(&#variable)
+        };
+        in_form(&tensors, form, parameter.optional, list, at(ty), p)
+    };
     match (parameter.wants, parameter.form) {
         (Wants::Tangent(edge), Some(form)) => {
             let (input, tensor) = forward.differentiable()[edge];
@@ -260,7 +268,7 @@ fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> T
         }
         (Wants::Saved(source), None) => {
             let kept = kept(forward.source(source).name);
-            backward::value(&quote!(&#kept), ty, p)
+            backward::value(&quote!(#p::saved(&#kept)), ty)
         }
         // No rule lets these through.
         (Wants::Gradient(_) | Wants::NeedsInputGrad, _) | (Wants::Tangent(_), None) => {
@@ -280,30 +288,5 @@ fn variable(source: Source, forward: &Forward) -> Ident {
             Role::InPlace { input, .. } => beneath(&forward.inputs[input]),
             Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
         },
-    }
-}
-
-/// A tensor or a list, in the form that the author asks for.
-fn lend(
-    tensor: &Ident,
-    list: bool,
-    (form, optional): (Form, bool),
-    ty: &Type,
-    p: &TokenStream,
-) -> TokenStream {
-    let span = at(ty);
-    let shared = quote!(::core::option::Option::as_ref(&#tensor));
-    match (form, optional) {
-        (Form::View, false) if list => quote_spanned!(span=> &#p::views_owned(&#tensor)),
-        (Form::View, true) if list => quote_spanned!(span=> &#p::views_optional(&#tensor)),
-        _ if list => quote_spanned!(span=> &#tensor),
-        (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(&#tensor)),
-        (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#shared)),
-        (Form::Owned, false) => quote_spanned!(span=> #tensor.to_array()),
-        (Form::Owned, true) => {
-            quote_spanned!(span=> ::core::option::Option::map(#shared, #p::Tensor::to_array))
-        }
-        (Form::TensorRef | Form::Tensor, false) => quote_spanned!(span=> &#tensor),
-        (Form::TensorRef | Form::Tensor, true) => shared,
     }
 }

@@ -101,12 +101,13 @@ pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream 
     }
 }
 
-/// A reference to an output, within `apply`.
-pub(super) fn reference(output: &Returned, forward: &Forward) -> TokenStream {
-    let name = match output.role {
-        // Its own parameter is one.
-        Role::InPlace { input, .. } => return forward.inputs[input].name.to_token_stream(),
-        Role::Output { .. } | Role::Intermediate => &output.name,
-    };
+/// What forward returned, or wrote to, within `apply`: a `&Tensor`.
+pub(super) fn output(output: &Returned, forward: &Forward) -> TokenStream {
+    if let Role::InPlace { input, .. } = output.role {
+        // Its own parameter is a `&mut Tensor`.
+        let name = &forward.inputs[input].name;
+        return quote!(&*#name);
+    }
+    let name = &output.name;
     quote!(&#name)
 }
