@@ -165,8 +165,13 @@ use proc_macro::TokenStream;
 /// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
 /// | an input, an output, something from `saves(…)` | that |
 /// | `needs_input_grad` | the generated struct that says which gradients are needed |
+/// | `context` | `&LinearFunctionContext`, the generated struct of all that backward functions ask for by name |
 ///
-/// and their types say in which form:
+/// Each field of the context is an `Option`. A function that asks for the context asks for all of it: there, only an
+/// optional input may be missing. It needs a function that asks for something by name, and an input or output of the
+/// name `context` hides it.
+///
+/// Types say in which form:
 ///
 /// | type | form |
 /// |---|---|
@@ -284,8 +289,8 @@ use proc_macro::TokenStream;
 ///
 /// # Generated
 ///
-/// `apply`; `Function`; the structs `LinearFunctionContext` of what is kept and `LinearFunctionNeedsInputGrad`; the test,
-/// if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
+/// `apply`; `Function`; the structs `LinearFunctionContext`, as visible as the backward functions that ask for it, and
+/// `LinearFunctionNeedsInputGrad`; the test, if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
 /// (put the formula first). Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {

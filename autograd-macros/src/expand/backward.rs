@@ -104,8 +104,10 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (call, context) = (local("call"), local("context"));
     let ty = beside(&model.definition, "Context");
     // A parameter may stand where nothing can be inferred from, as in the owned form of a `&T`.
-    let generics = super::context::generics(model, p);
-    let parameters = generics.split_for_impl().1.as_turbofish().to_token_stream();
+    let (_, arguments, _) = model.definition.generics.split_for_impl();
+    let arguments = arguments.as_turbofish();
+    let marker = super::context::marker(&model.definition.generics)
+        .map(|(name, _)| quote!(#name: ::core::marker::PhantomData));
     let fields = model.saved.iter().enumerate().map(|(index, saved)| {
         let (name, kept) = (field(&saved.name), saved_name(index));
         let sourced = model.forward.source(saved.source);
@@ -115,7 +117,8 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
         let origin = origin(saved.source, model, p);
         quote!(#name: #call.restore(#kept, #origin)?)
     });
-    (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
+    (!model.saved.is_empty())
+        .then(|| quote!(let #context = #ty #arguments { #(#fields,)* #marker };))
 }
 
 fn saved_name(index: usize) -> Ident {
@@ -246,6 +249,10 @@ fn argument(
             let by_reference = matches!(peel(ty), Type::Reference(_));
             let reference = by_reference.then(|| quote!(&));
             quote!(#reference #variable)
+        }
+        (Wants::Context, _) => {
+            let context = there("context");
+            quote_spanned!(span=> &#context)
         }
         (Wants::Gradient(output), Some(form)) => {
             let (output_of, _) = model.forward.differentiable_outputs()[output];

@@ -271,9 +271,8 @@ fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> T
             backward::value(&quote!(#p::saved(&#kept)), ty)
         }
         // No rule lets these through.
-        (Wants::Gradient(_) | Wants::NeedsInputGrad, _) | (Wants::Tangent(_), None) => {
-            TokenStream::new()
-        }
+        (Wants::Gradient(_) | Wants::NeedsInputGrad | Wants::Context, _)
+        | (Wants::Tangent(_), None) => TokenStream::new(),
     }
 }
 

@@ -117,6 +117,7 @@ pub(crate) enum Role {
 /// A function marked `#[backward]`.
 pub(crate) struct Backward {
     pub(crate) function: Derivative,
+    pub(crate) vis: Visibility,
     /// The differentiable inputs whose gradients it returns, in that order.
     pub(crate) covers: Vec<usize>,
     /// The short form: the function as it is to be written.
@@ -152,6 +153,8 @@ pub(crate) enum Wants {
     Saved(Source),
     /// Which inputs need a gradient.
     NeedsInputGrad,
+    /// All that is saved.
+    Context,
 }
 
 /// An input, or something that forward returns.
@@ -255,6 +258,8 @@ impl Forward {
         generated
             .or_else(|| Some(Wants::Saved(Source::Input(input()?))))
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
+            // Last: the author may have something of that name.
+            .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
     }
 
     /// The thing that a source names.

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::coverage::Covers;
 use super::{agreement, forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
-use crate::model::{Backward, Forward, Parameter, Returned, Role, Source, Wants};
+use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
 use crate::types::Form;
 
@@ -330,6 +330,49 @@ pub(super) fn every_gradient_arrives(
             context
                 .diagnostics
                 .error_with_help(&output.ty, &message, &help);
+        }
+    }
+}
+
+/// The context has something in it, and nothing that a function on tensors would take for a constant.
+///
+/// ```text
+/// #[backward]
+/// fn backward(grad_output: ArrayView1<f32>, context: &ExpContext) -> Array1<f32>
+/// //                                                 ^^^^^^^^^^^ `context` is empty
+/// #[forward(outputs(y), saves(rstd))]
+/// #[backward(x)]
+/// fn grad_x(grad_y: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
+/// #[backward(gain)]
+/// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
+/// //                                           ^^^^^^^^^^^^ `context` has `rstd`, an intermediate
+/// ```
+pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<'_>) {
+    let functions = || backwards.iter().map(|backward| &backward.function);
+    let sources: Vec<Source> = functions().flat_map(Derivative::sources).collect();
+    let intermediate = context
+        .forward
+        .returned
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.role == Role::Intermediate && one.tensor.is_some())
+        .find(|(index, _)| sources.contains(&Source::Returned(*index)));
+    for function in functions() {
+        for Parameter { ty, .. } in function.requests(Wants::Context) {
+            if sources.is_empty() {
+                let message = "`context` is empty: it has what backward functions ask for by name";
+                let help = "ask for what this function needs by name, as in `x: ArrayView1<f64>`";
+                context.diagnostics.error_with_help(ty, message, help);
+            } else if let Some((_, one)) = intermediate
+                && function.is_on_tensors()
+            {
+                let name = &one.name;
+                let message = format!(
+                    "`context` has `{name}`, an intermediate: as a tensor its derivative would be lost"
+                );
+                let help = "ask for what this function needs by name";
+                context.diagnostics.error_with_help(ty, &message, help);
+            }
         }
     }
 }

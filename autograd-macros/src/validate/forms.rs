@@ -27,6 +27,7 @@ pub(super) fn read(
     };
     match wants {
         Wants::NeedsInputGrad => needs_input_grad(ty, context),
+        Wants::Context => saved_context(ty, context),
         Wants::Gradient(output) => {
             let (output, expected) = context.forward.differentiable_outputs()[output];
             let place = format!("like `{}`", output.name);
@@ -76,6 +77,31 @@ fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
     let message = format!("`needs_input_grad` is no `{}`", show(ty));
     let help = format!(
         "write `{expected}`: a generated struct with one `bool` for each differentiable input"
+    );
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}
+
+/// `context` is the generated struct of all that is saved, by reference.
+///
+/// ```text
+/// fn backward(grad_output: ArrayView1<f32>, context: ExpContext) -> Array1<f32>
+/// //                                                 ^^^^^^^^^^ `context` cannot have type `ExpContext`
+/// ```
+fn saved_context(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
+    let definition = context.definition;
+    let expected = format!("{}Context", definition.ident);
+    if let Type::Reference(reference) = peel(ty)
+        && reference.mutability.is_none()
+        && last_segment(&reference.elem).is_some_and(|segment| segment.ident == expected)
+    {
+        return Some((None, false));
+    }
+    let (_, arguments, _) = definition.generics.split_for_impl();
+    let message = format!("`context` cannot have type `{}`", show(ty));
+    let help = format!(
+        "write `&{expected}{}`: a generated struct of all that backward functions ask for by name",
+        show(&arguments)
     );
     context.diagnostics.error_with_help(ty, &message, &help);
     None

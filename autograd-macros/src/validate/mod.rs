@@ -42,7 +42,7 @@ use syn::Signature;
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{
-    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source,
+    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source, Wants,
 };
 use crate::parse::{Arguments, ImplBlock, Item};
 use crate::types::Floats;
@@ -167,6 +167,7 @@ fn functions(
         };
         if let Some(function) = derivative(&sig, &asker, &mut context) {
             backwards.push(Backward {
+                vis: method.vis.clone(),
                 function,
                 written: short::written(method, sig, covers.complete),
                 covers: covers.edges,
@@ -175,6 +176,7 @@ fn functions(
     }
     if backwards.len() == roles.backwards.len() {
         asked::every_gradient_arrives(&roles.backwards, &backwards, &mut context);
+        asked::a_context_is_of_use(&backwards, &mut context);
     }
     let jvp = roles.jvp.and_then(|rule| {
         names::tangents_have_names_of_their_own(&forward, context.diagnostics);
@@ -195,7 +197,8 @@ fn derivative(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> 
     Some(derivative)
 }
 
-/// Everything that some backward function asks for, and for whose gradient.
+/// Everything that some backward function asks for by name, and for whose gradient. One that asks for the context
+/// asks for all of it.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
     let mut sources: Vec<Source> = backwards
         .iter()
@@ -204,7 +207,10 @@ fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
     sources.sort_unstable();
     sources.dedup();
     let save = |source| {
-        let asks = |backward: &&Backward| backward.function.sources().any(|asked| asked == source);
+        let asks = |backward: &&Backward| {
+            let function = &backward.function;
+            function.asks_for(Wants::Saved(source)) || function.asks_for(Wants::Context)
+        };
         let askers = backwards.iter().filter(asks);
         let mut needed_for: Vec<usize> = askers.flat_map(|asker| asker.covers.clone()).collect();
         needed_for.sort_unstable();

@@ -115,7 +115,9 @@ pub(super) fn signature<'a>(
         return Cow::Borrowed(&method.sig);
     };
     let mut sig = method.sig.clone();
-    for name in uses::names(expression, &asked::names(false, context.forward)) {
+    let mut names = asked::names(false, context.forward);
+    names.push("context".to_owned());
+    for name in uses::names(expression, &names) {
         let ty = asked_type(&name, covers, context).unwrap_or_default();
         let ty = placed_type(ty, name.span());
         sig.inputs.push(parse_quote!(#name: #ty));
@@ -143,6 +145,11 @@ fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<To
         Wants::NeedsInputGrad => {
             let ty = format_ident!("{}NeedsInputGrad", context.definition.ident);
             return Some(quote!(#ty));
+        }
+        Wants::Context => {
+            let ty = format_ident!("{}Context", context.definition.ident);
+            let (_, arguments, _) = context.definition.generics.split_for_impl();
+            return Some(quote!(&#ty #arguments));
         }
         Wants::Gradient(output) => {
             let (_, ty) = forward.differentiable_outputs()[output];

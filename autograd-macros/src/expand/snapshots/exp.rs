@@ -19,11 +19,9 @@ pub struct ExpNeedsInputGrad {
     /// Whether the gradient of `i` is needed.
     pub i: bool,
 }
-/// What `Exp` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct ExpContext<T: Element, D: Dimension> {
-    /// Kept for the gradient of `i`.
-    pub output: ::core::option::Option<pb::__private::Tensor<T, D>>,
+struct ExpContext<T: Element, D: Dimension> {
+    output: ::core::option::Option<pb::__private::Tensor<T, D>>,
+    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D))>,
 }
 const _: () = {
     use pb::__private as __p;
@@ -74,6 +72,7 @@ const _: () = {
             let (saved_0, ()) = state;
             let context = ExpContext::<T, D> {
                 output: call.restore(saved_0, __p::Origin::Output(0))?,
+                __of: ::core::marker::PhantomData,
             };
             let mut grad_output = call.grad::<T, D>(0);
             if call.needs(0) {

@@ -29,12 +29,8 @@ struct UpdateNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
     x: bool,
 }
-/// What `Update` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
 struct UpdateContext {
-    /// Kept for the gradient of `x`.
     x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`.
     output_x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
 }
 const _: () = {

@@ -38,13 +38,9 @@ pub struct LinearFunctionNeedsInputGrad {
     /// Whether the gradient of `bias` is needed.
     pub bias: bool,
 }
-/// What `LinearFunction` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct LinearFunctionContext {
-    /// Kept for the gradient of `weight`.
-    pub input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
-    /// Kept for the gradient of `input`.
-    pub weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+struct LinearFunctionContext {
+    input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+    weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
 }
 const _: () = {
     use ::pullback::__private as __p;

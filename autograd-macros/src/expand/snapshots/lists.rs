@@ -31,10 +31,7 @@ struct WeightedNeedsInputGrad {
     /// Whether the gradient of `weight` is needed.
     weight: bool,
 }
-/// What `Weighted` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
 struct WeightedContext {
-    /// Kept for the gradient of `parts`, `weight`.
     parts: ::core::option::Option<::std::vec::Vec<::pullback::__private::Tensor1<f64>>>,
 }
 const _: () = {

@@ -19,11 +19,8 @@ pub struct MulConstantNeedsInputGrad {
     /// Whether the gradient of `tensor` is needed.
     pub tensor: bool,
 }
-/// What `MulConstant` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct MulConstantContext {
-    /// Kept for the gradient of `tensor`.
-    pub constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
+struct MulConstantContext {
+    constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
 }
 const _: () = {
     use ::pullback::__private as __p;

@@ -24,6 +24,7 @@ impl LayerNorm {
         mean: ArrayView1<f64>,
         count: usize,
         needs_input_grad: LayerNormNeedsInputGrad,
+        context: &LayerNormContext,
     ) -> (Array2<f64>, Option<Array1<f64>>) {
         todo!()
     }
@@ -49,27 +50,29 @@ pub(crate) struct LayerNormNeedsInputGrad {
     /// Whether the gradient of `gain` is needed.
     pub(crate) gain: bool,
 }
-/// What `LayerNorm` keeps for its backward functions.
+/// What `LayerNorm` saves for its backward functions.
+///
+/// A field is `None` if no gradient was needed that it is saved for, or if the input was not given. A backward function that asks for `context` asks for all of it.
 #[derive(::core::fmt::Debug)]
-pub(crate) struct LayerNormContext {
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) axes: ::core::option::Option<
+struct LayerNormContext {
+    /// Saved for the gradient of `x`, `gain`.
+    x: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    axes: ::core::option::Option<
         ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
+    /// Saved for the gradient of `x`, `gain`.
+    scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -241,6 +244,7 @@ const _: () = {
                     __p::View::view(__p::saved(&context.mean)),
                     ::core::clone::Clone::clone(&**__p::saved(&context.count)),
                     needs_input_grad,
+                    &context,
                 );
                 if call.needs(0) {
                     call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);

@@ -70,24 +70,18 @@ pub(crate) struct ScaledPowerNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
     pub(crate) x: bool,
 }
-/// What `ScaledPower` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub(crate) struct ScaledPowerContext<T, D: Dimension>
+struct ScaledPowerContext<T, D: Dimension, F: ?Sized>
 where
     T: Element,
 {
-    /// Kept for the gradient of `x`.
-    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) n: ::core::option::Option<::pullback::__private::Kept<i32>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) axes: ::core::option::Option<
+    x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    n: ::core::option::Option<::pullback::__private::Kept<i32>>,
+    axes: ::core::option::Option<
         ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
-    /// Kept for the gradient of `x`.
-    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -219,12 +213,13 @@ const _: () = {
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, (saved_1, (saved_2, (saved_3, (saved_4, ()))))) = state;
-            let context = ScaledPowerContext::<T, D> {
+            let context = ScaledPowerContext::<T, D, F> {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 mask: call.restore(saved_1, __p::Origin::Constant)?,
                 n: saved_2,
                 axes: saved_3,
                 count: saved_4,
+                __of: ::core::marker::PhantomData,
             };
             let mut grad_y = call.grad::<T, D>(0);
             if call.needs(0) {

@@ -55,13 +55,9 @@ pub struct LinearNeedsInputGrad {
     /// Whether the gradient of `bias` is needed.
     pub bias: bool,
 }
-/// What `Linear` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct LinearContext {
-    /// Kept for the gradient of `weight`.
-    pub input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
-    /// Kept for the gradient of `input`.
-    pub weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+struct LinearContext {
+    input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+    weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
