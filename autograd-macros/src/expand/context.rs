@@ -1,16 +1,14 @@
 //! The structs beside the function: what a node keeps, and which gradients are needed.
 
-use std::collections::HashSet;
-
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{GenericParam, Generics, Ident, Visibility};
+use syn::{GenericParam, Generics, Ident, Visibility, WherePredicate};
 
 use super::bounds;
 use super::tokens::{beside, field, local, option, tensor};
 use crate::docs;
-use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Source, Wants};
-use crate::spell;
+use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
+use crate::spell::{self, for_each_word};
 use crate::types::{Passing, is_primitive};
 
 /// `LinearFunctionNeedsInputGrad`
@@ -59,20 +57,18 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
 
 /// What stands in for it where mistakes leave open what is saved: any tensor may be, and many a value.
 pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
-    let sources = (0..forward.inputs.len()).map(Source::Input);
-    let sources = sources.chain((0..forward.returned.len()).map(Source::Returned));
-    let mut names = HashSet::new();
-    let saved: Vec<Saved> = sources
-        .filter(|source| {
-            let named = forward.source(*source);
-            (named.tensor.is_some() || is_primitive(named.ty)) && names.insert(named.name)
-        })
-        .map(|source| Saved {
-            name: forward.source(source).name.clone(),
-            source,
-            needed_for: Vec::new(),
-        })
-        .collect();
+    let mut saved: Vec<Saved> = Vec::new();
+    for source in forward.sources() {
+        let named = forward.source(source);
+        let is_there = saved.iter().any(|earlier| earlier.name == *named.name);
+        if !is_there && (named.tensor.is_some() || is_primitive(named.ty)) {
+            saved.push(Saved {
+                name: named.name.clone(),
+                source,
+                needed_for: Vec::new(),
+            });
+        }
+    }
     let attributes = quote!(#[allow(dead_code)]);
     holder(
         definition,
@@ -113,10 +109,13 @@ fn holder(
     let mut generics = bounds::completed(&definition.generics, forward, p);
     if let Some(clause) = &mut generics.where_clause {
         // `Self` is another type there.
+        let says_self = |one: &WherePredicate| {
+            let mut says_it = false;
+            for_each_word(one.to_token_stream(), &mut |word| says_it |= word == "Self");
+            says_it
+        };
         let predicates = std::mem::take(&mut clause.predicates).into_iter();
-        clause.predicates = predicates
-            .filter(|one| !says_self(one.to_token_stream()))
-            .collect();
+        clause.predicates = predicates.filter(|one| !says_self(one)).collect();
     }
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let marker = marker(&generics).map(|(name, ty)| quote!(#name: #ty));
@@ -167,13 +166,5 @@ fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream 
         quote!(::std::vec::Vec<#tensor>)
     } else {
         tensor
-    })
-}
-
-fn says_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => says_self(group.stream()),
-        TokenTree::Ident(ident) => ident == "Self",
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }

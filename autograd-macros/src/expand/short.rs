@@ -1,8 +1,6 @@
 //! What the short form implies: the function under the author's name, the type behind it, and the
 //! functions around the expressions of its gradients.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Generics, Ident, TypeParamBound, WherePredicate};
@@ -111,12 +109,16 @@ pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
 
 /// A function around each gradient that is an expression; with mistakes, nothing calls it.
 pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
-    let mut names = HashSet::new();
+    let mut names = Vec::new();
     let written = backwards
         .iter()
         .filter_map(|backward| backward.written.as_ref())
         // Of two for the same input, a mistake that has been reported, one is enough.
-        .filter(|written| names.insert(written.sig.ident.to_string()));
+        .filter(|written| {
+            let is_first = !names.contains(&&written.sig.ident);
+            names.push(&written.sig.ident);
+            is_first
+        });
     written
         .map(|Written { sig, expression }| {
             quote! {

@@ -158,7 +158,7 @@ pub(crate) enum Wants {
 }
 
 /// An input, or something that forward returns.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Input(usize),
     Returned(usize),
@@ -260,6 +260,12 @@ impl Forward {
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
             // Last: the author may have something of that name.
             .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
+    }
+
+    /// All that can be saved, in the order inputs, outputs, intermediates.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
+        let inputs = (0..self.inputs.len()).map(Source::Input);
+        inputs.chain((0..self.returned.len()).map(Source::Returned))
     }
 
     /// The thing that a source names.

@@ -200,26 +200,21 @@ fn derivative(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> 
 /// Everything that some backward function asks for by name, and for whose gradient. One that asks for the context
 /// asks for all of it.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
-    let mut sources: Vec<Source> = backwards
-        .iter()
-        .flat_map(|backward| backward.function.sources())
-        .collect();
-    sources.sort_unstable();
-    sources.dedup();
-    let save = |source| {
-        let asks = |backward: &&Backward| {
-            let function = &backward.function;
-            function.asks_for(Wants::Saved(source)) || function.asks_for(Wants::Context)
+    let asks_by_name =
+        |backward: &Backward, source| backward.function.asks_for(Wants::Saved(source));
+    let is_saved = |source: &Source| backwards.iter().any(|asker| asks_by_name(asker, *source));
+    let saved = |source| {
+        let needs = |edge: &usize| {
+            backwards.iter().any(|asker| {
+                asker.covers.contains(edge)
+                    && (asks_by_name(asker, source) || asker.function.asks_for(Wants::Context))
+            })
         };
-        let askers = backwards.iter().filter(asks);
-        let mut needed_for: Vec<usize> = askers.flat_map(|asker| asker.covers.clone()).collect();
-        needed_for.sort_unstable();
-        let name = forward.source(source).name.clone();
         Saved {
-            name,
+            name: forward.source(source).name.clone(),
             source,
-            needed_for,
+            needed_for: (0..forward.differentiable().len()).filter(needs).collect(),
         }
     };
-    sources.into_iter().map(save).collect()
+    forward.sources().filter(is_saved).map(saved).collect()
 }

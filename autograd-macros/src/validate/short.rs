@@ -6,7 +6,6 @@
 //! depends on forward, so [`signature`] writes their signatures once forward has been read.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -247,7 +246,7 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
 /// share them; lifetimes, and bounds that speak of them, are forward's.
 fn split(generics: &Generics) -> (Generics, Generics) {
     let is_lifetime = |param: &&GenericParam| matches!(param, GenericParam::Lifetime(_));
-    let lifetimes: HashSet<String> = generics
+    let lifetimes: Vec<String> = generics
         .lifetimes()
         .map(|param| param.lifetime.ident.to_string())
         .collect();
@@ -291,7 +290,7 @@ fn split(generics: &Generics) -> (Generics, Generics) {
 }
 
 /// Whether one of the lifetimes stands somewhere in the tokens.
-fn mentions(tokens: TokenStream, lifetimes: &HashSet<String>) -> bool {
+fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     let mut follows_apostrophe = false;
     tokens.into_iter().any(|token| {
         let is_one = match &token {
