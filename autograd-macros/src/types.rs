@@ -5,8 +5,8 @@
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
 use syn::{
-    FnArg, GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Signature, Type,
-    TypePath,
+    FnArg, GenericArgument, Generics, Ident, Lifetime, PathArguments, PathSegment, Signature, Type,
+    TypeParamBound, TypePath, WherePredicate,
 };
 
 use crate::show::show;
@@ -51,6 +51,22 @@ pub(crate) enum Content {
     Known { element: Box<Type>, rank: Rank },
     /// They are behind an alias, which only the compiler can resolve.
     Alias(Box<Type>),
+}
+
+impl Content {
+    pub(crate) fn element(&self) -> Option<&Type> {
+        match self {
+            Self::Known { element, .. } => Some(element),
+            Self::Alias(_) => None,
+        }
+    }
+
+    pub(crate) fn rank(&self) -> Option<&Rank> {
+        match self {
+            Self::Known { rank, .. } => Some(rank),
+            Self::Alias(_) => None,
+        }
+    }
 }
 
 /// A type that the macro reads as a tensor.
@@ -175,11 +191,7 @@ impl Floats {
     }
 
     fn tensor(&self, ty: &Type) -> Option<TensorType> {
-        let tensor = array(ty)?;
-        match &tensor.content {
-            Content::Known { element, .. } if self.contains(element) => Some(tensor),
-            _ => None,
-        }
+        array(ty).filter(|tensor| tensor.content.element().is_some_and(|ty| self.contains(ty)))
     }
 }
 
@@ -193,12 +205,8 @@ fn element_alias(argument: &FnArg) -> Option<String> {
         .iter()
         .find(|attribute| attribute.path().is_ident("tensor"))?;
     let tensor = array(option_of(&parameter.ty).unwrap_or(&parameter.ty))?;
-    match tensor.content {
-        Content::Known { element, .. } if !is_primitive(&element) => {
-            last_segment(&element).map(|alias| alias.ident.to_string())
-        }
-        _ => None,
-    }
+    let element = tensor.content.element().filter(|ty| !is_primitive(ty))?;
+    last_segment(element).map(|alias| alias.ident.to_string())
 }
 
 fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
@@ -360,6 +368,34 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
         "i128", "isize", "bool", "char", "str",
     ];
     is_one_of(ty, &PRIMITIVES)
+}
+
+/// Whether a type is a parameter of this name.
+pub(crate) fn is_parameter(ty: &Type, param: &Ident) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == *param)
+}
+
+/// The bounds of a parameter, wherever they stand.
+pub(crate) fn bounds_of<'a>(
+    generics: &'a Generics,
+    param: &Ident,
+) -> impl Iterator<Item = &'a TypeParamBound> {
+    let of_param = generics
+        .type_params()
+        .find(|other| other.ident == *param)
+        .map(|param| &param.bounds);
+    let predicates = generics
+        .where_clause
+        .as_ref()
+        .map(|clause| &clause.predicates);
+    let in_clause = predicates
+        .into_iter()
+        .flatten()
+        .filter_map(|predicate| match predicate {
+            WherePredicate::Type(of) if is_parameter(&of.bounded_ty, param) => Some(&of.bounds),
+            _ => None,
+        });
+    of_param.into_iter().chain(in_clause).flatten()
 }
 
 /// The last segment of a path type.

@@ -13,7 +13,7 @@ pub(crate) use short::{Short, Written};
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
-use crate::types::{Form, TensorType, array, peel, within_gradient};
+use crate::types::{Form, Rank, TensorType, array, is_parameter, peel, within_gradient};
 
 /// A differentiable function.
 pub(crate) struct FunctionModel {
@@ -190,6 +190,20 @@ impl Forward {
             .iter()
             .filter_map(|returned| returned.tensor.as_ref());
         inputs.map(|input| &input.ty).chain(returned)
+    }
+
+    /// Whether a parameter of the block is the element type of a tensor.
+    pub(crate) fn has_element(&self, param: &Ident) -> bool {
+        self.tensors()
+            .filter_map(|tensor| tensor.content.element())
+            .any(|ty| is_parameter(ty, param))
+    }
+
+    /// Whether a parameter of the block is the rank of a tensor.
+    pub(crate) fn has_rank(&self, param: &Ident) -> bool {
+        self.tensors()
+            .filter_map(|tensor| tensor.content.rank())
+            .any(|rank| matches!(rank, Rank::Named(ty) if is_parameter(ty, param)))
     }
 
     /// The differentiable inputs, by their place among themselves.

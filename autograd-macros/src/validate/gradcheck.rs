@@ -339,7 +339,7 @@ impl Reader<'_> {
         let (name, found) = (&input.name, shape.elems.len());
         let plural = if found == 1 { "" } else { "s" };
         let has = format!("{found} length{plural}");
-        match rank(ty) {
+        match ty.content.rank() {
             Some(Rank::Fixed(rank)) if usize::from(*rank) != found => {
                 let message = format!("`{name}` has rank {rank}, and this shape has {has}");
                 let help = format!(
@@ -408,18 +408,8 @@ impl Reader<'_> {
     /// impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E>
     /// ```
     fn parameters_are_known(&mut self) {
-        let inputs = self
-            .forward
-            .inputs
-            .iter()
-            .filter_map(|input| input.tensor.as_ref());
-        let returned = self
-            .forward
-            .returned
-            .iter()
-            .filter_map(|one| one.tensor.as_ref());
-        let tensors: Vec<&TensorType> = inputs.map(|tensor| &tensor.ty).chain(returned).collect();
-        for tensor in tensors {
+        let forward = self.forward;
+        for tensor in forward.tensors() {
             let Content::Known { element, rank } = &tensor.content else {
                 continue;
             };
@@ -503,23 +493,16 @@ fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
         .chain(constants)
 }
 
-fn rank(ty: &TensorType) -> Option<&Rank> {
-    match &ty.content {
-        Content::Known { rank, .. } => Some(rank),
-        Content::Alias(_) => None,
-    }
-}
-
 /// A shape that the input could have: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
 fn example(input: &Input) -> String {
-    let rank = input.tensor.as_ref().and_then(|tensor| rank(&tensor.ty));
-    let rank = match rank {
+    let tensor = input.tensor.as_ref();
+    let rank = match tensor.and_then(|tensor| tensor.ty.content.rank()) {
         Some(Rank::Fixed(rank)) => *rank,
         _ => 2,
     };
     let lengths: Vec<String> = (2..2 + rank).map(|length| length.to_string()).collect();
     let shape = format!("[{}]", lengths.join(", "));
-    if input.tensor.as_ref().is_some_and(|tensor| tensor.list) {
+    if tensor.is_some_and(|tensor| tensor.list) {
         return format!("[{shape}, {shape}]");
     }
     shape
