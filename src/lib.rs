@@ -73,14 +73,14 @@ pub use autograd_core::{
     GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
     OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
     Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, memory,
-    ndarray, no_grad, replayed, saved_tensors_hooks,
+    enable_grad, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math,
+    memory, ndarray, no_grad, replayed, saved_tensors_hooks,
 };
 #[cfg(feature = "graph")]
 pub use autograd_graph as graph;
 #[cfg(feature = "nn")]
 pub use autograd_macros::Module;
-pub use autograd_macros::{custom_function, math};
+pub use autograd_macros::custom_function;
 #[cfg(feature = "nn")]
 pub use autograd_nn::{nn, optim};
 

@@ -95,7 +95,7 @@ mod tensor;
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub use autograd_macros::custom_function_in_core as custom_function;
-pub use autograd_macros::math;
+pub use autograd_math::math;
 pub use ndarray;
 
 pub use autograd_kernels as kernels;

@@ -137,16 +137,19 @@ pub(crate) fn needs_field(input: &Ident) -> TokenStream {
 
 /// The documentation of `LinearFunctionContext`.
 pub(crate) fn context(definition: &Definition) -> TokenStream {
-    doc(&[format!(
-        "What `{}` keeps for its backward functions.",
-        definition.ident
-    )])
+    doc(&[
+        format!("What `{}` saves for its backward functions.", definition.ident),
+        String::new(),
+        "A field is `None` if no gradient was needed that it is saved for, or if the input was not given. A \
+         backward function that asks for `context` asks for all of it."
+            .to_owned(),
+    ])
 }
 
 /// The documentation of one of its fields.
 pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
     doc(&[format!(
-        "Kept for the gradient of {}.",
+        "Saved for the gradient of {}.",
         needed_for(saved, forward)
     )])
 }

@@ -18,15 +18,13 @@
 //! the names in an expression are found, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
 //!
-//! `module` has the same stages for `#[derive(Module)]`. `math` knows nothing of them: formulas for
-//! documentation.
+//! `module` has the same stages for `#[derive(Module)]`.
 
 mod diagnostics;
 mod docs;
 mod expand;
 #[cfg(test)]
 mod fuzz;
-mod math;
 mod model;
 mod module;
 mod parse;
@@ -167,8 +165,13 @@ use proc_macro::TokenStream;
 /// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
 /// | an input, an output, something from `saves(…)` | that |
 /// | `needs_input_grad` | the generated struct that says which gradients are needed |
+/// | `context` | `&LinearFunctionContext`, the generated struct of all that backward functions ask for by name |
 ///
-/// and their types say in which form:
+/// Each field of the context is an `Option`. A function that asks for the context asks for all of it: there, only an
+/// optional input may be missing. It needs a function that asks for something by name, and an input or output of the
+/// name `context` hides it.
+///
+/// Types say in which form:
 ///
 /// | type | form |
 /// |---|---|
@@ -286,8 +289,8 @@ use proc_macro::TokenStream;
 ///
 /// # Generated
 ///
-/// `apply`; `Function`; the structs `LinearFunctionContext` of what is kept and `LinearFunctionNeedsInputGrad`; the test,
-/// if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
+/// `apply`; `Function`; the structs `LinearFunctionContext`, as visible as the backward functions that ask for it, and
+/// `LinearFunctionNeedsInputGrad`; the test, if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
 /// (put the formula first). Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -304,40 +307,4 @@ pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStr
 #[proc_macro_derive(Module, attributes(module))]
 pub fn module(item: TokenStream) -> TokenStream {
     module::derive(item.into()).into()
-}
-
-/// A formula for documentation: LaTeX in, Markdown out.
-///
-/// ```
-/// use pullback::ndarray::{Array1, ArrayView1};
-/// use pullback::prelude::*;
-///
-/// /// y = 1 / (1 + e⁻ˣ)
-/// #[doc = pullback::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}")]
-/// /// It lies between 0 and 1.
-/// #[custom_function(grad(x) = &grad_output * &output * &output.mapv(|y| 1.0 - y))]
-/// pub fn sigmoid(x: ArrayView1<f64>) -> Array1<f64> {
-///     x.mapv(|x| 1.0 / (1.0 + (-x).exp()))
-/// }
-/// # assert_eq!(sigmoid(&Tensor::from(Array1::zeros(1))).item(), 0.5);
-/// ```
-///
-/// It stands in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph of its own. What comes before
-/// it should be readable alone: the first sentence is what editors and lists show.
-///
-/// With the feature `math` the paragraph is MathML, which browsers set without a script or a network, on the pages
-/// of rustdoc and on that of the catalogue; otherwise it is a block of code with the formula as it was written.
-/// Documentation is where it is worth its compile time: `cargo doc --features pullback/math`, and for docs.rs
-///
-/// ```toml
-/// [package.metadata.docs.rs]
-/// features = ["pullback/math"]
-/// ```
-///
-/// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
-/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colours, lines in tables and commands of one's own.
-/// A mistake in a formula is a compile error, with the feature.
-#[proc_macro]
-pub fn math(formula: TokenStream) -> TokenStream {
-    math::expand(formula.into()).into()
 }

@@ -1,13 +1,12 @@
 //! Types as generated code writes them: by paths that start at the runtime's door, whatever the
 //! author has imported.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::visit_mut::{VisitMut, visit_type_mut};
-use syn::{Ident, Lifetime, Type};
+use syn::{Ident, Type};
 
-use crate::types::{Content, Form, Rank};
+use crate::types::{Content, Form, Passing, Rank};
 
 /// The short name of that path within the `const _` of an expansion.
 pub(crate) fn short() -> TokenStream {
@@ -30,8 +29,8 @@ pub(crate) fn element(content: &Content, p: &TokenStream) -> TokenStream {
     match content {
         Content::Known { element, .. } => element.to_token_stream(),
         Content::Alias(alias) => {
-            let alias = lasting(alias);
-            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Element)
+            let lasting = lasting(alias);
+            quote_spanned!(at(alias)=> <#lasting as #p::TensorType>::Element)
         }
     }
 }
@@ -54,8 +53,25 @@ pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
             ..
         } => dimension.to_token_stream(),
         Content::Alias(alias) => {
-            let alias = lasting(alias);
-            quote_spanned!(at(&alias)=> <#alias as #p::TensorType>::Dim)
+            let lasting = lasting(alias);
+            quote_spanned!(at(alias)=> <#lasting as #p::TensorType>::Dim)
+        }
+    }
+}
+
+/// `Option<…>`, wherever the author's own `Option` may be.
+pub(crate) fn option(inner: &TokenStream) -> TokenStream {
+    quote!(::core::option::Option<#inner>)
+}
+
+/// What a value is once it is owned.
+pub(crate) fn owned(passing: &Passing) -> TokenStream {
+    let span = at(passing.target());
+    match passing {
+        Passing::Owned(ty) => ty.to_token_stream(),
+        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
+        Passing::OptionalReference(ty) => {
+            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
         }
     }
 }
@@ -79,7 +95,7 @@ pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
     let place_one = |mut token: TokenTree| {
         if let TokenTree::Group(group) = &token {
             let inner = placed(group.stream(), place);
-            token = proc_macro2::Group::new(group.delimiter(), inner).into();
+            token = Group::new(group.delimiter(), inner).into();
         }
         token.set_span(token.span().located_at(place));
         token
@@ -87,16 +103,48 @@ pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
     tokens.into_iter().map(place_one).collect()
 }
 
-/// A type whose elided lifetimes may stand where none can be elided, as in a field.
-fn lasting(ty: &Type) -> Type {
-    struct Elided;
-    impl VisitMut for Elided {
-        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-            let span = lifetime.span();
-            *lifetime = Lifetime::new("'static", span);
+/// A type whose lifetimes may stand where none can be elided, as in a field.
+fn lasting(ty: &Type) -> TokenStream {
+    replaced(ty.to_token_stream(), &|word, before| {
+        (before == Some('\'')).then(|| Ident::new("static", word.span()).into_token_stream())
+    })
+}
+
+/// The same tokens with other words for some; `replace` gets each word with the sign before it.
+pub(crate) fn replaced(
+    tokens: TokenStream,
+    replace: &dyn Fn(&Ident, Option<char>) -> Option<TokenStream>,
+) -> TokenStream {
+    let mut before = None;
+    let mut replaced_tokens = TokenStream::new();
+    for token in tokens {
+        let sign = before.take();
+        replaced_tokens.extend(match token {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), replaced(group.stream(), replace));
+                inner.set_span(group.span());
+                inner.into_token_stream()
+            }
+            TokenTree::Ident(word) => {
+                replace(&word, sign).unwrap_or_else(|| word.into_token_stream())
+            }
+            TokenTree::Punct(punct) => {
+                before = Some(punct.as_char());
+                punct.into_token_stream()
+            }
+            TokenTree::Literal(literal) => literal.into_token_stream(),
+        });
+    }
+    replaced_tokens
+}
+
+/// Calls `look` with each word among the tokens.
+pub(crate) fn for_each_word(tokens: TokenStream, look: &mut dyn FnMut(&Ident)) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => for_each_word(group.stream(), look),
+            TokenTree::Ident(word) => look(&word),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
-    let mut ty = ty.clone();
-    visit_type_mut(&mut Elided, &mut ty);
-    ty
 }

@@ -44,7 +44,9 @@ pub(crate) fn unguarded(
             }
         };
     if let Some(definition) = definition {
-        print::if_wanted(&definition, &expansion);
+        let short = definition.short.as_ref().map(|short| &short.ident);
+        let names: Vec<_> = [&definition.ident].into_iter().chain(short).collect();
+        print::if_wanted(&names, &expansion);
     }
     expansion
 }

@@ -4,13 +4,9 @@
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
-mod lists;
-
-pub(crate) use lists::{list_of, vec_of, within_gradient};
-
 use syn::{
-    FnArg, GenericArgument, Generics, Lifetime, PathArguments, PathSegment, Signature, Type,
-    TypePath,
+    FnArg, GenericArgument, Generics, Ident, Lifetime, PathArguments, PathSegment, Signature, Type,
+    TypeParamBound, TypePath, WherePredicate,
 };
 
 use crate::show::show;
@@ -57,6 +53,22 @@ pub(crate) enum Content {
     Alias(Box<Type>),
 }
 
+impl Content {
+    pub(crate) fn element(&self) -> Option<&Type> {
+        match self {
+            Self::Known { element, .. } => Some(element),
+            Self::Alias(_) => None,
+        }
+    }
+
+    pub(crate) fn rank(&self) -> Option<&Rank> {
+        match self {
+            Self::Known { rank, .. } => Some(rank),
+            Self::Alias(_) => None,
+        }
+    }
+}
+
 /// A type that the macro reads as a tensor.
 #[derive(Clone)]
 pub(crate) struct TensorType {
@@ -74,6 +86,41 @@ pub(crate) enum Class {
     /// `&[…]` of views.
     List(TensorType),
     Value,
+}
+
+/// How a value is written in a parameter list.
+#[derive(Clone)]
+pub(crate) enum Passing {
+    /// `V`
+    Owned(Type),
+    /// `&V`
+    Reference(Type),
+    /// `Option<&V>`
+    OptionalReference(Type),
+}
+
+impl Passing {
+    /// Reads how a value is written.
+    pub(crate) fn of(ty: &Type) -> Self {
+        let referenced = |ty: &Type| match peel(ty) {
+            Type::Reference(reference) => Some((*reference.elem).clone()),
+            _ => None,
+        };
+        if let Some(target) = referenced(ty) {
+            return Self::Reference(target);
+        }
+        match option_of(ty).and_then(referenced) {
+            Some(target) => Self::OptionalReference(target),
+            None => Self::Owned(ty.clone()),
+        }
+    }
+
+    /// The type without its reference.
+    pub(crate) fn target(&self) -> &Type {
+        match self {
+            Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
+        }
+    }
 }
 
 /// The types that count as float elements within one impl block.
@@ -144,11 +191,7 @@ impl Floats {
     }
 
     fn tensor(&self, ty: &Type) -> Option<TensorType> {
-        let tensor = array(ty)?;
-        match &tensor.content {
-            Content::Known { element, .. } if self.contains(element) => Some(tensor),
-            _ => None,
-        }
+        array(ty).filter(|tensor| tensor.content.element().is_some_and(|ty| self.contains(ty)))
     }
 }
 
@@ -162,12 +205,8 @@ fn element_alias(argument: &FnArg) -> Option<String> {
         .iter()
         .find(|attribute| attribute.path().is_ident("tensor"))?;
     let tensor = array(option_of(&parameter.ty).unwrap_or(&parameter.ty))?;
-    match tensor.content {
-        Content::Known { element, .. } if !is_primitive(&element) => {
-            last_segment(&element).map(|alias| alias.ident.to_string())
-        }
-        _ => None,
-    }
+    let element = tensor.content.element().filter(|ty| !is_primitive(ty))?;
+    last_segment(element).map(|alias| alias.ident.to_string())
 }
 
 fn is_one_of<S: AsRef<str>>(ty: &Type, names: &[S]) -> bool {
@@ -285,6 +324,32 @@ pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Option")
 }
 
+/// `X` of `&[X]`.
+pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
+    match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            match peel(&reference.elem) {
+                Type::Slice(slice) => Some(&slice.elem),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `X` of `Vec<X>`.
+pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
+    single_argument(ty, "Vec")
+}
+
+/// The array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
+pub(crate) fn within_gradient(ty: &Type) -> &Type {
+    match option_of(ty).or_else(|| vec_of(ty)) {
+        Some(inner) => within_gradient(inner),
+        None => ty,
+    }
+}
+
 /// The first argument of `Result<X, …>`.
 pub(crate) fn result_of(ty: &Type) -> Option<&Type> {
     let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
@@ -303,6 +368,34 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
         "i128", "isize", "bool", "char", "str",
     ];
     is_one_of(ty, &PRIMITIVES)
+}
+
+/// Whether a type is a parameter of this name.
+pub(crate) fn is_parameter(ty: &Type, param: &Ident) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == *param)
+}
+
+/// The bounds of a parameter, wherever they stand.
+pub(crate) fn bounds_of<'a>(
+    generics: &'a Generics,
+    param: &Ident,
+) -> impl Iterator<Item = &'a TypeParamBound> {
+    let of_param = generics
+        .type_params()
+        .find(|other| other.ident == *param)
+        .map(|param| &param.bounds);
+    let predicates = generics
+        .where_clause
+        .as_ref()
+        .map(|clause| &clause.predicates);
+    let in_clause = predicates
+        .into_iter()
+        .flatten()
+        .filter_map(|predicate| match predicate {
+            WherePredicate::Type(of) if is_parameter(&of.bounded_ty, param) => Some(&of.bounds),
+            _ => None,
+        });
+    of_param.into_iter().chain(in_clause).flatten()
 }
 
 /// The last segment of a path type.

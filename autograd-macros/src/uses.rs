@@ -8,7 +8,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{
     Arm, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprPath, ExprWhile, Item, Local,
-    Macro, Pat, PatIdent,
+    Macro, PatIdent,
 };
 
 /// The `known` names that `expression` uses, each where it stands first, in that order.
@@ -36,17 +36,6 @@ impl Uses<'_> {
         if is_new && self.known.contains(&text) && !self.bound.contains(&text) {
             self.found.push(name.clone());
         }
-    }
-
-    fn bind(&mut self, pattern: &Pat) {
-        struct Bindings<'a>(&'a mut Vec<String>);
-        impl Visit<'_> for Bindings<'_> {
-            fn visit_pat_ident(&mut self, binding: &PatIdent) {
-                self.0.push(binding.ident.to_string());
-                visit::visit_pat_ident(self, binding);
-            }
-        }
-        Bindings(&mut self.bound).visit_pat(pattern);
     }
 
     /// Visits a part whose variables end with it.
@@ -121,6 +110,11 @@ impl Visit<'_> for Uses<'_> {
         self.within(|this| visit::visit_block(this, block));
     }
 
+    fn visit_pat_ident(&mut self, binding: &PatIdent) {
+        self.bound.push(binding.ident.to_string());
+        visit::visit_pat_ident(self, binding);
+    }
+
     /// An item within the expression sees none of its variables.
     fn visit_item(&mut self, _: &Item) {}
 
@@ -128,12 +122,12 @@ impl Visit<'_> for Uses<'_> {
         if let Some(init) = &local.init {
             self.visit_local_init(init);
         }
-        self.bind(&local.pat);
+        self.visit_pat(&local.pat);
     }
 
     fn visit_expr_let(&mut self, condition: &ExprLet) {
         self.visit_expr(&condition.expr);
-        self.bind(&condition.pat);
+        self.visit_pat(&condition.pat);
     }
 
     fn visit_expr_if(&mut self, conditional: &ExprIf) {
@@ -153,25 +147,17 @@ impl Visit<'_> for Uses<'_> {
     fn visit_expr_for_loop(&mut self, repeated: &ExprForLoop) {
         self.visit_expr(&repeated.expr);
         self.within(|this| {
-            this.bind(&repeated.pat);
+            this.visit_pat(&repeated.pat);
             this.visit_block(&repeated.body);
         });
     }
 
     fn visit_expr_closure(&mut self, closure: &ExprClosure) {
-        self.within(|this| {
-            for parameter in &closure.inputs {
-                this.bind(parameter);
-            }
-            this.visit_expr(&closure.body);
-        });
+        self.within(|this| visit::visit_expr_closure(this, closure));
     }
 
     fn visit_arm(&mut self, arm: &Arm) {
-        self.within(|this| {
-            this.bind(&arm.pat);
-            visit::visit_arm(this, arm);
-        });
+        self.within(|this| visit::visit_arm(this, arm));
     }
 }
 

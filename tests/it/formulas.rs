@@ -40,7 +40,7 @@ mod within {
 }
 
 /// What `math!` writes with its feature: the tests of the macro hold that file.
-#[doc = include_str!("../formulas.html")]
+#[doc = include_str!("../../autograd-math/tests/formulas.html")]
 #[custom_function(grad(x) = grad_output.to_owned())]
 fn all_kinds(x: ArrayView1<f64>) -> Array1<f64> {
     x.to_owned()
@@ -114,7 +114,9 @@ fn a_formula_is_no_summary() {
 #[test]
 fn all_that_the_macro_writes_gets_through() {
     assert_eq!(all_kinds(&Tensor::from(Array1::ones(1))).item(), 1.0);
-    let written = include_str!("../formulas.html").matches("<math").count();
+    let written = include_str!("../../autograd-math/tests/formulas.html")
+        .matches("<math")
+        .count();
     assert!(written > 5);
     let page = page("all_kinds");
     assert_eq!(page.matches("<div class=\"math\"><math").count(), written);

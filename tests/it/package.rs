@@ -9,10 +9,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The packages that are published, in this order.
-const OURS: [&str; 4] = [
+const OURS: [&str; 7] = [
     "autograd-kernels",
     "autograd-macros",
+    "autograd-math",
     "autograd-core",
+    "autograd-graph",
+    "autograd-nn",
     "pullback",
 ];
 

@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::ndarray::{
     Array0, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Ix2, array,
 };
 use pullback::prelude::*;
-use pullback::{Order, SavedSignature};
+use pullback::{AnyTensor, Order, SavedSignature, saved_tensors_hooks};
 
 use crate::functions::{Linear, Square, SquareOnce, leaf};
 
@@ -150,6 +152,79 @@ fn rules4_5_joint_coverage_and_needs_input_grad() {
         JointNeedsInputGrad { x: true, y: false },
     );
     assert_eq!(NEEDS.take(), [all, all, only_x]);
+}
+
+/// Rule 5: all that is saved, in one struct.
+struct Ratio;
+
+#[custom_function]
+impl Ratio {
+    /// y = scale · x / w + bias
+    #[forward]
+    fn forward(
+        x: ArrayView1<f64>,
+        w: ArrayView1<f64>,
+        bias: Option<ArrayView1<f64>>,
+        scale: f64,
+    ) -> Array1<f64> {
+        let y = &x / &w * scale;
+        bias.map_or_else(|| y.clone(), |bias| &y + &bias)
+    }
+
+    #[backward(x)]
+    fn grad_x(grad_output: ArrayView1<f64>, w: ArrayView1<f64>, scale: f64) -> Array1<f64> {
+        &grad_output / &w * scale
+    }
+
+    #[backward(w)]
+    fn grad_w(grad_output: ArrayView1<f64>, context: &RatioContext) -> Array1<f64> {
+        let (Some(x), Some(w), Some(scale)) = (&context.x, &context.w, &context.scale) else {
+            panic!("all of it was asked for: {context:?}");
+        };
+        assert_eq!(context.bias.is_some(), **scale > 0.0, "the optional input");
+        &grad_output * &x.view() / w.view() / w.view() * -**scale
+    }
+
+    #[backward(bias)]
+    fn grad_bias(
+        grad_output: ArrayView1<f64>,
+        x: ArrayView1<f64>,
+        bias: ArrayView1<f64>,
+    ) -> Array1<f64> {
+        assert_eq!(x.len(), bias.len());
+        grad_output.to_owned()
+    }
+}
+
+#[test]
+fn rule5_a_function_that_asks_for_the_context_asks_for_all_of_it() {
+    let saved = Ratio::SIGNATURE.saved.iter();
+    let saved: Vec<_> = saved.map(|saved| (saved.name, saved.needed_for)).collect();
+    let expected: [(&str, &[&str]); 4] = [
+        ("x", &["w", "bias"]),
+        ("w", &["x", "w"]),
+        ("bias", &["w", "bias"]),
+        ("scale", &["x", "w"]),
+    ];
+    assert_eq!(saved, expected);
+
+    let (x, w, bias) = (leaf([3.0, 4.0]), leaf([2.0, 1.0]), leaf([5.0, 6.0]));
+    for (bias, scale) in [(Some(&bias), 3.0), (None, -3.0)] {
+        w.zero_grad();
+        Ratio::apply(&x, &w, bias, scale).sum().backward().unwrap();
+        assert_eq!(w.grad(), Some(array![-0.75, -4.0] * scale));
+    }
+    // What no function that can still be called asks for is not saved: here, all but `w`.
+    let packed = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&packed);
+    let pack = move |tensor: AnyTensor| {
+        count.fetch_add(1, Ordering::Relaxed);
+        tensor
+    };
+    saved_tensors_hooks(pack, AnyTensor::clone, || {
+        Ratio::apply(&x, &w.detach(), None, 3.0)
+    });
+    assert_eq!(packed.load(Ordering::Relaxed), 1);
 }
 
 /// Rule 8, with a generic function: every order, checked.

@@ -81,33 +81,17 @@ impl<'a> Call<'a> {
         self.inner.needs[range(self.ends, input)].contains(&true)
     }
 
-    /// A saved tensor, with its history under `create_graph`.
+    /// What was saved, with its history under `create_graph`.
     #[inline]
-    pub fn restore<T: Element, D: Dimension>(
+    pub fn restore<S: Restore<R>, R>(
         &mut self,
-        saved: Option<Saved<T>>,
+        saved: Option<S>,
         origin: Origin,
-    ) -> Result<Option<Tensor<T, D>>, Error> {
+    ) -> Result<Option<R>, Error> {
         match saved {
             None => Ok(None),
-            Some(saved) => self.restore_one(saved, origin, 0).map(Some),
+            Some(saved) => saved.restore(self, origin).map(Some),
         }
-    }
-
-    /// The saved tensors of a list, with their histories under `create_graph`.
-    pub fn restore_list<T: Element, D: Dimension>(
-        &mut self,
-        saved: Option<SavedList<T>>,
-        origin: Origin,
-    ) -> Result<Option<Vec<Tensor<T, D>>>, Error> {
-        let Some(saved) = saved else {
-            return Ok(None);
-        };
-        let saved = saved.into_iter().enumerate();
-        saved
-            .map(|(place, saved)| self.restore_one(saved, origin, place))
-            .collect::<Result<_, _>>()
-            .map(Some)
     }
 
     #[inline]
@@ -223,6 +207,28 @@ impl<'a> Call<'a> {
         let edges = node.0.edges().iter().chain(&self.histories);
         let edges = edges.cloned().collect();
         once_differentiable(node.name(), node.applied_at(), edges, gradient)
+    }
+}
+
+/// What a node saved of a tensor or of a list, and what it becomes for backward functions.
+pub trait Restore<R> {
+    #[doc(hidden)]
+    fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<R, Error>;
+}
+
+impl<T: Element, D: Dimension> Restore<Tensor<T, D>> for Saved<T> {
+    #[inline]
+    fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<Tensor<T, D>, Error> {
+        call.restore_one(self, origin, 0)
+    }
+}
+
+impl<T: Element, D: Dimension> Restore<Vec<Tensor<T, D>>> for SavedList<T> {
+    fn restore(self, call: &mut Call<'_>, origin: Origin) -> Result<Vec<Tensor<T, D>>, Error> {
+        self.into_iter()
+            .enumerate()
+            .map(|(place, saved)| call.restore_one(saved, origin, place))
+            .collect()
     }
 }
 

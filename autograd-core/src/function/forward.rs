@@ -27,12 +27,6 @@ pub struct ForwardCall {
     failure: Option<Failure>,
 }
 
-/// An input beneath a level, and its tangent there.
-type Split<T, D, I> = (I, Option<Tensor<T, D>>);
-
-/// The tensors of a list beneath a level, and their tangents there.
-type SplitList<T, D> = (Vec<Tensor<T, D>>, Vec<Option<Tensor<T, D>>>);
-
 impl ForwardCall {
     /// For the function of this name; `level` is the largest of its inputs'.
     #[track_caller]
@@ -47,11 +41,11 @@ impl ForwardCall {
         }
     }
 
-    /// The input beneath this level, and its tangent.
-    pub fn split<T: Element, D: Dimension>(
+    /// A tensor beneath this level, and its tangent there.
+    pub(crate) fn split<T: Element, D: Dimension>(
         &mut self,
         input: &Tensor<T, D>,
-    ) -> Split<T, D, Tensor<T, D>> {
+    ) -> (Tensor<T, D>, Option<Tensor<T, D>>) {
         let (primal, tangent) = input.raw.split(self.level);
         let primal = Tensor::from_raw(primal);
         self.note(&primal);
@@ -68,26 +62,6 @@ impl ForwardCall {
             }
         };
         (primal, tangent)
-    }
-
-    /// As [`split`](Self::split), of an optional input.
-    pub fn split_optional<T: Element, D: Dimension>(
-        &mut self,
-        input: Option<&Tensor<T, D>>,
-    ) -> Split<T, D, Option<Tensor<T, D>>> {
-        let Some(input) = input else {
-            return (None, None);
-        };
-        let (primal, tangent) = self.split(input);
-        (Some(primal), tangent)
-    }
-
-    /// As [`split`](Self::split), of a list.
-    pub fn split_list<T: Element, D: Dimension>(
-        &mut self,
-        list: &[&Tensor<T, D>],
-    ) -> SplitList<T, D> {
-        list.iter().map(|input| self.split(input)).unzip()
     }
 
     /// The tangent of `input`, or zeros for one that has none.

@@ -13,7 +13,7 @@ mod record;
 mod signature;
 mod state;
 
-pub use call::{Call, Origin};
+pub use call::{Call, Origin, Restore};
 pub use edges::{EdgeList, EdgeLists};
 pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient, IntoGradients};

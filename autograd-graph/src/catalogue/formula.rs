@@ -1,87 +1,22 @@
 //! Formulas that may stand on the page as they are.
 //!
 //! Documentation comes from any crate of the program, so nothing of it is HTML on the page but this: one
-//! `<math>` element on a line of its own, all of whose elements and attributes lay out a formula and do nothing
-//! else. No link, no script and no style but the few that `math!` writes gets through.
+//! `<math>` element on a line of its own, with the elements, attributes and styles that `math!` writes. They lay
+//! out a formula and do nothing else: no link, no script and no other style gets through.
 
 /// What `math!` puts around an element; the page has a frame of its own.
-const FRAME: (&str, &str) = (
-    "<div style=\"overflow:auto hidden;margin:1em 0;padding:.2em 0\">",
-    "</div>",
-);
-
-const ELEMENTS: [&str; 23] = [
-    "math",
-    "mfrac",
-    "mi",
-    "mn",
-    "mo",
-    "mover",
-    "mpadded",
-    "mphantom",
-    "mroot",
-    "mrow",
-    "ms",
-    "mspace",
-    "msqrt",
-    "mstyle",
-    "msub",
-    "msubsup",
-    "msup",
-    "mtable",
-    "mtd",
-    "mtext",
-    "mtr",
-    "munder",
-    "munderover",
-];
-
+const FRAME: &[&str] = autograd_math::written!(frame);
+const ELEMENTS: &[&str] = autograd_math::written!(elements);
 /// The attributes whose values are words and lengths.
-const ATTRIBUTES: [&str; 25] = [
-    "accent",
-    "accentunder",
-    "columnspan",
-    "depth",
-    "dir",
-    "display",
-    "displaystyle",
-    "fence",
-    "form",
-    "height",
-    "largeop",
-    "linethickness",
-    "lspace",
-    "mathvariant",
-    "maxsize",
-    "minsize",
-    "movablelimits",
-    "rowspan",
-    "rspace",
-    "scriptlevel",
-    "separator",
-    "stretchy",
-    "symmetric",
-    "voffset",
-    "width",
-];
-
-/// The styles that `math!` writes.
-const STYLES: [&str; 7] = [
-    "font-family:Latin Modern Math,STIX Two Math,Cambria Math,DejaVu Math TeX Gyre,math",
-    "text-align:left",
-    "text-align:left;padding-left:0",
-    "text-align:left;padding-left:0;padding-right:1em",
-    "text-align:right;text-align:-webkit-right",
-    "text-align:right;text-align:-webkit-right;padding-right:0",
-    "text-align:right;text-align:-webkit-right;padding-left:2em;padding-right:0",
-];
+const ATTRIBUTES: &[&str] = autograd_math::written!(attributes);
+const STYLES: &[&str] = autograd_math::written!(styles);
 
 /// The `<math>` element that a line consists of, if it is one that does nothing but show a formula.
 pub(super) fn element(line: &str) -> Option<&str> {
     let line = line.trim();
-    let framed = line.strip_prefix(FRAME.0);
-    let element = framed
-        .and_then(|line| line.strip_suffix(FRAME.1))
+    let element = line
+        .strip_prefix(FRAME[0])
+        .and_then(|line| line.strip_suffix(FRAME[1]))
         .unwrap_or(line);
     is_formula(element).then_some(element)
 }
@@ -131,7 +66,7 @@ fn are_harmless(mut attributes: &str) -> bool {
             return false;
         };
         let is_plain = || {
-            let plain = |letter: char| letter.is_ascii_alphanumeric() || ".%+-".contains(letter);
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || ".%".contains(letter);
             value.chars().all(plain)
         };
         let is_known = match name {
@@ -156,7 +91,7 @@ mod tests {
             "<math display=\"block\"><mi>x</mi><mo>&lt;</mo><mspace width=\"1em\"></mspace></math>";
         assert_eq!(element(math), Some(math));
         assert_eq!(element(&format!("  {math} ")), Some(math));
-        let framed = format!("{}{math}{}", FRAME.0, FRAME.1);
+        let framed = FRAME.join(math);
         assert_eq!(element(&framed), Some(math));
         assert_eq!(element("<math></math>"), Some("<math></math>"));
         for style in STYLES {

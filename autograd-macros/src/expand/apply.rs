@@ -4,15 +4,16 @@
 //! something is needed keeps what backward functions can ask for and records one node.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Type;
+use quote::{quote, quote_spanned};
+use syn::Ident;
 use syn::ext::IdentExt as _;
 
 use super::backward::nested;
-use super::tokens::{at, is_consumed, local, look, number, option, tensor};
-use super::{forward_mode, save};
+use super::interface::{finish, is_for_its_value, parameters, returns};
+use super::tokens::{at, in_form, local, number, reference, tensor};
+use super::{forward_mode, interface, save};
 use crate::docs;
-use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source, TensorInput};
+use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::Form;
 
 /// The whole function.
@@ -42,79 +43,6 @@ pub(super) fn method(
     }
 }
 
-/// Whether a call is of no use without what it returns: a `Result` has to be used already, and what is
-/// written to an input may be all that is wanted.
-pub(super) fn is_for_its_value(forward: &Forward) -> bool {
-    forward.fallible.is_none() && forward.in_place().next().is_none()
-}
-
-/// The parameters of `apply`: those of forward, with tensors for arrays.
-pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
-    let inputs = forward.inputs.iter();
-    inputs.map(|input| parameter(input, p)).collect()
-}
-
-pub(super) fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
-    let Input { name, ty, .. } = input;
-    let Some(TensorInput {
-        ty: form,
-        optional,
-        list,
-        ..
-    }) = &input.tensor
-    else {
-        return quote!(#name: #ty);
-    };
-    let mut taken = tensor(&form.content, ty, p);
-    if !is_consumed(form) {
-        let lifetime = &form.lifetime;
-        let mutability = input.is_in_place().then(|| quote!(mut));
-        taken = quote_spanned!(at(ty)=> &#lifetime #mutability #taken);
-    }
-    if *optional {
-        taken = option(&taken);
-    }
-    if *list {
-        let lifetime = lifetime_of(ty);
-        taken = quote_spanned!(at(ty)=> &#lifetime [#taken]);
-    }
-    quote!(#name: #taken)
-}
-
-/// `'a` of `&'a [ArrayView1<f32>]`.
-fn lifetime_of(ty: &Type) -> Option<&syn::Lifetime> {
-    match crate::types::peel(ty) {
-        Type::Reference(reference) => reference.lifetime.as_ref(),
-        _ => None,
-    }
-}
-
-/// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
-pub(super) fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
-    let output = |output: &Returned| match &output.tensor {
-        Some(ty) => tensor(&ty.content, &output.ty, p),
-        None => output.ty.to_token_stream(),
-    };
-    let outputs = tuple(forward.outputs().map(output));
-    match &forward.fallible {
-        Some(result) => within_result(result, &outputs),
-        None => outputs,
-    }
-}
-
-/// Replaces the first argument of `Result<…>`.
-fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
-    let mut result = crate::types::peel(result).clone();
-    if let Type::Path(path) = &mut result
-        && let Some(segment) = path.path.segments.last_mut()
-        && let syn::PathArguments::AngleBracketed(bracketed) = &mut segment.arguments
-        && let Some(first) = bracketed.args.first_mut()
-    {
-        *first = syn::GenericArgument::Type(Type::Verbatim(ok.clone()));
-    }
-    quote!(#result)
-}
-
 fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (edges, needs, node) = (local("edges"), local("needs"), local("node"));
@@ -135,7 +63,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .differentiable_outputs()
         .into_iter()
         .map(|(output, _)| {
-            let output = reference(output, forward);
+            let output = interface::output(output, forward);
             quote!(#p::meta(#output))
         });
     let backward = super::backward::name();
@@ -196,27 +124,16 @@ fn recorded(forward: &Forward, p: &TokenStream) -> TokenStream {
 /// each input has one edge.
 fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
     let (inputs, edges) = (forward.differentiable(), local("edges"));
-    let edge = |(input, tensor): &(&Input, &TensorInput)| {
-        let (ending, look) = look(&input.name, tensor);
-        let function = local(format_args!("edge{ending}"));
-        quote!(#p::#function(#look))
-    };
-    if !inputs.iter().any(|(_, tensor)| tensor.list) {
-        let edge = inputs.iter().map(edge);
-        return (quote!([#(#edge),*]), quote!(#p::needs(&#edges)));
+    let arguments: Vec<TokenStream> = inputs
+        .iter()
+        .map(|(input, tensor)| reference(input, tensor))
+        .collect();
+    if inputs.iter().any(|(_, tensor)| tensor.list) {
+        let lists = quote!(#p::EdgeLists::new([#(#p::Argument::edges(#arguments)),*]));
+        return (lists, quote!(#edges.needs()));
     }
-    let lists = inputs.iter().map(|input| {
-        let edge = edge(input);
-        if input.1.list {
-            edge
-        } else {
-            quote!(#p::one(#edge))
-        }
-    });
-    (
-        quote!(#p::EdgeLists::new([#(#lists),*])),
-        quote!(#edges.needs()),
-    )
+    let single = quote!([#(#p::Single::edge(#arguments)),*]);
+    (single, quote!(#p::needs(&#edges)))
 }
 
 /// Runs forward, takes apart what it returns and makes tensors of the float outputs.
@@ -284,18 +201,8 @@ fn in_place(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
     (quote!(#(#lend)*), quote!(#(#finish)*))
 }
 
-fn lent(input: &Input) -> syn::Ident {
+fn lent(input: &Input) -> Ident {
     local(format_args!("in_place_{}", input.name.unraw()))
-}
-
-/// A reference to an output, within `apply`.
-pub(super) fn reference(output: &Returned, forward: &Forward) -> TokenStream {
-    let name = match output.role {
-        // Its own parameter is one.
-        Role::InPlace { input, .. } => return forward.inputs[input].name.to_token_stream(),
-        Role::Output { .. } | Role::Intermediate => &output.name,
-    };
-    quote!(&#name)
 }
 
 fn argument(input: &Input, p: &TokenStream) -> TokenStream {
@@ -303,36 +210,16 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     let Some(tensor) = &input.tensor else {
         return quote!(#name);
     };
-    match (tensor.ty.form, tensor.optional) {
-        _ if tensor.list => quote_spanned!(span=> &#p::views(#name)),
-        (Form::ViewMut, _) => {
+    let reference = reference(input, tensor);
+    match tensor.ty.form {
+        Form::ViewMut => {
             let lent = lent(input);
             quote_spanned!(span=> #lent.view())
         }
-        (Form::View, false) => quote_spanned!(span=> #p::view(#name)),
-        (Form::View, true) => quote_spanned!(span=> #p::view_optional(#name)),
-        (Form::Owned, false) => quote_spanned!(span=> #p::take(#name)),
-        (Form::Owned, true) => quote_spanned!(span=> #p::take_optional(#name)),
-        (Form::TensorRef | Form::Tensor, _) => quote!(#name),
-    }
-}
-
-/// The expression that `apply` ends with; nothing if it returns nothing.
-pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
-    let outputs = tuple(forward.outputs().map(output));
-    if forward.fallible.is_some() {
-        quote!(::core::result::Result::Ok(#outputs))
-    } else if forward.outputs().next().is_none() {
-        TokenStream::new()
-    } else {
-        outputs
-    }
-}
-
-pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
-    let elements: Vec<_> = elements.collect();
-    match elements.as_slice() {
-        [single] => single.clone(),
-        several => quote!((#(#several),*)),
+        Form::Owned if tensor.optional => {
+            quote_spanned!(span=> ::core::option::Option::map(#name, #p::Tensor::into_array))
+        }
+        Form::Owned => quote_spanned!(span=> #p::Tensor::into_array(#name)),
+        form => in_form(&reference, form, tensor.optional, tensor.list, span, p),
     }
 }

@@ -6,10 +6,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Ident, Type};
 
 use super::tokens::{
-    any_of, at, beside, element, element_and_dimension, field, local, number, option,
+    any_of, at, beside, element, element_and_dimension, field, in_form, local, number, option,
 };
-use crate::model::{Asked, Backward, FunctionModel, Passing, Request, Role, Saved, Source, What};
-use crate::types::Form;
+use crate::model::{Backward, Derivative, FunctionModel, Parameter, Role, Saved, Source, Wants};
+use crate::spell;
+use crate::types::{Form, Passing, peel};
 
 /// The name of the function, among the author's own associated functions.
 pub(super) fn name() -> Ident {
@@ -28,7 +29,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     };
     let taken_apart = (!model.saved.is_empty()).then(|| quote!(let #pattern = #state;));
     let types = model.saved.iter().map(|saved| state_type(saved, model, p));
-    let types = crate::spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
+    let types = spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
     let context = context(model, p);
     let gradients = gradients(model, p);
@@ -64,7 +65,7 @@ fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStr
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
         // By way of the trait, so that a value that cannot be kept is one error, on its type.
-        let (span, ty) = (at(sourced.ty), owned_type(&Passing::of(sourced.ty)));
+        let (span, ty) = (at(sourced.ty), spell::owned(&Passing::of(sourced.ty)));
         return option(&quote_spanned!(span=> <#ty as #p::Keep>::Kept));
     };
     let element = element(&tensor.content, p);
@@ -83,24 +84,11 @@ pub(super) fn value_span(model: &FunctionModel) -> Span {
     value.map_or_else(Span::mixed_site, |value| at(value.ty))
 }
 
-/// What a value is once it is owned.
-pub(super) fn owned_type(passing: &Passing) -> TokenStream {
-    let span = at(passing.target());
-    match passing {
-        Passing::Owned(ty) => ty.to_token_stream(),
-        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
-        Passing::OptionalReference(ty) => {
-            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
-        }
-    }
-}
-
 fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
     let is_asked_for = model
         .backwards
         .iter()
-        .flat_map(|backward| &backward.asked)
-        .any(|asked| matches!(asked.what, What::NeedsInputGrad { .. }));
+        .any(|backward| backward.function.asks_for(Wants::NeedsInputGrad));
     let (variable, call) = (local("needs_input_grad"), local("call"));
     let ty = beside(&model.definition, "NeedsInputGrad");
     let inputs = model.forward.differentiable();
@@ -116,8 +104,10 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (call, context) = (local("call"), local("context"));
     let ty = beside(&model.definition, "Context");
     // A parameter may stand where nothing can be inferred from, as in the owned form of a `&T`.
-    let generics = super::context::generics(model, p);
-    let parameters = generics.split_for_impl().1.as_turbofish().to_token_stream();
+    let (_, arguments, _) = model.definition.generics.split_for_impl();
+    let arguments = arguments.as_turbofish();
+    let marker = super::context::marker(&model.definition.generics)
+        .map(|(name, _)| quote!(#name: ::core::marker::PhantomData));
     let fields = model.saved.iter().enumerate().map(|(index, saved)| {
         let (name, kept) = (field(&saved.name), saved_name(index));
         let sourced = model.forward.source(saved.source);
@@ -125,14 +115,10 @@ fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
             return quote!(#name: #kept);
         }
         let origin = origin(saved.source, model, p);
-        let restore = local(if sourced.list {
-            "restore_list"
-        } else {
-            "restore"
-        });
-        quote!(#name: #call.#restore(#kept, #origin)?)
+        quote!(#name: #call.restore(#kept, #origin)?)
     });
-    (!model.saved.is_empty()).then(|| quote!(let #context = #ty #parameters { #(#fields),* };))
+    (!model.saved.is_empty())
+        .then(|| quote!(let #context = #ty #arguments { #(#fields,)* #marker };))
 }
 
 fn saved_name(index: usize) -> Ident {
@@ -173,10 +159,10 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
         let requests: Vec<_> = model
             .backwards
             .iter()
-            .flat_map(|backward| backward.gradients(index))
+            .flat_map(|backward| backward.function.requests(Wants::Gradient(index)))
             .collect();
         // Only looking whether a gradient is there changes nothing.
-        let only_looks = |request: &(Form, bool)| *request == (Form::View, true);
+        let only_looks = |asked: &&Parameter| asked.form == Some(Form::View) && asked.optional;
         let mutability = (!requests.iter().all(only_looks)).then(|| quote!(mut));
         let (name, call) = (local(output.gradient_name()), local("call"));
         let (parameters, index) = (element_and_dimension(ty, p), number(index));
@@ -189,15 +175,18 @@ fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
 /// Calls one backward function if this pass needs what it returns.
 fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream {
     let Backward {
-        ident,
-        covers,
-        asked,
-        returns,
-        written: _,
+        function, covers, ..
     } = &model.backwards[index];
+    let Derivative {
+        ident,
+        parameters,
+        returns,
+    } = function;
     let (call, inputs) = (local("call"), model.forward.differentiable());
     let needed = any_of(covers, |edge| quote!(#call.needs(#edge)));
-    let arguments = asked.iter().map(|asked| argument(asked, model, index, p));
+    let arguments = parameters
+        .iter()
+        .map(|parameter| argument(parameter, model, index, p));
     let gradient = |edge: &usize| {
         // The place of its type: a gradient that is none is reported there.
         Ident::new(&format!("gradient_{edge}"), at(returns))
@@ -231,80 +220,85 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
     }
 }
 
-fn argument(asked: &Asked, model: &FunctionModel, backward: usize, p: &TokenStream) -> TokenStream {
+fn argument(
+    parameter: &Parameter,
+    model: &FunctionModel,
+    backward: usize,
+    p: &TokenStream,
+) -> TokenStream {
+    let Parameter {
+        ty,
+        wants,
+        form,
+        optional,
+    } = parameter;
     // All at the place of the author's type, where the compiler is to report what does not fit it.
-    let span = at(&asked.ty);
-    let there = |name: &dyn std::fmt::Display| Ident::new(&name.to_string(), span);
-    let kept = |source: Source| {
-        let (context, mut field) = (there(&"context"), model.forward.source(source).name.clone());
+    let span = at(ty);
+    let there = |name: &str| Ident::new(name, span);
+    let saved = |source: Source| {
+        let (context, mut field) = (there("context"), model.forward.source(source).name.clone());
         field.set_span(span);
-        quote_spanned!(span=> &#context.#field)
+        if *optional {
+            return quote_spanned!(span=> ::core::option::Option::as_ref(&#context.#field));
+        }
+        quote_spanned!(span=> #p::saved(&#context.#field))
     };
-    match &asked.what {
-        What::NeedsInputGrad { by_reference } => {
-            let (variable, reference) =
-                (there(&"needs_input_grad"), by_reference.then(|| quote!(&)));
+    match (*wants, *form) {
+        (Wants::NeedsInputGrad, _) => {
+            let variable = there("needs_input_grad");
+            let by_reference = matches!(peel(ty), Type::Reference(_));
+            let reference = by_reference.then(|| quote!(&));
             quote!(#reference #variable)
         }
-        What::Gradient {
-            output,
-            form,
-            optional,
-        } => {
-            let name = model.forward.differentiable_outputs()[*output]
-                .0
-                .gradient_name();
-            let (name, method) = (there(&name), there(&method(*form, *optional)));
+        (Wants::Context, _) => {
+            let context = there("context");
+            quote_spanned!(span=> &#context)
+        }
+        (Wants::Gradient(output), Some(form)) => {
+            let (output_of, _) = model.forward.differentiable_outputs()[output];
+            let name = there(&output_of.gradient_name().to_string());
+            let method = there(method(form, *optional));
             let is_owned = matches!(form, Form::Owned | Form::Tensor);
-            let last = is_owned.then(|| is_last(model, backward, *output));
+            let last = is_owned.then(|| is_last(model, backward, output));
             quote_spanned!(span=> #name.#method(#last))
         }
-        What::Kept(Request::Tensor {
-            source,
-            form,
-            optional,
-        }) => {
-            let is_list = model.forward.source(*source).list;
-            let kept = kept(*source);
-            match form {
-                Form::View if is_list => {
-                    quote_spanned!(span=> &#p::views_owned(#p::saved_list(#kept)))
-                }
-                _ if is_list => quote_spanned!(span=> #p::saved_list(#kept)),
-                _ => {
-                    let function = there(&format_args!("saved_{}", method(*form, *optional)));
-                    quote_spanned!(span=> #p::#function(#kept))
-                }
-            }
+        (Wants::Saved(source), Some(form)) => {
+            let list = model.forward.source(source).list;
+            in_form(&saved(source), form, *optional, list, span, p)
         }
-        What::Kept(Request::Value { source }) => value(&kept(*source), &asked.ty, p),
+        (Wants::Saved(source), None) => value(&saved(source), ty),
+        // No rule lets these through.
+        (Wants::Gradient(_), None) | (Wants::Tangent(_), _) => TokenStream::new(),
     }
 }
 
-/// A kept value, in the way that an author asks for it.
-pub(super) fn value(kept: &TokenStream, ty: &Type, p: &TokenStream) -> TokenStream {
+/// A saved value, given by reference, in the way that the author asks for it.
+pub(super) fn value(saved: &TokenStream, ty: &Type) -> TokenStream {
     let span = at(ty);
-    let kept = quote_spanned!(span=> #p::kept(#kept));
+    let saved = quote_spanned!(span=> &**#saved);
     match Passing::of(ty) {
-        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#kept)),
+        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#saved)),
         Passing::Reference(ty) => {
-            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#kept))
+            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#saved))
         }
         Passing::OptionalReference(ty) => quote_spanned! {span=>
-            #kept.as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+            (#saved).as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
         },
     }
 }
 
-/// The runtime's name for a way of asking.
-fn method(form: Form, optional: bool) -> String {
-    let form = match form {
-        Form::View | Form::ViewMut => "view",
-        Form::Owned => "owned",
-        Form::TensorRef => "tensor",
-        Form::Tensor => "owned_tensor",
-    };
-    format!("{form}{}", if optional { "_optional" } else { "" })
+/// The runtime's name for a way of asking for a gradient.
+fn method(form: Form, optional: bool) -> &'static str {
+    match (form, optional) {
+        (Form::View | Form::ViewMut, false) => "view",
+        (Form::View | Form::ViewMut, true) => "view_optional",
+        (Form::Owned, false) => "owned",
+        (Form::Owned, true) => "owned_optional",
+        (Form::TensorRef, false) => "tensor",
+        (Form::TensorRef, true) => "tensor_optional",
+        (Form::Tensor, false) => "owned_tensor",
+        (Form::Tensor, true) => "owned_tensor_optional",
+    }
 }
 
 /// Whether no backward function after this one asks for the gradient in this pass, so that its buffer
@@ -313,7 +307,7 @@ fn is_last(model: &FunctionModel, backward: usize, output: usize) -> TokenStream
     let call = local("call");
     let later: Vec<usize> = model.backwards[backward + 1..]
         .iter()
-        .filter(|later| later.gradients(output).next().is_some())
+        .filter(|later| later.function.asks_for(Wants::Gradient(output)))
         .flat_map(|later| later.covers.iter().copied())
         .collect();
     if later.is_empty() {

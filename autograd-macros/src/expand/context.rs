@@ -1,15 +1,15 @@
 //! The structs beside the function: what a node keeps, and which gradients are needed.
 
-use std::collections::HashSet;
-
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{GenericParam, Generics, WherePredicate};
+use syn::{GenericParam, Generics, Ident, Visibility, WherePredicate};
 
 use super::bounds;
-use super::tokens::{beside, field, option, tensor};
+use super::tokens::{beside, field, local, option, tensor};
 use crate::docs;
-use crate::model::{Definition, Forward, FunctionModel, Passing, Saved};
+use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
+use crate::spell::{self, for_each_word};
+use crate::types::{Passing, is_primitive};
 
 /// `LinearFunctionNeedsInputGrad`
 pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> TokenStream {
@@ -32,114 +32,139 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
     }
 }
 
-/// `LinearFunctionContext`
-pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let Definition { cfgs, .. } = &model.definition;
-    let name = beside(&model.definition, "Context");
-    let vis = &model.forward.vis;
-    let docs = docs::context(&model.definition);
-    let types = field_types(model, p);
-    let fields = model.saved.iter().zip(&types).map(|(saved, ty)| {
-        let (name, docs) = (
-            field(&saved.name),
-            docs::context_field(saved, &model.forward),
-        );
+/// `LinearFunctionContext`, if anything is saved.
+pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
+    let asks = |backward: &&Backward| backward.function.asks_for(Wants::Context);
+    let mut askers = model.backwards.iter().filter(asks).peekable();
+    // Where nobody can see it, it is a place for what is saved and nothing more.
+    let attributes = askers.peek().map(|_| {
+        let docs = docs::context(&model.definition);
+        quote!(#docs #[derive(::core::fmt::Debug)])
+    });
+    let vis = askers.map(|asker| &asker.vis).max_by_key(|vis| reach(vis));
+    let (definition, forward) = (&model.definition, &model.forward);
+    (!model.saved.is_empty()).then(|| {
+        holder(
+            definition,
+            forward,
+            &model.saved,
+            attributes.as_ref(),
+            vis,
+            p,
+        )
+    })
+}
+
+/// What stands in for it where mistakes leave open what is saved: any tensor may be, and many a value.
+pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
+    let mut saved: Vec<Saved> = Vec::new();
+    for source in forward.sources() {
+        let named = forward.source(source);
+        let is_there = saved.iter().any(|earlier| earlier.name == *named.name);
+        if !is_there && (named.tensor.is_some() || is_primitive(named.ty)) {
+            saved.push(Saved {
+                name: named.name.clone(),
+                source,
+                needed_for: Vec::new(),
+            });
+        }
+    }
+    let attributes = quote!(#[allow(dead_code)]);
+    holder(
+        definition,
+        forward,
+        &saved,
+        Some(&attributes),
+        Some(&forward.vis),
+        p,
+    )
+}
+
+/// How far a visibility reaches, as a number to compare.
+fn reach(vis: &Visibility) -> u8 {
+    match vis {
+        Visibility::Public(_) => 3,
+        Visibility::Restricted(within) if within.path.is_ident("crate") => 2,
+        Visibility::Restricted(_) => 1,
+        Visibility::Inherited => 0,
+    }
+}
+
+/// The struct, with the parameters of the block.
+fn holder(
+    definition: &Definition,
+    forward: &Forward,
+    saved: &[Saved],
+    attributes: Option<&TokenStream>,
+    vis: Option<&Visibility>,
+    p: &TokenStream,
+) -> TokenStream {
+    let (name, cfgs) = (beside(definition, "Context"), &definition.cfgs);
+    let fields = saved.iter().map(|saved| {
+        let (name, ty) = (field(&saved.name), field_type(saved, forward, p));
+        let is_known = attributes.is_some() && !saved.needed_for.is_empty();
+        let docs = is_known.then(|| docs::context_field(saved, forward));
         quote!(#docs #vis #name: #ty)
     });
-    // Backward functions read every field, but there may be none.
-    let never_made = model.saved.is_empty().then(|| quote!(#[allow(dead_code)]));
-    let generics = generics(model, p);
+    let mut generics = bounds::completed(&definition.generics, forward, p);
+    if let Some(clause) = &mut generics.where_clause {
+        // `Self` is another type there.
+        let says_self = |one: &WherePredicate| {
+            let mut says_it = false;
+            for_each_word(one.to_token_stream(), &mut |word| says_it |= word == "Self");
+            says_it
+        };
+        let predicates = std::mem::take(&mut clause.predicates).into_iter();
+        clause.predicates = predicates.filter(|one| !says_self(one)).collect();
+    }
     let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let marker = marker(&generics).map(|(name, ty)| quote!(#name: #ty));
     quote! {
         #(#cfgs)*
-        #docs
-        #[derive(::core::fmt::Debug)]
-        #never_made
+        #attributes
         #vis struct #name #impl_generics #where_clause {
-            #(#fields),*
+            #(#fields,)*
+            #marker
         }
     }
 }
 
-/// The context's own parameters.
-pub(super) fn generics(model: &FunctionModel, p: &TokenStream) -> Generics {
-    let generics = bounds::completed(&model.definition.generics, &model.forward, p);
-    mentioned(&generics, &field_types(model, p))
-}
-
-fn field_types(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
-    let field_type = |saved: &Saved| {
-        let sourced = model.forward.source(saved.source);
-        let Some(ty) = sourced.tensor else {
-            let owned = super::backward::owned_type(&Passing::of(sourced.ty));
-            return option(&quote!(#p::Kept<#owned>));
-        };
-        let tensor = tensor(&ty.content, sourced.ty, p);
-        option(&if sourced.list {
-            quote!(::std::vec::Vec<#tensor>)
-        } else {
-            tensor
-        })
-    };
-    model.saved.iter().map(field_type).collect()
-}
-
-/// The parameters of the block that the fields mention, with the bounds that speak of nothing else.
-///
-/// A struct must use all its parameters, so the block's own list will not do.
-fn mentioned(generics: &Generics, fields: &[TokenStream]) -> Generics {
-    let mut words = HashSet::new();
-    for field in fields {
-        collect_words(field.clone(), &mut words);
-    }
-    let name = |param: &GenericParam| match param {
-        GenericParam::Lifetime(param) => param.lifetime.ident.to_string(),
-        GenericParam::Type(param) => param.ident.to_string(),
-        GenericParam::Const(param) => param.ident.to_string(),
-    };
-    let foreign: HashSet<String> = generics
+/// The field that uses all parameters, as a struct has to, and its type.
+pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
+    let parameters: Vec<TokenStream> = generics
         .params
         .iter()
-        .map(name)
-        .filter(|name| !words.contains(name))
-        .chain(["Self".to_owned()])
+        .filter_map(|param| match param {
+            GenericParam::Lifetime(param) => {
+                let lifetime = &param.lifetime;
+                Some(quote!(&#lifetime ()))
+            }
+            GenericParam::Type(param) => {
+                let ident = &param.ident;
+                Some(quote!(fn(*const #ident)))
+            }
+            GenericParam::Const(_) => None,
+        })
         .collect();
-    let speaks_of_foreign = |tokens: TokenStream| {
-        let mut words = HashSet::new();
-        collect_words(tokens, &mut words);
-        !words.is_disjoint(&foreign)
-    };
-    let mut kept = generics.clone();
-    kept.params = kept
-        .params
-        .into_iter()
-        .filter(|param| words.contains(&name(param)))
-        .collect();
-    for param in kept.type_params_mut() {
-        let bounds = std::mem::take(&mut param.bounds);
-        let is_ours = |bound: &syn::TypeParamBound| !speaks_of_foreign(bound.to_token_stream());
-        param.bounds = bounds.into_iter().filter(is_ours).collect();
-    }
-    if let Some(clause) = &mut kept.where_clause {
-        let predicates = std::mem::take(&mut clause.predicates);
-        let is_ours = |predicate: &WherePredicate| {
-            let mut words_of = HashSet::new();
-            collect_words(predicate.to_token_stream(), &mut words_of);
-            words_of.is_disjoint(&foreign) && !words_of.is_disjoint(&words)
-        };
-        clause.predicates = predicates.into_iter().filter(is_ours).collect();
-    }
-    kept
+    let name = local("__of");
+    (!parameters.is_empty()).then(|| {
+        (
+            name,
+            quote!(::core::marker::PhantomData<(#(#parameters,)*)>),
+        )
+    })
 }
 
-fn collect_words(tokens: TokenStream, words: &mut HashSet<String>) {
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => collect_words(group.stream(), words),
-            TokenTree::Ident(ident) => {
-                words.insert(ident.to_string());
-            }
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
+fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
+    let named = forward.source(saved.source);
+    let Some(ty) = named.tensor else {
+        let owned = spell::owned(&Passing::of(named.ty));
+        return option(&quote!(#p::Kept<#owned>));
+    };
+    let tensor = tensor(&ty.content, named.ty, p);
+    option(&if named.list {
+        quote!(::std::vec::Vec<#tensor>)
+    } else {
+        tensor
+    })
 }

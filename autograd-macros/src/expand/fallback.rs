@@ -33,7 +33,8 @@ pub(crate) fn function(
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let functions = quote!(#gradients #apply);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
-    quote!(#item #errors #needs_input_grad #impls)
+    let context = context::draft(definition, forward, &root);
+    quote!(#item #errors #needs_input_grad #context #impls)
 }
 
 /// The author's item; in the short form what it implies, as far as forward could be read.

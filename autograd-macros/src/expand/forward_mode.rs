@@ -3,18 +3,17 @@
 //! gives them.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote};
+use syn::Ident;
 use syn::ext::IdentExt as _;
-use syn::{Ident, Type};
 
-use super::apply::{self, parameter, returns};
-use super::tokens::{at, is_consumed, local, look};
+use super::interface::{self, parameters, returns};
+use super::tokens::{at, in_form, is_consumed, local, reference};
 use super::{backward, save};
 use crate::model::{
-    Forward, FunctionModel, Given, GivenWhat, Input, Jvp, Request, Returned, Role, Source,
-    TensorInput,
+    Derivative, Forward, FunctionModel, Input, Parameter, Returned, Role, Source, TensorInput,
+    Wants,
 };
-use crate::types::Form;
 
 /// The name of the function, among the author's own associated functions.
 fn name() -> Ident {
@@ -25,10 +24,8 @@ fn name() -> Ident {
 pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     let (name, level) = (name(), local("level"));
     let levels = forward.inputs.iter().filter_map(|input| {
-        let (name, tensor) = (&input.name, input.tensor.as_ref()?);
-        let (ending, look) = look(name, tensor);
-        let function = local(format_args!("level{ending}"));
-        Some(quote!(#p::#function(#look)))
+        let reference = reference(input, input.tensor.as_ref()?);
+        Some(quote!(#p::Argument::level(#reference)))
     });
     let inputs = forward.inputs.iter().map(|input| &input.name);
     quote! {
@@ -44,15 +41,15 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let FunctionModel { forward, jvp, .. } = model;
     let (name, level, call) = (name(), local("level"), local("call"));
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
-    let parameters = forward.inputs.iter().map(|input| parameter(input, p));
+    let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
-    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref()));
+    let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
     let kept = inputs().filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
-    let outputs = apply::tuple(outputs.map(|name| quote!(#name)));
+    let outputs = interface::tuple(outputs.map(|name| quote!(#name)));
     let finish = finish(model, p);
     quote! {
         #[cold]
@@ -69,11 +66,16 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
 }
 
 /// Takes the tangent off one input.
-fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> {
-    let (name, tensor, call) = (&input.name, input.tensor.as_ref()?, local("call"));
-    let requests: Vec<_> = jvp
-        .zip(tensor.edge)
-        .map_or_else(Vec::new, |(jvp, edge)| jvp.tangents(edge).collect());
+fn split(
+    index: usize,
+    input: &Input,
+    jvp: Option<&Derivative>,
+    p: &TokenStream,
+) -> Option<TokenStream> {
+    let (tensor, call) = (input.tensor.as_ref()?, local("call"));
+    let requests: Vec<_> = jvp.zip(tensor.edge).map_or_else(Vec::new, |(jvp, edge)| {
+        jvp.requests(Wants::Tangent(edge)).collect()
+    });
     let tangent = tangent(input);
     let pattern = if requests.is_empty() {
         quote!(_)
@@ -81,8 +83,7 @@ fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> 
         quote!(#tangent)
     };
     let beneath = beneath(input);
-    let (ending, look) = look(name, tensor);
-    let split = local(format_args!("split{ending}"));
+    let reference = reference(input, tensor);
     // A rule that does not tell a missing tangent from zeros gets zeros.
     let or_zeros = local(if tensor.list {
         "or_zeros_list"
@@ -91,16 +92,16 @@ fn split(index: usize, input: &Input, jvp: Option<&Jvp>) -> Option<TokenStream> 
     });
     let filled = requests
         .iter()
-        .any(|(_, optional)| !optional)
+        .any(|request| !request.optional)
         .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#beneath);));
     let mutability = input.is_in_place().then(|| quote!(mut));
     // Storage is copied on write, so this stays what came in.
     let before = before(input);
-    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Source::Input(index)));
+    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     let remembered = (input.is_in_place() && is_asked_for)
         .then(|| quote!(let #before = ::core::clone::Clone::clone(&#beneath);));
     Some(quote! {
-        let (#mutability #beneath, #pattern) = #call.#split(#look);
+        let (#mutability #beneath, #pattern) = #p::Argument::split(#reference, &mut #call);
         #filled
         #remembered
     })
@@ -129,10 +130,10 @@ fn tangent(input: &Input) -> Ident {
 fn keep_value(
     index: usize,
     input: &Input,
-    jvp: Option<&Jvp>,
+    jvp: Option<&Derivative>,
     p: &TokenStream,
 ) -> Option<TokenStream> {
-    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Source::Input(index)));
+    let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     if input.tensor.is_some() || !is_asked_for {
         return None;
     }
@@ -183,7 +184,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     });
     let values = forward.returned.iter().enumerate();
     let values = values.filter(|(index, output)| {
-        output.tensor.is_none() && jvp.asks_for(Source::Returned(*index))
+        output.tensor.is_none() && jvp.asks_for(Wants::Saved(Source::Returned(*index)))
     });
     let values = values.map(|(_, output)| {
         let kept = kept(&output.name);
@@ -191,12 +192,15 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         quote!(let #kept = #save;)
     });
     let differentiable = forward.differentiable_outputs().into_iter();
-    let tangents = apply::tuple(differentiable.map(|(output, _)| {
+    let tangents = interface::tuple(differentiable.map(|(output, _)| {
         let tangent = tangent(output);
         quote!(#tangent)
     }));
     let rule = &jvp.ident;
-    let given = jvp.given.iter().map(|given| self::given(given, model, p));
+    let arguments = jvp
+        .parameters
+        .iter()
+        .map(|asked| asked_for(asked, model, p));
     let Outputs { written, returned } = without;
     quote! {
         if #call.failed() {
@@ -204,7 +208,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             return #returned;
         }
         #(#values)*
-        let #tangents = Self::#rule(#(#given),*);
+        let #tangents = Self::#rule(#(#arguments),*);
         #with
     }
 }
@@ -231,7 +235,7 @@ fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream
     });
     Outputs {
         written: written.collect(),
-        returned: apply::finish(forward, |returned| output(&returned.name, returned)),
+        returned: interface::finish(forward, |returned| output(&returned.name, returned)),
     }
 }
 
@@ -243,31 +247,32 @@ impl ToTokens for Outputs {
 }
 
 /// One argument of the author's rule.
-fn given(given: &Given, model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let forward = &model.forward;
-    match &given.what {
-        GivenWhat::Tangent {
-            edge,
-            form,
-            optional,
-        } => {
-            let (input, tensor) = forward.differentiable()[*edge];
-            let tangent = tangent(input);
-            lend(&tangent, tensor.list, (*form, *optional), &given.ty, p)
+fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+    let (forward, ty) = (&model.forward, &parameter.ty);
+    let lent = |variable: &Ident, list: bool, form| {
+        let tensors = if parameter.optional && !list {
+            quote!(::core::option::Option::as_ref(&#variable))
+        } else {
+            quote!(&#variable)
+        };
+        in_form(&tensors, form, parameter.optional, list, at(ty), p)
+    };
+    match (parameter.wants, parameter.form) {
+        (Wants::Tangent(edge), Some(form)) => {
+            let (input, tensor) = forward.differentiable()[edge];
+            lent(&tangent(input), tensor.list, form)
         }
-        GivenWhat::Known(Request::Tensor {
-            source,
-            form,
-            optional,
-        }) => {
-            let list = forward.source(*source).list;
-            let variable = variable(*source, forward);
-            lend(&variable, list, (*form, *optional), &given.ty, p)
+        (Wants::Saved(source), Some(form)) => {
+            let list = forward.source(source).list;
+            lent(&variable(source, forward), list, form)
         }
-        GivenWhat::Known(Request::Value { source }) => {
-            let kept = kept(forward.source(*source).name);
-            backward::value(&quote!(&#kept), &given.ty, p)
+        (Wants::Saved(source), None) => {
+            let kept = kept(forward.source(source).name);
+            backward::value(&quote!(#p::saved(&#kept)), ty)
         }
+        // No rule lets these through.
+        (Wants::Gradient(_) | Wants::NeedsInputGrad | Wants::Context, _)
+        | (Wants::Tangent(_), None) => TokenStream::new(),
     }
 }
 
@@ -282,30 +287,5 @@ fn variable(source: Source, forward: &Forward) -> Ident {
             Role::InPlace { input, .. } => beneath(&forward.inputs[input]),
             Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
         },
-    }
-}
-
-/// A tensor or a list, in the form that the author asks for.
-fn lend(
-    tensor: &Ident,
-    list: bool,
-    (form, optional): (Form, bool),
-    ty: &Type,
-    p: &TokenStream,
-) -> TokenStream {
-    let span = at(ty);
-    let shared = quote!(::core::option::Option::as_ref(&#tensor));
-    match (form, optional) {
-        (Form::View, false) if list => quote_spanned!(span=> &#p::views_owned(&#tensor)),
-        (Form::View, true) if list => quote_spanned!(span=> &#p::views_optional(&#tensor)),
-        _ if list => quote_spanned!(span=> &#tensor),
-        (Form::View | Form::ViewMut, false) => quote_spanned!(span=> #p::view(&#tensor)),
-        (Form::View | Form::ViewMut, true) => quote_spanned!(span=> #p::view_optional(#shared)),
-        (Form::Owned, false) => quote_spanned!(span=> #tensor.to_array()),
-        (Form::Owned, true) => {
-            quote_spanned!(span=> ::core::option::Option::map(#shared, #p::Tensor::to_array))
-        }
-        (Form::TensorRef | Form::Tensor, false) => quote_spanned!(span=> &#tensor),
-        (Form::TensorRef | Form::Tensor, true) => shared,
     }
 }

@@ -4,14 +4,14 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
-use syn::visit_mut::{VisitMut, visit_type_mut};
-use syn::{Expr, Ident, Lifetime, Type};
+use syn::{Expr, Ident};
 
-use super::apply;
+use super::interface;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
     Concrete, Definition, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample, Within,
 };
+use crate::spell::replaced;
 
 /// The whole test.
 pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
@@ -196,7 +196,7 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
         output.has_gradient().then_some(name)
     });
     let named: Vec<Option<Ident>> = named.collect();
-    let pattern = apply::tuple(named.iter().map(|name| {
+    let pattern = interface::tuple(named.iter().map(|name| {
         name.as_ref()
             .map_or_else(|| quote!(_), ToTokens::to_token_stream)
     }));
@@ -238,30 +238,15 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
 /// A type of the author's with what the block's parameters become in their place; the compiler finds
 /// out about the rest.
 fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
-    struct Replace<'a>(&'a Gradcheck, &'a TokenStream);
-    impl VisitMut for Replace<'_> {
-        fn visit_type_mut(&mut self, ty: &mut Type) {
-            let Self(gradcheck, p) = self;
-            let named = |(name, _): &&(Ident, Concrete)| match &ty {
-                Type::Path(path) => path.qself.is_none() && path.path.is_ident(name),
-                _ => false,
-            };
-            match gradcheck.parameters.iter().find(named) {
-                Some((_, concrete)) => *ty = Type::Verbatim(spelled(concrete, p)),
-                None => visit_type_mut(self, ty),
-            }
+    replaced(ty, &|word, before| {
+        if before == Some('\'') {
+            // A lifetime of the block has no name in the test.
+            return Some(Ident::new("_", word.span()).into_token_stream());
         }
-
-        // A lifetime of the block has no name in the test.
-        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-            *lifetime = Lifetime::new("'_", lifetime.span());
-        }
-    }
-    let Ok(mut ty) = syn::parse2::<Type>(ty.clone()) else {
-        return ty;
-    };
-    Replace(gradcheck, p).visit_type_mut(&mut ty);
-    ty.into_token_stream()
+        let mut parameters = gradcheck.parameters.iter();
+        let (_, concrete) = parameters.find(|(name, _)| before != Some(':') && name == word)?;
+        Some(spelled(concrete, p))
+    })
 }
 
 fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {

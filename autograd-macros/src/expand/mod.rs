@@ -3,6 +3,7 @@
 //! The author's item comes first, as it was written, and is not looked at here. Beside it stand:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
+//! - [`interface`]: its signature.
 //! - [`save`]: keeping, there, what backward functions ask for.
 //! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
 //!   that this pass needs.
@@ -29,6 +30,7 @@ mod context;
 pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
+mod interface;
 mod save;
 mod short;
 mod signature;

@@ -4,10 +4,11 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 
-use super::apply::reference;
-use super::tokens::{any_of, at, is_consumed, local, look};
-use crate::model::{Forward, Input, Passing, Returned, Role, Saved, Source};
-use crate::types::Form;
+use super::interface;
+use super::tokens::{any_of, at, is_consumed, local, reference};
+use crate::model::{Forward, Input, Returned, Role, Saved, Source};
+use crate::spell;
+use crate::types::{Form, Passing};
 
 /// The expression that keeps one thing, and, if forward takes that away, the statement that must
 /// come before.
@@ -50,7 +51,7 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
         let passing = Passing::of(&input.ty);
-        let owned = super::backward::owned_type(&passing);
+        let owned = spell::owned(&passing);
         let kept = match passing {
             Passing::Owned(_) => quote_spanned!(span=> keep(&#name)),
             Passing::Reference(target) => quote_spanned! {span=>
@@ -62,9 +63,8 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
         };
         return quote_spanned!(span=> #p::keep_if(#needed, || <#owned as #p::Keep>::#kept));
     };
-    let (ending, look) = look(name, tensor);
-    let function = local(format_args!("save{ending}_if"));
-    quote!(#p::#function(#needed, #look))
+    let reference = reference(input, tensor);
+    quote!(#p::Save::save(#reference, #needed))
 }
 
 pub(super) fn save_returned(
@@ -77,10 +77,10 @@ pub(super) fn save_returned(
     let is_output = returned.role != Role::Intermediate;
     match &returned.tensor {
         Some(tensor) if is_output || tensor.form.is_tensor() => {
-            let output = reference(returned, forward);
-            quote!(#p::save_if(#needed, #output))
+            let output = interface::output(returned, forward);
+            quote!(#p::Save::save(#output, #needed))
         }
-        Some(_) => quote!(#p::save_array_if(#needed, #name)),
+        Some(_) => quote!(#p::Save::save(#name, #needed)),
         None => {
             let ty = &returned.ty;
             let kept = if is_output {

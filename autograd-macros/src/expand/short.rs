@@ -1,13 +1,11 @@
 //! What the short form implies: the function under the author's name, the type behind it, and the
 //! functions around the expressions of its gradients.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Generics, Ident, TypeParamBound, WherePredicate};
 
-use super::{apply, bounds, tokens};
+use super::{bounds, interface, tokens};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, Short, Written};
 use crate::spell::placed;
@@ -39,12 +37,12 @@ pub(super) fn function(
     let attrs = attrs.iter().filter(|attr| !is_one_of(attr, &OF_THE_BODY));
     let generics = bounds::completed(generics, forward, root);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let parameters = apply::parameters(forward, root);
-    let returns = apply::returns(forward, root);
+    let parameters = interface::parameters(forward, root);
+    let returns = interface::returns(forward, root);
     let arguments = forward.inputs.iter().map(|input| &input.name);
     let body = body(&quote!(<#self_ty>::apply(#(#arguments),*)));
     let says_so = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
-    let must_use = apply::is_for_its_value(forward) && !says_so;
+    let must_use = interface::is_for_its_value(forward) && !says_so;
     let must_use = must_use.then(|| quote!(#[must_use]));
     Some(quote! {
         #(#attrs)*
@@ -111,12 +109,16 @@ pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
 
 /// A function around each gradient that is an expression; with mistakes, nothing calls it.
 pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
-    let mut names = HashSet::new();
+    let mut names = Vec::new();
     let written = backwards
         .iter()
         .filter_map(|backward| backward.written.as_ref())
         // Of two for the same input, a mistake that has been reported, one is enough.
-        .filter(|written| names.insert(written.sig.ident.to_string()));
+        .filter(|written| {
+            let is_first = !names.contains(&&written.sig.ident);
+            names.push(&written.sig.ident);
+            is_first
+        });
     written
         .map(|Written { sig, expression }| {
             quote! {

@@ -1,11 +1,11 @@
 //! Small pieces that all of the expansion is made of.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, Type};
 
-use crate::model::{Definition, TensorInput};
-pub(super) use crate::spell::{at, dimension, element, local, short};
+use crate::model::{Definition, Input, TensorInput};
+pub(super) use crate::spell::{at, dimension, element, local, option, short};
 use crate::types::{Content, Form, Rank, TensorType};
 
 /// The path to the runtime's door for generated code.
@@ -51,11 +51,6 @@ pub(super) fn element_and_dimension(ty: &TensorType, p: &TokenStream) -> TokenSt
     quote!(#element, #dimension)
 }
 
-/// `Option<…>`, wherever the author's own `Option` may be.
-pub(super) fn option(inner: &TokenStream) -> TokenStream {
-    quote!(::core::option::Option<#inner>)
-}
-
 /// A number as people write it.
 pub(super) fn number(index: usize) -> Literal {
     Literal::usize_unsuffixed(index)
@@ -67,14 +62,39 @@ pub(super) fn any_of(edges: &[usize], is_needed: impl Fn(Literal) -> TokenStream
     quote!(#(#needed)||*)
 }
 
-/// A look at an input of `apply`, and the ending of the runtime's functions for one of its kind.
-pub(super) fn look(name: &Ident, tensor: &TensorInput) -> (&'static str, TokenStream) {
+/// An input of `apply` by reference, as the runtime's `Argument`: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
+pub(super) fn reference(input: &Input, tensor: &TensorInput) -> TokenStream {
+    let name = &input.name;
     match (is_consumed(&tensor.ty), tensor.optional) {
-        _ if tensor.list => ("_list", quote!(#name)),
-        (false, false) => ("", quote!(#name)),
-        (true, false) => ("", quote!(&#name)),
-        (false, true) => ("_optional", quote!(#name)),
-        (true, true) => ("_optional", quote!(::core::option::Option::as_ref(&#name))),
+        (true, false) => quote!(&#name),
+        (true, true) => quote!(::core::option::Option::as_ref(&#name)),
+        (false, _) if input.is_in_place() => quote!(&*#name),
+        (false, _) => quote!(#name),
+    }
+}
+
+/// Tensors that are given by reference, in the form that the author asks for.
+pub(super) fn in_form(
+    tensors: &TokenStream,
+    form: Form,
+    optional: bool,
+    list: bool,
+    span: Span,
+    p: &TokenStream,
+) -> TokenStream {
+    match form {
+        Form::View | Form::ViewMut => {
+            let slice = list.then(|| quote!(&));
+            quote_spanned!(span=> #slice #p::View::view(#tensors))
+        }
+        Form::Owned if optional => {
+            quote_spanned!(span=> ::core::option::Option::map(#tensors, #p::Tensor::to_array))
+        }
+        Form::Owned => quote_spanned!(span=> #p::Tensor::to_array(#tensors)),
+        Form::TensorRef | Form::Tensor if list => {
+            quote_spanned!(span=> ::std::vec::Vec::as_slice(#tensors))
+        }
+        Form::TensorRef | Form::Tensor => tensors.clone(),
     }
 }
 

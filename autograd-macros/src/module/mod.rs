@@ -45,7 +45,7 @@ pub(crate) fn unguarded(item: TokenStream) -> TokenStream {
         }
     };
     if let Some(definition) = definition {
-        print::if_any_is_wanted(&[&definition.ident], &definition.name, &expansion);
+        print::if_wanted(&[&definition.ident], &expansion);
     }
     expansion
 }

@@ -2,7 +2,7 @@
 
 use syn::Type;
 
-use super::Context;
+use super::context::Context;
 use crate::show::show;
 use crate::types::{Content, Floats, Form, Rank, TensorType};
 

@@ -1,31 +1,207 @@
-//! Rules for the parameters of backward functions: each asks for something by its name.
+//! Rules for the parameters of backward functions and of the `#[jvp]` rule: each asks for something by its name.
 
+use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, Signature, Type};
 
 use super::arguments::BackwardOptions;
-use super::{Context, forms, inputs};
+use super::context::Context;
+use super::coverage::Covers;
+use super::{agreement, forms, inputs};
 use crate::diagnostics::{did_you_mean, list};
-use crate::model::{Asked, Backward, Forward, Returned, Role, Source, What};
+use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
-use crate::show::show;
-use crate::types::{last_segment, peel};
+use crate::types::Form;
 
-/// Reads the parameters of a backward function.
-pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>) -> Vec<Asked> {
-    let mut asked = Vec::new();
+/// The function that asks.
+pub(super) enum Asker<'a> {
+    Backward {
+        method: &'a Method,
+        options: &'a BackwardOptions,
+        covers: &'a Covers,
+    },
+    Jvp,
+}
+
+/// Reads the parameters.
+pub(super) fn read(
+    sig: &Signature,
+    asker: &Asker<'_>,
+    context: &mut Context<'_>,
+) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    let mut complete = true;
     for argument in &sig.inputs {
-        let FnArg::Typed(parameter) = argument else {
-            continue;
-        };
-        let Some(name) = inputs::named(parameter, context.diagnostics) else {
-            continue;
-        };
-        let ty = (*parameter.ty).clone();
-        if let Some(what) = what(&name, &ty, covers, context) {
-            asked.push(Asked { ty, what });
+        // A receiver has been refused before.
+        if let FnArg::Typed(parameter) = argument {
+            let name = inputs::named(parameter, context.diagnostics);
+            match name.and_then(|name| self::parameter(&name, &parameter.ty, asker, context)) {
+                Some(parameter) => parameters.push(parameter),
+                None => complete = false,
+            }
         }
     }
-    asked
+    match asker {
+        Asker::Backward {
+            method, options, ..
+        } => {
+            a_gradient_is_asked_for(method, options, complete, &parameters, context);
+        }
+        Asker::Jvp if complete => every_tangent_is_asked_for(&sig.ident, &parameters, context),
+        Asker::Jvp => {}
+    }
+    parameters
+}
+
+/// A name that may be asked for.
+///
+/// ```text
+/// fn grad_input(grad_output: ArrayView2<f32>, wieght: ArrayView2<f32>) -> Array2<f32>
+/// //                                          ^^^^^^ no forward input, output or saved value is named `wieght`
+/// #[jvp]
+/// fn jvp(tangent_wieght: ArrayView2<f32>, …) -> Array2<f32>
+/// //     ^^^^^^^^^^^^^^ forward has no input named `wieght`
+/// ```
+fn parameter(
+    name: &Ident,
+    ty: &Type,
+    asker: &Asker<'_>,
+    context: &mut Context<'_>,
+) -> Option<Parameter> {
+    let in_jvp = matches!(asker, Asker::Jvp);
+    let Some(wants) = context.forward.wanted(name, in_jvp) else {
+        unknown(name, in_jvp, context);
+        return None;
+    };
+    let covers = match asker {
+        Asker::Backward { covers, .. } => &covers.edges[..],
+        Asker::Jvp => {
+            is_no_intermediate(wants, name, context)?;
+            &[]
+        }
+    };
+    forms::read(name, wants, ty, covers, context)
+}
+
+fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
+    let forward = context.forward;
+    let names = names(in_jvp, forward);
+    let special = if in_jvp {
+        no_tangent(name, context)
+    } else {
+        no_gradient(name, forward)
+    };
+    let (message, suggestion) = special.unwrap_or_else(|| {
+        let known = if in_jvp { "tangent" } else { "saved value" };
+        let message = format!("no forward input, output or {known} is named `{name}`");
+        (message, did_you_mean(&name.to_string(), &names))
+    });
+    let (who, saves) = if in_jvp {
+        ("a `#[jvp]` rule", String::new())
+    } else {
+        ("backward", how_to_save(name, &suggestion, forward))
+    };
+    let names = list(&names);
+    let help = format!("{suggestion}{who} may ask for {names}{saves}");
+    context.diagnostics.error_with_help(name, &message, &help);
+}
+
+/// All names that may be asked for.
+pub(super) fn names(in_jvp: bool, forward: &Forward) -> Vec<String> {
+    let mut names = if in_jvp {
+        let inputs = forward.differentiable().into_iter();
+        inputs
+            .map(|(input, _)| input.tangent_name().to_string())
+            .collect()
+    } else {
+        gradient_names(forward)
+    };
+    names.extend(forward.inputs.iter().map(|input| input.name.to_string()));
+    let returned = forward.returned.iter();
+    let visible = returned.filter(|one| !in_jvp || one.role != Role::Intermediate);
+    names.extend(visible.map(|one| one.name.to_string()));
+    if !in_jvp {
+        names.push("needs_input_grad".to_owned());
+    }
+    names
+}
+
+fn gradient_names(forward: &Forward) -> Vec<String> {
+    let outputs = forward.differentiable_outputs().into_iter();
+    outputs
+        .map(|(output, _)| output.gradient_name().to_string())
+        .collect()
+}
+
+/// What is wrong with the name of a gradient, and what to write.
+fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
+    let text = name.to_string();
+    let output = text.strip_prefix("grad_")?;
+    let is_written = forward
+        .in_place()
+        .any(|(one, input)| one.has_gradient() && input.name == output);
+    if is_written {
+        let message =
+            format!("no gradient is named `{name}`: that of a single output is `grad_output`");
+        return Some((message, String::new()));
+    }
+    if output == "output" {
+        let names = gradient_names(forward);
+        let [only] = names.as_slice() else {
+            return None;
+        };
+        let message = format!("no gradient is named `{name}`: it bears the name of its output");
+        return Some((message, format!("write `{only}`. ")));
+    }
+    forward.outputs().find(|one| one.name == output)?;
+    let message = format!("`{output}` is not differentiable, so there is no `{name}`");
+    Some((message, String::new()))
+}
+
+/// What is wrong with the name of a tangent, and what to write.
+fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
+    let forward = context.forward;
+    let text = name.unraw().to_string();
+    let subject = text.strip_prefix("tangent_")?;
+    let Some(input) = forward
+        .inputs
+        .iter()
+        .find(|input| input.name.unraw() == subject)
+    else {
+        let message = format!("forward has no input named `{subject}`");
+        return Some((message, did_you_mean(&text, &names(true, forward))));
+    };
+    let name = &input.name;
+    if input.tensor.is_some() {
+        let message = format!("`{name}` is `#[non_differentiable]` and has no tangent");
+        return Some((message, String::new()));
+    }
+    let message = format!("`{name}` is a value and has no tangent");
+    let help = inputs::as_tensor(name, &input.ty, context.floats);
+    Some((
+        message,
+        help.map_or_else(String::new, |help| format!("{help}; ")),
+    ))
+}
+
+/// What forward saves is for backward functions alone: nothing tells how it depends on the inputs.
+///
+/// ```text
+/// #[forward(saves(rstd))]
+/// #[jvp]
+/// fn jvp(tangent_x: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
+/// //                                 ^^^^ `rstd` is saved for backward functions
+/// ```
+fn is_no_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> Option<()> {
+    let Wants::Saved(Source::Returned(index)) = wants else {
+        return Some(());
+    };
+    if context.forward.returned[index].role != Role::Intermediate {
+        return Some(());
+    }
+    let message = format!("`{name}` is saved for backward functions, and a `#[jvp]` rule is none");
+    let help = "compute it from inputs and outputs, or make it an output";
+    context.diagnostics.error_with_help(name, &message, help);
+    None
 }
 
 /// A backward function uses what comes in, or says that it means not to.
@@ -35,20 +211,20 @@ pub(super) fn read(sig: &Signature, covers: &[usize], context: &mut Context<'_>)
 /// fn backward(x: ArrayView1<f32>) -> Array1<f32>
 /// // ^^^^^^^^ `backward` asks for no gradient of an output, so it would ignore what comes in
 /// ```
-pub(super) fn a_gradient_is_asked_for(
+fn a_gradient_is_asked_for(
     method: &Method,
     options: &BackwardOptions,
     complete: bool,
-    asked: &[Asked],
+    parameters: &[Parameter],
     context: &mut Context<'_>,
 ) {
-    let asks = asked
+    let asks = parameters
         .iter()
-        .any(|asked| matches!(asked.what, What::Gradient { .. }));
+        .any(|parameter| matches!(parameter.wants, Wants::Gradient(_)));
     let function = &method.sig.ident;
     match (&options.ignores_grad, &method.expression) {
         (None, Some(expression)) if !asks && complete => {
-            let names = list(gradient_names(context));
+            let names = list(gradient_names(context.forward));
             let message =
                 format!("this gradient does not use {names}, so it would ignore what comes in");
             let covered = list_bare(&options.inputs);
@@ -62,7 +238,7 @@ pub(super) fn a_gradient_is_asked_for(
                 .error_with_help(expression, &message, &help);
         }
         (None, None) if !asks && complete => {
-            let names = gradient_names(context);
+            let names = gradient_names(context.forward);
             let message = format!(
                 "`{function}` asks for no gradient of an output, so it would ignore what comes in"
             );
@@ -105,7 +281,7 @@ pub(super) fn every_gradient_arrives(
     let is_asked_for = |output| {
         backwards
             .iter()
-            .any(|backward| backward.gradients(output).next().is_some())
+            .any(|backward| backward.function.asks_for(Wants::Gradient(output)))
     };
     let outputs = context.forward.differentiable_outputs();
     let asked: Vec<bool> = (0..outputs.len()).map(is_asked_for).collect();
@@ -158,89 +334,99 @@ pub(super) fn every_gradient_arrives(
     }
 }
 
-/// A name that backward may ask for.
+/// The context has something in it, and nothing that a function on tensors would take for a constant.
 ///
 /// ```text
-/// fn grad_input(grad_output: ArrayView2<f32>, wieght: ArrayView2<f32>) -> Array2<f32>
-/// //                                          ^^^^^^ no forward input, output or saved value is named `wieght`
+/// #[backward]
+/// fn backward(grad_output: ArrayView1<f32>, context: &ExpContext) -> Array1<f32>
+/// //                                                 ^^^^^^^^^^^ `context` is empty
+/// #[forward(outputs(y), saves(rstd))]
+/// #[backward(x)]
+/// fn grad_x(grad_y: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
+/// #[backward(gain)]
+/// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
+/// //                                           ^^^^^^^^^^^^ `context` has `rstd`, an intermediate
 /// ```
-fn what(name: &Ident, ty: &Type, covers: &[usize], context: &mut Context<'_>) -> Option<What> {
-    let forward = context.forward;
-    if name == "needs_input_grad" {
-        return needs_input_grad(ty, context);
-    }
-    let gradients = forward.differentiable_outputs();
-    let gradient = gradients
+pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<'_>) {
+    let functions = || backwards.iter().map(|backward| &backward.function);
+    let sources: Vec<Source> = functions().flat_map(Derivative::sources).collect();
+    let intermediate = context
+        .forward
+        .returned
         .iter()
-        .position(|(output, _)| output.gradient_name() == *name);
-    if let Some(output) = gradient {
-        let (of, expected) = gradients[output];
-        let place = format!("like `{}`", of.name);
-        let (form, optional) = forms::gradient(name, expected, &place, ty, context)?;
-        return Some(What::Gradient {
-            output,
-            form,
-            optional,
-        });
+        .enumerate()
+        .filter(|(_, one)| one.role == Role::Intermediate && one.tensor.is_some())
+        .find(|(index, _)| sources.contains(&Source::Returned(*index)));
+    for function in functions() {
+        for Parameter { ty, .. } in function.requests(Wants::Context) {
+            if sources.is_empty() {
+                let message = "`context` is empty: it has what backward functions ask for by name";
+                let help = "ask for what this function needs by name, as in `x: ArrayView1<f64>`";
+                context.diagnostics.error_with_help(ty, message, help);
+            } else if let Some((_, one)) = intermediate
+                && function.is_on_tensors()
+            {
+                let name = &one.name;
+                let message = format!(
+                    "`context` has `{name}`, an intermediate: as a tensor its derivative would be lost"
+                );
+                let help = "ask for what this function needs by name";
+                context.diagnostics.error_with_help(ty, &message, help);
+            }
+        }
     }
-    let input = forward
-        .inputs
-        .iter()
-        .position(|input| input.name == *name)
-        .map(Source::Input);
-    let returned = || {
-        forward
-            .returned
-            .iter()
-            .position(|returned| returned.name == *name)
-    };
-    let Some(source) = input.or_else(|| returned().map(Source::Returned)) else {
-        unknown(name, context);
-        return None;
-    };
-    forms::kept(source, ty, covers, context).map(What::Kept)
 }
 
-fn unknown(name: &Ident, context: &mut Context<'_>) {
-    let forward = context.forward;
-    let mut names = gradient_names(context);
-    names.extend(forward.inputs.iter().map(|input| input.name.to_string()));
-    names.extend(
-        forward
-            .returned
+/// The rule asks for the tangent of every differentiable input: what it does not ask for would count
+/// as zero, whatever came in.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
+/// #[jvp]
+/// fn jvp(tangent_x: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
+/// // ^^^ `jvp` does not ask for the tangent of `weight`, which would be ignored
+/// ```
+fn every_tangent_is_asked_for(
+    function: &Ident,
+    parameters: &[Parameter],
+    context: &mut Context<'_>,
+) {
+    let is_asked_for = |edge| {
+        parameters
             .iter()
-            .map(|returned| returned.name.to_string()),
-    );
-    names.push("needs_input_grad".to_owned());
-    let text = name.to_string();
-    let subject = text.strip_prefix("grad_");
-    let output = subject
-        .filter(|rest| forward.outputs().any(|output| output.name == rest) || *rest == "output");
-    let is_written = subject.is_some_and(|rest| {
-        let mut written = forward.in_place();
-        written.any(|(output, input)| output.has_gradient() && input.name == rest)
-    });
-    let (message, suggestion) = match output {
-        _ if is_written => (
-            format!("no gradient is named `{name}`: that of a single output is `grad_output`"),
-            String::new(),
-        ),
-        Some(output) if output != "output" => (
-            format!("`{output}` is not differentiable, so there is no `{name}`"),
-            String::new(),
-        ),
-        Some(_) if gradient_names(context).len() == 1 => (
-            format!("no gradient is named `{name}`: it bears the name of its output"),
-            format!("write `{}`. ", gradient_names(context)[0]),
-        ),
-        _ => (
-            format!("no forward input, output or saved value is named `{name}`"),
-            did_you_mean(&text, &names),
-        ),
+            .any(|parameter| parameter.wants == Wants::Tangent(edge))
     };
-    let saves = how_to_save(name, &suggestion, forward);
-    let help = format!("{suggestion}backward may ask for {}{saves}", list(&names));
-    context.diagnostics.error_with_help(name, &message, &help);
+    let differentiable = context.forward.differentiable();
+    let missing: Vec<_> = (0..differentiable.len())
+        .filter(|edge| !is_asked_for(*edge))
+        .map(|edge| differentiable[edge])
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let tangents = if missing.len() == 1 {
+        "tangent"
+    } else {
+        "tangents"
+    };
+    let message = format!(
+        "`{function}` does not ask for the {tangents} of {}, which would be ignored",
+        list(missing.iter().map(|(input, _)| input.name.to_string()))
+    );
+    let parameters = missing.iter().map(|(input, tensor)| {
+        let spelled = agreement::spell(Form::View, &tensor.ty.content);
+        let optional = format!("Option<{spelled}>");
+        let ty = if tensor.list {
+            format!("&[{optional}]")
+        } else {
+            optional
+        };
+        format!("{}: {ty}", input.tangent_name())
+    });
+    let help = format!("take {}", list(parameters));
+    context
+        .diagnostics
+        .error_with_help(function, &message, &help);
 }
 
 /// What to write if an intermediate is meant, as far as that may be: it resembles nothing that there is, or
@@ -284,35 +470,4 @@ fn how_to_name(forward: &Forward, write: &str) -> String {
 fn list_bare(names: &[Ident]) -> String {
     let names: Vec<String> = names.iter().map(Ident::to_string).collect();
     names.join(", ")
-}
-
-fn gradient_names(context: &Context<'_>) -> Vec<String> {
-    let outputs = context.forward.differentiable_outputs();
-    outputs
-        .iter()
-        .map(|(output, _)| output.gradient_name().to_string())
-        .collect()
-}
-
-/// `needs_input_grad` is the generated struct.
-///
-/// ```text
-/// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
-/// //                                                          ^^^^^^^^^ `needs_input_grad` is no `[bool; 2]`
-/// ```
-fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<What> {
-    let expected = format!("{}NeedsInputGrad", context.definition.ident);
-    let (by_reference, target) = match peel(ty) {
-        Type::Reference(reference) if reference.mutability.is_none() => (true, &*reference.elem),
-        target => (false, target),
-    };
-    if last_segment(target).is_some_and(|segment| segment.ident == expected) {
-        return Some(What::NeedsInputGrad { by_reference });
-    }
-    let message = format!("`needs_input_grad` is no `{}`", show(ty));
-    let help = format!(
-        "write `{expected}`: a generated struct with one `bool` for each differentiable input"
-    );
-    context.diagnostics.error_with_help(ty, &message, &help);
-    None
 }

@@ -3,7 +3,8 @@
 use syn::Ident;
 
 use super::arguments::BackwardOptions;
-use super::{Context, inputs};
+use super::context::Context;
+use super::inputs;
 use crate::diagnostics::{did_you_mean, list, nearest};
 use crate::parse::Method;
 

@@ -3,79 +3,150 @@
 use syn::{Ident, Type};
 
 use super::agreement::{self, Expected};
-use super::{Context, inputs};
-use crate::model::{Passing, Request, Role, Source, Sourced};
+use super::context::Context;
+use super::inputs;
+use crate::model::{Named, Parameter, Role, Source, Wants};
 use crate::show::show;
-use crate::types::{self, Form, TensorType, borrows, is_primitive, option_of, peel, same};
+use crate::types::{
+    self, Form, Passing, TensorType, borrows, is_primitive, last_segment, option_of, peel, same,
+};
 
-/// Reads the form of a request for an input, an output or an intermediate, by a function that covers
-/// these inputs.
-pub(super) fn kept(
-    source: Source,
+/// Reads how a function that covers these inputs asks for something; a `#[jvp]` rule covers none.
+pub(super) fn read(
+    name: &Ident,
+    wants: Wants,
     ty: &Type,
     covers: &[usize],
     context: &mut Context<'_>,
-) -> Option<Request> {
-    let sourced = context.forward.source(source);
-    let Some(expected) = sourced.tensor else {
-        value(sourced, ty, context)?;
-        return Some(Request::Value { source });
-    };
-    if sourced.list {
-        let (form, optional) = list(sourced.name, expected, "in forward", false, ty, context)?;
-        return Some(Request::Tensor {
-            source,
-            form,
-            optional,
-        });
-    }
-    let (form, optional) = tensor(sourced.name, expected, "in forward", ty, context)?;
-    is_optional_alike(source, optional, form, ty, covers, context)?;
-    is_no_intermediate_tensor(source, form, ty, context);
-    Some(Request::Tensor {
-        source,
+) -> Option<Parameter> {
+    let parameter = |(form, optional)| Parameter {
+        ty: ty.clone(),
+        wants,
         form,
         optional,
-    })
+    };
+    match wants {
+        Wants::NeedsInputGrad => needs_input_grad(ty, context),
+        Wants::Context => saved_context(ty, context),
+        Wants::Gradient(output) => {
+            let (output, expected) = context.forward.differentiable_outputs()[output];
+            let place = format!("like `{}`", output.name);
+            let proper = [Form::View, Form::Owned, Form::TensorRef, Form::Tensor];
+            tensor(&proper, name, expected, &place, ty, context)
+        }
+        Wants::Tangent(input) => tangent(input, name, ty, context),
+        Wants::Saved(source) => saved(source, ty, covers, context),
+    }
+    .map(parameter)
 }
 
-/// A tensor is asked for as a view, an owned array or a `&Tensor`.
+/// The form of a tensor or of the elements of a list, and whether it is in an `Option`.
+type Asked = (Option<Form>, bool);
+
+fn saved(source: Source, ty: &Type, covers: &[usize], context: &mut Context<'_>) -> Option<Asked> {
+    let named = context.forward.source(source);
+    let Some(expected) = named.tensor else {
+        value(named, ty, context)?;
+        return Some((None, false));
+    };
+    if named.list {
+        return list(named.name, expected, "in forward", false, ty, context);
+    }
+    let proper = [Form::View, Form::Owned, Form::TensorRef];
+    let asked = tensor(&proper, named.name, expected, "in forward", ty, context)?;
+    is_optional_alike(source, asked, ty, covers, context)?;
+    is_no_intermediate_tensor(source, asked, ty, context);
+    Some(asked)
+}
+
+/// `needs_input_grad` is the generated struct.
+///
+/// ```text
+/// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
+/// //                                                          ^^^^^^^^^ `needs_input_grad` is no `[bool; 2]`
+/// ```
+fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
+    let expected = format!("{}NeedsInputGrad", context.definition.ident);
+    let target = match peel(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => &reference.elem,
+        target => target,
+    };
+    if last_segment(target).is_some_and(|segment| segment.ident == expected) {
+        return Some((None, false));
+    }
+    let message = format!("`needs_input_grad` is no `{}`", show(ty));
+    let help = format!(
+        "write `{expected}`: a generated struct with one `bool` for each differentiable input"
+    );
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}
+
+/// `context` is the generated struct of all that is saved, by reference.
+///
+/// ```text
+/// fn backward(grad_output: ArrayView1<f32>, context: ExpContext) -> Array1<f32>
+/// //                                                 ^^^^^^^^^^ `context` cannot have type `ExpContext`
+/// ```
+fn saved_context(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
+    let definition = context.definition;
+    let expected = format!("{}Context", definition.ident);
+    if let Type::Reference(reference) = peel(ty)
+        && reference.mutability.is_none()
+        && last_segment(&reference.elem).is_some_and(|segment| segment.ident == expected)
+    {
+        return Some((None, false));
+    }
+    let (_, arguments, _) = definition.generics.split_for_impl();
+    let message = format!("`context` cannot have type `{}`", show(ty));
+    let help = format!(
+        "write `&{expected}{}`: a generated struct of all that backward functions ask for by name",
+        show(&arguments)
+    );
+    context.diagnostics.error_with_help(ty, &message, &help);
+    None
+}
+
+/// A tangent is asked for like its input. With `Option`, one of zeros is told apart; that of an
+/// optional input may be absent with it.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32>
+/// #[jvp]
+/// fn jvp(tangent_x: ArrayView1<f32>, tangent_bias: ArrayView1<f32>) -> Array1<f32>
+/// //                                               ^^^^^^^^^^^^^^^ `bias` may be absent, and then so is its tangent
+/// ```
+fn tangent(edge: usize, name: &Ident, ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
+    let (input, expected) = context.forward.differentiable()[edge];
+    let place = format!("like `{}`", input.name);
+    if expected.list {
+        return list(name, &expected.ty, &place, true, ty, context);
+    }
+    let proper = [Form::View, Form::Owned, Form::TensorRef];
+    let (form, optional) = tensor(&proper, name, &expected.ty, &place, ty, context)?;
+    if expected.optional && !optional {
+        let message = format!("`{}` may be absent, and then so is its tangent", input.name);
+        let help = format!("write `Option<{}>`", show(ty));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    }
+    Some((form, optional))
+}
+
+/// A tensor is asked for as a view, an owned array or a `&Tensor`, a gradient as an owned tensor too.
 ///
 /// ```text
 /// fn grad_input(grad_output: ArrayView2<f32>, weight: f32) -> Array2<f32>
-/// //                                                  ^^^ `weight` is a tensor, and `f32` is none
+/// //                                                  ^^^ `weight` is a tensor, and cannot be asked for as `f32`
 /// ```
-pub(super) fn tensor(
-    name: &Ident,
-    expected: &TensorType,
-    place: &str,
-    ty: &Type,
-    context: &mut Context<'_>,
-) -> Option<(Form, bool)> {
-    let proper = [Form::View, Form::Owned, Form::TensorRef];
-    one_of(&proper, name, expected, place, ty, context)
-}
-
-/// A gradient can be owned as a tensor too.
-pub(super) fn gradient(
-    name: &Ident,
-    expected: &TensorType,
-    place: &str,
-    ty: &Type,
-    context: &mut Context<'_>,
-) -> Option<(Form, bool)> {
-    let proper = [Form::View, Form::Owned, Form::TensorRef, Form::Tensor];
-    one_of(&proper, name, expected, place, ty, context)
-}
-
-fn one_of(
+fn tensor(
     proper: &[Form],
     name: &Ident,
     expected: &TensorType,
     place: &str,
     ty: &Type,
     context: &mut Context<'_>,
-) -> Option<(Form, bool)> {
+) -> Option<Asked> {
     let (optional, target) = option_of(ty).map_or((false, ty), |inner| (true, inner));
     let found = types::array(target).or_else(|| types::tensor_alias(target));
     let Some(found) = found.filter(|found| proper.contains(&found.form)) else {
@@ -93,7 +164,7 @@ fn one_of(
         return None;
     };
     is_as_declared(name, expected, place, (&found, target), context);
-    Some((found.form, optional))
+    Some((Some(found.form), optional))
 }
 
 /// A list is asked for as a slice, of views or of tensors; of tangents, each may be missing.
@@ -104,14 +175,14 @@ fn one_of(
 /// fn backward(grad_output: ArrayView1<f32>, parts: ArrayView1<f32>) -> Vec<Array1<f32>>
 /// //                                               ^^^^^^^^^^^^^^^ `parts` is a list
 /// ```
-pub(super) fn list(
+fn list(
     name: &Ident,
     expected: &TensorType,
     place: &str,
     may_lack: bool,
     ty: &Type,
     context: &mut Context<'_>,
-) -> Option<(Form, bool)> {
+) -> Option<Asked> {
     let element = types::list_of(ty);
     let inner = element.and_then(option_of).filter(|_| may_lack);
     let target = inner.or(element);
@@ -132,7 +203,7 @@ pub(super) fn list(
         return None;
     };
     is_as_declared(name, expected, place, (&found, target), context);
-    Some((found.form, inner.is_some()))
+    Some((Some(found.form), inner.is_some()))
 }
 
 /// Rank and element type of what is asked for are those that `name` has at `place`.
@@ -162,16 +233,15 @@ fn is_as_declared(
 /// ```
 fn is_optional_alike(
     source: Source,
-    optional: bool,
-    form: Form,
+    (form, optional): Asked,
     ty: &Type,
     covers: &[usize],
     context: &mut Context<'_>,
 ) -> Option<()> {
-    let sourced = context.forward.source(source);
-    let spelled = agreement::spell(form, &sourced.tensor?.content);
-    let name = sourced.name;
-    let (message, help) = match (sourced.optional, optional) {
+    let named = context.forward.source(source);
+    let spelled = agreement::spell(form?, &named.tensor?.content);
+    let name = named.name;
+    let (message, help) = match (named.optional, optional) {
         (false, true) => (
             format!("`{name}` is never absent"),
             format!("write `{spelled}`"),
@@ -212,12 +282,17 @@ pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) 
 /// fn backward(grad_output: &Tensor1<f32>, rstd: &Tensor1<f32>) -> Tensor1<f32>
 /// //                                            ^^^^^^^^^^^^^ `rstd` is saved by forward, …
 /// ```
-fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mut Context<'_>) {
+fn is_no_intermediate_tensor(
+    source: Source,
+    (form, _): Asked,
+    ty: &Type,
+    context: &mut Context<'_>,
+) {
     let Source::Returned(index) = source else {
         return;
     };
     let returned = &context.forward.returned[index];
-    if returned.role == Role::Intermediate && form.is_tensor() {
+    if returned.role == Role::Intermediate && form.is_some_and(Form::is_tensor) {
         let name = &returned.name;
         let message =
             format!("`{name}` is an intermediate: as a `&Tensor` its derivative would be lost");
@@ -246,20 +321,20 @@ fn is_no_intermediate_tensor(source: Source, form: Form, ty: &Type, context: &mu
 /// fn backward(grad_output: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
 /// //                                                ^^^^^^^^^^^^^^^ `weight` is a value, and cannot be …
 /// ```
-fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
-    let name = sourced.name;
-    let (given, asked) = (Passing::of(sourced.ty), Passing::of(ty));
+fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
+    let name = named.name;
+    let (given, asked) = (Passing::of(named.ty), Passing::of(ty));
     let (given, asked) = (given.target(), asked.target());
     let spelled = show(given);
     let is_exclusive =
-        matches!(peel(sourced.ty), Type::Reference(reference) if reference.mutability.is_some());
+        matches!(peel(named.ty), Type::Reference(reference) if reference.mutability.is_some());
     let is_view = |ty| types::array(ty).is_some_and(|array| array.form != Form::Owned);
     let (message, help) = if is_exclusive || borrows(given) {
         (
             format!("`{name}` is borrowed in forward and cannot be kept for backward"),
             format!(
                 "take what owns its contents, or a `&` of it, in place of `{}`",
-                show(sourced.ty)
+                show(named.ty)
             ),
         )
     } else if is_view(ty) || option_of(ty).is_some_and(is_view) {
@@ -268,7 +343,7 @@ fn value(sourced: Sourced<'_>, ty: &Type, context: &mut Context<'_>) -> Option<(
                 "`{name}` is a value, and cannot be asked for as `{}`",
                 show(ty)
             ),
-            match inputs::as_tensor(name, sourced.ty, context.floats) {
+            match inputs::as_tensor(name, named.ty, context.floats) {
                 Some(help) => format!("{help} and asked for as such"),
                 None => format!("write `&{spelled}`"),
             },

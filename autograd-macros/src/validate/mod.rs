@@ -10,13 +10,12 @@
 //! - [`bounds`]: type parameters that are element types and ranks.
 //! - [`names`]: one thing per name.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
-//! - [`asked`]: the parameters of backward functions, by name.
+//! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
 //! - [`forms`]: how what is asked for is written: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
-//! - [`gradients`]: what backward functions return.
-//! - [`gradcheck`]: what the generated test is told.
+//! - [`returns`]: what these return.
 //! - [`order`]: once differentiable, or any number of times.
-//! - [`jvp`]: the rule for forward mode.
+//! - [`gradcheck`]: what the generated test is told.
 //!
 //! [`short`] has no rules: it makes of a free function the block that these look at.
 
@@ -24,22 +23,27 @@ mod agreement;
 mod arguments;
 mod asked;
 mod bounds;
+mod context;
 mod coverage;
 mod forms;
 mod gradcheck;
-mod gradients;
 mod inputs;
 mod item;
-mod jvp;
 mod names;
 mod order;
 mod outputs;
+mod returns;
 mod short;
 
+use asked::Asker;
+use context::Context;
 use proc_macro2::TokenStream;
+use syn::Signature;
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{Backward, Definition, Forward, FunctionModel, Jvp, Saved, Source};
+use crate::model::{
+    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source, Wants,
+};
 use crate::parse::{Arguments, ImplBlock, Item};
 use crate::types::Floats;
 
@@ -83,7 +87,12 @@ pub(crate) fn function(
         (Ok(()), Some(definition), Some(forward)) => {
             let Rules { backwards, jvp } = rules;
             let saved = saved(&forward, &backwards);
-            let order = order::of(&backwards);
+            let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
+            let order = if backwards.iter().all(on_tensors) {
+                Order::Any
+            } else {
+                Order::Once
+            };
             Ok(FunctionModel {
                 definition,
                 forward,
@@ -110,15 +119,7 @@ pub(crate) fn function(
 #[derive(Default)]
 struct Rules {
     backwards: Vec<Backward>,
-    jvp: Option<Jvp>,
-}
-
-/// What the rules for backward functions look at.
-struct Context<'a> {
-    definition: &'a Definition,
-    forward: &'a Forward,
-    floats: &'a Floats,
-    diagnostics: &'a mut Diagnostics,
+    jvp: Option<Derivative>,
 }
 
 fn functions(
@@ -159,52 +160,61 @@ fn functions(
     let mut backwards = Vec::new();
     for ((method, options), covers) in roles.backwards.iter().zip(covers) {
         let sig = short::signature(method, &options.inputs, &covers, &context);
-        let asked = asked::read(&sig, &covers.edges, &mut context);
-        asked::a_gradient_is_asked_for(
+        let asker = Asker::Backward {
             method,
             options,
-            asked.len() == sig.inputs.len(),
-            &asked,
-            &mut context,
-        );
-        let returns = gradients::read(&sig, &covers, &mut context);
-        if let Some(returns) = returns {
-            let backward = Backward {
-                ident: sig.ident.clone(),
+            covers: &covers,
+        };
+        if let Some(function) = derivative(&sig, &asker, &mut context) {
+            backwards.push(Backward {
+                vis: method.vis.clone(),
+                function,
                 written: short::written(method, sig, covers.complete),
                 covers: covers.edges,
-                asked,
-                returns,
-            };
-            order::is_uniform(&backward, &mut context);
-            backwards.push(backward);
+            });
         }
     }
     if backwards.len() == roles.backwards.len() {
         asked::every_gradient_arrives(&roles.backwards, &backwards, &mut context);
+        asked::a_context_is_of_use(&backwards, &mut context);
     }
-    let jvp = roles
-        .jvp
-        .and_then(|rule| jvp::read(&rule.sig, &mut context));
+    let jvp = roles.jvp.and_then(|rule| {
+        names::tangents_have_names_of_their_own(&forward, context.diagnostics);
+        derivative(&rule.sig, &Asker::Jvp, &mut context)
+    });
     (Some(forward), Rules { backwards, jvp })
 }
 
-/// Everything that some backward function asks for, and for whose gradient.
+/// Reads a backward function or the `#[jvp]` rule; `None` if it does not return what is due.
+fn derivative(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> Option<Derivative> {
+    let parameters = asked::read(sig, asker, context);
+    let derivative = Derivative {
+        ident: sig.ident.clone(),
+        parameters,
+        returns: returns::read(sig, asker, context)?,
+    };
+    order::is_uniform(&derivative, context);
+    Some(derivative)
+}
+
+/// Everything that some backward function asks for by name, and for whose gradient. One that asks for the context
+/// asks for all of it.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
-    let mut sources: Vec<Source> = backwards.iter().flat_map(Backward::sources).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    let save = |source| {
-        let asks = |backward: &&Backward| backward.sources().any(|asked| asked == source);
-        let askers = backwards.iter().filter(asks);
-        let mut needed_for: Vec<usize> = askers.flat_map(|asker| asker.covers.clone()).collect();
-        needed_for.sort_unstable();
-        let name = forward.source(source).name.clone();
+    let asks_by_name =
+        |backward: &Backward, source| backward.function.asks_for(Wants::Saved(source));
+    let is_saved = |source: &Source| backwards.iter().any(|asker| asks_by_name(asker, *source));
+    let saved = |source| {
+        let needs = |edge: &usize| {
+            backwards.iter().any(|asker| {
+                asker.covers.contains(edge)
+                    && (asks_by_name(asker, source) || asker.function.asks_for(Wants::Context))
+            })
+        };
         Saved {
-            name,
+            name: forward.source(source).name.clone(),
             source,
-            needed_for,
+            needed_for: (0..forward.differentiable().len()).filter(needs).collect(),
         }
     };
-    sources.into_iter().map(save).collect()
+    forward.sources().filter(is_saved).map(saved).collect()
 }

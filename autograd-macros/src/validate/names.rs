@@ -44,3 +44,24 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
         }
     }
 }
+
+/// The name of a tangent means nothing else.
+///
+/// ```text
+/// fn forward(x: ArrayView1<f32>, tangent_x: ArrayView1<f32>) -> Array1<f32>
+/// //                             ^^^^^^^^^ `tangent_x` is the tangent of `x` in a `#[jvp]` rule
+/// ```
+pub(super) fn tangents_have_names_of_their_own(forward: &Forward, diagnostics: &mut Diagnostics) {
+    let inputs = forward.inputs.iter().map(|input| &input.name);
+    let returned = forward.returned.iter().map(|returned| &returned.name);
+    for name in inputs.chain(returned) {
+        let mut owners = forward.differentiable().into_iter();
+        if let Some((owner, _)) = owners.find(|(input, _)| input.tangent_name() == *name) {
+            let message = format!(
+                "`{name}` is the tangent of `{}` in a `#[jvp]` rule; choose another name",
+                owner.name
+            );
+            diagnostics.error(name, message);
+        }
+    }
+}

@@ -1,43 +1,24 @@
 //! Rules for how often a function can be differentiated.
 
-use syn::{Ident, Type};
-
-use super::Context;
-use crate::model::{Asked, Backward, Given, GivenWhat, Jvp, Order, What};
+use super::agreement;
+use super::context::Context;
+use crate::model::Derivative;
 use crate::show::show;
 use crate::types::{self, Form};
 
-/// A backward function works on tensors throughout, or on arrays throughout. A mixture would be
+/// A backward function or a `#[jvp]` rule works on tensors throughout, or on arrays throughout. A mixture would be
 /// recorded in part, and the rest of its derivative lost without a word.
 ///
 /// ```text
 /// fn backward(grad_output: &Tensor1<f32>, x: ArrayView1<f32>) -> Tensor1<f32>
 /// //                                         ^^^^^^^^^^^^^^^ `backward` takes `&Tensor` and arrays
 /// ```
-pub(super) fn is_uniform(backward: &Backward, context: &mut Context<'_>) {
-    let asked = backward.asked.iter();
-    let parameters = asked.filter_map(|asked| Some((&asked.ty, form(asked)?)));
-    uniform(
-        &backward.ident,
-        parameters,
-        &backward.returned_types(),
-        context,
-    );
-}
-
-/// The same of a `#[jvp]` rule.
-pub(super) fn is_uniform_rule(jvp: &Jvp, context: &mut Context<'_>) {
-    let given = jvp.given.iter();
-    let parameters = given.filter_map(|given| Some((&given.ty, form_given(given)?)));
-    uniform(&jvp.ident, parameters, &jvp.returned_types(), context);
-}
-
-fn uniform<'a>(
-    function: &Ident,
-    mut parameters: impl Iterator<Item = (&'a Type, Form)>,
-    returned: &[&Type],
-    context: &mut Context<'_>,
-) {
+pub(super) fn is_uniform(derivative: &Derivative, context: &mut Context<'_>) {
+    let function = &derivative.ident;
+    let mut parameters = derivative
+        .parameters
+        .iter()
+        .filter_map(|parameter| Some((&parameter.ty, parameter.form?)));
     let Some((_, first)) = parameters.next() else {
         return;
     };
@@ -48,7 +29,7 @@ fn uniform<'a>(
         context.diagnostics.error_with_help(other, &message, help);
         return;
     }
-    for ty in returned.iter().copied() {
+    for ty in derivative.returned_types() {
         let inner = types::within_gradient(ty);
         let Some(returned) = types::array(inner) else {
             continue;
@@ -65,42 +46,10 @@ fn uniform<'a>(
                 Form::Owned
             };
             let message = format!("`{function}` takes {takes} and returns {returns}");
-            let spelled = super::agreement::spell(form, &returned.content);
+            let spelled = agreement::spell(form, &returned.content);
             let whole = show(ty).replace(&show(inner), &spelled);
             let help = format!("return `{whole}`, in place of `{}`", show(ty));
             context.diagnostics.error_with_help(ty, &message, &help);
         }
-    }
-}
-
-/// Any number of times if every backward function works on tensors.
-pub(super) fn of(backwards: &[Backward]) -> Order {
-    let on_tensors = |backward: &Backward| match backward.asked.iter().find_map(form) {
-        Some(form) => form.is_tensor(),
-        None => backward
-            .returned_types()
-            .into_iter()
-            .filter_map(|ty| types::array(types::within_gradient(ty)))
-            .all(|returned| returned.form.is_tensor()),
-    };
-    if backwards.iter().all(on_tensors) {
-        Order::Any
-    } else {
-        Order::Once
-    }
-}
-
-fn form(asked: &Asked) -> Option<Form> {
-    match asked.what {
-        What::Gradient { form, .. } => Some(form),
-        What::Kept(ref request) => request.form(),
-        What::NeedsInputGrad { .. } => None,
-    }
-}
-
-fn form_given(given: &Given) -> Option<Form> {
-    match given.what {
-        GivenWhat::Tangent { form, .. } => Some(form),
-        GivenWhat::Known(ref request) => request.form(),
     }
 }

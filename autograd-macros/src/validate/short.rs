@@ -6,7 +6,6 @@
 //! depends on forward, so [`signature`] writes their signatures once forward has been read.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -18,14 +17,15 @@ use syn::{
     Visibility, WhereClause, parse_quote,
 };
 
-use super::Context;
 use super::arguments::{FunctionOptions, ShortOptions};
+use super::asked;
+use super::context::Context;
 use super::coverage::Covers;
 use super::forms::is_alone;
-use crate::model::{Passing, Short, Source, Written};
+use crate::model::{Short, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_parameter_helper};
 use crate::spell::{array, placed};
-use crate::types::Form;
+use crate::types::{Form, Passing};
 use crate::uses;
 
 /// The block that a free function stands for.
@@ -114,7 +114,9 @@ pub(super) fn signature<'a>(
         return Cow::Borrowed(&method.sig);
     };
     let mut sig = method.sig.clone();
-    for name in uses::names(expression, &known(context)) {
+    let mut names = asked::names(false, context.forward);
+    names.push("context".to_owned());
+    for name in uses::names(expression, &names) {
         let ty = asked_type(&name, covers, context).unwrap_or_default();
         let ty = placed_type(ty, name.span());
         sig.inputs.push(parse_quote!(#name: #ty));
@@ -132,53 +134,38 @@ pub(super) fn written(method: &Method, sig: Cow<'_, Signature>, complete: bool) 
     Some(Written { sig, expression })
 }
 
-/// The names that an expression may use.
-fn known(context: &Context<'_>) -> Vec<String> {
-    let forward = context.forward;
-    let outputs = forward.differentiable_outputs();
-    let gradients = outputs.iter().map(|(output, _)| output.gradient_name());
-    let inputs = forward.inputs.iter().map(|input| input.name.clone());
-    let returned = forward
-        .returned
-        .iter()
-        .map(|returned| returned.name.clone());
-    let names = gradients.chain(inputs).chain(returned);
-    names
-        .map(|name| name.to_string())
-        .chain(["needs_input_grad".to_owned()])
-        .collect()
-}
-
 /// The type in which a name stands in an expression: tensors as views, or as `&Tensor` with
 /// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
 /// its own gradient; a list is a slice.
 fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<TokenStream> {
     let forward = context.forward;
     let form = form(context);
-    if name == "needs_input_grad" {
-        let ty = format_ident!("{}NeedsInputGrad", context.definition.ident);
-        return Some(quote!(#ty));
-    }
-    let gradients = forward.differentiable_outputs();
-    if let Some((_, ty)) = gradients
-        .iter()
-        .find(|(output, _)| output.gradient_name() == *name)
-    {
-        return Some(array(form, &ty.content));
-    }
-    let input = forward.inputs.iter().position(|input| input.name == *name);
-    let returned = || forward.returned.iter().position(|one| one.name == *name);
-    let source = input
-        .map(Source::Input)
-        .or_else(|| returned().map(Source::Returned))?;
-    let sourced = forward.source(source);
-    let Some(tensor) = sourced.tensor else {
-        return Some(match Passing::of(sourced.ty) {
+    let source = match forward.wanted(name, false)? {
+        Wants::NeedsInputGrad => {
+            let ty = format_ident!("{}NeedsInputGrad", context.definition.ident);
+            return Some(quote!(#ty));
+        }
+        Wants::Context => {
+            let ty = format_ident!("{}Context", context.definition.ident);
+            let (_, arguments, _) = context.definition.generics.split_for_impl();
+            return Some(quote!(&#ty #arguments));
+        }
+        Wants::Gradient(output) => {
+            let (_, ty) = forward.differentiable_outputs()[output];
+            return Some(array(form, &ty.content));
+        }
+        Wants::Saved(source) => source,
+        // Only a `#[jvp]` rule has any.
+        Wants::Tangent(_) => return None,
+    };
+    let named = forward.source(source);
+    let Some(tensor) = named.tensor else {
+        return Some(match Passing::of(named.ty) {
             Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
             Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
         });
     };
-    if sourced.list {
+    if named.list {
         // A slice has its elements, not references to them.
         let form = match form {
             Form::TensorRef => Form::Tensor,
@@ -188,7 +175,7 @@ fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<To
         return Some(quote!(&[#element]));
     }
     let ty = array(form, &tensor.content);
-    if sourced.optional && !is_alone(source, &covers.edges, context) {
+    if named.optional && !is_alone(source, &covers.edges, context) {
         return Some(quote!(::core::option::Option<#ty>));
     }
     Some(ty)
@@ -259,7 +246,7 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
 /// share them; lifetimes, and bounds that speak of them, are forward's.
 fn split(generics: &Generics) -> (Generics, Generics) {
     let is_lifetime = |param: &&GenericParam| matches!(param, GenericParam::Lifetime(_));
-    let lifetimes: HashSet<String> = generics
+    let lifetimes: Vec<String> = generics
         .lifetimes()
         .map(|param| param.lifetime.ident.to_string())
         .collect();
@@ -303,7 +290,7 @@ fn split(generics: &Generics) -> (Generics, Generics) {
 }
 
 /// Whether one of the lifetimes stands somewhere in the tokens.
-fn mentions(tokens: TokenStream, lifetimes: &HashSet<String>) -> bool {
+fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     let mut follows_apostrophe = false;
     tokens.into_iter().any(|token| {
         let is_one = match &token {

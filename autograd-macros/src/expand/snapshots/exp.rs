@@ -19,11 +19,9 @@ pub struct ExpNeedsInputGrad {
     /// Whether the gradient of `i` is needed.
     pub i: bool,
 }
-/// What `Exp` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct ExpContext<T: Element, D: Dimension> {
-    /// Kept for the gradient of `i`.
-    pub output: ::core::option::Option<pb::__private::Tensor<T, D>>,
+struct ExpContext<T: Element, D: Dimension> {
+    output: ::core::option::Option<pb::__private::Tensor<T, D>>,
+    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D))>,
 }
 const _: () = {
     use pb::__private as __p;
@@ -40,14 +38,14 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(i: &__p::Tensor<T, D>) -> __p::Tensor<T, D> {
-            let level = __p::largest([__p::level(i)]);
+            let level = __p::largest([__p::Argument::level(i)]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, i);
             }
-            let edges = [__p::edge(i)];
+            let edges = [__p::Single::edge(i)];
             let needs = __p::needs(&edges);
             let unrecorded = __p::unrecorded();
-            let output = Self::forward(__p::view(i));
+            let output = Self::forward(__p::View::view(i));
             ::core::mem::drop(unrecorded);
             let output: __p::Tensor<T, D> = __p::IntoOutput::into_output(output);
             if !__p::any(&needs) {
@@ -61,7 +59,7 @@ const _: () = {
                     }
                 },
                 edges,
-                (__p::save_if(needs[0], &output), ()),
+                (__p::Save::save(&output, needs[0]), ()),
                 [__p::meta(&output)],
             );
             __p::attach(output, node, 0)
@@ -74,12 +72,13 @@ const _: () = {
             let (saved_0, ()) = state;
             let context = ExpContext::<T, D> {
                 output: call.restore(saved_0, __p::Origin::Output(0))?,
+                __of: ::core::marker::PhantomData,
             };
             let mut grad_output = call.grad::<T, D>(0);
             if call.needs(0) {
                 let gradient_0 = Self::backward(
                     grad_output.tensor(),
-                    __p::saved_tensor(&context.output),
+                    __p::saved(&context.output),
                 );
                 call.give::<T, D>(0, gradient_0);
             }
@@ -93,7 +92,7 @@ const _: () = {
             i: &__p::Tensor<T, D>,
         ) -> __p::Tensor<T, D> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (i, _) = call.split(i);
+            let (i, _) = __p::Argument::split(i, &mut call);
             let output = Self::apply(&i);
             call.without_tangent(output)
         }

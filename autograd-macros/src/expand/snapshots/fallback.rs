@@ -21,6 +21,12 @@ pub struct DoubleNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
     pub x: bool,
 }
+#[allow(dead_code)]
+pub struct DoubleContext<T: Element> {
+    pub x: ::core::option::Option<::pullback::__private::Tensor1<T>>,
+    pub output: ::core::option::Option<::pullback::__private::Tensor1<T>>,
+    __of: ::core::marker::PhantomData<(fn(*const T),)>,
+}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]

@@ -29,12 +29,8 @@ struct UpdateNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
     x: bool,
 }
-/// What `Update` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
 struct UpdateContext {
-    /// Kept for the gradient of `x`.
     x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`.
     output_x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
 }
 const _: () = {
@@ -57,13 +53,16 @@ const _: () = {
             x: &mut __p::Tensor1<f64>,
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
-            let level = __p::largest([__p::level(x), __p::level(calls)]);
+            let level = __p::largest([
+                __p::Argument::level(&*x),
+                __p::Argument::level(&*calls),
+            ]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, x, calls);
             }
-            let edges = [__p::edge(x)];
+            let edges = [__p::Single::edge(&*x)];
             let needs = __p::needs(&edges);
-            let kept_x = __p::save_if(needs[0], x);
+            let kept_x = __p::Save::save(&*x, needs[0]);
             let mut in_place_x = __p::InPlace::new(
                 x,
                 <Self as __p::Function>::NAME,
@@ -92,8 +91,8 @@ const _: () = {
                     }
                 },
                 edges,
-                (kept_x, (__p::save_if(needs[0], x), ())),
-                [__p::meta(x)],
+                (kept_x, (__p::Save::save(&*x, needs[0]), ())),
+                [__p::meta(&*x)],
             );
             __p::attach_in_place(x, node, 0);
             ::core::result::Result::Ok(())
@@ -115,8 +114,8 @@ const _: () = {
             if call.needs(0) {
                 let gradient_0 = Self::backward(
                     grad_output.view(),
-                    __p::saved_view(&context.x),
-                    __p::saved_view(&context.output_x),
+                    __p::View::view(__p::saved(&context.x)),
+                    __p::View::view(__p::saved(&context.output_x)),
                 );
                 call.give::<f64, __p::ndarray::Ix1>(0, gradient_0);
             }
@@ -131,10 +130,10 @@ const _: () = {
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (mut beneath_x, tangent_x) = call.split(x);
+            let (mut beneath_x, tangent_x) = __p::Argument::split(&*x, &mut call);
             let tangent_x = call.or_zeros(tangent_x, &beneath_x);
             let before_x = ::core::clone::Clone::clone(&beneath_x);
-            let (mut beneath_calls, _) = call.split(calls);
+            let (mut beneath_calls, _) = __p::Argument::split(&*calls, &mut call);
             let () = Self::apply(&mut beneath_x, &mut beneath_calls)?;
             if call.failed() {
                 *x = call.without_tangent(beneath_x);
@@ -142,8 +141,8 @@ const _: () = {
                 return ::core::result::Result::Ok(());
             }
             let tangent_output_x = Self::jvp(
-                __p::view(&tangent_x),
-                __p::view(&before_x),
+                __p::View::view(&tangent_x),
+                __p::View::view(&before_x),
             );
             *x = call.with_tangent(beneath_x, "output_x", tangent_output_x);
             *calls = beneath_calls;

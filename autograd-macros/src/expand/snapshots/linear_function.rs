@@ -38,13 +38,9 @@ pub struct LinearFunctionNeedsInputGrad {
     /// Whether the gradient of `bias` is needed.
     pub bias: bool,
 }
-/// What `LinearFunction` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct LinearFunctionContext {
-    /// Kept for the gradient of `weight`.
-    pub input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
-    /// Kept for the gradient of `input`.
-    pub weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+struct LinearFunctionContext {
+    input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
+    weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -68,20 +64,24 @@ const _: () = {
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
         ) -> __p::Tensor2<f32> {
             let level = __p::largest([
-                __p::level(input),
-                __p::level(weight),
-                __p::level_optional(bias),
+                __p::Argument::level(input),
+                __p::Argument::level(weight),
+                __p::Argument::level(bias),
             ]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, input, weight, bias);
             }
-            let edges = [__p::edge(input), __p::edge(weight), __p::edge_optional(bias)];
+            let edges = [
+                __p::Single::edge(input),
+                __p::Single::edge(weight),
+                __p::Single::edge(bias),
+            ];
             let needs = __p::needs(&edges);
             let unrecorded = __p::unrecorded();
             let output = Self::forward(
-                __p::view(input),
-                __p::view(weight),
-                __p::view_optional(bias),
+                __p::View::view(input),
+                __p::View::view(weight),
+                __p::View::view(bias),
             );
             ::core::mem::drop(unrecorded);
             let output: __p::Tensor2<f32> = __p::IntoOutput::into_output(output);
@@ -96,7 +96,10 @@ const _: () = {
                     }
                 },
                 edges,
-                (__p::save_if(needs[1], input), (__p::save_if(needs[0], weight), ())),
+                (
+                    __p::Save::save(input, needs[1]),
+                    (__p::Save::save(weight, needs[0]), ()),
+                ),
                 [__p::meta(&output)],
             );
             __p::attach(output, node, 0)
@@ -118,14 +121,14 @@ const _: () = {
             if call.needs(0) {
                 let gradient_0 = Self::grad_input(
                     grad_output.view(),
-                    __p::saved_view(&context.weight),
+                    __p::View::view(__p::saved(&context.weight)),
                 );
                 call.give::<f32, __p::ndarray::Ix2>(0, gradient_0);
             }
             if call.needs(1) {
                 let gradient_1 = Self::grad_weight(
                     grad_output.view(),
-                    __p::saved_view(&context.input),
+                    __p::View::view(__p::saved(&context.input)),
                 );
                 call.give::<f32, __p::ndarray::Ix2>(1, gradient_1);
             }
@@ -145,9 +148,9 @@ const _: () = {
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
         ) -> __p::Tensor2<f32> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (input, _) = call.split(input);
-            let (weight, _) = call.split(weight);
-            let (bias, _) = call.split_optional(bias);
+            let (input, _) = __p::Argument::split(input, &mut call);
+            let (weight, _) = __p::Argument::split(weight, &mut call);
+            let (bias, _) = __p::Argument::split(bias, &mut call);
             let output = Self::apply(
                 &input,
                 &weight,

@@ -31,10 +31,7 @@ struct WeightedNeedsInputGrad {
     /// Whether the gradient of `weight` is needed.
     weight: bool,
 }
-/// What `Weighted` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
 struct WeightedContext {
-    /// Kept for the gradient of `parts`, `weight`.
     parts: ::core::option::Option<::std::vec::Vec<::pullback::__private::Tensor1<f64>>>,
 }
 const _: () = {
@@ -57,17 +54,20 @@ const _: () = {
             parts: &[&__p::Tensor1<f64>],
             weight: &__p::Tensor1<f64>,
         ) -> __p::Tensor1<f64> {
-            let level = __p::largest([__p::level_list(parts), __p::level(weight)]);
+            let level = __p::largest([
+                __p::Argument::level(parts),
+                __p::Argument::level(weight),
+            ]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, parts, weight);
             }
             let edges = __p::EdgeLists::new([
-                __p::edge_list(parts),
-                __p::one(__p::edge(weight)),
+                __p::Argument::edges(parts),
+                __p::Argument::edges(weight),
             ]);
             let needs = edges.needs();
             let unrecorded = __p::unrecorded();
-            let output = Self::forward(&__p::views(parts), __p::view(weight));
+            let output = Self::forward(&__p::View::view(parts), __p::View::view(weight));
             ::core::mem::drop(unrecorded);
             let output: __p::Tensor1<f64> = __p::IntoOutput::into_output(output);
             if !__p::any(&needs) {
@@ -81,7 +81,7 @@ const _: () = {
                     }
                 },
                 edges,
-                (__p::save_list_if(needs[0] || needs[1], parts), ()),
+                (__p::Save::save(parts, needs[0] || needs[1]), ()),
                 [__p::meta(&output)],
             );
             __p::attach(output, node, 0)
@@ -93,13 +93,13 @@ const _: () = {
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, ()) = state;
             let context = WeightedContext {
-                parts: call.restore_list(saved_0, __p::Origin::Input(0))?,
+                parts: call.restore(saved_0, __p::Origin::Input(0))?,
             };
             let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
             if call.needs(0) || call.needs(1) {
                 let (gradient_0, gradient_1) = Self::backward(
                     grad_output.view(),
-                    &__p::views_owned(__p::saved_list(&context.parts)),
+                    &__p::View::view(__p::saved(&context.parts)),
                 );
                 if call.needs(0) {
                     call.give_list::<f64, __p::ndarray::Ix1>(0, gradient_0);
@@ -119,17 +119,17 @@ const _: () = {
             weight: &__p::Tensor1<f64>,
         ) -> __p::Tensor1<f64> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (parts, tangent_parts) = call.split_list(parts);
-            let (weight, tangent_weight) = call.split(weight);
+            let (parts, tangent_parts) = __p::Argument::split(parts, &mut call);
+            let (weight, tangent_weight) = __p::Argument::split(weight, &mut call);
             let tangent_weight = call.or_zeros(tangent_weight, &weight);
             let output = Self::apply(&__p::references(&parts), &weight);
             if call.failed() {
                 return call.without_tangent(output);
             }
             let tangent_output = Self::jvp(
-                &__p::views_owned(&parts),
-                &__p::views_optional(&tangent_parts),
-                __p::view(&tangent_weight),
+                &__p::View::view(&parts),
+                &__p::View::view(&tangent_parts),
+                __p::View::view(&tangent_weight),
             );
             call.with_tangent(output, "output", tangent_output)
         }

@@ -19,11 +19,8 @@ pub struct MulConstantNeedsInputGrad {
     /// Whether the gradient of `tensor` is needed.
     pub tensor: bool,
 }
-/// What `MulConstant` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub struct MulConstantContext {
-    /// Kept for the gradient of `tensor`.
-    pub constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
+struct MulConstantContext {
+    constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -41,18 +38,18 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(tensor: &__p::Tensor2<f64>, constant: f64) -> __p::Tensor2<f64> {
-            let level = __p::largest([__p::level(tensor)]);
+            let level = __p::largest([__p::Argument::level(tensor)]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, tensor, constant);
             }
-            let edges = [__p::edge(tensor)];
+            let edges = [__p::Single::edge(tensor)];
             let needs = __p::needs(&edges);
             let kept_constant = __p::keep_if(
                 needs[0],
                 || <f64 as __p::Keep>::keep(&constant),
             );
             let unrecorded = __p::unrecorded();
-            let output = Self::forward(__p::view(tensor), constant);
+            let output = Self::forward(__p::View::view(tensor), constant);
             ::core::mem::drop(unrecorded);
             let output: __p::Tensor2<f64> = __p::IntoOutput::into_output(output);
             if !__p::any(&needs) {
@@ -84,7 +81,7 @@ const _: () = {
             if call.needs(0) {
                 let gradient_0 = Self::backward(
                     grad_output.owned(true),
-                    ::core::clone::Clone::clone(__p::kept(&context.constant)),
+                    ::core::clone::Clone::clone(&**__p::saved(&context.constant)),
                 );
                 call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);
             }
@@ -99,7 +96,7 @@ const _: () = {
             constant: f64,
         ) -> __p::Tensor2<f64> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (tensor, _) = call.split(tensor);
+            let (tensor, _) = __p::Argument::split(tensor, &mut call);
             let output = Self::apply(&tensor, constant);
             call.without_tangent(output)
         }

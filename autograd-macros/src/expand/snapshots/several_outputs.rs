@@ -24,6 +24,7 @@ impl LayerNorm {
         mean: ArrayView1<f64>,
         count: usize,
         needs_input_grad: LayerNormNeedsInputGrad,
+        context: &LayerNormContext,
     ) -> (Array2<f64>, Option<Array1<f64>>) {
         todo!()
     }
@@ -49,27 +50,29 @@ pub(crate) struct LayerNormNeedsInputGrad {
     /// Whether the gradient of `gain` is needed.
     pub(crate) gain: bool,
 }
-/// What `LayerNorm` keeps for its backward functions.
+/// What `LayerNorm` saves for its backward functions.
+///
+/// A field is `None` if no gradient was needed that it is saved for, or if the input was not given. A backward function that asks for `context` asks for all of it.
 #[derive(::core::fmt::Debug)]
-pub(crate) struct LayerNormContext {
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) axes: ::core::option::Option<
+struct LayerNormContext {
+    /// Saved for the gradient of `x`, `gain`.
+    x: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    axes: ::core::option::Option<
         ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    /// Kept for the gradient of `x`, `gain`.
-    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
+    /// Saved for the gradient of `x`, `gain`.
+    scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    /// Saved for the gradient of `x`, `gain`.
+    mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
+    /// Saved for the gradient of `x`, `gain`.
+    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -101,25 +104,25 @@ const _: () = {
             mode: Mode,
         ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
             let level = __p::largest([
-                __p::level(&x),
-                __p::level(gain),
-                __p::level_optional(mask),
+                __p::Argument::level(&x),
+                __p::Argument::level(gain),
+                __p::Argument::level(mask),
             ]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, x, gain, mask, axes, mode);
             }
-            let edges = [__p::edge(&x), __p::edge(gain)];
+            let edges = [__p::Single::edge(&x), __p::Single::edge(gain)];
             let needs = __p::needs(&edges);
-            let kept_x = __p::save_if(needs[0] || needs[1], &x);
+            let kept_x = __p::Save::save(&x, needs[0] || needs[1]);
             let kept_mode = __p::keep_if(
                 needs[0] || needs[1],
                 || <Mode as __p::Keep>::keep(&mode),
             );
             let unrecorded = __p::unrecorded();
             let (y, scale, rank, mean, count) = Self::forward(
-                __p::take(x),
+                __p::Tensor::into_array(x),
                 gain,
-                __p::view_optional(mask),
+                __p::View::view(mask),
                 axes,
                 mode,
             )?;
@@ -140,7 +143,7 @@ const _: () = {
                 (
                     kept_x,
                     (
-                        __p::save_optional_if(needs[0] || needs[1], mask),
+                        __p::Save::save(mask, needs[0] || needs[1]),
                         (
                             __p::keep_if(
                                 needs[0] || needs[1],
@@ -151,14 +154,14 @@ const _: () = {
                             (
                                 kept_mode,
                                 (
-                                    __p::save_if(needs[0] || needs[1], &scale),
+                                    __p::Save::save(&scale, needs[0] || needs[1]),
                                     (
                                         __p::keep_if(
                                             needs[0] || needs[1],
                                             || <usize as __p::Keep>::keep(&rank),
                                         ),
                                         (
-                                            __p::save_array_if(needs[0] || needs[1], mean),
+                                            __p::Save::save(mean, needs[0] || needs[1]),
                                             (
                                                 __p::keep_if(
                                                     needs[0] || needs[1],
@@ -230,15 +233,18 @@ const _: () = {
             if call.needs(0) || call.needs(1) {
                 let (gradient_0, gradient_1) = Self::backward(
                     grad_y.owned_optional(true),
-                    __p::saved_view(&context.x),
-                    __p::saved_view_optional(&context.mask),
-                    ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&context.axes)),
-                    ::core::clone::Clone::clone(__p::kept(&context.mode)),
-                    __p::saved_view(&context.scale),
-                    ::core::clone::Clone::clone(__p::kept(&context.rank)),
-                    __p::saved_view(&context.mean),
-                    ::core::clone::Clone::clone(__p::kept(&context.count)),
+                    __p::View::view(__p::saved(&context.x)),
+                    __p::View::view(::core::option::Option::as_ref(&context.mask)),
+                    ::std::borrow::Borrow::<
+                        [usize],
+                    >::borrow(&**__p::saved(&context.axes)),
+                    ::core::clone::Clone::clone(&**__p::saved(&context.mode)),
+                    __p::View::view(__p::saved(&context.scale)),
+                    ::core::clone::Clone::clone(&**__p::saved(&context.rank)),
+                    __p::View::view(__p::saved(&context.mean)),
+                    ::core::clone::Clone::clone(&**__p::saved(&context.count)),
                     needs_input_grad,
+                    &context,
                 );
                 if call.needs(0) {
                     call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);
@@ -261,10 +267,10 @@ const _: () = {
             mode: Mode,
         ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (x, tangent_x) = call.split(&x);
+            let (x, tangent_x) = __p::Argument::split(&x, &mut call);
             let tangent_x = call.or_zeros(tangent_x, &x);
-            let (gain, tangent_gain) = call.split(gain);
-            let (mask, _) = call.split_optional(mask);
+            let (gain, tangent_gain) = __p::Argument::split(gain, &mut call);
+            let (mask, _) = __p::Argument::split(mask, &mut call);
             let kept_axes = __p::keep_if(
                 true,
                 || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
@@ -287,16 +293,16 @@ const _: () = {
             }
             let kept_rank = __p::keep_if(true, || <usize as __p::Keep>::keep(&rank));
             let tangent_y = Self::jvp(
-                __p::view(&x),
-                __p::view(&tangent_x),
+                __p::View::view(&x),
+                __p::View::view(&tangent_x),
                 ::core::option::Option::map(
                     ::core::option::Option::as_ref(&tangent_gain),
                     __p::Tensor::to_array,
                 ),
-                __p::view_optional(::core::option::Option::as_ref(&mask)),
-                ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&kept_axes)),
-                ::core::clone::Clone::clone(__p::kept(&kept_rank)),
-                __p::view(&y),
+                __p::View::view(::core::option::Option::as_ref(&mask)),
+                ::std::borrow::Borrow::<[usize]>::borrow(&**__p::saved(&kept_axes)),
+                ::core::clone::Clone::clone(&**__p::saved(&kept_rank)),
+                __p::View::view(&y),
             );
             ::core::result::Result::Ok((
                 call.with_tangent(y, "y", tangent_y),

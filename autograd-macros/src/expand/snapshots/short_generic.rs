@@ -70,24 +70,18 @@ pub(crate) struct ScaledPowerNeedsInputGrad {
     /// Whether the gradient of `x` is needed.
     pub(crate) x: bool,
 }
-/// What `ScaledPower` keeps for its backward functions.
-#[derive(::core::fmt::Debug)]
-pub(crate) struct ScaledPowerContext<T, D: Dimension>
+struct ScaledPowerContext<T, D: Dimension, F: ?Sized>
 where
     T: Element,
 {
-    /// Kept for the gradient of `x`.
-    pub(crate) x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) n: ::core::option::Option<::pullback::__private::Kept<i32>>,
-    /// Kept for the gradient of `x`.
-    pub(crate) axes: ::core::option::Option<
+    x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
+    n: ::core::option::Option<::pullback::__private::Kept<i32>>,
+    axes: ::core::option::Option<
         ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
-    /// Kept for the gradient of `x`.
-    pub(crate) count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -139,17 +133,20 @@ const _: () = {
         where
             F: Fn(&'a [usize]) -> T,
         {
-            let level = __p::largest([__p::level(x), __p::level_optional(mask)]);
+            let level = __p::largest([
+                __p::Argument::level(x),
+                __p::Argument::level(mask),
+            ]);
             if level > 0 {
                 return Self::__pullback_forward_mode(level, x, mask, n, axes, label, f);
             }
-            let edges = [__p::edge(x)];
+            let edges = [__p::Single::edge(x)];
             let needs = __p::needs(&edges);
             let kept_n = __p::keep_if(needs[0], || <i32 as __p::Keep>::keep(&n));
             let unrecorded = __p::unrecorded();
             let (y, count, _) = Self::forward(
-                __p::view(x),
-                __p::view_optional(mask),
+                __p::View::view(x),
+                __p::View::view(mask),
                 n,
                 axes,
                 label,
@@ -169,9 +166,9 @@ const _: () = {
                 },
                 edges,
                 (
-                    __p::save_if(needs[0], x),
+                    __p::Save::save(x, needs[0]),
                     (
-                        __p::save_optional_if(needs[0], mask),
+                        __p::Save::save(mask, needs[0]),
                         (
                             kept_n,
                             (
@@ -216,22 +213,27 @@ const _: () = {
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, (saved_1, (saved_2, (saved_3, (saved_4, ()))))) = state;
-            let context = ScaledPowerContext::<T, D> {
+            let context = ScaledPowerContext::<T, D, F> {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 mask: call.restore(saved_1, __p::Origin::Constant)?,
                 n: saved_2,
                 axes: saved_3,
                 count: saved_4,
+                __of: ::core::marker::PhantomData,
             };
             let mut grad_y = call.grad::<T, D>(0);
             if call.needs(0) {
                 let gradient_0 = Self::grad_x(
                     grad_y.tensor(),
-                    __p::saved_tensor(&context.x),
-                    ::std::borrow::Borrow::<i32>::borrow(__p::kept(&context.n)),
-                    ::std::borrow::Borrow::<[usize]>::borrow(__p::kept(&context.axes)),
-                    ::std::borrow::Borrow::<usize>::borrow(__p::kept(&context.count)),
-                    __p::saved_tensor_optional(&context.mask),
+                    __p::saved(&context.x),
+                    ::std::borrow::Borrow::<i32>::borrow(&**__p::saved(&context.n)),
+                    ::std::borrow::Borrow::<
+                        [usize],
+                    >::borrow(&**__p::saved(&context.axes)),
+                    ::std::borrow::Borrow::<
+                        usize,
+                    >::borrow(&**__p::saved(&context.count)),
+                    ::core::option::Option::as_ref(&context.mask),
                 );
                 call.give::<T, D>(0, gradient_0);
             }
@@ -253,8 +255,8 @@ const _: () = {
             F: Fn(&'a [usize]) -> T,
         {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (x, _) = call.split(x);
-            let (mask, _) = call.split_optional(mask);
+            let (x, _) = __p::Argument::split(x, &mut call);
+            let (mask, _) = __p::Argument::split(mask, &mut call);
             let (y, count) = Self::apply(
                 &x,
                 ::core::option::Option::as_ref(&mask),

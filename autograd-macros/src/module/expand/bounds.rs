@@ -5,19 +5,16 @@
 //! the field's type comes down to, and else on the field's type. None stands on what can never be a
 //! field: the mistake is then an error here, and not where the module is used.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens as _, quote};
 use syn::ext::IdentExt as _;
-use syn::visit::Visit;
 use syn::{
-    GenericArgument, Generics, Ident, Path, PathArguments, PathSegment, Type, WherePredicate,
+    GenericArgument, Generics, Path, PathArguments, PathSegment, Type, WherePredicate, parse_quote,
 };
-use syn::{parse_quote, visit};
 
 use crate::module::model::{Body, Definition};
 use crate::show::show;
+use crate::spell::for_each_word;
 use crate::types::peel;
 
 /// Containers of std that are no fields, whatever they hold.
@@ -40,7 +37,7 @@ pub(super) fn completed(definition: &Definition, body: &Body, root: &TokenStream
         root,
         definition,
         predicates: Vec::new(),
-        said: HashSet::new(),
+        said: Vec::new(),
     };
     for param in definition.generics.type_params() {
         let ident = &param.ident;
@@ -68,13 +65,14 @@ struct Needs<'a> {
     definition: &'a Definition,
     predicates: Vec<WherePredicate>,
     /// The same as text, which is how syntax is compared.
-    said: HashSet<String>,
+    said: Vec<String>,
 }
 
 impl Needs<'_> {
     fn add(&mut self, predicate: WherePredicate) {
         let text = show(&predicate);
-        if self.said.insert(text) {
+        if !self.said.contains(&text) {
+            self.said.push(text);
             self.predicates.push(predicate);
         }
     }
@@ -159,26 +157,13 @@ impl Needs<'_> {
     /// Whether a type depends on parameters of the module. One that names the module itself does so by
     /// the very impl that the bounds are for.
     fn is_open(&self, ty: &Type) -> bool {
-        struct Mentions<'a> {
-            definition: &'a Definition,
-            a_parameter: bool,
-            itself: bool,
-        }
-        impl<'ast> Visit<'ast> for Mentions<'_> {
-            fn visit_ident(&mut self, ident: &'ast Ident) {
-                let mut params = self.definition.generics.type_params();
-                self.a_parameter |= params.any(|param| param.ident.unraw() == ident.unraw());
-                self.itself |= ident == "Self" || *ident == self.definition.ident;
-                visit::visit_ident(self, ident);
-            }
-        }
-        let mut mentions = Mentions {
-            definition: self.definition,
-            a_parameter: false,
-            itself: false,
-        };
-        mentions.visit_type(ty);
-        mentions.a_parameter && !mentions.itself
+        let (mut mentions_a_parameter, mut mentions_itself) = (false, false);
+        for_each_word(ty.to_token_stream(), &mut |word| {
+            let mut params = self.definition.generics.type_params();
+            mentions_a_parameter |= params.any(|param| param.ident.unraw() == word.unraw());
+            mentions_itself |= word == "Self" || *word == self.definition.ident;
+        });
+        mentions_a_parameter && !mentions_itself
     }
 
     /// `L::Inner`, of a parameter `L`.

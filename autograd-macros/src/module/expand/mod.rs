@@ -1,6 +1,5 @@
 //! Model to tokens: `impl Module` and `impl Display`.
 //!
-//! - [`visits`]: the methods that walk over the fields.
 //! - [`bounds`]: what they need of the type's parameters.
 //! - [`fallback`]: the same without effect, when there are mistakes.
 //!
@@ -9,14 +8,13 @@
 
 mod bounds;
 pub(super) mod fallback;
-mod visits;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Generics, Member};
 
-use super::model::{Body, Content, Definition, Field, ModuleModel, Variant};
+use super::model::{Body, Content, Definition, Field, ModuleModel, Part, Variant};
 use crate::spell::{at, local, placed};
 
 /// The whole expansion.
@@ -26,7 +24,7 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
     let generics = bounds::completed(definition, body, root);
     let methods = [
         name(definition, body, root),
-        visits::methods(body, root),
+        visit_fields(body, root),
         as_module(body, root),
         extra_repr(definition, body, root),
     ];
@@ -96,6 +94,86 @@ fn name(definition: &Definition, body: &Body, root: &TokenStream) -> TokenStream
             #answer
         }
     }
+}
+
+/// `fn visit_fields` and `fn visit_fields_mut`: the calls for each field, in the order of their declaration.
+///
+/// Each stands at the field's type, and is written in the same way in both: the compiler then has one thing to
+/// say of a type that is no field.
+fn visit_fields(body: &Body, root: &TokenStream) -> TokenStream {
+    let (path, visitor) = (local("path"), local("visitor"));
+    let this = this();
+    let shared = walk(body, root, false);
+    let mutable = walk(body, root, true);
+    quote! {
+        fn visit_fields<'a>(
+            &'a #this,
+            #path: &#root::nn::Path<'_>,
+            #visitor: &mut dyn #root::nn::Visitor<'a>,
+        ) {
+            #shared
+        }
+
+        fn visit_fields_mut(
+            &mut #this,
+            #path: &#root::nn::Path<'_>,
+            #visitor: &mut dyn #root::nn::VisitorMut,
+        ) {
+            #mutable
+        }
+    }
+}
+
+fn walk(body: &Body, root: &TokenStream, mutable: bool) -> TokenStream {
+    let this = this();
+    let reference = if mutable { quote!(&mut) } else { quote!(&) };
+    match body {
+        Body::Struct(fields) => visits(fields, root, mutable, |field| {
+            let member = &field.member;
+            quote_spanned!(at(&field.ty)=> #reference #this.#member)
+        }),
+        Body::Enum(variants) => each(variants, |variant| match &variant.content {
+            Content::Transparent(field) => {
+                let method = local(if mutable {
+                    "visit_fields_mut"
+                } else {
+                    "visit_fields"
+                });
+                let (path, visitor) = (local("path"), local("visitor"));
+                let arguments = quote!(#path, #visitor);
+                stands_for(field, root, &method.into_token_stream(), &arguments)
+            }
+            Content::Fields(fields) => visits(fields, root, mutable, |field| {
+                binding(field).into_token_stream()
+            }),
+        }),
+    }
+}
+
+fn visits(
+    fields: &[Field],
+    root: &TokenStream,
+    mutable: bool,
+    place: impl Fn(&Field) -> TokenStream,
+) -> TokenStream {
+    let method = local(if mutable { "visit_mut" } else { "visit" });
+    let calls = fields.iter().filter_map(|field| {
+        let (ty, span) = (&field.ty, at(&field.ty));
+        let (path, visitor) = (local("path"), local("visitor"));
+        let below = match &field.part {
+            Part::Named(name) => quote_spanned!(span=> #root::nn::Path::field(#path, #name)),
+            Part::Numbered(number) => {
+                let number = Literal::usize_unsuffixed(*number);
+                quote_spanned!(span=> #root::nn::Path::item(#path, #number))
+            }
+            Part::Skipped(_) => return None,
+        };
+        let place = place(field);
+        Some(quote_spanned! {span=>
+            <#ty as #root::nn::Field>::#method(#place, &#below, #visitor);
+        })
+    });
+    quote!(#(#calls)*)
 }
 
 /// `fn as_module` and `fn as_module_mut`: of an enum, the module for which it stands.

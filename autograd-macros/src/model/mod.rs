@@ -5,26 +5,23 @@
 //! land on it too.
 
 mod gradcheck;
-mod jvp;
-mod passing;
 mod short;
 
 pub(crate) use gradcheck::{Concrete, Gradcheck, Sample, Within};
-pub(crate) use jvp::{Given, GivenWhat, Jvp};
-pub(crate) use passing::Passing;
 pub(crate) use short::{Short, Written};
 
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
 
-use crate::types::{Form, TensorType, peel};
+use crate::types::{Form, Rank, TensorType, array, is_parameter, peel, within_gradient};
 
 /// A differentiable function.
 pub(crate) struct FunctionModel {
     pub(crate) definition: Definition,
     pub(crate) forward: Forward,
     pub(crate) backwards: Vec<Backward>,
-    pub(crate) jvp: Option<Jvp>,
+    /// The function marked `#[jvp]`.
+    pub(crate) jvp: Option<Derivative>,
     /// What backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -119,51 +116,49 @@ pub(crate) enum Role {
 
 /// A function marked `#[backward]`.
 pub(crate) struct Backward {
-    pub(crate) ident: Ident,
+    pub(crate) function: Derivative,
+    pub(crate) vis: Visibility,
     /// The differentiable inputs whose gradients it returns, in that order.
     pub(crate) covers: Vec<usize>,
-    /// Its parameters.
-    pub(crate) asked: Vec<Asked>,
-    /// What it returns.
-    pub(crate) returns: Type,
     /// The short form: the function as it is to be written.
     pub(crate) written: Option<Written>,
 }
 
-/// A parameter of a backward function.
-pub(crate) struct Asked {
+/// A backward function, or the `#[jvp]` rule.
+pub(crate) struct Derivative {
+    pub(crate) ident: Ident,
+    pub(crate) parameters: Vec<Parameter>,
+    /// What it returns: the gradients of the inputs that it covers, or a tangent for each differentiable output.
+    pub(crate) returns: Type,
+}
+
+/// A parameter of one.
+pub(crate) struct Parameter {
     pub(crate) ty: Type,
-    pub(crate) what: What,
+    pub(crate) wants: Wants,
+    /// The form of a tensor, of a list that of its elements; `None` of anything else.
+    pub(crate) form: Option<Form>,
+    /// Whether the tensor, or each of a list, may be missing.
+    pub(crate) optional: bool,
 }
 
-/// What a parameter of a backward function gets.
-pub(crate) enum What {
-    /// The gradient of a differentiable output.
-    Gradient {
-        output: usize,
-        form: Form,
-        optional: bool,
-    },
-    /// Something that was kept.
-    Kept(Request),
+/// What a parameter gets, by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// The gradient of the differentiable output of this number.
+    Gradient(usize),
+    /// The tangent of the differentiable input of this number.
+    Tangent(usize),
+    /// An input, an output or an intermediate.
+    Saved(Source),
     /// Which inputs need a gradient.
-    NeedsInputGrad { by_reference: bool },
+    NeedsInputGrad,
+    /// All that is saved.
+    Context,
 }
 
-/// How an input, an output or an intermediate is asked for.
-pub(crate) enum Request {
-    Tensor {
-        source: Source,
-        form: Form,
-        optional: bool,
-    },
-    Value {
-        source: Source,
-    },
-}
-
-/// Where a kept thing comes from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// An input, or something that forward returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Input(usize),
     Returned(usize),
@@ -195,6 +190,20 @@ impl Forward {
             .iter()
             .filter_map(|returned| returned.tensor.as_ref());
         inputs.map(|input| &input.ty).chain(returned)
+    }
+
+    /// Whether a parameter of the block is the element type of a tensor.
+    pub(crate) fn has_element(&self, param: &Ident) -> bool {
+        self.tensors()
+            .filter_map(|tensor| tensor.content.element())
+            .any(|ty| is_parameter(ty, param))
+    }
+
+    /// Whether a parameter of the block is the rank of a tensor.
+    pub(crate) fn has_rank(&self, param: &Ident) -> bool {
+        self.tensors()
+            .filter_map(|tensor| tensor.content.rank())
+            .any(|rank| matches!(rank, Rank::Named(ty) if is_parameter(ty, param)))
     }
 
     /// The differentiable inputs, by their place among themselves.
@@ -243,13 +252,43 @@ impl Forward {
             .collect()
     }
 
+    /// What a name stands for, in the `#[jvp]` rule or in a backward function.
+    pub(crate) fn wanted(&self, name: &Ident, in_jvp: bool) -> Option<Wants> {
+        let generated = if in_jvp {
+            self.differentiable()
+                .iter()
+                .position(|(input, _)| input.tangent_name() == *name)
+                .map(Wants::Tangent)
+        } else if name == "needs_input_grad" {
+            Some(Wants::NeedsInputGrad)
+        } else {
+            self.differentiable_outputs()
+                .iter()
+                .position(|(output, _)| output.gradient_name() == *name)
+                .map(Wants::Gradient)
+        };
+        let input = || self.inputs.iter().position(|input| input.name == *name);
+        let returned = || self.returned.iter().position(|one| one.name == *name);
+        generated
+            .or_else(|| Some(Wants::Saved(Source::Input(input()?))))
+            .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
+            // Last: the author may have something of that name.
+            .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
+    }
+
+    /// All that can be saved, in the order inputs, outputs, intermediates.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
+        let inputs = (0..self.inputs.len()).map(Source::Input);
+        inputs.chain((0..self.returned.len()).map(Source::Returned))
+    }
+
     /// The thing that a source names.
-    pub(crate) fn source(&self, source: Source) -> Sourced<'_> {
+    pub(crate) fn source(&self, source: Source) -> Named<'_> {
         match source {
             Source::Input(index) => {
                 let input = &self.inputs[index];
                 let tensor = input.tensor.as_ref();
-                Sourced {
+                Named {
                     name: &input.name,
                     ty: &input.ty,
                     tensor: tensor.map(|tensor| &tensor.ty),
@@ -261,7 +300,7 @@ impl Forward {
                 let Returned {
                     name, ty, tensor, ..
                 } = &self.returned[index];
-                Sourced {
+                Named {
                     name,
                     ty,
                     tensor: tensor.as_ref(),
@@ -307,9 +346,9 @@ impl Returned {
     }
 }
 
-/// What inputs, outputs and intermediates have in common.
+/// An input, an output or an intermediate, by its name.
 #[derive(Clone, Copy)]
-pub(crate) struct Sourced<'a> {
+pub(crate) struct Named<'a> {
     pub(crate) name: &'a Ident,
     pub(crate) ty: &'a Type,
     pub(crate) tensor: Option<&'a TensorType>,
@@ -317,46 +356,44 @@ pub(crate) struct Sourced<'a> {
     pub(crate) list: bool,
 }
 
-impl Backward {
-    /// How each request for the gradient of an output is written.
-    pub(crate) fn gradients(&self, output: usize) -> impl Iterator<Item = (Form, bool)> {
-        self.asked.iter().filter_map(move |asked| match asked.what {
-            What::Gradient {
-                output: of,
-                form,
-                optional,
-            } if of == output => Some((form, optional)),
-            _ => None,
-        })
+impl Derivative {
+    /// The parameters that ask for the same.
+    pub(crate) fn requests(&self, wants: Wants) -> impl Iterator<Item = &Parameter> {
+        self.parameters
+            .iter()
+            .filter(move |parameter| parameter.wants == wants)
     }
 
-    /// The kept things that it asks for.
+    /// Whether some parameter asks for this.
+    pub(crate) fn asks_for(&self, wants: Wants) -> bool {
+        self.requests(wants).next().is_some()
+    }
+
+    /// The inputs, outputs and intermediates that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
-        self.asked.iter().filter_map(|asked| match asked.what {
-            What::Kept(ref request) => Some(request.source()),
-            What::Gradient { .. } | What::NeedsInputGrad { .. } => None,
-        })
+        self.parameters
+            .iter()
+            .filter_map(|parameter| match parameter.wants {
+                Wants::Saved(source) => Some(source),
+                _ => None,
+            })
     }
 
-    /// The types of the gradients within what it returns.
+    /// The types of the gradients or tangents within what it returns.
     pub(crate) fn returned_types(&self) -> Vec<&Type> {
         tuple_elements(&self.returns)
     }
-}
 
-impl Request {
-    /// What is asked for.
-    pub(crate) fn source(&self) -> Source {
-        match *self {
-            Self::Tensor { source, .. } | Self::Value { source } => source,
-        }
-    }
-
-    /// The form of a tensor.
-    pub(crate) fn form(&self) -> Option<Form> {
-        match self {
-            Self::Tensor { form, .. } => Some(*form),
-            Self::Value { .. } => None,
+    /// Whether it works on tensors, so that what it computes can be differentiated again.
+    pub(crate) fn is_on_tensors(&self) -> bool {
+        let mut forms = self.parameters.iter().filter_map(|asked| asked.form);
+        match forms.next() {
+            Some(form) => form.is_tensor(),
+            None => self
+                .returned_types()
+                .into_iter()
+                .filter_map(|ty| array(within_gradient(ty)))
+                .all(|returned| returned.form.is_tensor()),
         }
     }
 }

@@ -1,64 +1,12 @@
 //! What pulldown-latex writes, made fit for a page without its style sheet: one line, all text escaped, no
-//! classes, and nothing in it but the elements and attributes of MathML that lay out a formula.
+//! classes, and nothing in it but the elements and attributes of `written`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The elements that may be there.
-const ELEMENTS: [&str; 19] = [
-    "math",
-    "mfrac",
-    "mi",
-    "mn",
-    "mo",
-    "mover",
-    "mroot",
-    "mrow",
-    "mspace",
-    "msqrt",
-    "msub",
-    "msubsup",
-    "msup",
-    "mtable",
-    "mtd",
-    "mtext",
-    "mtr",
-    "munder",
-    "munderover",
-];
-
-/// Their attributes, beside `class`.
-const ATTRIBUTES: [&str; 14] = [
-    "depth",
-    "display",
-    "displaystyle",
-    "height",
-    "largeop",
-    "linethickness",
-    "mathvariant",
-    "maxsize",
-    "minsize",
-    "movablelimits",
-    "scriptlevel",
-    "stretchy",
-    "symmetric",
-    "width",
-];
-
-/// What a browser takes for `math` by itself often lacks the tall brackets: fonts that have them come before it.
-const FONTS: &str =
-    "font-family:Latin Modern Math,STIX Two Math,Cambria Math,DejaVu Math TeX Gyre,math";
-
-/// The styles of cells, of which the catalogue knows each: what a browser has for them is centred, with space
-/// on both sides.
-const LEFT: &str = "text-align:left";
-const CASE: &str = "text-align:left;padding-left:0;padding-right:1em";
-const RIGHT_SIDE: &str = "text-align:left;padding-left:0";
-// Chromium moves blocks in a cell only for its own word.
-const RIGHT: &str = "text-align:right;text-align:-webkit-right";
-const LEFT_SIDE: &str = "text-align:right;text-align:-webkit-right;padding-right:0";
-const NEXT_SIDE: &str =
-    "text-align:right;text-align:-webkit-right;padding-left:2em;padding-right:0";
+use crate::written::{
+    ATTRIBUTES, CASE, ELEMENTS, FONTS, LEFT, LEFT_SIDE, NEXT_SIDE, RIGHT, RIGHT_SIDE,
+};
 
 /// How the cells of a table are aligned.
 #[derive(Clone, Copy)]
@@ -104,7 +52,7 @@ impl Table {
 }
 
 /// The element on one line, or what cannot be in it.
-pub(super) fn one_line(written: &str) -> Result<String, String> {
+pub(crate) fn one_line(written: &str) -> Result<String, String> {
     let mut html = String::with_capacity(written.len());
     // Each table that is open, with the number of cells in its row so far.
     let mut tables: Vec<(Table, usize)> = Vec::new();

@@ -1,70 +1,55 @@
 use expect_test::expect_file;
 
-use super::*;
+use crate::literal;
+use crate::markdown::{self, code, element};
 
-/// What `math!(tokens)` expands to: the text, or the message of the error.
-fn expanded(
-    tokens: TokenStream,
-    write: impl Fn(&str) -> Result<String, String>,
-) -> Result<String, String> {
-    let expansion = expand_with(tokens, write);
-    if let Ok(text) = syn::parse2::<LitStr>(expansion.clone()) {
-        return Ok(text.value());
+fn as_code(formula: &str) -> String {
+    markdown::of(formula, code).expect(formula)
+}
+
+fn as_element(formula: &str) -> Result<String, String> {
+    markdown::of(formula, element)
+}
+
+fn mistake(formula: &str) -> String {
+    as_element(formula).expect_err(formula)
+}
+
+#[test]
+fn strings_are_read_as_the_compiler_reads_them() {
+    macro_rules! check {
+        ($($literal:literal)*) => {
+            $(assert_eq!(literal::text(stringify!($literal)).as_deref(), Some($literal));)*
+        };
     }
-    let call: syn::Macro = syn::parse2(expansion).expect("a string, or `compile_error!`");
-    let path = call.path.segments.last().expect("a path");
-    assert_eq!(path.ident, "compile_error");
-    let message: LitStr = call.parse_body().expect("a message");
-    Err(message.value())
-}
-
-fn as_code(tokens: TokenStream) -> Result<String, String> {
-    expanded(tokens, |source| Ok(code(source)))
-}
-
-fn as_element(source: &str) -> Result<String, String> {
-    expanded(quote!(#source), element)
-}
-
-fn mistake(source: &str) -> String {
-    as_element(source).expect_err(source)
+    check!("" "\\alpha \"x\" \'y\'" r"\frac{1}{2}" r#"a"b"# r##"a"#b"## "\n\r\t\0\x41\u{1_F600}é" "a \
+        b");
+    for other in [
+        "x", "r", "r#x", "1", "'a'", "b\"a\"", "br\"a\"", "c\"a\"", "\"a\"b", "-", "",
+    ] {
+        assert_eq!(literal::text(other), None, "{other}");
+    }
 }
 
 #[test]
 fn without_the_feature_the_source_is_kept() {
-    let formula = as_code(quote!(r"\frac{1}{2}"));
-    assert_eq!(formula.unwrap(), "\n\n```text\n\\frac{1}{2}\n```\n\n\n");
-    let lines = as_code(quote!(r"a \\" r"b")).unwrap();
-    assert_eq!(lines, "\n\n```text\na \\\\\nb\n```\n\n\n");
-    let indented = as_code(quote!("\n    a\n      b\n\n    c  \n  "));
-    assert_eq!(indented.unwrap(), "\n\n```text\na\n  b\n\nc\n```\n\n\n");
-    // What is in it does not end the block.
-    let fences = as_code(quote!("a\n```\nb````c"));
     assert_eq!(
-        fences.unwrap(),
+        as_code(r"\frac{1}{2}"),
+        "\n\n```text\n\\frac{1}{2}\n```\n\n\n"
+    );
+    assert_eq!(
+        as_code("\n    a\n      b\n\n    c  \n  "),
+        "\n\n```text\na\n  b\n\nc\n```\n\n\n"
+    );
+    // What is in it does not end the block.
+    assert_eq!(
+        as_code("a\n```\nb````c"),
         "\n\n`````text\na\n```\nb````c\n`````\n\n\n"
     );
     // A blank of two bytes before one of one.
-    assert_eq!(
-        without_indent("\u{a0}a\n b"),
-        "\u{a0}a\nb".replace('\u{a0}', "")
-    );
-}
-
-#[test]
-fn what_is_no_string_is_refused() {
-    for tokens in [
-        quote!(),
-        quote!(x),
-        quote!(1),
-        quote!("a", "b"),
-        quote!("a" b),
-    ] {
-        let message = as_code(tokens).unwrap_err();
-        assert!(message.starts_with("`math!` takes a formula"), "{message}");
-    }
-    for tokens in [quote!(""), quote!(" \n ")] {
-        let message = as_code(tokens).unwrap_err();
+    assert_eq!(as_code("\u{a0}a\n b"), "\n\n```text\na\nb\n```\n\n\n");
+    for empty in ["", " \n "] {
+        let message = markdown::of(empty, code).unwrap_err();
         assert_eq!(message, "this formula is empty");
     }
 }
@@ -97,7 +82,7 @@ fn formulas_become_elements() {
         elements.push_str(line);
         elements.push_str("\n\n");
     }
-    expect_file!["../../../tests/formulas.html"].assert_eq(&elements);
+    expect_file!["../tests/formulas.html"].assert_eq(&elements);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::event::{ArrayColumn, Content, EnvironmentFlow, Event, Grouping, StateChange};
 use pulldown_latex::{Parser, ParserError, Storage, push_mathml};
 
-use super::tidy;
+use crate::tidy;
 
 /// More bytes than any formula that can be read has.
 const LONGEST: usize = 4096;
@@ -28,7 +28,7 @@ const DEFINITIONS: [&str; 6] = [
 ];
 
 /// One `<math>` element on one line, or what is wrong with the formula.
-pub(super) fn of(source: &str) -> Result<String, String> {
+pub(crate) fn of(source: &str) -> Result<String, String> {
     if source.len() > LONGEST {
         let length = source.len();
         return Err(format!(

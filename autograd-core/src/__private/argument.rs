@@ -1,0 +1,207 @@
+//! An input of `apply`, as generated code has it: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
+//!
+//! What there is to do with one has one name for all of these kinds, so that generated code need not know them.
+
+use ndarray::{Array, ArrayView, Dimension};
+
+use crate::function::ForwardCall;
+use crate::saved::{Saved, SavedList};
+use crate::tape::Edge;
+use crate::tensor::Tensor;
+use autograd_kernels::Element;
+
+/// Tensors of one kind, to look at: arguments, saved lists, the tangents of a list.
+pub trait View: Copy {
+    /// A view, an optional one, or a list.
+    type View;
+
+    /// The memory of the tensors.
+    fn view(self) -> Self::View;
+}
+
+/// What a node can save as a tensor or as a list: arguments, outputs, intermediates.
+pub trait Save {
+    /// What a node holds.
+    type Saved;
+
+    /// Saves it if a backward function that asks for it can still be called.
+    fn save(self, needed: bool) -> Option<Self::Saved>;
+}
+
+/// An input of `apply`.
+pub trait Argument: View + Save {
+    /// The input without its tangent.
+    type Primal;
+    /// The tangent, of a list those of its tensors.
+    type Tangent;
+
+    /// The largest level of forward mode that it has a tangent of; 0 without any.
+    fn level(self) -> u64;
+
+    /// Where the gradients of its tensors go.
+    fn edges(self) -> Vec<Option<Edge>>;
+
+    /// The input beneath the level of `call`, and its tangent.
+    fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent);
+}
+
+/// An input of one tensor at most.
+pub trait Single: Argument {
+    /// Where its gradient goes; `None` if none is needed or nothing is recorded.
+    fn edge(self) -> Option<Edge>;
+}
+
+impl<'a, T: Element, D: Dimension> View for &'a Tensor<T, D> {
+    type View = ArrayView<'a, T, D>;
+
+    #[inline]
+    fn view(self) -> Self::View {
+        Tensor::view(self)
+    }
+}
+
+impl<T: Element, D: Dimension> Save for &Tensor<T, D> {
+    type Saved = Saved<T>;
+
+    #[inline]
+    fn save(self, needed: bool) -> Option<Saved<T>> {
+        needed.then(|| Saved::new(self))
+    }
+}
+
+impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
+    type Primal = Tensor<T, D>;
+    type Tangent = Option<Tensor<T, D>>;
+
+    #[inline]
+    fn level(self) -> u64 {
+        self.raw.level()
+    }
+
+    fn edges(self) -> Vec<Option<Edge>> {
+        vec![self.edge()]
+    }
+
+    fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
+        call.split(self)
+    }
+}
+
+impl<T: Element, D: Dimension> Single for &Tensor<T, D> {
+    #[inline]
+    fn edge(self) -> Option<Edge> {
+        self.recorded_edge()
+    }
+}
+
+impl<'a, T: Element, D: Dimension> View for Option<&'a Tensor<T, D>> {
+    type View = Option<ArrayView<'a, T, D>>;
+
+    #[inline]
+    fn view(self) -> Self::View {
+        self.map(Tensor::view)
+    }
+}
+
+impl<T: Element, D: Dimension> Save for Option<&Tensor<T, D>> {
+    type Saved = Saved<T>;
+
+    #[inline]
+    fn save(self, needed: bool) -> Option<Saved<T>> {
+        self?.save(needed)
+    }
+}
+
+impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
+    type Primal = Option<Tensor<T, D>>;
+    type Tangent = Option<Tensor<T, D>>;
+
+    #[inline]
+    fn level(self) -> u64 {
+        self.map_or(0, Argument::level)
+    }
+
+    fn edges(self) -> Vec<Option<Edge>> {
+        vec![self.edge()]
+    }
+
+    fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
+        match self {
+            None => (None, None),
+            Some(tensor) => {
+                let (primal, tangent) = call.split(tensor);
+                (Some(primal), tangent)
+            }
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> Single for Option<&Tensor<T, D>> {
+    #[inline]
+    fn edge(self) -> Option<Edge> {
+        self.and_then(Tensor::recorded_edge)
+    }
+}
+
+impl<'a, T: Element, D: Dimension> View for &[&'a Tensor<T, D>] {
+    type View = Vec<ArrayView<'a, T, D>>;
+
+    fn view(self) -> Self::View {
+        self.iter().map(|tensor| tensor.view()).collect()
+    }
+}
+
+impl<T: Element, D: Dimension> Save for &[&Tensor<T, D>] {
+    type Saved = SavedList<T>;
+
+    fn save(self, needed: bool) -> Option<SavedList<T>> {
+        needed.then(|| self.iter().map(|tensor| Saved::new(*tensor)).collect())
+    }
+}
+
+impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
+    type Primal = Vec<Tensor<T, D>>;
+    type Tangent = Vec<Option<Tensor<T, D>>>;
+
+    fn level(self) -> u64 {
+        self.iter().map(|tensor| tensor.level()).max().unwrap_or(0)
+    }
+
+    fn edges(self) -> Vec<Option<Edge>> {
+        self.iter().map(|tensor| tensor.edge()).collect()
+    }
+
+    fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent) {
+        self.iter().map(|tensor| call.split(tensor)).unzip()
+    }
+}
+
+/// A list that owns its tensors.
+impl<'a, T: Element, D: Dimension> View for &'a Vec<Tensor<T, D>> {
+    type View = Vec<ArrayView<'a, T, D>>;
+
+    fn view(self) -> Self::View {
+        self.iter().map(Tensor::view).collect()
+    }
+}
+
+/// The tangents of a list.
+impl<'a, T: Element, D: Dimension> View for &'a Vec<Option<Tensor<T, D>>> {
+    type View = Vec<Option<ArrayView<'a, T, D>>>;
+
+    fn view(self) -> Self::View {
+        self.iter()
+            .map(|tangent| tangent.as_ref().map(Tensor::view))
+            .collect()
+    }
+}
+
+/// An intermediate.
+impl<T: Element, D: Dimension> Save for Array<T, D> {
+    type Saved = Saved<T>;
+
+    #[inline]
+    fn save(self, needed: bool) -> Option<Saved<T>> {
+        needed.then(|| Saved::from_array(self))
+    }
+}

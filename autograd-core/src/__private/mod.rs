@@ -1,0 +1,181 @@
+//! The only door for generated code. Not part of the public interface: anything here may change with
+//! any version.
+
+mod argument;
+
+#[cfg(feature = "catalogue")]
+pub use inventory;
+pub use ndarray;
+
+pub use crate::__register as register;
+pub use crate::array::PackedShape;
+#[cfg(feature = "catalogue")]
+pub use crate::catalogue::Entry;
+pub use crate::error::Error;
+pub use crate::function::{
+    Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
+    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, KeptItem, KeptItems, Order, Origin,
+    OutputSignature, Restore, Rule, SavedSignature, Signature, record,
+};
+pub use crate::grad_mode::{GradModeGuard, unrecorded};
+pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
+pub use crate::saved::{Saved, SavedList};
+pub use crate::tape::{AnyGradient, Dual, Edge, Gradient, Node, RawTensor};
+pub use crate::tensor::{
+    Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
+};
+pub use argument::{Argument, Save, Single, View};
+pub use autograd_kernels::Element;
+
+use ndarray::{Array, ArrayView, Dimension};
+
+/// Puts a function into the catalogue: its signature, what its author says, and the name of its test.
+#[cfg(feature = "catalogue")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($signature:path, $docs:expr $(, $test:literal)?) => {
+        $crate::__private::inventory::submit! {
+            $crate::__private::Entry::new(
+                &$signature,
+                $docs,
+                ::core::module_path!(),
+                ::core::file!(),
+                ::core::line!(),
+            )
+            $(.with_test(::core::option_env!("CARGO_PKG_NAME"), $test))?
+        }
+    };
+}
+
+/// There is no catalogue.
+#[cfg(not(feature = "catalogue"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    ($($function:tt)*) => {};
+}
+
+/// What stands behind the name of a type that `#[tensor]` marks.
+pub trait TensorType {
+    /// The element type.
+    type Element;
+    /// The dimension.
+    type Dim;
+}
+
+impl<T, D> TensorType for ArrayView<'_, T, D> {
+    type Element = T;
+    type Dim = D;
+}
+
+impl<T, D> TensorType for Array<T, D> {
+    type Element = T;
+    type Dim = D;
+}
+
+impl<T, D> TensorType for Tensor<T, D> {
+    type Element = T;
+    type Dim = D;
+}
+
+/// The largest of the inputs' levels.
+#[inline]
+pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
+    levels.into_iter().fold(0, u64::max)
+}
+
+/// Which inputs need a gradient.
+#[inline]
+pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
+    std::array::from_fn(|input| edges[input].is_some())
+}
+
+/// Whether any input needs a gradient.
+#[inline]
+pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
+    needs.contains(&true)
+}
+
+/// The tensors of a list by reference, as `apply` takes them.
+pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
+    list.iter().collect()
+}
+
+/// A value that can be kept for backward: `Clone + Send + Sync + 'static`. What is missing of these the
+/// compiler says itself, at the value's type.
+pub trait Keep: Sized {
+    /// The value as a node keeps it.
+    type Kept: KeptItem;
+
+    /// Keeps a copy.
+    fn keep(&self) -> Self::Kept;
+
+    /// Keeps the value itself.
+    fn into_kept(self) -> Self::Kept;
+}
+
+impl<V: Clone + Send + Sync + 'static> Keep for V {
+    type Kept = Kept<V>;
+
+    fn keep(&self) -> Kept<V> {
+        Kept::new(self.clone())
+    }
+
+    fn into_kept(self) -> Kept<V> {
+        Kept::new(self)
+    }
+}
+
+/// Keeps a value if a backward function that asks for it can still be called.
+#[inline]
+pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
+    needed.then(kept)
+}
+
+/// What a node remembers of an output.
+#[inline]
+pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
+    PackedShape::from(tensor.raw.buffer.shape())
+}
+
+/// Makes a constant an output of a node.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "in registers inlined, through memory twice if not"
+)]
+pub fn attach<T: Element, D: Dimension>(
+    tensor: Tensor<T, D>,
+    node: Node,
+    output_nr: usize,
+) -> Tensor<T, D> {
+    debug_assert!(tensor.raw.is_plain());
+    let edge = output_edge(node, output_nr);
+    Tensor::from_raw(RawTensor::new(tensor.raw.buffer, Some(edge)))
+}
+
+/// Makes a tensor that forward wrote to an output of a node.
+#[inline]
+pub fn attach_in_place<T: Element, D: Dimension>(
+    tensor: &mut Tensor<T, D>,
+    node: Node,
+    output_nr: usize,
+) {
+    tensor.raw.edge = Some(output_edge(node, output_nr));
+}
+
+#[inline]
+fn output_edge(node: Node, output_nr: usize) -> Edge {
+    // INVARIANT: a tuple of outputs has no 2^32 elements.
+    let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
+    Edge { node, output_nr }
+}
+
+/// What the pruning saved.
+#[inline]
+pub fn saved<S>(saved: &Option<S>) -> &S {
+    // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and
+    // what it asks for was saved then.
+    saved.as_ref().expect("saved for this backward function")
+}

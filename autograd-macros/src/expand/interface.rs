@@ -1,0 +1,113 @@
+//! The signature of `apply`: what forward takes and returns, with tensors for arrays.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::{GenericArgument, Lifetime, PathArguments, Type};
+
+use super::tokens::{at, is_consumed, option, tensor};
+use crate::model::{Forward, Input, Returned, Role, TensorInput};
+use crate::types::peel;
+
+/// Whether a call is of no use without what it returns: a `Result` has to be used already, and what is
+/// written to an input may be all that is wanted.
+pub(super) fn is_for_its_value(forward: &Forward) -> bool {
+    forward.fallible.is_none() && forward.in_place().next().is_none()
+}
+
+/// The parameters of `apply`: those of forward, with tensors for arrays.
+pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
+    let inputs = forward.inputs.iter();
+    inputs.map(|input| parameter(input, p)).collect()
+}
+
+fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
+    let Input { name, ty, .. } = input;
+    let Some(TensorInput {
+        ty: form,
+        optional,
+        list,
+        ..
+    }) = &input.tensor
+    else {
+        return quote!(#name: #ty);
+    };
+    let mut taken = tensor(&form.content, ty, p);
+    if !is_consumed(form) {
+        let lifetime = &form.lifetime;
+        let mutability = input.is_in_place().then(|| quote!(mut));
+        taken = quote_spanned!(at(ty)=> &#lifetime #mutability #taken);
+    }
+    if *optional {
+        taken = option(&taken);
+    }
+    if *list {
+        let lifetime = lifetime_of(ty);
+        taken = quote_spanned!(at(ty)=> &#lifetime [#taken]);
+    }
+    quote!(#name: #taken)
+}
+
+/// `'a` of `&'a [ArrayView1<f32>]`.
+fn lifetime_of(ty: &Type) -> Option<&Lifetime> {
+    match peel(ty) {
+        Type::Reference(reference) => reference.lifetime.as_ref(),
+        _ => None,
+    }
+}
+
+/// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
+pub(super) fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
+    let output = |output: &Returned| match &output.tensor {
+        Some(ty) => tensor(&ty.content, &output.ty, p),
+        None => output.ty.to_token_stream(),
+    };
+    let outputs = tuple(forward.outputs().map(output));
+    match &forward.fallible {
+        Some(result) => within_result(result, &outputs),
+        None => outputs,
+    }
+}
+
+/// Replaces the first argument of `Result<…>`.
+fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
+    let mut result = peel(result).clone();
+    if let Type::Path(path) = &mut result
+        && let Some(segment) = path.path.segments.last_mut()
+        && let PathArguments::AngleBracketed(bracketed) = &mut segment.arguments
+        && let Some(first) = bracketed.args.first_mut()
+    {
+        *first = GenericArgument::Type(Type::Verbatim(ok.clone()));
+    }
+    quote!(#result)
+}
+
+/// The expression that `apply` ends with; nothing if it returns nothing.
+pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
+    let outputs = tuple(forward.outputs().map(output));
+    if forward.fallible.is_some() {
+        quote!(::core::result::Result::Ok(#outputs))
+    } else if forward.outputs().next().is_none() {
+        TokenStream::new()
+    } else {
+        outputs
+    }
+}
+
+pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream {
+    let elements: Vec<_> = elements.collect();
+    match elements.as_slice() {
+        [single] => single.clone(),
+        several => quote!((#(#several),*)),
+    }
+}
+
+/// What forward returned, or wrote to, within `apply`: a `&Tensor`.
+pub(super) fn output(output: &Returned, forward: &Forward) -> TokenStream {
+    if let Role::InPlace { input, .. } = output.role {
+        // Its own parameter is a `&mut Tensor`.
+        let name = &forward.inputs[input].name;
+        return quote!(&*#name);
+    }
+    let name = &output.name;
+    quote!(&#name)
+}

@@ -1,0 +1,200 @@
+//! Rules for what backward functions and the `#[jvp]` rule return.
+
+use syn::{Ident, ReturnType, Signature, Type};
+
+use super::agreement::{self, Expected};
+use super::asked::Asker;
+use super::context::Context;
+use crate::diagnostics::{count, list};
+use crate::model::{Forward, Returned, tuple_elements};
+use crate::show::show;
+use crate::types::{self, Form, TensorType, last_segment, option_of, peel, vec_of};
+
+/// A gradient or a tangent that is due.
+struct Due<'a> {
+    /// `gradient`, `tangent`
+    noun: &'static str,
+    /// The input or output that it is one of.
+    name: &'a Ident,
+    tensor: &'a TensorType,
+    list: bool,
+}
+
+/// Reads the return type; `None` if there is none, or not one for as many things as are due.
+pub(super) fn read(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> Option<Type> {
+    let due = due(asker, context.forward);
+    let ReturnType::Type(_, ty) = &sig.output else {
+        returns_something(sig, &due, context);
+        return None;
+    };
+    // What a backward function covers may be unknown; that has been reported.
+    if !matches!(asker, Asker::Backward { covers, .. } if !covers.complete) {
+        for (ty, due) in as_many(ty, &due, context)?.into_iter().zip(&due) {
+            is_due(ty, due, context);
+        }
+    }
+    Some((**ty).clone())
+}
+
+fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
+    match asker {
+        Asker::Backward { covers, .. } => {
+            let inputs = forward.differentiable();
+            let gradient = |edge: &usize| {
+                let (input, tensor) = inputs[*edge];
+                Due {
+                    noun: "gradient",
+                    name: &input.name,
+                    tensor: &tensor.ty,
+                    list: tensor.list,
+                }
+            };
+            covers.edges.iter().map(gradient).collect()
+        }
+        Asker::Jvp => {
+            let outputs = forward.differentiable_outputs().into_iter();
+            let tangent = |(output, tensor): (&'a Returned, _)| Due {
+                noun: "tangent",
+                name: &output.name,
+                tensor,
+                list: false,
+            };
+            outputs.map(tangent).collect()
+        }
+    }
+}
+
+/// A backward function returns gradients, and a `#[jvp]` rule tangents.
+///
+/// ```text
+/// #[backward(x)]
+/// fn backward(grad_output: ArrayView1<f32>) {}
+/// // ^^^^^^^^ `backward` returns nothing
+/// ```
+fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>) {
+    let message = format!("`{}` returns nothing", sig.ident);
+    let help = format!("return {}", wanted(due));
+    context
+        .diagnostics
+        .error_with_help(&sig.ident, &message, &help);
+}
+
+/// It returns as many as are due: one as it is, several in a tuple.
+///
+/// ```text
+/// #[backward(input, weight)]
+/// fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>,)
+/// //                                           ^^^^^^^^^^^^^^ 2 gradients are wanted, of `input`, `weight`, and a tuple of 1 is returned
+/// #[backward(input, weight)]
+/// fn backward(grad_output: ArrayView2<f32>) -> Vec<Array2<f32>>
+/// //                                           ^^^^^^^^^^^^^^^^ a gradient is an array of its own, not one in `Vec<Array2<f32>>`
+/// #[forward(outputs(y, place))]
+/// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, usize)
+/// #[jvp]
+/// fn jvp(tangent_x: ArrayView1<f32>, place: usize) -> (Array1<f32>, usize)
+/// //                                                  ^^^^^^^^^^^^^^^^^^^^ 1 tangent is wanted, of `y`, and 2 are returned
+/// ```
+fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Option<Vec<&'a Type>> {
+    let is_tuple = matches!(peel(ty), Type::Tuple(_));
+    let is_list = matches!(
+        peel(ty),
+        Type::Array(_) | Type::Slice(_) | Type::Reference(_)
+    ) || last_segment(ty).is_some_and(|segment| segment.ident == "Vec");
+    let wants_list = matches!(due, [only] if only.list);
+    let help = format!("return {}", wanted(due));
+    let noun = due.first().map_or("gradient", |due| due.noun);
+    if is_list && !wants_list && context.floats.hidden_tensor(ty, |_| true).is_some() {
+        let message = format!("a {noun} is an array of its own, not one in `{}`", show(ty));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return None;
+    }
+    let found = tuple_elements(ty);
+    if found.len() == due.len() && is_tuple == (due.len() > 1) {
+        return Some(found);
+    }
+    // A single type that is no array could be an alias of the tuple.
+    if !is_tuple && types::array(ty).is_none() && types::tensor_alias(ty).is_some() {
+        return Some(Vec::new());
+    }
+    let names = list(due.iter().map(|due| due.name.to_string()));
+    let returned = match found.len() {
+        1 if is_tuple => "a tuple of 1 is".to_owned(),
+        1 => "1 is".to_owned(),
+        number => format!("{number} are"),
+    };
+    let wanted_count = count(due.len(), noun);
+    let message = format!("{wanted_count} wanted, of {names}, and {returned} returned");
+    let outputs = context.forward.outputs();
+    let exempt = noun == "tangent" && outputs.into_iter().any(|output| !output.has_gradient());
+    let why = if exempt && found.len() > due.len() {
+        ": what is not differentiable has no tangent"
+    } else {
+        ""
+    };
+    context
+        .diagnostics
+        .error_with_help(ty, &message, &format!("{help}{why}"));
+    None
+}
+
+/// A gradient is owned, and of the rank and element type of its input; a tangent, of its output.
+///
+/// ```text
+/// #[backward(bias)]
+/// fn grad_bias(grad_output: ArrayView2<f32>) -> Array2<f32>
+/// //                                            ^^^^^^^^^^^ the gradient of `bias` has rank 1 like `bias`, and rank 2 here
+/// ```
+fn is_due(ty: &Type, due: &Due<'_>, context: &mut Context<'_>) {
+    let Due {
+        noun,
+        name,
+        tensor,
+        list,
+    } = due;
+    let subject = format!("the {noun} of `{name}`");
+    let target = option_of(ty).unwrap_or(ty);
+    let elements = if *list { vec_of(target) } else { Some(target) };
+    let target = elements.map(|ty| option_of(ty).unwrap_or(ty));
+    let found = target.and_then(|ty| types::array(ty).or_else(|| types::tensor_alias(ty)));
+    let (Some(found), Some(target)) = (found, target) else {
+        let message = format!("{subject} cannot be `{}`", show(ty));
+        let help = format!("return {}", wanted(std::slice::from_ref(due)));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return;
+    };
+    if !matches!(found.form, Form::Owned | Form::Tensor) {
+        let message = format!("{subject} is owned, and `{}` is borrowed", show(ty));
+        let owned = if found.form.is_tensor() {
+            Form::Tensor
+        } else {
+            Form::Owned
+        };
+        let help = format!("return `{}`", agreement::spell(owned, &tensor.content));
+        context.diagnostics.error_with_help(ty, &message, &help);
+        return;
+    }
+    let expected = Expected {
+        content: &tensor.content,
+        subject,
+        place: format!("like `{name}`"),
+    };
+    agreement::agree(&expected, &found, target, context);
+}
+
+/// `` `Array2<f32>` `` or `` `(Array2<f32>, Array1<f32>)` ``
+fn wanted(due: &[Due<'_>]) -> String {
+    let spell = |due: &Due<'_>| {
+        let spelled = agreement::spell(Form::Owned, &due.tensor.content);
+        if due.list {
+            format!("Vec<{spelled}>")
+        } else {
+            spelled
+        }
+    };
+    let types: Vec<String> = due.iter().map(spell).collect();
+    match types.as_slice() {
+        [] => "an array".to_owned(),
+        [one] => format!("`{one}`"),
+        many => format!("`({})`", many.join(", ")),
+    }
+}

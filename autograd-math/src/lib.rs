@@ -1,0 +1,126 @@
+//! `math!`: a formula for documentation, from its LaTeX to Markdown.
+//!
+//! `literal` reads the strings, `markdown` writes the paragraph. With the feature `mathml`, `mathml` makes an
+//! element of the formula that browsers set, of what `written` lists alone, which `tidy` sees to; without it,
+//! the formula stays a block of code, and nothing more is compiled. Either way the documentation has the same
+//! paragraphs.
+
+mod literal;
+mod markdown;
+#[cfg(any(feature = "mathml", test))]
+mod mathml;
+#[cfg(test)]
+mod tests;
+#[cfg(any(feature = "mathml", test))]
+mod tidy;
+mod written;
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+const USE: &str = "`math!` takes a formula of LaTeX in a string\n= help: write `math!(r\"\\frac{1}{1 + e^{-x}}\")`";
+
+/// A formula for documentation: LaTeX in, Markdown out.
+///
+/// ```
+/// # use autograd_math as pullback;
+/// /// y = 1 / (1 + e⁻ˣ)
+/// #[doc = pullback::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}")]
+/// /// It lies between 0 and 1.
+/// pub fn sigmoid(x: f64) -> f64 {
+///     1.0 / (1.0 + (-x).exp())
+/// }
+/// # assert_eq!(sigmoid(0.0), 0.5);
+/// ```
+///
+/// It stands in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph of its own. What comes before
+/// it should be readable alone: the first sentence is what editors and lists show.
+///
+/// With the feature `math` of `pullback` the paragraph is MathML, which browsers set without a script or a network,
+/// on the pages of rustdoc and on that of the catalogue; otherwise it is a block of code with the formula as it was
+/// written. Documentation is where it is worth its compile time: `cargo doc --features pullback/math`, and for
+/// docs.rs
+///
+/// ```toml
+/// [package.metadata.docs.rs]
+/// features = ["pullback/math"]
+/// ```
+///
+/// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
+/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colours, lines in tables and commands of one's own.
+/// A mistake in a formula is a compile error, with the feature.
+#[proc_macro]
+pub fn math(formula: TokenStream) -> TokenStream {
+    let mut lines = Vec::new();
+    let [mut first, mut last] = [Span::call_site(); 2];
+    for (index, token) in tokens(formula).into_iter().enumerate() {
+        last = token.span();
+        let Some(line) = literal::text(&token.to_string()) else {
+            return error(USE, [last; 2]);
+        };
+        if index == 0 {
+            first = last;
+        }
+        lines.push(line);
+    }
+    let written = if lines.is_empty() {
+        Err(USE.to_owned())
+    } else {
+        markdown::of(&lines.join("\n"), markdown::FORM)
+    };
+    match written {
+        Ok(markdown) => TokenTree::from(Literal::string(&markdown)).into(),
+        Err(message) => error(&message, [first, last]),
+    }
+}
+
+/// What stands in the elements that [`math!`] writes, as a slice of strings: `elements`, `attributes`, `styles`, or
+/// the `frame`, which is around one. A page may let through that and nothing else.
+#[doc(hidden)]
+#[proc_macro]
+pub fn written(kind: TokenStream) -> TokenStream {
+    let list = match kind.to_string().as_str() {
+        "elements" => &written::ELEMENTS[..],
+        "attributes" => &written::ATTRIBUTES,
+        "styles" => &written::STYLES,
+        "frame" => &written::FRAME,
+        _ => {
+            return error(
+                "`written!` takes `elements`, `attributes`, `styles` or `frame`",
+                [Span::call_site(); 2],
+            );
+        }
+    };
+    // A slice of strings is written in Rust as it is shown.
+    format!("&{list:?}").parse().unwrap_or_default()
+}
+
+/// The tokens, without the invisible groups that `macro_rules!` puts around those that it passes on.
+fn tokens(stream: TokenStream) -> Vec<TokenTree> {
+    let within = |token| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => tokens(group.stream()),
+        token => vec![token],
+    };
+    stream.into_iter().flat_map(within).collect()
+}
+
+/// `::core::compile_error!(…)`, from the first of two places to the last.
+fn error(message: &str, [first, last]: [Span; 2]) -> TokenStream {
+    let mut message = TokenTree::from(Literal::string(message));
+    message.set_span(last);
+    let mut arguments = TokenTree::from(Group::new(Delimiter::Parenthesis, message.into()));
+    arguments.set_span(last);
+    let path = [
+        Punct::new(':', Spacing::Joint).into(),
+        Punct::new(':', Spacing::Alone).into(),
+        Ident::new("core", first).into(),
+        Punct::new(':', Spacing::Joint).into(),
+        Punct::new(':', Spacing::Alone).into(),
+        Ident::new("compile_error", first).into(),
+        Punct::new('!', Spacing::Alone).into(),
+    ];
+    let placed = |mut token: TokenTree| {
+        token.set_span(first);
+        token
+    };
+    path.into_iter().map(placed).chain([arguments]).collect()
+}

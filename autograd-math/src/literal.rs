@@ -1,0 +1,47 @@
+//! String literals, as their author typed them and as what they say.
+
+use std::str::Chars;
+
+/// What `"…"` or `r#"…"#` says; `None` of anything else.
+pub(crate) fn text(literal: &str) -> Option<String> {
+    if let Some(raw) = literal.strip_prefix('r') {
+        let text = raw.trim_start_matches('#');
+        let marks = &raw[..raw.len() - text.len()];
+        let text = text.strip_suffix(marks)?;
+        return Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+    }
+    let mut letters = literal.strip_prefix('"')?.strip_suffix('"')?.chars();
+    let mut text = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => text.extend(escaped(&mut letters)),
+            letter => text.push(letter),
+        }
+    }
+    Some(text)
+}
+
+/// The letter of an escape behind its backslash, which the compiler has found to be one.
+fn escaped(letters: &mut Chars<'_>) -> Option<char> {
+    let code = |digits: &str| char::from_u32(u32::from_str_radix(digits, 16).ok()?);
+    match letters.next()? {
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        '0' => Some('\0'),
+        'x' => code(&letters.by_ref().take(2).collect::<String>()),
+        'u' => {
+            let digits = letters.by_ref().skip(1).take_while(|letter| *letter != '}');
+            code(&digits.filter(|letter| *letter != '_').collect::<String>())
+        }
+        // The line goes on where the next one has its first letter.
+        '\n' => {
+            *letters = letters
+                .as_str()
+                .trim_start_matches([' ', '\t', '\n', '\r'])
+                .chars();
+            None
+        }
+        itself => Some(itself),
+    }
+}

@@ -1,0 +1,23 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+pub struct Square;
+
+#[custom_function]
+impl Square {
+    #[forward]
+    pub fn forward(x: ArrayView1<f32>) -> Array1<f32> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>, context: &Context) -> Array1<f32> {
+        &grad_output * &x * context.factor
+    }
+}
+
+pub struct Context {
+    factor: f32,
+}
+
+fn main() {}
