@@ -72,12 +72,12 @@ pub use autograd_core::__private;
 #[cfg(feature = "catalogue")]
 pub use autograd_core::catalogue;
 pub use autograd_core::{
-    AnyTensor, Backward, BackwardOptions, Check, Derivative, Element, Error, Function, Grad,
-    GradInputs, Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order,
-    OutputSignature, OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1,
-    Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly,
-    enable_grad, functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory,
-    ndarray, no_grad, ops, replayed, saved_tensors_hooks,
+    AnyTensor, Backward, Check, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
+    HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
+    OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
+    Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
+    functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory, ndarray,
+    no_grad, ops, replayed, saved_tensors_hooks,
 };
 pub use autograd_macros::{Module, custom_function, math};
 
@@ -91,9 +91,9 @@ pub mod prelude {
     pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};
     pub use crate::optim::Optimizer;
     pub use crate::{
-        BackwardOptions, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2,
-        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
-        enable_grad, grad, no_grad,
+        Backward, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
+        Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
+        enable_grad, grad, jvp, no_grad,
     };
 }
 

@@ -82,11 +82,10 @@ fn b049_unused_inputs_are_errors_or_zeros_or_none() {
 #[test]
 fn create_graph_in_backward_leaves_gradients_with_a_history() {
     let x = leaf([3.0]);
-    let options = BackwardOptions {
-        create_graph: true,
-        ..Default::default()
-    };
-    Square::apply(&x).backward_opts(options).unwrap();
+    Backward::of(&Square::apply(&x))
+        .create_graph(true)
+        .run()
+        .unwrap();
     let first = x.grad_tensor().unwrap();
     assert!(first.requires_grad());
     let (second,) = grad(&(&first * &first), (&x,)).unwrap();

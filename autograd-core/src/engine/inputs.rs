@@ -102,7 +102,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         Self { roots, ..self }
     }
 
-    /// Adds the gradients of another output. One that is named twice counts twice.
+    /// Adds the gradients of another output. An output that is given twice counts twice.
     ///
     /// ```
     /// use autograd_core::{Grad, Tensor};

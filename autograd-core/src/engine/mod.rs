@@ -18,7 +18,7 @@ mod targets;
 mod trace;
 
 pub use anomaly::detect_anomaly;
-pub use backward::{Backward, BackwardOptions};
+pub use backward::Backward;
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
 pub use targets::GradInputs;

@@ -90,11 +90,7 @@ fn what_was_freed_is_known_as_freed() -> Result<(), Error> {
     // One that keeps nothing can be freed too, with hooks and without.
     let handle = y.register_hook(|_| None);
     assert!(sum.kept().is_some_and(|kept| kept.is_empty()));
-    let options = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    square.sum().backward_opts(options)?;
+    Backward::of(&square.sum()).retain_graph(true).run()?;
     assert!(sum.kept().is_some() && node(&square).kept().is_some());
     square.sum().backward()?;
     assert!(sum.kept().is_none() && node(&square).kept().is_none());

@@ -210,11 +210,7 @@ pub fn ways(program: &Program) -> Result<(), String> {
         };
     }
     let expected = gradients(&loss, &leaves, true).map_err(text)?;
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    loss.backward_opts(keep).map_err(text)?;
+    Backward::of(&loss).retain_graph(true).run().map_err(text)?;
     let same = |what: &str, factor: f64| {
         for (place, (leaf, expected)) in leaves.iter().zip(&expected).enumerate() {
             let found = leaf.grad().unwrap_or_else(|| ArrayD::zeros(leaf.shape()));
@@ -227,7 +223,7 @@ pub fn ways(program: &Program) -> Result<(), String> {
         Ok(())
     };
     same("once", 1.0)?;
-    loss.backward_opts(keep).map_err(text)?;
+    Backward::of(&loss).retain_graph(true).run().map_err(text)?;
     same("twice", 2.0)?;
     for leaf in leaves.iter().filter(|leaf| leaf.requires_grad()) {
         leaf.set_grad(ArrayD::zeros(leaf.shape()));
