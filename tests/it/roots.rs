@@ -22,33 +22,33 @@ fn b045_b046_several_roots_add_up() {
     let (x, w) = (leaf(2.0), leaf(3.0));
     let (sum, product) = (&x + &w, &x * &w);
     let (dx, dw) = Grad::of(&sum)
-        .and(&product)
+        .output(&product)
         .seed(array![10.0])
         .run((&x, &w))
         .unwrap();
     assert_eq!((dx.item(), dw.item()), (31.0, 21.0));
     // Named twice, it counts twice.
     let (dx,) = Grad::of(&(&x * 2.0))
-        .and(&(&x * 2.0))
+        .output(&(&x * 2.0))
         .run((&x,))
         .unwrap();
     assert_eq!(dx.item(), 4.0);
     let y = &x * &x;
     let (dx,) = Grad::of(&y)
-        .and(&y)
+        .output(&y)
         .retain_graph(true)
         .run((&x,))
         .unwrap();
     assert_eq!(dx.item(), 8.0);
-    Backward::of(&y).and(&y).seed(array![0.5]).run().unwrap();
+    Backward::of(&y).output(&y).seed(array![0.5]).run().unwrap();
     assert_eq!(of(&x), Some(6.0));
     // What is wrong with any of them is told.
     let wrong = Grad::of(&(&x * &x))
         .seed(array![1.0, 2.0])
-        .and(&y)
+        .output(&y)
         .run((&x,));
     assert!(matches!(wrong.unwrap_err(), Error::SeedShape { .. }));
-    let constant = Backward::of(&x.detach()).and(&y).run();
+    let constant = Backward::of(&x.detach()).output(&y).run();
     assert_eq!(constant.unwrap_err(), Error::NoGraph);
 }
 

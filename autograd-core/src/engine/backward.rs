@@ -67,7 +67,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// let (sum, product) = (&x + &w, &x * &w);
 /// Backward::of(&sum)
 ///     .seed(array![1.0, 1.0])
-///     .and(&product)
+///     .output(&product)
 ///     .seed(array![10.0, 10.0])
 ///     .inputs((&x,))
 ///     .run()?;
@@ -130,13 +130,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let (sum, square) = (x.sum(), (&x * &x).sum());
-    /// Backward::of(&sum).and(&square).and(&square).run()?;
+    /// Backward::of(&sum).output(&square).output(&square).run()?;
     /// assert_eq!(x.grad(), Some(array![9.0]));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
+    pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
         Backward {
-            roots: self.roots.and(output),
+            roots: self.roots.output(output),
             inputs: self.inputs,
             retain_graph: self.retain_graph,
             create_graph: self.create_graph,

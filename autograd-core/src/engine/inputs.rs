@@ -110,13 +110,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
-    /// let (dx,) = Grad::of(&y).and(&z).seed(array![1.0, 10.0]).run((&x,))?;
+    /// let (dx,) = Grad::of(&y).output(&z).seed(array![1.0, 10.0]).run((&x,))?;
     /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
+    pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
         Grad {
-            roots: self.roots.and(output),
+            roots: self.roots.output(output),
             create_graph: self.create_graph,
             retain_graph: self.retain_graph,
             allow_unused: self.allow_unused,
