@@ -72,12 +72,12 @@ pub use autograd_core::__private;
 #[cfg(feature = "catalogue")]
 pub use autograd_core::catalogue;
 pub use autograd_core::{
-    AnyTensor, Backward, Check, Derivative, Element, Error, Function, Grad, GradInputs, Gradcheck,
-    HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
-    OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
-    Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
-    functional, grad, graph, is_grad_enabled, is_recomputing, jvp, kernels, memory, ndarray,
-    no_grad, ops, replayed, saved_tensors_hooks,
+    AnyTensor, Backward, Check, Derivative, Element, Error, Function, Grad, Gradcheck, HookHandle,
+    InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
+    SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
+    Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad, functional, grad, graph,
+    is_grad_enabled, is_recomputing, jvp, kernels, memory, ndarray, no_grad, ops, replayed,
+    saved_tensors_hooks,
 };
 pub use autograd_macros::{Module, custom_function, math};
 

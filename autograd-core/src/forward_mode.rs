@@ -15,8 +15,11 @@ use crate::tensor::{Failure, new_level};
 ///
 /// # Errors
 /// If a function has no rule, gives a tangent of the wrong shape, or one that is differentiated again
-/// though its rule is written on arrays; if a tangent has not the shape of its primal; if the function
+/// though its rule is written on arrays; if a tangent does not have the shape of its primal; if the function
 /// runs a backward pass whose result depends on the primals.
+///
+/// # Panics
+/// If a list of tangents is not as long as that of its primals.
 ///
 /// ```
 /// use autograd_core::{Tensor, jvp};
@@ -39,10 +42,22 @@ where
     O: OutputTensors,
     F: for<'a> FnOnce(I::Refs<'a>) -> O,
 {
-    let (primals, tangents) = (primals.to_erased(), tangents.to_erased());
-    let function = |duals: &[AnyTensor]| Ok(I::with(duals, function).into_erased());
-    let (values, derivatives) = along(function, primals, tangents)?;
-    Ok((O::from_erased(&values), O::from_erased(&derivatives)))
+    let primals = primals.to_tensors();
+    let lengths = primals.lengths();
+    let tangents = tangents.to_tensors().into_erased();
+    let mut of_outputs = None;
+    let erased = |duals: &[AnyTensor]| {
+        let outputs = I::with(lengths, duals, function);
+        of_outputs = Some(outputs.lengths());
+        Ok(outputs.into_erased())
+    };
+    let (values, derivatives) = along(erased, primals.into_erased(), tangents)?;
+    // INVARIANT: the function has returned what is read here.
+    let lengths = of_outputs.expect("the lengths of the outputs");
+    Ok((
+        O::from_erased(lengths, values),
+        O::from_erased(lengths, derivatives),
+    ))
 }
 
 /// [`jvp`] of a function of tensors whose types are forgotten.
@@ -65,13 +80,22 @@ pub(crate) fn along(
     Ok((values, derivatives))
 }
 
-/// Refuses directions that have not the shapes of the inputs.
+/// Refuses directions that do not have the shapes of the inputs.
+///
+/// # Panics
+/// If there are more or fewer of them than inputs, which lists allow.
+#[track_caller]
 pub(crate) fn check_tangents(
     function: &'static str,
     primals: &[AnyTensor],
     tangents: &[AnyTensor],
     called_at: &'static Location<'static>,
 ) -> Result<(), Error> {
+    let (expected, found) = (primals.len(), tangents.len());
+    assert_eq!(
+        expected, found,
+        "`{function}` of {expected} inputs has {found} tangents"
+    );
     let mut pairs = primals.iter().zip(tangents).enumerate();
     let unequal = pairs.find(|(_, (primal, tangent))| primal.shape() != tangent.shape());
     unequal.map_or(Ok(()), |(position, (primal, tangent))| {

@@ -94,7 +94,7 @@ pub use array::{Shape, memory};
 pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};
 pub use element::Element;
-pub use engine::{Backward, Grad, GradInputs, detect_anomaly, grad};
+pub use engine::{Backward, Grad, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, Mismatch};
 pub use forward_mode::jvp;

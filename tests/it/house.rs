@@ -29,6 +29,7 @@ const CORE: &[(&str, &[&str])] = &[
         &[
             "array",
             "element",
+            "erased",
             "error",
             "grad_mode",
             "hooks",

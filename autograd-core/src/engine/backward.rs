@@ -6,10 +6,11 @@ use ndarray::{Array, Dimension};
 
 use super::accumulate::{accumulate_and_follow, accumulate_leaf, accumulate_retained};
 use super::in_mode;
+use super::inputs::input_edges;
 use super::pass::Pass;
 use super::roots::Roots;
-use super::targets::GradInputs;
 use crate::element::Element;
+use crate::erased::{InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::hooks::Retained;
 use crate::tape::{AnyGradient, Edge, Node};
@@ -157,9 +158,9 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// assert_eq!((h.grad(), x.grad()), (Some(array![12.0]), None));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn inputs<I: GradInputs>(self, inputs: I) -> Self {
-        let edges = inputs.edges();
-        let edges = edges.map(|edges| edges.into_iter().cloned().collect());
+    pub fn inputs<I: InputTensors>(self, inputs: I) -> Self {
+        let edges = input_edges(&inputs.to_tensors().into_erased())
+            .map(|edges| edges.into_iter().cloned().collect());
         Self {
             inputs: Some(edges),
             ..self

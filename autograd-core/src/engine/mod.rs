@@ -14,14 +14,12 @@ mod inputs;
 mod notes;
 mod pass;
 mod roots;
-mod targets;
 mod trace;
 
 pub use anomaly::detect_anomaly;
 pub use backward::Backward;
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
-pub use targets::GradInputs;
 pub(crate) use trace::{Turn, recorded};
 
 use crate::grad_mode::with_grad_mode;

@@ -1,11 +1,12 @@
-//! Tensors whose element type and rank are forgotten, and tuples of typed ones that become them.
+//! Tensors whose element type and rank are forgotten, and typed ones that become them.
 //!
 //! What takes a function of tensors (a gradient check, forward mode) is written once on these; `typed` has
-//! the tuples.
+//! the forms in which tensors are given to a function.
 
 mod typed;
 
 pub use typed::{InputTensors, OutputTensors};
+pub(crate) use typed::{Lengths, Reader, each_tuple};
 
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
@@ -276,14 +277,12 @@ impl AnyTensor {
         })
     }
 
-    pub(crate) fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
-        // INVARIANT: `with` and `from_erased` get tensors of the types that `to_erased` and `into_erased`
-        // were given, in their order.
+    pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {
+        // INVARIANT: what is read as a type was written as that type, or computed for it.
         let grad = self
-            .clone()
             .into_grad()
             .recover::<T>()
-            .expect("the input's element type");
+            .expect("the element type that was written");
         Tensor::from_raw(grad.into_tensor())
     }
 }

@@ -1,11 +1,12 @@
 //! [`Functional`]: the derivatives of functions, with options.
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use super::blocks::Jacobian;
 use super::request::Request;
 use crate::element::Element;
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use crate::erased::{AnyTensor, InputTensors, Lengths, OutputTensors};
 use crate::error::Error;
 use crate::tensor::Tensor0;
 
@@ -126,6 +127,9 @@ impl Functional {
     /// # Errors
     /// As [`vjp`](super::vjp).
     ///
+    /// # Panics
+    /// As [`vjp`](super::vjp).
+    ///
     /// ```
     /// use autograd_core::functional::Functional;
     /// use autograd_core::{Tensor, grad};
@@ -150,18 +154,24 @@ impl Functional {
         S: InputTensors,
         F: for<'a> FnOnce(I::Refs<'a>) -> S::Owned,
     {
-        let function = |tensors: &[AnyTensor]| Ok(I::with(tensors, function).into_erased());
-        let (inputs, seeds) = (inputs.to_erased(), seeds.to_erased());
+        let (inputs, seeds) = (inputs.to_tensors(), seeds.to_tensors());
+        let (lengths, of_outputs) = (inputs.lengths(), seeds.lengths());
+        let function =
+            |tensors: &[AnyTensor]| Ok(I::with(lengths, tensors, function).into_erased());
+        let (inputs, seeds) = (inputs.into_erased(), seeds.into_erased());
         let (outputs, gradients) = self.request().vjp(function, &inputs, seeds)?;
         Ok((
-            S::Owned::from_erased(&outputs),
-            I::Owned::from_erased(&gradients),
+            S::Owned::from_erased(of_outputs, outputs),
+            I::Owned::from_erased(lengths, gradients),
         ))
     }
 
     /// As [`jvp`](super::jvp), with these options.
     ///
     /// # Errors
+    /// As [`jvp`](super::jvp).
+    ///
+    /// # Panics
     /// As [`jvp`](super::jvp).
     ///
     /// ```
@@ -183,11 +193,17 @@ impl Functional {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let (inputs, tangents) = (inputs.to_erased(), tangents.to_erased());
-        let (outputs, derivatives) =
-            self.request()
-                .jvp(&repeatable::<I, O>(&function), &inputs, tangents)?;
-        Ok((O::from_erased(&outputs), O::from_erased(&derivatives)))
+        let (inputs, tangents) = (inputs.to_tensors(), tangents.to_tensors());
+        let of_outputs = Cell::new(None);
+        let function = repeatable::<I, O>(inputs.lengths(), &function, &of_outputs);
+        let (inputs, tangents) = (inputs.into_erased(), tangents.into_erased());
+        let (outputs, derivatives) = self.request().jvp(&function, &inputs, tangents)?;
+        // INVARIANT: the function has returned what is read here.
+        let lengths = of_outputs.get().expect("the lengths of the outputs");
+        Ok((
+            O::from_erased(lengths, outputs),
+            O::from_erased(lengths, derivatives),
+        ))
     }
 
     /// As [`jacobian`](super::jacobian), with these options.
@@ -215,10 +231,10 @@ impl Functional {
         O: Jacobian<I>,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let blocks = self
-            .request()
-            .jacobian(&repeatable::<I, O>(&function), &inputs.to_erased())?;
-        Ok(O::blocks(&blocks))
+        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
+        let function = repeatable::<I, O>(inputs.lengths(), &function, &of_outputs);
+        let blocks = self.request().jacobian(&function, &inputs.into_erased())?;
+        Ok(O::blocks(&mut blocks.into_iter().flatten()))
     }
 
     /// As [`hessian`](super::hessian), with these options.
@@ -244,9 +260,12 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let function = repeatable::<I, Tensor0<T>>(&function);
-        let blocks = self.request().hessian(&function, &inputs.to_erased())?;
-        Ok(<I::Owned as Jacobian<I>>::blocks(&blocks))
+        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
+        let function = repeatable::<I, Tensor0<T>>(inputs.lengths(), &function, &of_outputs);
+        let blocks = self.request().hessian(&function, &inputs.into_erased())?;
+        Ok(<I::Owned as Jacobian<I>>::blocks(
+            &mut blocks.into_iter().flatten(),
+        ))
     }
 
     /// As [`hvp`](super::hvp), with these options.
@@ -254,6 +273,9 @@ impl Functional {
     /// # Errors
     /// As [`hvp`](super::hvp); with [`forward_mode`](Self::forward_mode) [`Error::NoForwardRule`], if a
     /// function on the way has no `#[jvp]` rule.
+    ///
+    /// # Panics
+    /// As [`hvp`](super::hvp).
     ///
     /// ```
     /// use autograd_core::functional::Functional;
@@ -277,18 +299,23 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, vectors) = (inputs.to_erased(), vectors.to_erased());
-        let function = repeatable::<I, Tensor0<T>>(&function);
+        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
+        let lengths = inputs.lengths();
+        let function = repeatable::<I, Tensor0<T>>(lengths, &function, &of_outputs);
+        let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
         let (value, product) = self.request().hvp(&function, &inputs, vectors)?;
         Ok((
-            Tensor0::from_erased(&value),
-            I::Owned::from_erased(&product),
+            Tensor0::from_erased((), value),
+            I::Owned::from_erased(lengths, product),
         ))
     }
 
     /// As [`vhp`](super::vhp), with these options.
     ///
     /// # Errors
+    /// As [`vhp`](super::vhp).
+    ///
+    /// # Panics
     /// As [`vhp`](super::vhp).
     ///
     /// ```
@@ -313,12 +340,15 @@ impl Functional {
         T: Element,
         F: for<'a> FnOnce(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, vectors) = (inputs.to_erased(), vectors.to_erased());
-        let function = |tensors: &[AnyTensor]| Ok(I::with(tensors, function).into_erased());
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let function =
+            |tensors: &[AnyTensor]| Ok(I::with(lengths, tensors, function).into_erased());
+        let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
         let (value, product) = self.request().vhp(function, &inputs, vectors)?;
         Ok((
-            Tensor0::from_erased(&value),
-            I::Owned::from_erased(&product),
+            Tensor0::from_erased((), value),
+            I::Owned::from_erased(lengths, product),
         ))
     }
 
@@ -331,9 +361,16 @@ impl Functional {
     }
 }
 
-/// A function whose types are forgotten, that can be called any number of times.
+/// A function whose types are forgotten, that can be called any number of times. It notes the lengths of its
+/// outputs.
 fn repeatable<I: InputTensors, O: OutputTensors>(
+    lengths: Lengths<I>,
     function: &impl for<'a> Fn(I::Refs<'a>) -> O,
+    of_outputs: &Cell<Option<O::Lengths>>,
 ) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
-    move |tensors| Ok(I::with(tensors, |refs| function(refs)).into_erased())
+    move |tensors| {
+        let outputs = I::with(lengths, tensors, |refs| function(refs));
+        of_outputs.set(Some(outputs.lengths()));
+        Ok(outputs.into_erased())
+    }
 }

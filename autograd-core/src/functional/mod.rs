@@ -13,8 +13,9 @@
 //! Read first [`jacobian`] and [`hvp`], whose examples show the form of all of them.
 //!
 //! These functions take a closure and the tensors to call it with: one by reference, or a tuple of up to
-//! eight, of any element types and ranks. The closure gets them in the same form, and returns a tensor
-//! or a tuple. [`Functional`] has the options: results that can be differentiated again, strictness about
+//! twelve, of any element types and ranks. The closure gets them in the same form, and returns a tensor
+//! or a tuple. All but [`jacobian`] and [`hessian`] take lists of tensors too (see
+//! [`InputTensors`](crate::InputTensors)). [`Functional`] has the options: results that can be differentiated again, strictness about
 //! what does not depend on what, forward mode.
 //!
 //! The closure works on tensors set apart for it, which require grad except in forward mode. What else the tensors handed in are used for, by the
@@ -44,6 +45,9 @@ use crate::tensor::Tensor0;
 ///
 /// # Errors
 /// If a seed has not the shape of its output, and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// # Panics
+/// If a list of seeds is not as long as that of its outputs.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -79,6 +83,9 @@ where
 /// [`Error::NeitherMode`], if a function on the way has no rule and one, perhaps the same, has a backward
 /// function written on arrays; [`Error::PassInForwardMode`], if `function` runs a backward pass that is not
 /// recorded; if a tangent has not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// # Panics
+/// If a list of tangents is not as long as that of its inputs.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -177,6 +184,9 @@ where
 /// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays; if a vector has
 /// not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
+/// # Panics
+/// If a list of vectors is not as long as that of its inputs.
+///
 /// ```
 /// use autograd_core::Tensor;
 /// use autograd_core::functional::hvp;
@@ -204,6 +214,9 @@ where
 /// A Hessian is symmetric, so it is [`hvp`]'s, with one backward pass less.
 ///
 /// # Errors
+/// As [`hvp`].
+///
+/// # Panics
 /// As [`hvp`].
 ///
 /// ```

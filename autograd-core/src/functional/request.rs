@@ -26,6 +26,7 @@ pub(super) struct Request {
 }
 
 impl Request {
+    #[track_caller]
     pub(super) fn vjp(
         self,
         function: impl FnOnce(&[AnyTensor]) -> Result<Tensors, Error>,
@@ -33,6 +34,11 @@ impl Request {
         seeds: Tensors,
     ) -> Result<(Tensors, Tensors), Error> {
         let recorded = self.record(function, inputs, Recorded::check_any)?;
+        let (expected, found) = (recorded.outputs.len(), seeds.len());
+        assert_eq!(
+            expected, found,
+            "`vjp` of {expected} outputs has {found} seeds"
+        );
         let mut pairs = recorded.outputs.iter().zip(&seeds);
         if let Some((output, seed)) = pairs.find(|(output, seed)| output.shape() != seed.shape()) {
             return Err(Error::SeedShape {
@@ -46,6 +52,7 @@ impl Request {
         Ok((self.finish(recorded.outputs), gradients))
     }
 
+    #[track_caller]
     pub(super) fn jvp(
         self,
         function: &Repeatable<'_>,
@@ -188,6 +195,7 @@ impl Request {
     }
 
     /// The value of a function of one output, and the product of its Hessian with `vectors`.
+    #[track_caller]
     pub(super) fn hvp(
         self,
         function: &Repeatable<'_>,
@@ -218,6 +226,7 @@ impl Request {
     }
 
     /// The value of a function of one output, and the product of `vectors` with its Hessian.
+    #[track_caller]
     pub(super) fn vhp(
         self,
         function: impl FnOnce(&[AnyTensor]) -> Result<Tensors, Error>,

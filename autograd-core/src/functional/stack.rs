@@ -56,13 +56,13 @@ pub(super) fn assemble(
         .map(|part| part.unwrap_or_else(|| zeros(like, &layout.part)))
         .collect();
     match like {
-        AnyTensor::F32(_) => AnyTensor::F32(stack(&parts, &layout)),
-        AnyTensor::F64(_) => AnyTensor::F64(stack(&parts, &layout)),
+        AnyTensor::F32(_) => AnyTensor::F32(stack(parts, &layout)),
+        AnyTensor::F64(_) => AnyTensor::F64(stack(parts, &layout)),
     }
 }
 
-fn stack<T: Element>(parts: &[AnyTensor], layout: &Layout) -> TensorD<T> {
-    let parts: Vec<TensorD<T>> = parts.iter().map(AnyTensor::typed).collect();
+fn stack<T: Element>(parts: Vec<AnyTensor>, layout: &Layout) -> TensorD<T> {
+    let parts: Vec<TensorD<T>> = parts.into_iter().map(AnyTensor::into_typed).collect();
     let parts: Vec<&TensorD<T>> = parts.iter().collect();
     Tensor::stack(layout.axis, &parts).reshape(&layout.whole[..])
 }

@@ -9,7 +9,7 @@ use super::{Gradcheck, Largest};
 #[cfg(feature = "catalogue")]
 use crate::catalogue::{Errors, figures};
 use crate::element::Element;
-use crate::erased::{AnyTensor, InputTensors, OutputTensors, arbitrary};
+use crate::erased::{AnyTensor, InputTensors, Lengths, OutputTensors, arbitrary};
 use crate::error::Error;
 use crate::grad_mode::no_grad;
 use crate::tensor::Tensor;
@@ -73,8 +73,11 @@ pub fn gradcheck<I, O, F>(
         None => (true, String::new()),
     };
     begin([module, name], is_first);
-    let inputs = inputs.to_erased();
-    let outputs = |inputs: &[AnyTensor]| I::with(inputs, |refs| function(refs)).into_erased();
+    let inputs = inputs.to_tensors();
+    let lengths = inputs.lengths();
+    let inputs = inputs.into_erased();
+    let outputs =
+        |inputs: &[AnyTensor]| I::with(lengths, inputs, |refs| function(refs)).into_erased();
     let drawn = if either_sign.contains(&true) {
         "between 0.5 and 1.5"
     } else {
@@ -85,11 +88,11 @@ pub fn gradcheck<I, O, F>(
         "gradcheck of `{name}`{without}: for inputs {drawn} an output is no finite number; say where the \
          function is defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
     );
-    if let Err(error) = check::<I, O, _>(orders, &function, inputs.clone(), &largest) {
+    if let Err(error) = check::<I, O, _>(orders, &function, lengths, inputs.clone(), &largest) {
         panic!("gradcheck of `{name}`{without}: {error}");
     }
     for signed in of_either_sign(&inputs, either_sign, &outputs) {
-        if let Err(error) = check::<I, O, _>(orders, &function, signed, &largest) {
+        if let Err(error) = check::<I, O, _>(orders, &function, lengths, signed, &largest) {
             panic!("gradcheck of `{name}`{without}, for inputs of both signs: {error}");
         }
     }
@@ -100,6 +103,7 @@ pub fn gradcheck<I, O, F>(
 fn check<I, O, F>(
     [backward, forward]: [u32; 2],
     function: F,
+    lengths: Lengths<I>,
     inputs: Vec<AnyTensor>,
     largest: &Largest,
 ) -> Result<(), Error>
@@ -116,10 +120,10 @@ where
         }
     };
     let check = to_second_order(Gradcheck::new().thorough(), backward);
-    check.measure::<I, O, _>(&function, inputs.clone(), largest)?;
+    check.measure::<I, O, _>(&function, lengths, inputs.clone(), largest)?;
     if forward > 0 {
         let check = to_second_order(Gradcheck::new().forward_mode(), forward);
-        check.measure::<I, O, _>(&function, inputs, largest)?;
+        check.measure::<I, O, _>(&function, lengths, inputs, largest)?;
     }
     Ok(())
 }

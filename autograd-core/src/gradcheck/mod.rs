@@ -11,7 +11,7 @@ mod largest;
 mod names;
 mod thorough;
 
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use crate::erased::{AnyTensor, InputTensors, Lengths, OutputTensors};
 use crate::error::{Derivative, Error};
 use largest::Largest;
 
@@ -241,7 +241,7 @@ impl Gradcheck {
         }
     }
 
-    /// Checks `function`, of a tensor by reference or a tuple of up to eight, at `inputs`.
+    /// Checks `function`, of a tensor by reference, a list, or a tuple of up to twelve, at `inputs`.
     ///
     /// # Errors
     /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the
@@ -267,13 +267,17 @@ impl Gradcheck {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        self.measure::<I, O, _>(function, inputs.to_erased(), &Largest::default())
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let largest = Largest::default();
+        self.measure::<I, O, _>(function, lengths, inputs.into_erased(), &largest)
     }
 
     /// The same, noting the largest difference of each derivative that is compared entry by entry.
     fn measure<I, O, F>(
         self,
         function: F,
+        lengths: Lengths<I>,
         inputs: Vec<AnyTensor>,
         largest: &Largest,
     ) -> Result<(), Error>
@@ -282,8 +286,9 @@ impl Gradcheck {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let function =
-            |tensors: &[AnyTensor]| Ok(I::with(tensors, |refs| function(refs)).into_erased());
+        let function = |tensors: &[AnyTensor]| {
+            Ok(I::with(lengths, tensors, |refs| function(refs)).into_erased())
+        };
         let any = inputs.iter().any(|input| input.edge().is_some());
         let checked: Vec<bool> = inputs
             .iter()
