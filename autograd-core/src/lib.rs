@@ -61,6 +61,7 @@ mod hooks;
 pub mod kernels;
 mod markup;
 pub mod ops;
+mod recorded;
 mod saved;
 mod tape;
 mod tensor;

@@ -88,15 +88,19 @@ const CORE: &[(&str, &[&str])] = &[
     ),
     ("forward_mode", &["erased", "error", "tensor"]),
     (
+        "recorded",
+        &["array", "engine", "erased", "error", "grad_mode", "tape"],
+    ),
+    (
         "functional",
         &[
             "array",
             "element",
-            "engine",
             "erased",
             "error",
             "forward_mode",
             "grad_mode",
+            "recorded",
             "tape",
             "tensor",
         ],
@@ -111,6 +115,7 @@ const CORE: &[(&str, &[&str])] = &[
             "error",
             "forward_mode",
             "grad_mode",
+            "recorded",
             "tape",
             "tensor",
         ],

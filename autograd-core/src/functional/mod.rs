@@ -27,7 +27,7 @@
 
 mod blocks;
 mod builder;
-mod recorded;
+mod depends;
 mod request;
 mod stack;
 

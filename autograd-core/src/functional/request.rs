@@ -4,12 +4,12 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::Functional;
-use super::recorded::{Recorded, row_blocks, set_apart};
-use super::stack::{Layout, assemble, cast};
+use super::stack::{self, Layout, assemble, cast, row_blocks};
 use crate::erased::AnyTensor;
 use crate::error::{Derivative, Error};
 use crate::forward_mode::{Along, check_tangents, outputs_along};
 use crate::grad_mode::{enable_grad, with_grad_mode};
+use crate::recorded::{Recorded, or_zeros, set_apart};
 use crate::tensor::Failure;
 
 /// Tensors in the order of the outputs, or of the inputs.
@@ -117,7 +117,7 @@ impl Request {
             return self.jacobian_along(function, inputs);
         }
         let recorded = self.record(function, inputs, Recorded::check_each)?;
-        let blocks = recorded.jacobian(self.options.create_graph)?;
+        let blocks = stack::jacobian(&recorded, self.options.create_graph)?;
         Ok(blocks.into_iter().map(|row| self.finish(row)).collect())
     }
 
@@ -171,7 +171,7 @@ impl Request {
             return self.hessian_along(function, inputs);
         }
         let (_, gradients) = self.gradients(function, inputs, Recorded::check_each)?;
-        let blocks = gradients.jacobian(self.options.create_graph)?;
+        let blocks = stack::jacobian(&gradients, self.options.create_graph)?;
         Ok(blocks.into_iter().map(|row| self.finish(row)).collect())
     }
 
@@ -329,13 +329,6 @@ impl Request {
     fn finish_or_zeros(self, found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Tensors {
         self.finish(or_zeros(found, like))
     }
-}
-
-fn or_zeros(found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Tensors {
-    let pairs = found.into_iter().zip(like);
-    pairs
-        .map(|(found, like)| found.unwrap_or_else(|| like.zeros()))
-        .collect()
 }
 
 /// The gradient of a tensor of one element with respect to itself.

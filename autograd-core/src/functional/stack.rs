@@ -9,6 +9,9 @@ use crate::array::Shape;
 use crate::custom_function;
 use crate::element::Element;
 use crate::erased::AnyTensor;
+use crate::error::Error;
+use crate::grad_mode::with_grad_mode;
+use crate::recorded::Recorded;
 use crate::tensor::{Tensor, TensorD};
 
 /// How the parts of a block of a Jacobian lie in it.
@@ -59,6 +62,45 @@ pub(super) fn assemble(
         AnyTensor::F32(_) => AnyTensor::F32(stack(parts, &layout)),
         AnyTensor::F64(_) => AnyTensor::F64(stack(parts, &layout)),
     }
+}
+
+/// For each output and input, the block of the Jacobian: by one pass for each entry of the output.
+pub(super) fn jacobian(
+    recorded: &Recorded,
+    create_graph: bool,
+) -> Result<Vec<Vec<AnyTensor>>, Error> {
+    let outputs = recorded.outputs.iter();
+    let rows_of = |output: &AnyTensor| {
+        let rows = (0..output.len()).map(|entry| recorded.row(output, entry, create_graph));
+        let rows = rows.collect::<Result<_, _>>()?;
+        Ok(row_blocks(
+            rows,
+            output.shape(),
+            &recorded.inputs,
+            create_graph,
+        ))
+    };
+    outputs.map(rows_of).collect()
+}
+
+/// The blocks of one output of this shape, from the gradients of all inputs for each of its entries.
+pub(super) fn row_blocks(
+    rows: Vec<Vec<Option<AnyTensor>>>,
+    output: &[usize],
+    inputs: &[AnyTensor],
+    create_graph: bool,
+) -> Vec<AnyTensor> {
+    let mut parts: Vec<_> = inputs.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        for (parts, part) in parts.iter_mut().zip(row) {
+            parts.push(part);
+        }
+    }
+    let blocks = inputs.iter().zip(parts).map(|(input, parts)| {
+        let layout = Layout::rows(output, input.shape());
+        with_grad_mode(create_graph, || assemble(parts, layout, input))
+    });
+    blocks.collect()
 }
 
 fn stack<T: Element>(parts: Vec<AnyTensor>, layout: &Layout) -> TensorD<T> {
