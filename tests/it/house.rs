@@ -110,7 +110,6 @@ const CORE: &[(&str, &[&str])] = &[
         &[
             "catalogue",
             "element",
-            "engine",
             "erased",
             "error",
             "forward_mode",

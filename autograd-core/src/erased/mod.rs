@@ -5,8 +5,8 @@
 
 mod typed;
 
+pub(crate) use typed::{ErasedFn, Lengths, Reader, each_tuple, erased};
 pub use typed::{InputTensors, OutputTensors};
-pub(crate) use typed::{Lengths, Reader, each_tuple};
 
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 

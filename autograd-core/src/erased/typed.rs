@@ -5,6 +5,7 @@ use ndarray::Dimension;
 
 use super::AnyTensor;
 use crate::element::Element;
+use crate::error::Error;
 use crate::tensor::Tensor;
 
 /// The tensors that a function takes, and that it is differentiated by: a tensor by reference, a list of
@@ -107,6 +108,17 @@ pub trait OutputTensors: Sized {
 
 /// The lengths of the lists among inputs.
 pub(crate) type Lengths<I> = <<I as InputTensors>::Owned as OutputTensors>::Lengths;
+
+/// A function of tensors whose types are forgotten.
+pub(crate) type ErasedFn<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'f;
+
+/// `function`, of inputs with lists of these lengths, as one of tensors whose types are forgotten.
+pub(crate) fn erased<I: InputTensors, O: OutputTensors>(
+    lengths: Lengths<I>,
+    function: impl for<'a> Fn(I::Refs<'a>) -> O,
+) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
+    move |tensors| Ok(I::with(lengths, tensors, |refs| function(refs)).into_erased())
+}
 
 /// What is read back, in the order in which it was written.
 pub(crate) type Reader<'r, T> = &'r mut dyn Iterator<Item = T>;
