@@ -4,10 +4,12 @@ use std::cell::Cell;
 use std::panic::Location;
 
 use super::blocks::Jacobian;
-use super::request::Request;
+use super::call::Call;
 use crate::element::Element;
-use crate::erased::{AnyTensor, InputTensors, Lengths, OutputTensors};
+use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Error;
+use crate::forward_mode::check_tangents;
+use crate::recorded::{Recorded, or_zeros};
 use crate::tensor::Tensor0;
 
 /// The blocks of the Jacobian of a function from `I` to `O`.
@@ -17,7 +19,7 @@ type Blocks<O, I> = <O as Jacobian<I>>::Blocks;
 type HessianBlocks<I> = Blocks<<I as InputTensors>::Owned, I>;
 
 /// The derivatives of functions, with options. Without any, the functions of
-/// [this module](crate::functional) are shorter.
+/// [this module](crate::functional) are shorter; they have the examples of each derivative.
 ///
 /// ```
 /// use autograd_core::functional::Functional;
@@ -98,11 +100,12 @@ impl Functional {
         Self { strict, ..self }
     }
 
-    /// Whether [`jacobian`](Self::jacobian) runs the function in forward mode for each entry of the inputs,
-    /// instead of backward for each entry of the outputs; and whether [`hessian`](Self::hessian) and
-    /// [`hvp`](Self::hvp) run backward through forward mode, instead of backward twice. The results are
-    /// the same; it is faster for few inputs and many outputs, and it is for functions that have a
-    /// `#[jvp]` rule. Nothing else minds the option: [`jvp`](Self::jvp) always tries forward mode.
+    /// Whether forward mode is used alone, for functions that all have a `#[jvp]` rule.
+    /// [`jacobian`](Self::jacobian) then runs the function in forward mode for each entry of the inputs, instead of
+    /// backward for each entry of the outputs, which is faster for few inputs and many outputs;
+    /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
+    /// twice; [`jvp`](Self::jvp), which always tries forward mode, does not fall back on backward passes. The results
+    /// are the same, and a function without a rule is an error. The option changes nothing else.
     ///
     /// ```
     /// use autograd_core::functional::Functional;
@@ -123,25 +126,6 @@ impl Functional {
     }
 
     /// As [`vjp`](super::vjp), with these options.
-    ///
-    /// # Errors
-    /// As [`vjp`](super::vjp).
-    ///
-    /// # Panics
-    /// As [`vjp`](super::vjp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, grad};
-    /// use autograd_core::ndarray::{arr0, array};
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let one = Tensor::from(arr0(1.0));
-    /// let (_, first) = Functional::new().create_graph(true).vjp(|x| x.powi(3).sum(), &x, &one)?;
-    /// let (second,) = grad(&first, (&x,))?;
-    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn vjp<I, S, F>(
         self,
@@ -152,40 +136,25 @@ impl Functional {
     where
         I: InputTensors,
         S: InputTensors,
-        F: for<'a> FnOnce(I::Refs<'a>) -> S::Owned,
+        F: for<'a> Fn(I::Refs<'a>) -> S::Owned,
     {
         let (inputs, seeds) = (inputs.to_tensors(), seeds.to_tensors());
         let (lengths, of_outputs) = (inputs.lengths(), seeds.lengths());
-        let function =
-            |tensors: &[AnyTensor]| Ok(I::with(lengths, tensors, function).into_erased());
+        let function = erased::<I, _>(lengths, function);
         let (inputs, seeds) = (inputs.into_erased(), seeds.into_erased());
-        let (outputs, gradients) = self.request().vjp(function, &inputs, seeds)?;
+        let recorded = self.call(&function, &inputs).record(Recorded::check_any)?;
+        check_seeds(&recorded.outputs, &seeds)?;
+        let found = recorded.pull(seeds.into_iter().map(Some).collect(), self.create_graph)?;
         Ok((
-            S::Owned::from_erased(of_outputs, outputs),
-            I::Owned::from_erased(lengths, gradients),
+            self.read(of_outputs, recorded.outputs),
+            self.read(lengths, or_zeros(found, &inputs)),
         ))
     }
 
     /// As [`jvp`](super::jvp), with these options.
     ///
-    /// # Errors
-    /// As [`jvp`](super::jvp).
-    ///
     /// # Panics
     /// As [`jvp`](super::jvp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, grad};
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let one = Tensor::from(array![1.0]);
-    /// let (_, first) = Functional::new().create_graph(true).jvp(|x| x.powi(3), &x, &one)?;
-    /// let (second,) = grad(&first, (&x,))?;
-    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn jvp<I, O, F>(self, function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
     where
@@ -193,37 +162,22 @@ impl Functional {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let (inputs, tangents) = (inputs.to_tensors(), tangents.to_tensors());
+        let inputs = inputs.to_tensors();
         let of_outputs = Cell::new(None);
-        let function = repeatable::<I, O>(inputs.lengths(), &function, &of_outputs);
-        let (inputs, tangents) = (inputs.into_erased(), tangents.into_erased());
-        let (outputs, derivatives) = self.request().jvp(&function, &inputs, tangents)?;
+        let function = erased::<I, _>(inputs.lengths(), |inputs| {
+            let outputs = function(inputs);
+            of_outputs.set(Some(outputs.lengths()));
+            outputs
+        });
+        let (inputs, tangents) = (inputs.into_erased(), tangents.to_tensors().into_erased());
+        check_tangents("jvp", &inputs, &tangents)?;
+        let (outputs, derivatives) = self.call(&function, &inputs).push(tangents)?;
         // INVARIANT: the function has returned what is read here.
         let lengths = of_outputs.get().expect("the lengths of the outputs");
-        Ok((
-            O::from_erased(lengths, outputs),
-            O::from_erased(lengths, derivatives),
-        ))
+        Ok((self.read(lengths, outputs), self.read(lengths, derivatives)))
     }
 
     /// As [`jacobian`](super::jacobian), with these options.
-    ///
-    /// # Errors
-    /// As [`jacobian`](super::jacobian); with [`forward_mode`](Self::forward_mode)
-    /// [`Error::NoForwardRule`], if a function on the way has no `#[jvp]` rule.
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[1.0], [2.0]]);
-    /// let backward = Functional::new().jacobian(|x| x.t().matmul(x), &x)?;
-    /// let forward = Functional::new().forward_mode(true).jacobian(|x| x.t().matmul(x), &x)?;
-    /// assert_eq!(backward.to_array(), forward.to_array());
-    /// assert_eq!(backward.shape(), [1, 1, 2, 1]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn jacobian<I, O, F>(self, function: F, inputs: I) -> Result<Blocks<O, I>, Error>
     where
@@ -231,28 +185,13 @@ impl Functional {
         O: Jacobian<I>,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
-        let function = repeatable::<I, O>(inputs.lengths(), &function, &of_outputs);
-        let blocks = self.request().jacobian(&function, &inputs.into_erased())?;
-        Ok(O::blocks(&mut blocks.into_iter().flatten()))
+        let inputs = inputs.to_tensors();
+        let function = erased::<I, _>(inputs.lengths(), function);
+        let blocks = self.call(&function, &inputs.into_erased()).jacobian()?;
+        Ok(O::blocks(&mut self.finished(blocks)))
     }
 
     /// As [`hessian`](super::hessian), with these options.
-    ///
-    /// # Errors
-    /// As [`hessian`](super::hessian); with [`forward_mode`](Self::forward_mode)
-    /// [`Error::NoForwardRule`], if a function on the way has no `#[jvp]` rule.
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]);
-    /// let hessian = Functional::new().forward_mode(true).hessian(|x| x.powi(3).sum(), &x)?;
-    /// assert_eq!(hessian.to_array(), array![[6.0, 0.0], [0.0, 12.0]]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn hessian<I, T, F>(self, function: F, inputs: I) -> Result<HessianBlocks<I>, Error>
     where
@@ -260,33 +199,15 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
-        let function = repeatable::<I, Tensor0<T>>(inputs.lengths(), &function, &of_outputs);
-        let blocks = self.request().hessian(&function, &inputs.into_erased())?;
+        let inputs = inputs.to_tensors();
+        let function = erased::<I, _>(inputs.lengths(), function);
+        let blocks = self.call(&function, &inputs.into_erased()).hessian()?;
         Ok(<I::Owned as Jacobian<I>>::blocks(
-            &mut blocks.into_iter().flatten(),
+            &mut self.finished(blocks),
         ))
     }
 
     /// As [`hvp`](super::hvp), with these options.
-    ///
-    /// # Errors
-    /// As [`hvp`](super::hvp); with [`forward_mode`](Self::forward_mode) [`Error::NoForwardRule`], if a
-    /// function on the way has no `#[jvp]` rule.
-    ///
-    /// # Panics
-    /// As [`hvp`](super::hvp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
-    /// let (_, product) = Functional::new().forward_mode(true).hvp(|x| x.powi(3).sum(), &x, &v)?;
-    /// assert_eq!(product.to_array(), array![6.0, 120.0]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn hvp<I, T, F>(
         self,
@@ -299,35 +220,16 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, of_outputs) = (inputs.to_tensors(), Cell::new(None));
+        let inputs = inputs.to_tensors();
         let lengths = inputs.lengths();
-        let function = repeatable::<I, Tensor0<T>>(lengths, &function, &of_outputs);
+        let function = erased::<I, _>(lengths, function);
         let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
-        let (value, product) = self.request().hvp(&function, &inputs, vectors)?;
-        Ok((
-            Tensor0::from_erased((), value),
-            I::Owned::from_erased(lengths, product),
-        ))
+        check_tangents("hvp", &inputs, &vectors)?;
+        let (value, product) = self.call(&function, &inputs).hvp(vectors)?;
+        Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
     /// As [`vhp`](super::vhp), with these options.
-    ///
-    /// # Errors
-    /// As [`vhp`](super::vhp).
-    ///
-    /// # Panics
-    /// As [`vhp`](super::vhp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
-    /// let (_, product) = Functional::new().strict(true).vhp(|x| x.powi(3).sum(), &x, &v)?;
-    /// assert_eq!(product.to_array(), array![6.0, 120.0]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn vhp<I, T, F>(
         self,
@@ -338,39 +240,65 @@ impl Functional {
     where
         I: InputTensors,
         T: Element,
-        F: for<'a> FnOnce(I::Refs<'a>) -> Tensor0<T>,
+        F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
         let inputs = inputs.to_tensors();
         let lengths = inputs.lengths();
-        let function =
-            |tensors: &[AnyTensor]| Ok(I::with(lengths, tensors, function).into_erased());
+        let function = erased::<I, _>(lengths, function);
         let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
-        let (value, product) = self.request().vhp(function, &inputs, vectors)?;
-        Ok((
-            Tensor0::from_erased((), value),
-            I::Owned::from_erased(lengths, product),
-        ))
+        check_tangents("vhp", &inputs, &vectors)?;
+        let call = self.call(&function, &inputs);
+        let (value, gradients) = call.gradients(Recorded::check_any)?;
+        let found = gradients.pull(vectors.into_iter().map(Some).collect(), self.create_graph)?;
+        let product = or_zeros(found, &inputs);
+        Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
     #[track_caller]
-    fn request(self) -> Request {
-        Request {
+    fn call<'f>(self, function: &'f ErasedFn<'f>, inputs: &'f [AnyTensor]) -> Call<'f> {
+        Call {
             options: self,
+            function,
+            inputs,
             called_at: Location::caller(),
         }
     }
+
+    /// A result without its history, unless a graph is asked for.
+    pub(super) fn finish(self, tensor: AnyTensor) -> AnyTensor {
+        if self.create_graph {
+            tensor
+        } else {
+            tensor.with_edge(None)
+        }
+    }
+
+    fn finished(self, tensors: Vec<AnyTensor>) -> impl Iterator<Item = AnyTensor> {
+        tensors.into_iter().map(move |tensor| self.finish(tensor))
+    }
+
+    fn read<O: OutputTensors>(self, lengths: O::Lengths, tensors: Vec<AnyTensor>) -> O {
+        O::read(lengths, &mut self.finished(tensors))
+    }
 }
 
-/// A function whose types are forgotten, that can be called any number of times. It notes the lengths of its
-/// outputs.
-fn repeatable<I: InputTensors, O: OutputTensors>(
-    lengths: Lengths<I>,
-    function: &impl for<'a> Fn(I::Refs<'a>) -> O,
-    of_outputs: &Cell<Option<O::Lengths>>,
-) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
-    move |tensors| {
-        let outputs = I::with(lengths, tensors, |refs| function(refs));
-        of_outputs.set(Some(outputs.lengths()));
-        Ok(outputs.into_erased())
+/// Refuses gradients that do not have the shapes of the outputs.
+///
+/// # Panics
+/// If there are more or fewer of them than outputs, which lists allow.
+#[track_caller]
+fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> {
+    let (expected, found) = (outputs.len(), seeds.len());
+    assert_eq!(
+        expected, found,
+        "`vjp` of {expected} outputs has {found} seeds"
+    );
+    let mut pairs = outputs.iter().zip(seeds);
+    match pairs.find(|(output, seed)| output.shape() != seed.shape()) {
+        None => Ok(()),
+        Some((output, seed)) => Err(Error::SeedShape {
+            expected: output.shape().into(),
+            found: seed.shape().into(),
+        }),
     }
 }

@@ -64,23 +64,20 @@ pub(super) fn assemble(
     }
 }
 
-/// For each output and input, the block of the Jacobian: by one pass for each entry of the output.
-pub(super) fn jacobian(
-    recorded: &Recorded,
-    create_graph: bool,
-) -> Result<Vec<Vec<AnyTensor>>, Error> {
-    let outputs = recorded.outputs.iter();
-    let rows_of = |output: &AnyTensor| {
+/// The blocks of the Jacobian, those of one output after the other: by a pass for each entry of the output.
+pub(super) fn jacobian(recorded: &Recorded, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
+    let mut blocks = Vec::new();
+    for output in &recorded.outputs {
         let rows = (0..output.len()).map(|entry| recorded.row(output, entry, create_graph));
         let rows = rows.collect::<Result<_, _>>()?;
-        Ok(row_blocks(
+        blocks.extend(row_blocks(
             rows,
             output.shape(),
             &recorded.inputs,
             create_graph,
-        ))
-    };
-    outputs.map(rows_of).collect()
+        ));
+    }
+    Ok(blocks)
 }
 
 /// The blocks of one output of this shape, from the gradients of all inputs for each of its entries.

@@ -8,7 +8,7 @@ use ndarray::Array2;
 use super::{Gradcheck, Tolerances, names, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{self, Derivative, Error, Mismatch};
-use crate::forward_mode::along;
+use crate::forward_mode::{known, outputs_along};
 use crate::grad_mode::no_grad;
 use crate::recorded::{Recorded, or_zeros};
 
@@ -120,7 +120,7 @@ impl Check<'_> {
         let positions = self.positions.iter().map(|position| self.count + position);
         let function = |tensors: &[AnyTensor]| {
             let (primals, directions) = tensors.split_at(self.inputs.len());
-            Ok(along(&*self.function, primals.to_vec(), directions.to_vec())?.1)
+            tangents(&*self.function, primals, directions.to_vec())
         };
         self.of_derivative(Mode::Forward, function, directions, positions)
     }
@@ -222,7 +222,7 @@ impl Check<'_> {
         let inputs = &self.recorded.inputs;
         let mut directions: Vec<AnyTensor> = inputs.iter().map(AnyTensor::zeros).collect();
         directions[input] = direction;
-        Ok(along(&*self.function, inputs.clone(), directions)?.1)
+        tangents(&*self.function, inputs, directions)
     }
 
     /// The derivatives of all entries of the outputs by one entry of one of the inputs, which are `moved`.
@@ -319,6 +319,17 @@ impl Check<'_> {
             (Some(Mode::Forward), _) => Derivative::SecondTangent,
         }
     }
+}
+
+/// The tangents of the outputs, by forward mode.
+fn tangents(
+    function: &ErasedFn<'_>,
+    primals: &[AnyTensor],
+    directions: Vec<AnyTensor>,
+) -> Result<Vec<AnyTensor>, Error> {
+    let directions = directions.into_iter().map(Some);
+    let along = outputs_along(function, primals.to_vec(), directions)?;
+    along.into_iter().map(|along| Ok(known(along)?.1)).collect()
 }
 
 /// What is said of a function whose outputs are of one shape here and of another there.

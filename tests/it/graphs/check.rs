@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use pullback::Error;
+use pullback::functional::Functional;
 use pullback::ndarray::{ArrayD, Axis};
 use pullback::prelude::*;
-use pullback::{Error, jvp};
 
 use super::program::{Kind, Program, arbitrary};
 use super::run::{Cuts, Dyn};
@@ -262,7 +263,7 @@ pub fn forward_mode(program: &Program) -> Result<(), String> {
             .get(place)
             .map_or_else(|| none.clone(), |direction| Tensor::from(direction.clone()))
     };
-    let result = jvp(
+    let result = Functional::new().forward_mode(true).jvp(
         |(a, b, c, d)| {
             program.loss(
                 &[a, b, c, d].map(Tensor::clone)[..leaves.len()],
