@@ -13,7 +13,7 @@ use replay::Numbers;
 use crate::array::Shape;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::grad_mode::{enable_grad, is_grad_enabled};
-use crate::saved::{AnySaved, SavedHooks, Unpack, with_saved_hooks};
+use crate::saved::{SavedHooks, Unpack, save, with_saved_hooks};
 use crate::words::counted;
 
 /// `function` of `inputs`, a tensor by reference, a list, or a tuple of up to twelve. What its parts would keep for
@@ -106,21 +106,21 @@ struct Checkpoint {
 }
 
 struct Input {
-    saved: AnySaved,
+    restore: Unpack,
     requires_grad: bool,
 }
 
 impl Input {
     fn new(tensor: &AnyTensor) -> Self {
         Self {
-            saved: AnySaved::new(tensor),
+            restore: save(tensor),
             requires_grad: tensor.edge().is_some(),
         }
     }
 
     /// A leaf where the input required grad, so that the same is recorded.
     fn restore(&self) -> Result<AnyTensor, String> {
-        let tensor = self.saved.restore()?;
+        let tensor = (self.restore)()?;
         Ok(if self.requires_grad {
             tensor.leaf()
         } else {

@@ -11,7 +11,7 @@ pub use typed::{InputTensors, OutputTensors};
 use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
 
 use crate::array::Buffer;
-use crate::element::{Element, Family};
+use crate::element::{Any, Element, Family};
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::{Failure, RawTensor, Tangent, Tensor, TensorD};
 
@@ -70,16 +70,16 @@ macro_rules! either {
 
 impl AnyTensor {
     pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
-        match T::which::<Tensors>(Tensor::from_raw(tensor.raw)) {
-            Ok(tensor) => Self::F32(tensor),
-            Err(tensor) => Self::F64(tensor),
+        match T::into_any::<Tensors>(Tensor::from_raw(tensor.raw)) {
+            Any::F32(tensor) => Self::F32(tensor),
+            Any::F64(tensor) => Self::F64(tensor),
         }
     }
 
     pub(crate) fn from_grad(grad: AnyGradient) -> Self {
         match grad.split() {
-            Ok(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
-            Err(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
+            Any::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
+            Any::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
         }
     }
 
@@ -105,9 +105,13 @@ impl AnyTensor {
     /// assert!(any.to_tensor::<f64>().is_none());
     /// ```
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
-        T::this::<Tensors>(match self.clone() {
-            Self::F32(tensor) => Ok(tensor),
-            Self::F64(tensor) => Err(tensor),
+        self.clone().into_tensor()
+    }
+
+    pub(crate) fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
+        T::from_any::<Tensors>(match self {
+            Self::F32(tensor) => Any::F32(tensor),
+            Self::F64(tensor) => Any::F64(tensor),
         })
     }
 
@@ -278,12 +282,9 @@ impl AnyTensor {
     }
 
     pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {
+        let tensor = self.into_tensor::<T>();
         // INVARIANT: what is read as a type was written as that type, or computed for it.
-        let grad = self
-            .into_grad()
-            .recover::<T>()
-            .expect("the element type that was written");
-        Tensor::from_raw(grad.into_tensor())
+        Tensor::from_raw(tensor.expect("the element type that was written").raw)
     }
 }
 
