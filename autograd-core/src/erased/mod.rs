@@ -8,7 +8,7 @@ mod typed;
 pub(crate) use typed::{ErasedFn, Reader, each_tuple, erased};
 pub use typed::{InputTensors, OutputTensors};
 
-use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
+use ndarray::{Array, ArrayD, Dimension, IxDyn};
 
 use crate::array::Buffer;
 use crate::element::{Any, Element, Family};
@@ -53,6 +53,7 @@ impl<T: Element, D: Dimension> From<Array<T, D>> for AnyTensor {
     }
 }
 
+/// Runs the same expression for either element type.
 macro_rules! either {
     ($tensor:expr, $of:ident => $body:expr) => {
         match $tensor {
@@ -67,6 +68,8 @@ macro_rules! either {
         }
     };
 }
+
+pub(crate) use either;
 
 impl AnyTensor {
     pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
@@ -236,79 +239,11 @@ impl AnyTensor {
         })
     }
 
-    /// The same elements in memory that has gaps between them, with the axes in reverse order. What is
-    /// not the tensor's there is not a number.
-    pub(crate) fn scattered(&self) -> Self {
-        let every_other = |_| Slice::new(0, None, 2);
-        either!(self, map tensor => {
-            let wide: Vec<usize> = tensor.shape().iter().rev().map(|length| 2 * length).collect();
-            let gap = Element::from_f64(f64::NAN);
-            let mut wide = ArrayD::from_elem(wide, gap).reversed_axes();
-            wide.slice_each_axis_mut(every_other).assign(&tensor.view());
-            Tensor::from(wide).part(|whole| whole.slice_each_axis(every_other))
-        })
-    }
-
-    /// One number repeated over the same shape, which is in memory once.
-    pub(crate) fn broadcast(&self, value: f64) -> Self {
-        either!(self, map tensor => {
-            let number = Tensor::from(ndarray::arr0(Element::from_f64(value)));
-            // INVARIANT: a single number broadcasts to any shape.
-            number.part(|one| one.broadcast(tensor.shape()).expect("one element"))
-        })
-    }
-
-    /// Numbers of the same shape in no pattern: see [`arbitrary`].
-    pub(crate) fn arbitrary(&self) -> Self {
-        either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
-    }
-
-    /// Numbers of the same shape in no pattern, of either sign and none near zero: another direction for
-    /// each seed.
-    pub(crate) fn direction(&self, seed: u32) -> Self {
-        either!(self, map tensor => Tensor::from(direction(tensor.view().raw_dim(), seed)))
-    }
-
-    /// The same tensor moved by `step` along a direction of its shape.
-    pub(crate) fn moved(&self, direction: &Self, step: f64) -> Self {
-        let direction = direction.values();
-        either!(self, map tensor => {
-            let mut array = tensor.to_array();
-            for (value, direction) in array.iter_mut().zip(direction) {
-                *value = Element::from_f64(value.as_f64() + step * direction);
-            }
-            Tensor::from(array)
-        })
-    }
-
     pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {
         let tensor = self.into_tensor::<T>();
         // INVARIANT: what is read as a type was written as that type, or computed for it.
         Tensor::from_raw(tensor.expect("the element type that was written").raw)
     }
-}
-
-/// Numbers between a half and three halves that follow no pattern which a wrong derivative could
-/// share: multiples of the golden ratio, without their whole part, from another place on for each seed.
-pub(crate) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
-    let mut position = f64::from(seed) * 0.754_877_666_246_693;
-    Array::from_shape_simple_fn(shape, || {
-        position += 1.0;
-        T::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
-    })
-}
-
-/// [`arbitrary`] numbers with signs that follow no pattern either.
-fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
-    let mut position = f64::from(seed) * 0.569_840_290_998_053;
-    let mut numbers = arbitrary::<T, D>(shape, seed);
-    for number in &mut numbers {
-        position += 1.0;
-        if (position * std::f64::consts::SQRT_2).fract() < 0.5 {
-            *number = -*number;
-        }
-    }
-    numbers
 }
 
 fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {

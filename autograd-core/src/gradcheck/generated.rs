@@ -7,11 +7,12 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use ndarray::Dimension;
 
+use super::samples::arbitrary;
 use super::{Gradcheck, check};
 #[cfg(feature = "catalogue")]
 use crate::catalogue::{Errors, figures};
 use crate::element::Element;
-use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, arbitrary, erased};
+use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Derivative;
 use crate::grad_mode::no_grad;
 use crate::tensor::Tensor;

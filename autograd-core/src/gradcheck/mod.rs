@@ -1,13 +1,14 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
 //! `check` does the work, on tensors whose types are forgotten, and `directions` does less of it; `thorough` checks
-//! what a right Jacobian does not show; `names` says whose derivative is wrong; `generated` is what the macro's
-//! tests call.
+//! what a right Jacobian does not show; `samples` has the numbers; `names` says whose derivative is wrong; `generated`
+//! is what the macro's tests call.
 
 mod check;
 mod directions;
 pub(crate) mod generated;
 mod names;
+mod samples;
 mod thorough;
 
 use std::panic::Location;
