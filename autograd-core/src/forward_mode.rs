@@ -48,9 +48,9 @@ pub(crate) fn check_tangents(
 ) -> Result<(), Error> {
     let applied_at = Location::caller();
     let (expected, found) = (primals.len(), tangents.len());
-    assert_eq!(
-        expected, found,
-        "`{function}` of {expected} inputs has {found} tangents"
+    assert!(
+        expected == found,
+        "`{function}` needs a tangent for each input (inputs: {expected}, tangents: {found})"
     );
     let mut pairs = primals.iter().zip(tangents).enumerate();
     let unequal = pairs.find(|(_, (primal, tangent))| primal.shape() != tangent.shape());

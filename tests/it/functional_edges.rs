@@ -162,12 +162,12 @@ fn lists_of_another_length_are_refused() {
     let inputs = (&x, &weights[..]);
     refused(
         &|| drop(jvp(scaled, inputs, (&x, &weights[..1]))),
-        "`jvp` of 3 inputs has 2 tangents",
+        "`jvp` needs a tangent for each input (inputs: 3, tangents: 2)",
     );
     let number = Tensor::from(arr0(1.0));
     refused(
         &|| drop(vjp(scaled, inputs, (&weights[..1], &number))),
-        "`vjp` of 3 outputs has 2 seeds",
+        "`vjp` needs a seed for each output (outputs: 3, seeds: 2)",
     );
 }
 

@@ -289,9 +289,9 @@ impl Functional {
 #[track_caller]
 fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> {
     let (expected, found) = (outputs.len(), seeds.len());
-    assert_eq!(
-        expected, found,
-        "`vjp` of {expected} outputs has {found} seeds"
+    assert!(
+        expected == found,
+        "`vjp` needs a seed for each output (outputs: {expected}, seeds: {found})"
     );
     let mut pairs = outputs.iter().zip(seeds);
     match pairs.find(|(output, seed)| output.shape() != seed.shape()) {

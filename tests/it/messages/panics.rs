@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use pullback::data::{ArrayDataset, DataLoader};
+use pullback::functional::vjp;
 use pullback::kernels::ConvOptions;
 use pullback::ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
@@ -90,7 +91,13 @@ fn tensors() -> Told {
         y.register_post_accumulate_grad_hook(|_| ());
         x.detach().register_hook(|_| None);
         x.detach().retain_grad();
+        jvp(squares, &[&x, &x][..], &[&x][..]);
+        vjp(squares, &[&x, &x], &[&x]);
     }
+}
+
+fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {
+    list.iter().map(|x| x * x).collect()
 }
 
 fn functions() -> Told {
