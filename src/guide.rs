@@ -23,7 +23,7 @@
 /// [`Tensor::scaled_dot_product_attention`]: crate::Tensor::scaled_dot_product_attention
 /// [What the compiler checks]: what_the_compiler_checks
 /// [Speed]: speed
-/// [`functional::jvp`]: crate::functional::jvp
+/// [`jvp`]: fn@crate::jvp
 /// [`graph::html`]: crate::graph::html
 /// [`catalogue::html`]: crate::catalogue::html
 pub mod write_a_function {}

@@ -32,12 +32,11 @@
 //! differentiable; and [`Gradcheck`], whether its gradient is right. [`grad()`] and [`Backward`] are the two ways
 //! to ask for gradients.
 //!
-//! The modules, from the ground up: `error`, `element`, `array` and [`kernels`] know no tensor;
-//! `tensor` and `tape` are values and their history; `engine` runs a backward pass; `function` is what
-//! `#[custom_function]` builds on, through `__private`; [`ops`] are the built-in functions, written
-//! with it; [`functional`] has the derivatives of whole functions; `gradcheck` compares any of them with
-//! finite differences; [`graph`] draws what was recorded, and traces passes. With the feature `catalogue`,
-//! which is on unless it is switched off, a program can list every function that it defines.
+//! The modules, from the ground up: `alloc` and `array` know no tensor, as the crate [`kernels`]; `tape` is the
+//! history and `tensor` a value with one; `engine` runs a backward pass, and `function` is what
+//! `#[custom_function]` builds on, through `__private`; [`functional`] has the derivatives of whole functions,
+//! and `gradcheck` compares any of them with finite differences. `basic` and [`ops`] are the built-in functions,
+//! written with the attribute. [`inspect`] lets others see what was recorded, and `autograd-graph` draws it.
 
 extern crate self as autograd_core;
 
@@ -71,6 +70,7 @@ pub mod memory;
 
 #[cfg(feature = "ops")]
 pub mod ops;
+mod recorded;
 mod saved;
 mod tape;
 mod tensor;
@@ -103,11 +103,11 @@ pub use autograd_kernels::{Element, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};
-pub use engine::{Backward, BackwardOptions, Grad, GradInputs, detect_anomaly, grad};
+pub use engine::{Backward, Grad, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, Mismatch};
-pub use forward_mode::jvp;
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
+pub use functional::jvp;
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub use gradcheck::Gradcheck;
 pub use hooks::HookHandle;

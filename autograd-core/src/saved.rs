@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-use ndarray::{Array, Dimension, IxDyn};
+use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
 use crate::erased::AnyTensor;
@@ -31,26 +31,15 @@ pub enum Saved<T> {
 /// The saved tensors of a list.
 pub type SavedList<T> = Box<[Saved<T>]>;
 
-/// A saved tensor of either element type.
-pub(crate) enum AnySaved {
-    F32(Saved<f32>),
-    F64(Saved<f64>),
-}
-
-impl AnySaved {
-    pub(crate) fn new(tensor: &AnyTensor) -> Self {
-        match tensor {
-            AnyTensor::F32(tensor) => Self::F32(Saved::new(tensor)),
-            AnyTensor::F64(tensor) => Self::F64(Saved::new(tensor)),
-        }
+/// Saves a tensor of either element type; what comes back restores it, as a constant.
+pub(crate) fn save(tensor: &AnyTensor) -> Unpack {
+    fn save<T: Element>(tensor: &TensorD<T>) -> Unpack {
+        let saved = Saved::new(tensor);
+        Box::new(move || Ok(TensorD::constant(saved.clone().restore()?.0).into()))
     }
-
-    /// The tensor as a constant.
-    pub(crate) fn restore(&self) -> Result<AnyTensor, String> {
-        Ok(match self {
-            Self::F32(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
-            Self::F64(saved) => Tensor::<_, IxDyn>::constant(saved.clone().restore()?.0).into(),
-        })
+    match tensor {
+        AnyTensor::F32(tensor) => save(tensor),
+        AnyTensor::F64(tensor) => save(tensor),
     }
 }
 
@@ -123,9 +112,9 @@ impl Packed {
             let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
             return Err(format!("`unpack` gave shape {found} for {expected}"));
         }
-        let grad = tensor.into_grad().recover::<T>();
-        let tensor = grad.ok_or("`unpack` gave another element type")?;
-        Ok(tensor.into_tensor().buffer)
+        let tensor = tensor.into_tensor::<T>();
+        let tensor = tensor.ok_or("`unpack` gave another element type")?;
+        Ok(tensor.raw.buffer)
     }
 }
 

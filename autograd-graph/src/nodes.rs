@@ -7,7 +7,7 @@ use std::ops::Range;
 use autograd_core::inspect::Edge;
 use autograd_core::{Node, Shape};
 
-/// What a graph consists of: see [`Graph::totals`].
+/// What a graph consists of: see [`crate::Graph::totals`].
 ///
 /// ```
 /// use autograd_core::Tensor;

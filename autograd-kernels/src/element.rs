@@ -36,13 +36,13 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// ```
     fn as_f64(self) -> f64;
 
-    /// A value of a family as the type that it is: in `Ok` of `f32`, in `Err` of `f64`.
+    /// Forgets the element type of a value.
     #[doc(hidden)]
-    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>>;
+    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
 
-    /// The reverse; `None` if it is of the other type.
+    /// Remembers it; `None` if it was the other.
     #[doc(hidden)]
-    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>>;
+    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>>;
 }
 
 /// Types that differ in their element type, such as all `Vec<T>`: how code that knows `T` and code that
@@ -50,6 +50,14 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
 #[doc(hidden)]
 pub trait Family {
     type Of<T: Element>;
+}
+
+/// One of a family, of either element type.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "passed on at once")]
+pub enum Any<F: Family> {
+    F32(F::Of<f32>),
+    F64(F::Of<f64>),
 }
 
 impl Element for f32 {
@@ -63,13 +71,16 @@ impl Element for f32 {
     }
 
     #[inline]
-    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>> {
-        Ok(of_this)
+    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
+        Any::F32(value)
     }
 
     #[inline]
-    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>> {
-        either.ok()
+    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
+        match any {
+            Any::F32(value) => Some(value),
+            Any::F64(_) => None,
+        }
     }
 }
 
@@ -83,13 +94,16 @@ impl Element for f64 {
     }
 
     #[inline]
-    fn which<F: Family>(of_this: F::Of<Self>) -> Result<F::Of<f32>, F::Of<f64>> {
-        Err(of_this)
+    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
+        Any::F64(value)
     }
 
     #[inline]
-    fn this<F: Family>(either: Result<F::Of<f32>, F::Of<f64>>) -> Option<F::Of<Self>> {
-        either.err()
+    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
+        match any {
+            Any::F64(value) => Some(value),
+            Any::F32(_) => None,
+        }
     }
 }
 

@@ -80,7 +80,7 @@ pub use self::{
 };
 #[doc(hidden)]
 pub use self::{
-    element::Family,
+    element::{Any, Family},
     extremes::{argmax, argmin, max, min},
     lanes::zip_lanes,
     math::{activations, gelu_derivative},

@@ -4,7 +4,7 @@
 //! on first touch. Built-in functions and [kernels](crate) therefore take the memory of large
 //! arrays from what earlier ones have left, whichever thread they were on.
 //!
-//! Nothing has to be done for it. Read first [`set_limit`], if memory is short, and [`empty`], to give it back.
+//! Nothing has to be done for it. Read first [`set_limit`], if memory is short, and [`empty_cache`], to give it back.
 //!
 //! What is kept is bounded: by [`set_limit`], and by what was in use at one time, as only as much comes back
 //! as was taken here. Small arrays are left to the allocator.

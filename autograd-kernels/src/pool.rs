@@ -152,7 +152,7 @@ pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Ar
 }
 
 /// Images that are `size` high and wide, of zeros to which each element is added at its place: the reverse
-/// of [`pick`].
+/// of [`gather2d`].
 ///
 /// # Panics
 /// If the shapes differ, or there is no such place.
@@ -207,7 +207,7 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
 }
 
 /// Images that are `size` high and wide, of zeros to which each element's share is added wherever its
-/// window looks: the reverse of [`means`].
+/// window looks: the reverse of [`avg_pool2d`].
 ///
 /// # Panics
 /// If the windows do not fit, or are not as many as the elements.

@@ -91,11 +91,7 @@ fn b054_m48_the_graph_is_freed_unless_it_is_retained() {
     let x = leaf([3.0]);
     let line = line!() + 1;
     let y = SquareOnce::apply(&x).sum();
-    let retain = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    y.backward_opts(retain).unwrap();
+    Backward::of(&y).retain_graph(true).run().unwrap();
     y.backward().unwrap();
     assert_eq!(x.grad(), Some(array![12.0]));
     let error = y.backward().unwrap_err();

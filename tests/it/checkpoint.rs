@@ -83,11 +83,7 @@ fn b102_only_the_inputs_are_kept_and_the_function_runs_once_more() {
     };
     let (y, kept) = kept(|| checkpoint(function, &x));
     assert_eq!((kept, count.load(Ordering::Relaxed)), (1, 2));
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    y.sum().backward_opts(keep).unwrap();
+    Backward::of(&y.sum()).retain_graph(true).run().unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 4);
     // Nothing of the second call stays: a pass through the same graph calls it again.
     y.sum().backward().unwrap();
@@ -200,12 +196,7 @@ fn a_checkpoint_may_run_on_another_thread_and_on_several_at_once() {
             scope.spawn(|| {
                 for _ in 0..25 {
                     Grad::of(&y.sum()).retain_graph(true).run((&x,)).unwrap();
-                    y.sum()
-                        .backward_opts(BackwardOptions {
-                            retain_graph: true,
-                            ..Default::default()
-                        })
-                        .unwrap();
+                    Backward::of(&y.sum()).retain_graph(true).run().unwrap();
                 }
             });
         }

@@ -2,11 +2,24 @@
 
 use std::cell::RefCell;
 
+use pullback::functional::Functional;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
-use pullback::{Error, Node, jvp};
+use pullback::{Error, InputTensors, Node, OutputTensors};
 
 use crate::functions::{Square, SquareOnce, leaf};
+
+/// Forward mode alone, recorded.
+#[track_caller]
+fn jvp<I, O, F>(function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
+where
+    I: InputTensors,
+    O: OutputTensors,
+    F: for<'a> Fn(I::Refs<'a>) -> O,
+{
+    let options = Functional::new().forward_mode(true).create_graph(true);
+    options.jvp(function, inputs, tangents)
+}
 
 /// y = x · w + b, and how many of its elements are positive; with a rule on arrays.
 struct Affine;
@@ -247,7 +260,10 @@ fn what_is_lost_is_an_error_and_never_zero() {
         }
     ));
     // Where nothing is recorded, there is no history to be missed.
-    let (_, along) = no_grad(|| jvp(|(x,)| affine(x, &w, None), (&x,), (&w,))).unwrap();
+    let options = Functional::new().forward_mode(true);
+    let (_, along) = options
+        .jvp(|(x,)| affine(x, &w, None), (&x,), (&w,))
+        .unwrap();
     assert!(!along.requires_grad());
 }
 

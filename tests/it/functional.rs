@@ -75,7 +75,7 @@ fn hessians_and_products_agree_with_differences() {
     let loss = |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| entangled((x, w)).sum();
     let one = Tensor::from(arr0(1.0));
     let gradient_of_x = |x: Array1<f64>, w: &Tensor1<f64>| {
-        let (_, (dx, _)) = vjp(loss, (&x.into(), w), &one).unwrap();
+        let (_, (dx, _)) = vjp(loss, (&Tensor::from(x), w), &one).unwrap();
         dx.to_array()
     };
     let xx = differences(|x| gradient_of_x(x, &w), &x.to_array());

@@ -106,6 +106,71 @@ fn inputs_returned_as_they_are() {
     );
 }
 
+/// w · x for each of the weights, and the product of all.
+fn scaled((x, weights): (&Tensor1<f64>, &[Tensor1<f64>])) -> (Vec<Tensor1<f64>>, Tensor0<f64>) {
+    let scaled: Vec<_> = weights.iter().map(|weight| weight * x).collect();
+    let product = weights
+        .iter()
+        .fold(x.clone(), |product, weight| product * weight);
+    (scaled, product.sum())
+}
+
+#[test]
+fn lists_of_inputs_and_outputs() {
+    let (x, weights) = (constant([2.0]), [constant([3.0]), constant([5.0])]);
+    let inputs = (&x, &weights);
+    let one = constant([1.0]);
+    let number = Tensor::from(arr0(1.0));
+    let numbers = |list: &[Tensor1<f64>]| list.iter().map(Tensor::item).collect::<Vec<_>>();
+    let ((outputs, product), (dx, dw)) = vjp(scaled, inputs, (&weights, &number)).unwrap();
+    assert_eq!((numbers(&outputs), product.item()), (vec![6.0, 10.0], 30.0));
+    assert_eq!(
+        (dx.item(), numbers(&dw)),
+        (9.0 + 25.0 + 15.0, vec![6.0 + 10.0, 10.0 + 6.0])
+    );
+    let direction = (&one, &[one.clone(), one.clone()]);
+    let (_, (along, of_product)) = jvp(scaled, inputs, direction).unwrap();
+    assert_eq!(
+        (numbers(&along), of_product.item()),
+        (vec![5.0, 7.0], 15.0 + 10.0 + 6.0)
+    );
+    let (_, (dx, dw)) = hvp(|inputs| scaled(inputs).1, inputs, direction).unwrap();
+    assert_eq!((dx.item(), numbers(&dw)), (8.0, vec![7.0, 5.0]));
+    Gradcheck::new()
+        .thorough()
+        .second_order()
+        .forward_mode()
+        .run(scaled, inputs)
+        .unwrap();
+    let (x, weights) = (leaf([2.0]), vec![leaf([3.0]), leaf([5.0])]);
+    let (list, product) = checkpoint(scaled, (&x, &weights));
+    (product * list[1].sum()).backward().unwrap();
+    assert_eq!(
+        (x.grad(), weights[1].grad()),
+        (Some(array![300.0]), Some(array![120.0]))
+    );
+}
+
+#[test]
+fn lists_of_another_length_are_refused() {
+    let (x, weights) = (constant([2.0]), [constant([3.0]), constant([5.0])]);
+    let refused = |call: &dyn Fn(), expected: &str| {
+        let panic = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert!(text.contains(expected), "{text}");
+    };
+    let inputs = (&x, &weights[..]);
+    refused(
+        &|| drop(jvp(scaled, inputs, (&x, &weights[..1]))),
+        "`jvp` needs a tangent for each input (inputs: 3, tangents: 2)",
+    );
+    let number = Tensor::from(arr0(1.0));
+    refused(
+        &|| drop(vjp(scaled, inputs, (&weights[..1], &number))),
+        "`vjp` needs a seed for each output (outputs: 3, seeds: 2)",
+    );
+}
+
 #[test]
 fn shapes_that_do_not_fit_are_errors() {
     let (x, short) = (constant([1.0, 2.0]), constant([1.0]));

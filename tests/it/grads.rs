@@ -82,11 +82,10 @@ fn b049_unused_inputs_are_errors_or_zeros_or_none() {
 #[test]
 fn create_graph_in_backward_leaves_gradients_with_a_history() {
     let x = leaf([3.0]);
-    let options = BackwardOptions {
-        create_graph: true,
-        ..Default::default()
-    };
-    Square::apply(&x).backward_opts(options).unwrap();
+    Backward::of(&Square::apply(&x))
+        .create_graph(true)
+        .run()
+        .unwrap();
     let first = x.grad_tensor().unwrap();
     assert!(first.requires_grad());
     let (second,) = grad(&(&first * &first), (&x,)).unwrap();
@@ -271,4 +270,26 @@ fn sequences_of_every_kind() {
     }
     let none: [&Tensor1<f64>; 0] = [];
     assert!(grad(&loss(), &none).unwrap().is_empty());
+}
+
+#[test]
+fn lists_beside_tensors() {
+    let x = Tensor::from(array![[3.0_f32]]).set_requires_grad(true);
+    let params = [leaf([2.0]), leaf([5.0]), leaf([7.0])];
+    let product = (&params[0] * &params[1]).sum();
+    let square = (&x * &x).sum();
+    let both = || Grad::of(&product).output(&square).retain_graph(true);
+    let (dx, used, second) = both().run((&x, &params[..2], &params[1])).unwrap();
+    assert_eq!(dx.to_array(), array![[6.0]]);
+    let used: Vec<_> = used.iter().map(Tensor::to_array).collect();
+    assert_eq!(used, [array![5.0], array![2.0]]);
+    assert_eq!(second.to_array(), array![2.0]);
+    // Errors count the tensors of a list one by one.
+    let unused = both().run((&x, &params));
+    assert_eq!(unused.unwrap_err(), Error::UnusedInput { position: 3 });
+    let (found, dx) = both().run_unused((&params, &x)).unwrap();
+    let is_found: Vec<bool> = found.iter().map(Option::is_some).collect();
+    assert_eq!((is_found, dx.is_some()), (vec![true, true, false], true));
+    let dx = grad(&square, &x).unwrap();
+    assert_eq!(dx.to_array(), array![[6.0]]);
 }

@@ -17,7 +17,8 @@ const LAYERS: &[&[&str]] = &[
     &["forward_mode", "saved"],
     // They meet in a `dyn` node alone.
     &["checkpoint", "engine", "function"],
-    &["catalogue", "functional", "inspect"],
+    &["catalogue", "inspect", "recorded"],
+    &["functional"],
     &["gradcheck"],
     &["__private"],
     &["basic"],

@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use pullback::Error;
+use pullback::functional::Functional;
 use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, concatenate, stack};
 use pullback::prelude::*;
-use pullback::{Error, jvp};
 
 use crate::functions::leaf;
 
@@ -241,7 +242,10 @@ fn needs_input_grad_of_a_list_is_that_of_any_of_its_tensors() {
 #[test]
 fn a_list_without_a_rule_has_no_forward_mode() {
     let x = Tensor::from(array![1.0]);
-    let error = jvp(|(x,)| Stack::apply(&[x, x], x, 2, 1), (&x,), (&x,)).unwrap_err();
+    let error = Functional::new()
+        .forward_mode(true)
+        .jvp(|(x,)| Stack::apply(&[x, x], x, 2, 1), (&x,), (&x,))
+        .unwrap_err();
     assert!(matches!(
         error,
         Error::NoForwardRule {

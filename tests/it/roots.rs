@@ -22,26 +22,33 @@ fn b045_b046_several_roots_add_up() {
     let (x, w) = (leaf(2.0), leaf(3.0));
     let (sum, product) = (&x + &w, &x * &w);
     let (dx, dw) = Grad::of(&sum)
-        .and(&product)
+        .output(&product)
         .seed(array![10.0])
         .run((&x, &w))
         .unwrap();
     assert_eq!((dx.item(), dw.item()), (31.0, 21.0));
     // Named twice, it counts twice.
-    let (dx,) = Grad::of(&(&x * 2.0)).and(&(&x * 2.0)).run((&x,)).unwrap();
+    let (dx,) = Grad::of(&(&x * 2.0))
+        .output(&(&x * 2.0))
+        .run((&x,))
+        .unwrap();
     assert_eq!(dx.item(), 4.0);
     let y = &x * &x;
-    let (dx,) = Grad::of(&y).and(&y).retain_graph(true).run((&x,)).unwrap();
+    let (dx,) = Grad::of(&y)
+        .output(&y)
+        .retain_graph(true)
+        .run((&x,))
+        .unwrap();
     assert_eq!(dx.item(), 8.0);
-    Backward::of(&y).and(&y).seed(array![0.5]).run().unwrap();
+    Backward::of(&y).output(&y).seed(array![0.5]).run().unwrap();
     assert_eq!(of(&x), Some(6.0));
     // What is wrong with any of them is told.
     let wrong = Grad::of(&(&x * &x))
         .seed(array![1.0, 2.0])
-        .and(&y)
+        .output(&y)
         .run((&x,));
     assert!(matches!(wrong.unwrap_err(), Error::SeedShape { .. }));
-    let constant = Backward::of(&x.detach()).and(&y).run();
+    let constant = Backward::of(&x.detach()).output(&y).run();
     assert_eq!(constant.unwrap_err(), Error::NoGraph);
 }
 
@@ -50,29 +57,25 @@ fn b048_inputs_restrict_what_is_accumulated() {
     let (x, y) = (leaf(2.0), leaf(3.0));
     let product = &x * &y;
     let loss = (&product * &product).sum();
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
     Backward::of(&loss)
         .inputs((&x,))
-        .options(keep)
+        .retain_graph(true)
         .run()
         .unwrap();
     assert_eq!((of(&x), of(&y)), (Some(2.0 * 6.0 * 3.0), None));
     // Of a computed tensor too; a leaf that is not named gets nothing.
     Backward::of(&loss)
         .inputs((&product,))
-        .options(keep)
+        .retain_graph(true)
         .run()
         .unwrap();
     assert_eq!((of(&product), of(&y)), (Some(12.0), None));
     // Only passes that are asked to retain it.
-    loss.backward_opts(keep).unwrap();
+    Backward::of(&loss).retain_graph(true).run().unwrap();
     assert_eq!((of(&product), of(&y)), (Some(12.0), Some(24.0)));
     Backward::of(&loss)
         .inputs(&[&product, &x])
-        .options(keep)
+        .retain_graph(true)
         .run()
         .unwrap();
     assert_eq!((of(&product), of(&x)), (Some(24.0), Some(3.0 * 36.0)));
@@ -94,12 +97,8 @@ fn retained_gradients_outlive_the_graph_and_add_up() {
     let x = leaf(3.0);
     let y = &x * 2.0;
     y.retain_grad();
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
     let loss = (&y * &y).sum();
-    loss.backward_opts(keep).unwrap();
+    Backward::of(&loss).retain_graph(true).run().unwrap();
     loss.backward().unwrap();
     assert_eq!(of(&y), Some(24.0));
     // `grad` accumulates nowhere.
@@ -164,13 +163,9 @@ fn free_early_frees_each_node_as_soon_as_it_has_run() {
     }
     // Without effect where the graph is kept.
     let (y, kept, _) = counted(&x);
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
     Backward::of(&y)
         .free_early(true)
-        .options(keep)
+        .retain_graph(true)
         .run()
         .unwrap();
     assert_eq!(kept.load(Ordering::Relaxed), 3);

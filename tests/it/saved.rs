@@ -90,10 +90,6 @@ fn b076_what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
     };
     let y = saved_tensors_hooks(|tensor| tensor, unpack, || a.exp());
     let line = line!() - 1;
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
     let reasons = [
         "`unpack` gave shape [2] for [1]",
         "`unpack` gave another element type",
@@ -101,7 +97,7 @@ fn b076_what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
     ];
     for (how, reason) in reasons.iter().enumerate() {
         broken.store(how + 1, Ordering::Relaxed);
-        let error = y.sum().backward_opts(keep).unwrap_err();
+        let error = Backward::of(&y.sum()).retain_graph(true).run().unwrap_err();
         let file = file!();
         let expected = format!(
             "a saved tensor of `Exp` could not be unpacked: {reason} (applied at {file}:{line}:63)"
@@ -109,11 +105,16 @@ fn b076_what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
         assert_eq!(error.to_string(), expected);
     }
     broken.store(4, Ordering::Relaxed);
-    assert!(catch_unwind(AssertUnwindSafe(|| y.sum().backward_opts(keep))).is_err());
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| Backward::of(&y.sum())
+            .retain_graph(true)
+            .run()))
+        .is_err()
+    );
     assert_eq!(a.grad(), None);
     // The cause gone, it runs, twice if the graph is kept; after that it is freed.
     broken.store(0, Ordering::Relaxed);
-    y.sum().backward_opts(keep).unwrap();
+    Backward::of(&y.sum()).retain_graph(true).run().unwrap();
     y.sum().backward().unwrap();
     assert_eq!(a.grad(), Some(array![2.0 * 5.0_f64.exp()]));
     assert!(matches!(

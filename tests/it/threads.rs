@@ -138,11 +138,6 @@ fn passes_nest_on_the_same_nodes() {
     assert_eq!(x.grad(), Some(array![5.0 * 81.0]));
 }
 
-const KEEP: BackwardOptions = BackwardOptions {
-    retain_graph: true,
-    create_graph: false,
-};
-
 #[test]
 fn passes_that_meet_in_a_shared_trunk_lose_nothing() {
     let (x, w) = (leaf([1.0, 2.0, 3.0]), leaf([2.0, 1.0, 1.0]));
@@ -150,7 +145,7 @@ fn passes_that_meet_in_a_shared_trunk_lose_nothing() {
     on_threads(4, |number| {
         let head = (&trunk * (1.0 + f64::from(number))).sum();
         for round in 0..200 {
-            head.backward_opts(KEEP).unwrap();
+            Backward::of(&head).retain_graph(true).run().unwrap();
             let (dx, dw) = Grad::of(&head).retain_graph(true).run((&x, &w)).unwrap();
             let factor = 2.0 * (1.0 + f64::from(number));
             assert_eq!(
@@ -179,7 +174,10 @@ fn graphs_are_built_walked_and_dropped_on_different_threads() {
         scope.spawn(|| {
             for y in walked {
                 // The rest of the graph, on a thread whose count of nodes is another.
-                (&y * 3.0 + &y).sum().backward_opts(KEEP).unwrap();
+                Backward::of(&(&y * 3.0 + &y).sum())
+                    .retain_graph(true)
+                    .run()
+                    .unwrap();
                 to_drop.send(y).unwrap();
             }
             drop(to_drop);
@@ -256,7 +254,7 @@ fn gradients_are_read_and_set_whole_while_passes_run() {
     thread::scope(|scope| {
         let passes = scope.spawn(|| {
             on_threads(2, |_| {
-                (0..300).for_each(|_| loss.backward_opts(KEEP).unwrap());
+                (0..300).for_each(|_| Backward::of(&loss).retain_graph(true).run().unwrap());
             });
             done.store(true, Ordering::Relaxed);
         });

@@ -193,10 +193,10 @@ impl Graph {
     fn pass(&self, way: Way, retain_graph: bool) -> Result<Gradients, Error> {
         let create_graph = matches!(way, Way::BackwardCreatingGraph | Way::GradCreatingGraph);
         if let Way::Backward | Way::BackwardCreatingGraph = way {
-            self.loss.backward_opts(BackwardOptions {
-                retain_graph,
-                create_graph,
-            })?;
+            Backward::of(&self.loss)
+                .retain_graph(retain_graph)
+                .create_graph(create_graph)
+                .run()?;
             return Ok((Vec::new(), self.accumulated()));
         }
         let required: Vec<&Dyn> = self

@@ -268,11 +268,7 @@ fn no_node_owns_itself() {
             drop(Grad::of(&first.sum()).create_graph(true).run((x,)).unwrap());
         },
         |x, loss| {
-            loss.backward_opts(BackwardOptions {
-                create_graph: true,
-                ..Default::default()
-            })
-            .unwrap();
+            Backward::of(loss).create_graph(true).run().unwrap();
             // Such a gradient leads back to the leaf that holds it.
             x.zero_grad();
         },

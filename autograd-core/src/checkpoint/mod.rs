@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use replay::Numbers;
 
-use crate::erased::{AnyTensor, InputTensors};
+use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::grad_mode::{enable_grad, is_grad_enabled};
-use crate::saved::{AnySaved, SavedHooks, Unpack, with_saved_hooks};
+use crate::saved::{SavedHooks, Unpack, save, with_saved_hooks};
 use autograd_kernels::Shape;
 use autograd_kernels::counted;
 
-/// `function` of `inputs`, a tensor by reference or a tuple of up to eight. What its parts would keep for
+/// `function` of `inputs`, a tensor by reference, a list, or a tuple of up to twelve. What its parts would keep for
 /// their backward is not kept: it is computed again, by a second call of `function`, when a backward pass
 /// needs it. Memory for time: of the whole only the inputs stay.
 ///
@@ -61,16 +61,18 @@ where
     I: InputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O + Send + Sync + 'static,
 {
-    let inputs = inputs.to_erased();
+    let inputs = inputs.to_tensors();
+    let lengths = inputs.lengths();
+    let inputs = inputs.into_erased();
     // Forward mode keeps nothing that could be computed again.
     if !is_grad_enabled() || inputs.iter().any(|input| input.level() > 0) {
-        return I::with(&inputs, function);
+        return I::with(lengths, &inputs, function);
     }
     let function = Arc::new(function);
     let again = Arc::clone(&function);
     let checkpoint = Arc::new(Checkpoint {
         inputs: inputs.iter().map(Input::new).collect(),
-        again: Box::new(move |inputs| drop(I::with(inputs, |inputs| again(inputs)))),
+        again: Box::new(move |inputs| drop(I::with(lengths, inputs, |inputs| again(inputs)))),
         shapes: Mutex::default(),
         numbers: Numbers::default(),
         complete: OnceLock::new(),
@@ -78,7 +80,7 @@ where
     });
     let outputs = with_saved_hooks(Arc::clone(&checkpoint) as Arc<dyn SavedHooks>, || {
         replay::first(&checkpoint.numbers, || {
-            I::with(&inputs, |inputs| function(inputs))
+            I::with(lengths, &inputs, |inputs| function(inputs))
         })
     });
     // Nobody else sets it.
@@ -104,21 +106,21 @@ struct Checkpoint {
 }
 
 struct Input {
-    saved: AnySaved,
+    restore: Unpack,
     requires_grad: bool,
 }
 
 impl Input {
     fn new(tensor: &AnyTensor) -> Self {
         Self {
-            saved: AnySaved::new(tensor),
+            restore: save(tensor),
             requires_grad: tensor.edge().is_some(),
         }
     }
 
     /// A leaf where the input required grad, so that the same is recorded.
     fn restore(&self) -> Result<AnyTensor, String> {
-        let tensor = self.saved.restore()?;
+        let tensor = (self.restore)()?;
         Ok(if self.requires_grad {
             tensor.leaf()
         } else {

@@ -6,38 +6,15 @@ use ndarray::{Array, Dimension};
 
 use super::accumulate::{accumulate_and_follow, accumulate_leaf, accumulate_retained};
 use super::in_mode;
+use super::inputs::input_edges;
 use super::pass::Pass;
-use super::roots::{Root, Roots};
-use super::targets::GradInputs;
+use super::roots::Roots;
+use crate::erased::{InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tape::Retained;
 use crate::tape::{AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
-
-/// How a backward pass is run: a plain struct, to be written with `..Default::default()`.
-///
-/// ```
-/// use autograd_core::{BackwardOptions, Tensor};
-/// use autograd_core::ndarray::array;
-///
-/// let x = Tensor::from(array![3.0]).set_requires_grad(true);
-/// let y = (&x * &x).sum();
-/// y.backward_opts(BackwardOptions { retain_graph: true, ..Default::default() })?;
-/// y.backward()?;
-/// assert_eq!(x.grad(), Some(array![12.0]));
-/// # Ok::<(), autograd_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BackwardOptions {
-    /// Keep what was saved, so that a later pass can go through the same nodes.
-    pub retain_graph: bool,
-    /// Record the pass itself, so that the gradients can be differentiated. Keeps what was saved too:
-    /// a leaf holds its gradient, and that the graph which leads to the leaf, so nothing of it is let go
-    /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) hands gradients out instead, and makes no such
-    /// cycle.
-    pub create_graph: bool,
-}
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Computes the gradient of this tensor, of one element, with respect to every leaf that it
@@ -58,27 +35,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn backward(&self) -> Result<(), Error> {
-        self.backward_opts(BackwardOptions::default())
-    }
-
-    /// [`backward`](Self::backward) with options.
-    ///
-    /// # Errors
-    /// As [`backward`](Self::backward).
-    ///
-    /// ```
-    /// use autograd_core::{BackwardOptions, Tensor, grad};
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// x.powi(3).sum().backward_opts(BackwardOptions { create_graph: true, ..Default::default() })?;
-    /// let first = x.grad_tensor().expect("a gradient with a history");
-    /// let (second,) = grad(&first.sum(), (&x,))?;
-    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
-    pub fn backward_opts(&self, options: BackwardOptions) -> Result<(), Error> {
-        run(vec![Root::new(self, None)?], None, options, false)
+        Backward::of(self).run()
     }
 
     /// [`backward`](Self::backward) of a tensor of any shape, starting with the gradient `grad`.
@@ -96,12 +53,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
-        let root = Root::new(self, Some(grad))?;
-        run(vec![root], None, BackwardOptions::default(), false)
+        Backward::of(self).seed(grad).run()
     }
 }
 
-/// [`Tensor::backward`] from several tensors, or for chosen inputs alone.
+/// [`Tensor::backward`] with options: from several tensors, for chosen inputs alone, more than once.
 ///
 /// ```
 /// use autograd_core::{Backward, Tensor};
@@ -112,7 +68,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// let (sum, product) = (&x + &w, &x * &w);
 /// Backward::of(&sum)
 ///     .seed(array![1.0, 1.0])
-///     .and(&product)
+///     .output(&product)
 ///     .seed(array![10.0, 10.0])
 ///     .inputs((&x,))
 ///     .run()?;
@@ -124,7 +80,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 pub struct Backward<'a, T, D> {
     roots: Roots<'a, T, D>,
     inputs: Option<Result<Vec<Edge>, Error>>,
-    options: BackwardOptions,
+    retain_graph: bool,
+    create_graph: bool,
     free_early: bool,
 }
 
@@ -144,7 +101,8 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         Self {
             roots: Roots::of(output),
             inputs: None,
-            options: BackwardOptions::default(),
+            retain_graph: false,
+            create_graph: false,
             free_early: false,
         }
     }
@@ -165,7 +123,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         Self { roots, ..self }
     }
 
-    /// Starts from another output too. One that is named twice counts twice.
+    /// Starts from another output too. An output that is given twice counts twice.
     ///
     /// ```
     /// use autograd_core::{Backward, Tensor};
@@ -173,15 +131,16 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let (sum, square) = (x.sum(), (&x * &x).sum());
-    /// Backward::of(&sum).and(&square).and(&square).run()?;
+    /// Backward::of(&sum).output(&square).output(&square).run()?;
     /// assert_eq!(x.grad(), Some(array![9.0]));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
+    pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
         Backward {
-            roots: self.roots.and(output),
+            roots: self.roots.output(output),
             inputs: self.inputs,
-            options: self.options,
+            retain_graph: self.retain_graph,
+            create_graph: self.create_graph,
             free_early: self.free_early,
         }
     }
@@ -199,31 +158,56 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// assert_eq!((h.grad(), x.grad()), (Some(array![12.0]), None));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn inputs<I: GradInputs>(self, inputs: I) -> Self {
-        let edges = inputs.edges();
-        let edges = edges.map(|edges| edges.into_iter().cloned().collect());
+    pub fn inputs<I: InputTensors>(self, inputs: I) -> Self {
+        let edges = input_edges(&inputs.to_tensors().into_erased())
+            .map(|edges| edges.into_iter().cloned().collect());
         Self {
             inputs: Some(edges),
             ..self
         }
     }
 
-    /// How the pass is run.
+    /// Keeps what was saved, so that a later pass can go through the same graph.
     ///
     /// ```
-    /// use autograd_core::{Backward, BackwardOptions, Tensor};
+    /// use autograd_core::{Backward, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
+    /// let y = (&x * &x).sum();
+    /// Backward::of(&y).retain_graph(true).run()?;
+    /// y.backward()?;
+    /// assert_eq!(x.grad(), Some(array![12.0]));
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    pub fn retain_graph(self, retain_graph: bool) -> Self {
+        Self {
+            retain_graph,
+            ..self
+        }
+    }
+
+    /// Records the pass itself, so that the gradients can be differentiated. Keeps what was saved too: a leaf
+    /// holds its gradient, and the gradient holds the graph that leads to the leaf, so none of it is freed
+    /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) returns gradients instead, and makes no such
+    /// cycle.
+    ///
+    /// ```
+    /// use autograd_core::{Backward, Tensor, grad};
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let y = (&x * &x).sum();
-    /// let keep = BackwardOptions { retain_graph: true, ..Default::default() };
-    /// Backward::of(&y).options(keep).run()?;
-    /// Backward::of(&y).run()?;
-    /// assert_eq!(x.grad(), Some(array![8.0]));
+    /// Backward::of(&x.powi(3).sum()).create_graph(true).run()?;
+    /// let first = x.grad_tensor().expect("a gradient with a history");
+    /// let (second,) = grad(&first.sum(), (&x,))?;
+    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn options(self, options: BackwardOptions) -> Self {
-        Self { options, ..self }
+    pub fn create_graph(self, create_graph: bool) -> Self {
+        Self {
+            create_graph,
+            ..self
+        }
     }
 
     /// Whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
@@ -269,7 +253,43 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         if inputs.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::NoInputs);
         }
-        run(roots, inputs.as_deref(), self.options, self.free_early)
+        if let Some(root) = roots.iter().find(|root| root.level > 0) {
+            // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
+            return Err(Error::PassInForwardMode {
+                pass: "backward",
+                called_at: root.edge.node.applied_at(),
+            });
+        }
+        let keep = self.retain_graph || self.create_graph;
+        let free_early = self.free_early && !keep;
+        in_mode(self.create_graph, || {
+            let mut pass = Pass::new(self.create_graph, free_early);
+            if let Some(inputs) = &inputs {
+                let targets: Vec<&Edge> = inputs.iter().collect();
+                for input in inputs {
+                    input.retain(false);
+                }
+                pass.prune(roots.iter().map(|root| root.edge), &targets);
+            }
+            for root in roots {
+                pass.deliver(root.edge, root.seed);
+            }
+            let inputs = inputs.as_deref().unwrap_or_default();
+            let mut asked = Vec::new();
+            pass.run(|node, grads| note_asked(node, grads, inputs, &mut asked))?;
+            let followed = pass.call_leaf_hooks(true)?;
+            asked.append(&mut pass.retained());
+            if followed {
+                accumulate_and_follow(&mut pass, asked);
+            } else {
+                pass.leaves(accumulate_leaf);
+                asked.into_iter().for_each(accumulate_retained);
+            }
+            if !keep {
+                pass.free();
+            }
+            Ok(())
+        })
     }
 }
 
@@ -277,56 +297,10 @@ impl<T: Element, D: Dimension> fmt::Debug for Backward<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Backward")
             .field("output", self.roots.last)
-            .field("options", &self.options)
+            .field("retain_graph", &self.retain_graph)
+            .field("create_graph", &self.create_graph)
             .finish_non_exhaustive()
     }
-}
-
-fn run(
-    roots: Vec<Root<'_>>,
-    inputs: Option<&[Edge]>,
-    options: BackwardOptions,
-    free_early: bool,
-) -> Result<(), Error> {
-    let BackwardOptions {
-        retain_graph,
-        create_graph,
-    } = options;
-    if let Some(root) = roots.iter().find(|root| root.level > 0) {
-        // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
-        return Err(Error::PassInForwardMode {
-            pass: "backward",
-            called_at: root.edge.node.applied_at(),
-        });
-    }
-    let keep = retain_graph || create_graph;
-    in_mode(create_graph, || {
-        let mut pass = Pass::new(create_graph, free_early && !keep);
-        if let Some(inputs) = inputs {
-            let targets: Vec<&Edge> = inputs.iter().collect();
-            for input in inputs {
-                input.retain(false);
-            }
-            pass.prune(roots.iter().map(|root| root.edge), &targets);
-        }
-        for root in roots {
-            pass.deliver(root.edge, root.seed);
-        }
-        let mut asked = Vec::new();
-        pass.run(|node, grads| note_asked(node, grads, inputs.unwrap_or_default(), &mut asked))?;
-        let followed = pass.call_leaf_hooks(true)?;
-        asked.append(&mut pass.retained());
-        if followed {
-            accumulate_and_follow(&mut pass, asked);
-        } else {
-            pass.leaves(accumulate_leaf);
-            asked.into_iter().for_each(accumulate_retained);
-        }
-        if !keep {
-            pass.free();
-        }
-        Ok(())
-    })
 }
 
 /// Notes the gradients of computed tensors that this pass was asked for.

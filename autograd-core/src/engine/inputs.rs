@@ -8,16 +8,16 @@ use ndarray::{Array, Dimension};
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
-use super::targets::GradInputs;
+use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::Error;
 use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The gradients of `output`, of one element, with respect to `inputs`: a tuple of up to twelve
-/// tensors by reference, or a slice of tensors of one type. Nothing is accumulated, and only backward
-/// functions that lead to the inputs are called. Frees the graph; [`Grad`] has the options.
+/// Returns the gradients of `output`, of one element, with respect to `inputs`: a tensor by reference, a list
+/// of tensors, or a tuple of up to twelve of these. Nothing is accumulated, and only backward functions that
+/// lead to the inputs are called. Frees the graph; [`Grad`] has the options.
 ///
 /// # Errors
 /// If an input does not require grad or the output does not depend on it, and as
@@ -32,13 +32,15 @@ use autograd_kernels::Element;
 /// let (dx, dw) = grad(&(&x * &w).sum(), (&x, &w))?;
 /// assert_eq!(dx.to_array(), array![3.0, 4.0]);
 /// assert_eq!(dw.to_array(), array![1.0, 2.0]);
+/// let dx = grad(&(&x * &w).sum(), &x)?;
+/// assert_eq!(dx.to_array(), array![3.0, 4.0]);
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[track_caller]
-pub fn grad<T: Element, D: Dimension, I: GradInputs>(
+pub fn grad<T: Element, D: Dimension, I: InputTensors>(
     output: &Tensor<T, D>,
     inputs: I,
-) -> Result<I::Gradients, Error> {
+) -> Result<I::Owned, Error> {
     Grad::of(output).run(inputs)
 }
 
@@ -103,7 +105,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         Self { roots, ..self }
     }
 
-    /// Adds the gradients of another output. One that is named twice counts twice.
+    /// Adds the gradients of another output. An output that is given twice counts twice.
     ///
     /// ```
     /// use autograd_core::{Grad, Tensor};
@@ -111,13 +113,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
-    /// let (dx,) = Grad::of(&y).and(&z).seed(array![1.0, 10.0]).run((&x,))?;
+    /// let (dx,) = Grad::of(&y).output(&z).seed(array![1.0, 10.0]).run((&x,))?;
     /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn and<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
+    pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
         Grad {
-            roots: self.roots.and(output),
+            roots: self.roots.output(output),
             create_graph: self.create_graph,
             retain_graph: self.retain_graph,
             allow_unused: self.allow_unused,
@@ -202,10 +204,20 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// assert_eq!((dw.to_array(), dx.to_array()), (array![[1.0, 2.0]], array![3.0, 4.0]));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn run<I: GradInputs>(self, inputs: I) -> Result<I::Gradients, Error> {
+    pub fn run<I: InputTensors>(self, inputs: I) -> Result<I::Owned, Error> {
         let (create_graph, allow_unused) = (self.create_graph, self.allow_unused);
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let inputs = inputs.into_erased();
         let found = self.gradients(&inputs, allow_unused)?;
-        Ok(inputs.typed(found, create_graph))
+        let mut found = inputs.iter().zip(found).map(|(input, grad)| {
+            grad.unwrap_or_else(|| {
+                let zeros = input.zeros();
+                // Zeros are differentiated in turn like any other gradient.
+                if create_graph { zeros.leaf() } else { zeros }
+            })
+        });
+        Ok(I::Owned::read(lengths, &mut found))
     }
 
     /// The gradients, `None` for an input that the output does not depend on.
@@ -223,18 +235,20 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// assert!(dx.is_some() && none.is_none());
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
-    pub fn run_unused<I: GradInputs>(self, inputs: I) -> Result<I::Optional, Error> {
-        let found = self.gradients(&inputs, true)?;
-        Ok(inputs.optional(found))
+    pub fn run_unused<I: InputTensors>(self, inputs: I) -> Result<I::Optional, Error> {
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let found = self.gradients(&inputs.into_erased(), true)?;
+        Ok(I::read_optional(lengths, &mut found.into_iter()))
     }
 
-    fn gradients<I: GradInputs>(
+    fn gradients(
         self,
-        inputs: &I,
+        inputs: &[AnyTensor],
         allow_unused: bool,
-    ) -> Result<Vec<Option<AnyGradient>>, Error> {
+    ) -> Result<Vec<Option<AnyTensor>>, Error> {
         let roots = self.roots.finish()?;
-        let targets = inputs.edges()?;
+        let targets = input_edges(inputs)?;
         let level = roots.iter().map(|root| root.level).fold(0, u64::max);
         let mut failure = lost_tangent(self.create_graph, self.called_at);
         for root in roots.iter().filter(|root| root.level == level) {
@@ -254,11 +268,24 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             }
             Ok(found)
         })?;
-        Ok(match level {
+        let found = match level {
             0 => found,
             level => without_tangents(found, level, &failure),
-        })
+        };
+        Ok(found
+            .into_iter()
+            .map(|grad| grad.map(AnyTensor::from_grad))
+            .collect())
     }
+}
+
+/// Where the gradients of the inputs arrive.
+pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
+    inputs
+        .iter()
+        .enumerate()
+        .map(|(position, input)| input.edge().ok_or(Error::InputWithoutGrad { position }))
+        .collect()
 }
 
 /// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not

@@ -14,14 +14,12 @@ mod inputs;
 mod notes;
 mod pass;
 mod roots;
-mod targets;
 mod trace;
 
 pub use anomaly::detect_anomaly;
-pub use backward::{Backward, BackwardOptions};
+pub use backward::Backward;
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
-pub use targets::GradInputs;
 pub use trace::{TraceEvent, trace};
 
 use crate::grad_mode::with_grad_mode;

@@ -69,7 +69,7 @@ impl<'a, T: Element, D: Dimension> Roots<'a, T, D> {
         }
     }
 
-    pub(super) fn and<U: Element, E: Dimension>(
+    pub(super) fn output<U: Element, E: Dimension>(
         mut self,
         output: &'a Tensor<U, E>,
     ) -> Roots<'a, U, E> {

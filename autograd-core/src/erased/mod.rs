@@ -1,19 +1,20 @@
-//! Tensors whose element type and rank are forgotten, and tuples of typed ones that become them.
+//! Tensors whose element type and rank are forgotten, and typed ones that become them.
 //!
 //! What takes a function of tensors (a gradient check, forward mode) is written once on these; `typed` has
-//! the tuples.
+//! the forms in which tensors are given to a function.
 
 mod typed;
 
+pub(crate) use typed::{ErasedFn, Reader, each_tuple, erased};
 pub use typed::{InputTensors, OutputTensors};
 
-use ndarray::{Array, ArrayD, Dimension, IxDyn, Slice};
+use ndarray::{Array, ArrayD, Dimension, IxDyn};
 
 use crate::array::Buffer;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tape::{Failure, RawTensor, Tangent};
 use crate::tensor::{Tensor, TensorD};
-use autograd_kernels::{Element, Family};
+use autograd_kernels::{Any, Element, Family};
 
 /// A tensor of either element type and any rank.
 ///
@@ -53,6 +54,7 @@ impl<T: Element, D: Dimension> From<Array<T, D>> for AnyTensor {
     }
 }
 
+/// Runs the same expression for either element type.
 macro_rules! either {
     ($tensor:expr, $of:ident => $body:expr) => {
         match $tensor {
@@ -68,18 +70,20 @@ macro_rules! either {
     };
 }
 
+pub(crate) use either;
+
 impl AnyTensor {
     pub(crate) fn new<T: Element, D: Dimension>(tensor: Tensor<T, D>) -> Self {
-        match T::which::<Tensors>(Tensor::from_raw(tensor.raw)) {
-            Ok(tensor) => Self::F32(tensor),
-            Err(tensor) => Self::F64(tensor),
+        match T::into_any::<Tensors>(Tensor::from_raw(tensor.raw)) {
+            Any::F32(tensor) => Self::F32(tensor),
+            Any::F64(tensor) => Self::F64(tensor),
         }
     }
 
     pub(crate) fn from_grad(grad: AnyGradient) -> Self {
         match grad.split() {
-            Ok(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
-            Err(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
+            Any::F32(grad) => Self::F32(Tensor::from_raw(grad.into_tensor())),
+            Any::F64(grad) => Self::F64(Tensor::from_raw(grad.into_tensor())),
         }
     }
 
@@ -105,9 +109,13 @@ impl AnyTensor {
     /// assert!(any.to_tensor::<f64>().is_none());
     /// ```
     pub fn to_tensor<T: Element>(&self) -> Option<TensorD<T>> {
-        T::this::<Tensors>(match self.clone() {
-            Self::F32(tensor) => Ok(tensor),
-            Self::F64(tensor) => Err(tensor),
+        self.clone().into_tensor()
+    }
+
+    pub(crate) fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
+        T::from_any::<Tensors>(match self {
+            Self::F32(tensor) => Any::F32(tensor),
+            Self::F64(tensor) => Any::F64(tensor),
         })
     }
 
@@ -232,84 +240,11 @@ impl AnyTensor {
         })
     }
 
-    /// The same elements in memory that has gaps between them, with the axes in reverse order. What is
-    /// not the tensor's there is not a number.
-    pub(crate) fn scattered(&self) -> Self {
-        let every_other = |_| Slice::new(0, None, 2);
-        either!(self, map tensor => {
-            let wide: Vec<usize> = tensor.shape().iter().rev().map(|length| 2 * length).collect();
-            let gap = Element::from_f64(f64::NAN);
-            let mut wide = ArrayD::from_elem(wide, gap).reversed_axes();
-            wide.slice_each_axis_mut(every_other).assign(&tensor.view());
-            Tensor::from(wide).part(|whole| whole.slice_each_axis(every_other))
-        })
+    pub(crate) fn into_typed<T: Element, D: Dimension>(self) -> Tensor<T, D> {
+        let tensor = self.into_tensor::<T>();
+        // INVARIANT: what is read as a type was written as that type, or computed for it.
+        Tensor::from_raw(tensor.expect("the element type that was written").raw)
     }
-
-    /// One number repeated over the same shape, which is in memory once.
-    pub(crate) fn broadcast(&self, value: f64) -> Self {
-        either!(self, map tensor => {
-            let number = Tensor::from(ndarray::arr0(Element::from_f64(value)));
-            // INVARIANT: a single number broadcasts to any shape.
-            number.part(|one| one.broadcast(tensor.shape()).expect("one element"))
-        })
-    }
-
-    /// Numbers of the same shape in no pattern: see [`arbitrary`].
-    pub(crate) fn arbitrary(&self) -> Self {
-        either!(self, map tensor => Tensor::from(arbitrary(tensor.view().raw_dim(), 0)))
-    }
-
-    /// Numbers of the same shape in no pattern, of either sign and none near zero: another direction for
-    /// each seed.
-    pub(crate) fn direction(&self, seed: u32) -> Self {
-        either!(self, map tensor => Tensor::from(direction(tensor.view().raw_dim(), seed)))
-    }
-
-    /// The same tensor moved by `step` along a direction of its shape.
-    pub(crate) fn moved(&self, direction: &Self, step: f64) -> Self {
-        let direction = direction.values();
-        either!(self, map tensor => {
-            let mut array = tensor.to_array();
-            for (value, direction) in array.iter_mut().zip(direction) {
-                *value = Element::from_f64(value.as_f64() + step * direction);
-            }
-            Tensor::from(array)
-        })
-    }
-
-    pub(crate) fn typed<T: Element, D: Dimension>(&self) -> Tensor<T, D> {
-        // INVARIANT: `with` and `from_erased` get tensors of the types that `to_erased` and `into_erased`
-        // were given, in their order.
-        let grad = self
-            .clone()
-            .into_grad()
-            .recover::<T>()
-            .expect("the input's element type");
-        Tensor::from_raw(grad.into_tensor())
-    }
-}
-
-/// Numbers between a half and three halves that follow no pattern which a wrong derivative could
-/// share: multiples of the golden ratio, without their whole part, from another place on for each seed.
-pub(crate) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
-    let mut position = f64::from(seed) * 0.754_877_666_246_693;
-    Array::from_shape_simple_fn(shape, || {
-        position += 1.0;
-        T::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
-    })
-}
-
-/// [`arbitrary`] numbers with signs that follow no pattern either.
-fn direction<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
-    let mut position = f64::from(seed) * 0.569_840_290_998_053;
-    let mut numbers = arbitrary::<T, D>(shape, seed);
-    for number in &mut numbers {
-        position += 1.0;
-        if (position * std::f64::consts::SQRT_2).fract() < 0.5 {
-            *number = -*number;
-        }
-    }
-    numbers
 }
 
 fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {

@@ -1,42 +1,71 @@
-//! The tuples of typed tensors that functions take and return.
+//! The tensors that functions take and return, in their types: one, a list, or a tuple of these. How they become
+//! tensors whose types are forgotten, and are read back.
 
 use ndarray::Dimension;
 
 use super::AnyTensor;
+use crate::error::Error;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// What a function of tensors takes: a tensor by reference, or a tuple of up to eight, of any element
-/// types and ranks.
+/// The tensors that a function takes, and that it is differentiated by: a tensor by reference, a list of
+/// tensors of one type (a slice, an array or a vector by reference), or a tuple of up to twelve of these. The
+/// element types and ranks of a tuple's tensors may differ.
+///
+/// Errors count the tensors from 0, those of a list one by one. A rank that is generic has to be `'static`:
+/// `D: Dimension + 'static`.
 ///
 /// ```
+/// use autograd_core::{Error, Gradcheck, InputTensors, Tensor, grad};
 /// use autograd_core::ndarray::array;
-/// use autograd_core::{Error, Gradcheck, InputTensors, Tensor};
+///
+/// let leaf = |x: f64| Tensor::from(array![x]).set_requires_grad(true);
+/// let (x, weights) = (leaf(1.0), [leaf(2.0), leaf(3.0), leaf(5.0)]);
+/// let product = || (&weights[0] * &weights[1] * &weights[2] * &x).sum();
+/// let (first, third) = grad(&product(), (&weights[0], &weights[2]))?;
+/// let (dx, all) = grad(&product(), (&x, &weights))?;
+/// assert_eq!((first.to_array(), third.to_array()), (array![15.0], array![6.0]));
+/// assert_eq!((dx.to_array(), all.len(), all[1].to_array()), (array![30.0], 3, array![10.0]));
 ///
 /// /// How this program checks all of its functions.
 /// fn check<I: InputTensors>(function: impl Fn(I::Refs<'_>) -> Tensor<f64>, inputs: I) -> Result<(), Error> {
 ///     Gradcheck::new().second_order().thorough().run(function, inputs)
 /// }
-///
-/// let (x, w) = (Tensor::from(array![0.5, -1.0]), Tensor::from(array![[2.0], [3.0]]));
 /// check(|x| x.sin().into_dyn(), &x)?;
-/// check(|(x, w)| (x * w).into_dyn(), (&x, &w))?;
+/// check(|(x, weights)| (x * &weights[0] * &weights[2]).into_dyn(), (&x, &weights))?;
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub trait InputTensors {
-    /// The same tensors for any lifetime: what the function is called with.
+    /// The same tensors for any lifetime: what the function is called with. A list is a slice.
     type Refs<'a>;
-    /// Tensors of the same types, not by reference: the gradients, for example.
+    /// Tensors of the same types by value: the gradients, for example. A list is a `Vec`.
     type Owned: OutputTensors;
+    /// The same, `None` for a tensor without a gradient.
+    type Optional;
 
     #[doc(hidden)]
-    fn to_erased(&self) -> Vec<AnyTensor>;
+    fn to_tensors(&self) -> Self::Owned;
 
     #[doc(hidden)]
-    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R;
+    fn refs(tensors: &Self::Owned) -> Self::Refs<'_>;
+
+    #[doc(hidden)]
+    fn read_optional(lengths: Lengths<Self>, from: Reader<'_, Option<AnyTensor>>)
+    -> Self::Optional;
+
+    #[doc(hidden)]
+    fn with<R>(
+        lengths: Lengths<Self>,
+        tensors: &[AnyTensor],
+        call: impl for<'a> FnOnce(Self::Refs<'a>) -> R,
+    ) -> R {
+        let tensors = Self::Owned::read(lengths, &mut tensors.iter().cloned());
+        call(Self::refs(&tensors))
+    }
 }
 
-/// What a function of tensors returns: a tensor, or a tuple of up to eight.
+/// The tensors that a function returns: a tensor, a `Vec` of tensors of one type, or a tuple of up to twelve of
+/// these.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -47,84 +76,189 @@ pub trait InputTensors {
 /// }
 ///
 /// check_at_one(|x| x.sin())?;
-/// check_at_one(|x| (x.exp(), x.sum()))?;
+/// check_at_one(|x| (x.exp(), vec![x.sum(), x.mean()]))?;
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
-pub trait OutputTensors {
+pub trait OutputTensors: Sized {
+    /// The lengths of the lists among them: what their types do not say.
     #[doc(hidden)]
-    fn into_erased(self) -> Vec<AnyTensor>;
+    type Lengths: Copy + Send + Sync + 'static;
 
     #[doc(hidden)]
-    fn from_erased(tensors: &[AnyTensor]) -> Self;
+    fn lengths(&self) -> Self::Lengths;
+
+    #[doc(hidden)]
+    fn write(self, to: &mut Vec<AnyTensor>);
+
+    #[doc(hidden)]
+    fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self;
+
+    #[doc(hidden)]
+    fn into_erased(self) -> Vec<AnyTensor> {
+        let mut tensors = Vec::new();
+        self.write(&mut tensors);
+        tensors
+    }
+
+    #[doc(hidden)]
+    fn from_erased(lengths: Self::Lengths, tensors: Vec<AnyTensor>) -> Self {
+        Self::read(lengths, &mut tensors.into_iter())
+    }
+}
+
+/// The lengths of the lists among inputs.
+pub(crate) type Lengths<I> = <<I as InputTensors>::Owned as OutputTensors>::Lengths;
+
+/// A function of tensors whose types are forgotten.
+pub(crate) type ErasedFn<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'f;
+
+/// `function`, of inputs with lists of these lengths, as one of tensors whose types are forgotten.
+pub(crate) fn erased<I: InputTensors, O: OutputTensors>(
+    lengths: Lengths<I>,
+    function: impl for<'a> Fn(I::Refs<'a>) -> O,
+) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
+    move |tensors| Ok(I::with(lengths, tensors, |refs| function(refs)).into_erased())
+}
+
+/// What is read back, in the order in which it was written.
+pub(crate) type Reader<'r, T> = &'r mut dyn Iterator<Item = T>;
+
+fn next<T>(from: Reader<'_, T>) -> T {
+    // INVARIANT: as many are read as were written, see `Lengths`.
+    from.next().expect("a tensor for each that was written")
 }
 
 impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
-    fn into_erased(self) -> Vec<AnyTensor> {
-        vec![AnyTensor::new(self)]
+    #[doc(hidden)]
+    type Lengths = ();
+
+    fn lengths(&self) {}
+
+    fn write(self, to: &mut Vec<AnyTensor>) {
+        to.push(AnyTensor::new(self));
     }
 
-    fn from_erased(tensors: &[AnyTensor]) -> Self {
-        tensors[0].typed()
+    fn read((): (), from: Reader<'_, AnyTensor>) -> Self {
+        next(from).into_typed()
     }
 }
 
 impl<T: Element, D: Dimension + 'static> InputTensors for &Tensor<T, D> {
     type Refs<'a> = &'a Tensor<T, D>;
     type Owned = Tensor<T, D>;
+    type Optional = Option<Tensor<T, D>>;
 
-    fn to_erased(&self) -> Vec<AnyTensor> {
-        vec![AnyTensor::new((*self).clone())]
+    fn to_tensors(&self) -> Self::Owned {
+        (*self).clone()
     }
 
-    fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
-        call(&tensors[0].typed())
+    fn refs(tensors: &Self::Owned) -> Self::Refs<'_> {
+        tensors
+    }
+
+    fn read_optional((): (), from: Reader<'_, Option<AnyTensor>>) -> Self::Optional {
+        next(from).map(AnyTensor::into_typed)
     }
 }
 
-macro_rules! inputs {
-    ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension + 'static),+> InputTensors for ($(&Tensor<$T, $D>,)+) {
-            type Refs<'a> = ($(&'a Tensor<$T, $D>,)+);
-            type Owned = ($(Tensor<$T, $D>,)+);
+impl<T: Element, D: Dimension> OutputTensors for Vec<Tensor<T, D>> {
+    type Lengths = usize;
 
-            fn to_erased(&self) -> Vec<AnyTensor> {
-                vec![$(AnyTensor::new(self.$place.clone())),+]
+    fn lengths(&self) -> usize {
+        self.len()
+    }
+
+    fn write(self, to: &mut Vec<AnyTensor>) {
+        to.extend(self.into_iter().map(AnyTensor::new));
+    }
+
+    fn read(length: usize, from: Reader<'_, AnyTensor>) -> Self {
+        (0..length).map(|_| Tensor::read((), from)).collect()
+    }
+}
+
+macro_rules! lists {
+    ($(($($N:ident)?) $List:ty),+) => {$(
+        impl<T: Element, D: Dimension + 'static, $(const $N: usize)?> InputTensors for $List {
+            type Refs<'a> = &'a [Tensor<T, D>];
+            type Owned = Vec<Tensor<T, D>>;
+            type Optional = Vec<Option<Tensor<T, D>>>;
+
+            fn to_tensors(&self) -> Self::Owned {
+                self.iter().map(|tensor| Tensor::clone(tensor)).collect()
             }
 
-            fn with<R>(tensors: &[AnyTensor], call: impl for<'a> FnOnce(Self::Refs<'a>) -> R) -> R {
-                call(($(&tensors[$place].typed(),)+))
+            fn refs(tensors: &Self::Owned) -> Self::Refs<'_> {
+                tensors
+            }
+
+            fn read_optional(length: usize, from: Reader<'_, Option<AnyTensor>>) -> Self::Optional {
+                (0..length).map(|_| next(from).map(AnyTensor::into_typed)).collect()
+            }
+        }
+    )+};
+}
+
+lists!(
+    () &[&Tensor<T, D>],
+    () &[Tensor<T, D>],
+    () &Vec<Tensor<T, D>>,
+    (N) &[&Tensor<T, D>; N],
+    (N) &[Tensor<T, D>; N]
+);
+
+/// Calls a macro with the names and places of each tuple's elements.
+macro_rules! each_tuple {
+    ($tuple:ident) => {
+        each_tuple!($tuple: () A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
+    };
+    ($tuple:ident: ($($before:tt)*)) => {};
+    ($tuple:ident: ($($before:tt)*) $Name:ident $place:tt $($after:tt)*) => {
+        $tuple!($($before)* $Name $place);
+        each_tuple!($tuple: ($($before)* $Name $place) $($after)*);
+    };
+}
+pub(crate) use each_tuple;
+
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
+        impl<$($Name: OutputTensors),+> OutputTensors for ($($Name,)+) {
+            type Lengths = ($($Name::Lengths,)+);
+
+            fn lengths(&self) -> Self::Lengths {
+                ($(self.$place.lengths(),)+)
+            }
+
+            fn write(self, to: &mut Vec<AnyTensor>) {
+                $(self.$place.write(to);)+
+            }
+
+            fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self {
+                ($($Name::read(lengths.$place, from),)+)
+            }
+        }
+
+        impl<$($Name: InputTensors),+> InputTensors for ($($Name,)+) {
+            type Refs<'a> = ($($Name::Refs<'a>,)+);
+            type Owned = ($($Name::Owned,)+);
+            type Optional = ($($Name::Optional,)+);
+
+            fn to_tensors(&self) -> Self::Owned {
+                ($(self.$place.to_tensors(),)+)
+            }
+
+            fn refs(tensors: &Self::Owned) -> Self::Refs<'_> {
+                ($($Name::refs(&tensors.$place),)+)
+            }
+
+            fn read_optional(
+                lengths: Lengths<Self>,
+                from: Reader<'_, Option<AnyTensor>>,
+            ) -> Self::Optional {
+                ($($Name::read_optional(lengths.$place, from),)+)
             }
         }
     };
 }
 
-macro_rules! outputs {
-    ($($T:ident $D:ident $place:tt),+) => {
-        impl<$($T: Element, $D: Dimension),+> OutputTensors for ($(Tensor<$T, $D>,)+) {
-            fn into_erased(self) -> Vec<AnyTensor> {
-                vec![$(AnyTensor::new(self.$place)),+]
-            }
-
-            fn from_erased(tensors: &[AnyTensor]) -> Self {
-                ($(tensors[$place].typed(),)+)
-            }
-        }
-    };
-}
-
-inputs!(T0 D0 0);
-inputs!(T0 D0 0, T1 D1 1);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
-inputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
-outputs!(T0 D0 0);
-outputs!(T0 D0 0, T1 D1 1);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
-outputs!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
+each_tuple!(tuple);

@@ -3,7 +3,7 @@
 
 use ndarray::{DimAdd, Dimension};
 
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use crate::erased::{AnyTensor, InputTensors, OutputTensors, Reader, each_tuple};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -23,7 +23,7 @@ pub trait JacobianRow<E>: InputTensors {
     type Row;
 
     #[doc(hidden)]
-    fn row(blocks: &[AnyTensor]) -> Self::Row;
+    fn row(blocks: Reader<'_, AnyTensor>) -> Self::Row;
 }
 
 /// The outputs of a function of `I`: what its Jacobian is made of.
@@ -43,7 +43,7 @@ pub trait Jacobian<I>: OutputTensors {
     type Blocks;
 
     #[doc(hidden)]
-    fn blocks(rows: &[Vec<AnyTensor>]) -> Self::Blocks;
+    fn blocks(blocks: Reader<'_, AnyTensor>) -> Self::Blocks;
 }
 
 /// A block's rank: the sum of two.
@@ -54,48 +54,37 @@ impl<T: Element, D: Dimension + 'static, E: Dimension + DimAdd<D>> JacobianRow<E
 {
     type Row = Tensor<T, Sum<E, D>>;
 
-    fn row(blocks: &[AnyTensor]) -> Self::Row {
-        blocks[0].typed()
+    fn row(blocks: Reader<'_, AnyTensor>) -> Self::Row {
+        Tensor::read((), blocks)
     }
 }
 
 impl<I: JacobianRow<E>, U: Element, E: Dimension> Jacobian<I> for Tensor<U, E> {
     type Blocks = I::Row;
 
-    fn blocks(rows: &[Vec<AnyTensor>]) -> Self::Blocks {
-        I::row(&rows[0])
+    fn blocks(blocks: Reader<'_, AnyTensor>) -> Self::Blocks {
+        I::row(blocks)
     }
 }
 
-macro_rules! tuples {
-    ($($T:ident $D:ident $place:tt),+) => {
-        impl<E: Dimension $(+ DimAdd<$D>)+, $($T: Element, $D: Dimension + 'static),+> JacobianRow<E>
-            for ($(&Tensor<$T, $D>,)+)
-        {
-            type Row = ($(Tensor<$T, Sum<E, $D>>,)+);
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
+        impl<Rank, $($Name: JacobianRow<Rank>),+> JacobianRow<Rank> for ($($Name,)+) {
+            type Row = ($($Name::Row,)+);
 
-            fn row(blocks: &[AnyTensor]) -> Self::Row {
-                ($(blocks[$place].typed(),)+)
+            fn row(blocks: Reader<'_, AnyTensor>) -> Self::Row {
+                ($($Name::row(blocks),)+)
             }
         }
 
-        impl<I: $(JacobianRow<$D> +)+, $($T: Element, $D: Dimension),+> Jacobian<I>
-            for ($(Tensor<$T, $D>,)+)
-        {
-            type Blocks = ($(<I as JacobianRow<$D>>::Row,)+);
+        impl<Inputs, $($Name: Jacobian<Inputs>),+> Jacobian<Inputs> for ($($Name,)+) {
+            type Blocks = ($($Name::Blocks,)+);
 
-            fn blocks(rows: &[Vec<AnyTensor>]) -> Self::Blocks {
-                ($(<I as JacobianRow<$D>>::row(&rows[$place]),)+)
+            fn blocks(blocks: Reader<'_, AnyTensor>) -> Self::Blocks {
+                ($($Name::blocks(blocks),)+)
             }
         }
     };
 }
 
-tuples!(T0 D0 0);
-tuples!(T0 D0 0, T1 D1 1);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6);
-tuples!(T0 D0 0, T1 D1 1, T2 D2 2, T3 D3 3, T4 D4 4, T5 D5 5, T6 D6 6, T7 D7 7);
+each_tuple!(tuple);

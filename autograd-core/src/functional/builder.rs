@@ -1,11 +1,14 @@
 //! [`Functional`]: the derivatives of functions, with options.
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use super::blocks::Jacobian;
-use super::request::Request;
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use super::call::Call;
+use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Error;
+use crate::forward_mode::check_tangents;
+use crate::recorded::{Recorded, or_zeros};
 use crate::tensor::Tensor0;
 use autograd_kernels::Element;
 
@@ -16,7 +19,7 @@ type Blocks<O, I> = <O as Jacobian<I>>::Blocks;
 type HessianBlocks<I> = Blocks<<I as InputTensors>::Owned, I>;
 
 /// The derivatives of functions, with options. Without any, the functions of
-/// [this module](crate::functional) are shorter.
+/// [this module](crate::functional) are shorter; they have the examples of each derivative.
 ///
 /// ```
 /// use autograd_core::functional::Functional;
@@ -97,11 +100,12 @@ impl Functional {
         Self { strict, ..self }
     }
 
-    /// Whether [`jacobian`](Self::jacobian) runs the function in forward mode for each entry of the inputs,
-    /// instead of backward for each entry of the outputs; and whether [`hessian`](Self::hessian) and
-    /// [`hvp`](Self::hvp) run backward through forward mode, instead of backward twice. The results are
-    /// the same; it is faster for few inputs and many outputs, and it is for functions that have a
-    /// `#[jvp]` rule. Nothing else minds the option: [`jvp`](Self::jvp) always tries forward mode.
+    /// Whether forward mode is used alone, for functions that all have a `#[jvp]` rule.
+    /// [`jacobian`](Self::jacobian) then runs the function in forward mode for each entry of the inputs, instead of
+    /// backward for each entry of the outputs, which is faster for few inputs and many outputs;
+    /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
+    /// twice; [`jvp`](Self::jvp), which always tries forward mode, does not fall back on backward passes. The results
+    /// are the same, and a function without a rule is an error. The option changes nothing else.
     ///
     /// ```
     /// use autograd_core::functional::Functional;
@@ -122,22 +126,6 @@ impl Functional {
     }
 
     /// As [`vjp`](super::vjp), with these options.
-    ///
-    /// # Errors
-    /// As [`vjp`](super::vjp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, grad};
-    /// use autograd_core::ndarray::{arr0, array};
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let one = Tensor::from(arr0(1.0));
-    /// let (_, first) = Functional::new().create_graph(true).vjp(|x| x.powi(3).sum(), &x, &one)?;
-    /// let (second,) = grad(&first, (&x,))?;
-    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn vjp<I, S, F>(
         self,
@@ -148,34 +136,25 @@ impl Functional {
     where
         I: InputTensors,
         S: InputTensors,
-        F: for<'a> FnOnce(I::Refs<'a>) -> S::Owned,
+        F: for<'a> Fn(I::Refs<'a>) -> S::Owned,
     {
-        let function = |tensors: &[AnyTensor]| Ok(I::with(tensors, function).into_erased());
-        let (inputs, seeds) = (inputs.to_erased(), seeds.to_erased());
-        let (outputs, gradients) = self.request().vjp(function, &inputs, seeds)?;
+        let (inputs, seeds) = (inputs.to_tensors(), seeds.to_tensors());
+        let (lengths, of_outputs) = (inputs.lengths(), seeds.lengths());
+        let function = erased::<I, _>(lengths, function);
+        let (inputs, seeds) = (inputs.into_erased(), seeds.into_erased());
+        let recorded = self.call(&function, &inputs).record(Recorded::check_any)?;
+        check_seeds(&recorded.outputs, &seeds)?;
+        let found = recorded.pull(seeds.into_iter().map(Some).collect(), self.create_graph)?;
         Ok((
-            S::Owned::from_erased(&outputs),
-            I::Owned::from_erased(&gradients),
+            self.read(of_outputs, recorded.outputs),
+            self.read(lengths, or_zeros(found, &inputs)),
         ))
     }
 
     /// As [`jvp`](super::jvp), with these options.
     ///
-    /// # Errors
+    /// # Panics
     /// As [`jvp`](super::jvp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, grad};
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let one = Tensor::from(array![1.0]);
-    /// let (_, first) = Functional::new().create_graph(true).jvp(|x| x.powi(3), &x, &one)?;
-    /// let (second,) = grad(&first, (&x,))?;
-    /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn jvp<I, O, F>(self, function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
     where
@@ -183,31 +162,22 @@ impl Functional {
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let (inputs, tangents) = (inputs.to_erased(), tangents.to_erased());
-        let (outputs, derivatives) =
-            self.request()
-                .jvp(&repeatable::<I, O>(&function), &inputs, tangents)?;
-        Ok((O::from_erased(&outputs), O::from_erased(&derivatives)))
+        let inputs = inputs.to_tensors();
+        let of_outputs = Cell::new(None);
+        let function = erased::<I, _>(inputs.lengths(), |inputs| {
+            let outputs = function(inputs);
+            of_outputs.set(Some(outputs.lengths()));
+            outputs
+        });
+        let (inputs, tangents) = (inputs.into_erased(), tangents.to_tensors().into_erased());
+        check_tangents("jvp", &inputs, &tangents)?;
+        let (outputs, derivatives) = self.call(&function, &inputs).push(tangents)?;
+        // INVARIANT: the function has returned what is read here.
+        let lengths = of_outputs.get().expect("the lengths of the outputs");
+        Ok((self.read(lengths, outputs), self.read(lengths, derivatives)))
     }
 
     /// As [`jacobian`](super::jacobian), with these options.
-    ///
-    /// # Errors
-    /// As [`jacobian`](super::jacobian); with [`forward_mode`](Self::forward_mode)
-    /// [`Error::NoForwardRule`], if a function on the way has no `#[jvp]` rule.
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![[1.0], [2.0]]);
-    /// let backward = Functional::new().jacobian(|x| x.t().matmul(x), &x)?;
-    /// let forward = Functional::new().forward_mode(true).jacobian(|x| x.t().matmul(x), &x)?;
-    /// assert_eq!(backward.to_array(), forward.to_array());
-    /// assert_eq!(backward.shape(), [1, 1, 2, 1]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn jacobian<I, O, F>(self, function: F, inputs: I) -> Result<Blocks<O, I>, Error>
     where
@@ -215,28 +185,13 @@ impl Functional {
         O: Jacobian<I>,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        let blocks = self
-            .request()
-            .jacobian(&repeatable::<I, O>(&function), &inputs.to_erased())?;
-        Ok(O::blocks(&blocks))
+        let inputs = inputs.to_tensors();
+        let function = erased::<I, _>(inputs.lengths(), function);
+        let blocks = self.call(&function, &inputs.into_erased()).jacobian()?;
+        Ok(O::blocks(&mut self.finished(blocks)))
     }
 
     /// As [`hessian`](super::hessian), with these options.
-    ///
-    /// # Errors
-    /// As [`hessian`](super::hessian); with [`forward_mode`](Self::forward_mode)
-    /// [`Error::NoForwardRule`], if a function on the way has no `#[jvp]` rule.
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]);
-    /// let hessian = Functional::new().forward_mode(true).hessian(|x| x.powi(3).sum(), &x)?;
-    /// assert_eq!(hessian.to_array(), array![[6.0, 0.0], [0.0, 12.0]]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn hessian<I, T, F>(self, function: F, inputs: I) -> Result<HessianBlocks<I>, Error>
     where
@@ -244,27 +199,15 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let function = repeatable::<I, Tensor0<T>>(&function);
-        let blocks = self.request().hessian(&function, &inputs.to_erased())?;
-        Ok(<I::Owned as Jacobian<I>>::blocks(&blocks))
+        let inputs = inputs.to_tensors();
+        let function = erased::<I, _>(inputs.lengths(), function);
+        let blocks = self.call(&function, &inputs.into_erased()).hessian()?;
+        Ok(<I::Owned as Jacobian<I>>::blocks(
+            &mut self.finished(blocks),
+        ))
     }
 
     /// As [`hvp`](super::hvp), with these options.
-    ///
-    /// # Errors
-    /// As [`hvp`](super::hvp); with [`forward_mode`](Self::forward_mode) [`Error::NoForwardRule`], if a
-    /// function on the way has no `#[jvp]` rule.
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
-    /// let (_, product) = Functional::new().forward_mode(true).hvp(|x| x.powi(3).sum(), &x, &v)?;
-    /// assert_eq!(product.to_array(), array![6.0, 120.0]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn hvp<I, T, F>(
         self,
@@ -277,30 +220,16 @@ impl Functional {
         T: Element,
         F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, vectors) = (inputs.to_erased(), vectors.to_erased());
-        let function = repeatable::<I, Tensor0<T>>(&function);
-        let (value, product) = self.request().hvp(&function, &inputs, vectors)?;
-        Ok((
-            Tensor0::from_erased(&value),
-            I::Owned::from_erased(&product),
-        ))
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let function = erased::<I, _>(lengths, function);
+        let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
+        check_tangents("hvp", &inputs, &vectors)?;
+        let (value, product) = self.call(&function, &inputs).hvp(vectors)?;
+        Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
     /// As [`vhp`](super::vhp), with these options.
-    ///
-    /// # Errors
-    /// As [`vhp`](super::vhp).
-    ///
-    /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    ///
-    /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
-    /// let (_, product) = Functional::new().strict(true).vhp(|x| x.powi(3).sum(), &x, &v)?;
-    /// assert_eq!(product.to_array(), array![6.0, 120.0]);
-    /// # Ok::<(), autograd_core::Error>(())
-    /// ```
     #[track_caller]
     pub fn vhp<I, T, F>(
         self,
@@ -311,29 +240,65 @@ impl Functional {
     where
         I: InputTensors,
         T: Element,
-        F: for<'a> FnOnce(I::Refs<'a>) -> Tensor0<T>,
+        F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
     {
-        let (inputs, vectors) = (inputs.to_erased(), vectors.to_erased());
-        let function = |tensors: &[AnyTensor]| Ok(I::with(tensors, function).into_erased());
-        let (value, product) = self.request().vhp(function, &inputs, vectors)?;
-        Ok((
-            Tensor0::from_erased(&value),
-            I::Owned::from_erased(&product),
-        ))
+        let inputs = inputs.to_tensors();
+        let lengths = inputs.lengths();
+        let function = erased::<I, _>(lengths, function);
+        let (inputs, vectors) = (inputs.into_erased(), vectors.to_tensors().into_erased());
+        check_tangents("vhp", &inputs, &vectors)?;
+        let call = self.call(&function, &inputs);
+        let (value, gradients) = call.gradients(Recorded::check_any)?;
+        let found = gradients.pull(vectors.into_iter().map(Some).collect(), self.create_graph)?;
+        let product = or_zeros(found, &inputs);
+        Ok((self.read((), vec![value]), self.read(lengths, product)))
     }
 
     #[track_caller]
-    fn request(self) -> Request {
-        Request {
+    fn call<'f>(self, function: &'f ErasedFn<'f>, inputs: &'f [AnyTensor]) -> Call<'f> {
+        Call {
             options: self,
+            function,
+            inputs,
             called_at: Location::caller(),
         }
     }
+
+    /// A result without its history, unless a graph is asked for.
+    pub(super) fn finish(self, tensor: AnyTensor) -> AnyTensor {
+        if self.create_graph {
+            tensor
+        } else {
+            tensor.with_edge(None)
+        }
+    }
+
+    fn finished(self, tensors: Vec<AnyTensor>) -> impl Iterator<Item = AnyTensor> {
+        tensors.into_iter().map(move |tensor| self.finish(tensor))
+    }
+
+    fn read<O: OutputTensors>(self, lengths: O::Lengths, tensors: Vec<AnyTensor>) -> O {
+        O::read(lengths, &mut self.finished(tensors))
+    }
 }
 
-/// A function whose types are forgotten, that can be called any number of times.
-fn repeatable<I: InputTensors, O: OutputTensors>(
-    function: &impl for<'a> Fn(I::Refs<'a>) -> O,
-) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
-    move |tensors| Ok(I::with(tensors, |refs| function(refs)).into_erased())
+/// Refuses gradients that do not have the shapes of the outputs.
+///
+/// # Panics
+/// If there are more or fewer of them than outputs, which lists allow.
+#[track_caller]
+fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> {
+    let (expected, found) = (outputs.len(), seeds.len());
+    assert!(
+        expected == found,
+        "`vjp` needs a seed for each output (outputs: {expected}, seeds: {found})"
+    );
+    let mut pairs = outputs.iter().zip(seeds);
+    match pairs.find(|(output, seed)| output.shape() != seed.shape()) {
+        None => Ok(()),
+        Some((output, seed)) => Err(Error::SeedShape {
+            expected: output.shape().into(),
+            found: seed.shape().into(),
+        }),
+    }
 }

@@ -13,8 +13,9 @@
 //! Read first [`jacobian`] and [`hvp`], whose examples show the form of all of them.
 //!
 //! These functions take a closure and the tensors to call it with: one by reference, or a tuple of up to
-//! eight, of any element types and ranks. The closure gets them in the same form, and returns a tensor
-//! or a tuple. [`Functional`] has the options: results that can be differentiated again, strictness about
+//! twelve, of any element types and ranks. The closure gets them in the same form, and returns a tensor
+//! or a tuple. All but [`jacobian`] and [`hessian`] take lists of tensors too (see
+//! [`InputTensors`]). [`Functional`] has the options: results that can be differentiated again, strictness about
 //! what does not depend on what, forward mode.
 //!
 //! The closure works on tensors set apart for it, which require grad except in forward mode. What else the tensors handed in are used for, by the
@@ -26,8 +27,8 @@
 
 mod blocks;
 mod builder;
-mod recorded;
-mod request;
+mod call;
+mod depends;
 mod stack;
 
 pub use blocks::{Jacobian, JacobianRow};
@@ -43,7 +44,10 @@ use autograd_kernels::Element;
 /// no output depends on.
 ///
 /// # Errors
-/// If a seed has not the shape of its output, and as [`Tensor::backward`](crate::Tensor::backward).
+/// If a seed does not have the shape of its output, and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// # Panics
+/// If a list of seeds is not as long as that of its outputs.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -62,23 +66,27 @@ pub fn vjp<I, S, F>(function: F, inputs: I, seeds: S) -> Result<(S::Owned, I::Ow
 where
     I: InputTensors,
     S: InputTensors,
-    F: for<'a> FnOnce(I::Refs<'a>) -> S::Owned,
+    F: for<'a> Fn(I::Refs<'a>) -> S::Owned,
 {
     Functional::new().vjp(function, inputs, seeds)
 }
 
-/// The outputs of `function` at `inputs`, and the product of its Jacobian with `tangents`, a tensor for
+/// Returns the outputs of `function` at `inputs`, and the product of its Jacobian with `tangents`, a tensor for
 /// each input: the derivatives of the outputs in that direction.
 ///
-/// By forward mode, as [`jvp`](crate::jvp) in the crate's root; if a function on the way has no
-/// `#[jvp]` rule, `function` is called once more, and backward passes through backward passes give the
-/// same. Which of the two it was shows in nothing but the cost, unless `function` computes inside
-/// [`no_grad`](crate::no_grad): backward passes take that for constant, forward mode does not.
+/// Forward mode computes them in one run, without a graph, where every function on the way has a `#[jvp]` rule; the
+/// built-in functions have one. Where one is missing, `function` is called once more, and backward passes through
+/// backward passes give the same; [`Functional::forward_mode`] makes this an error. Which of the two it was shows in
+/// nothing but the cost, unless `function` computes inside [`no_grad`](crate::no_grad): backward passes take that for
+/// constant, forward mode does not.
 ///
 /// # Errors
 /// [`Error::NeitherMode`], if a function on the way has no rule and one, perhaps the same, has a backward
 /// function written on arrays; [`Error::PassInForwardMode`], if `function` runs a backward pass that is not
-/// recorded; if a tangent has not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+/// recorded; if a tangent does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// # Panics
+/// If a list of tangents is not as long as that of its inputs.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -88,6 +96,10 @@ where
 /// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
 /// let (y, along) = jvp(|x| x * x, &x, &direction)?;
 /// assert_eq!((y.to_array(), along.to_array()), (array![1.0, 4.0], array![2.0, 2.0]));
+/// // Several inputs, and several outputs, are tuples.
+/// let constant = Tensor::from(array![0.0, 0.0]);
+/// let (_, (along, _)) = jvp(|(x, w)| (x * w, w.exp()), (&x, &x), (&direction, &constant))?;
+/// assert_eq!(along.to_array(), array![1.0, 1.0]);
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[track_caller]
@@ -174,8 +186,11 @@ where
 /// mode, for less. Forward mode over a backward pass is not possible here.
 ///
 /// # Errors
-/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays; if a vector has
-/// not the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays; if a vector does
+/// not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+///
+/// # Panics
+/// If a list of vectors is not as long as that of its inputs.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -206,6 +221,9 @@ where
 /// # Errors
 /// As [`hvp`].
 ///
+/// # Panics
+/// As [`hvp`].
+///
 /// ```
 /// use autograd_core::Tensor;
 /// use autograd_core::functional::vhp;
@@ -223,7 +241,7 @@ pub fn vhp<I, T, F>(function: F, inputs: I, vectors: I) -> Result<(Tensor0<T>, I
 where
     I: InputTensors,
     T: Element,
-    F: for<'a> FnOnce(I::Refs<'a>) -> Tensor0<T>,
+    F: for<'a> Fn(I::Refs<'a>) -> Tensor0<T>,
 {
     Functional::new().vhp(function, inputs, vectors)
 }

@@ -7,6 +7,9 @@ use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use crate::custom_function;
 use crate::erased::AnyTensor;
+use crate::error::Error;
+use crate::grad_mode::with_grad_mode;
+use crate::recorded::Recorded;
 use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
@@ -56,13 +59,49 @@ pub(super) fn assemble(
         .map(|part| part.unwrap_or_else(|| zeros(like, &layout.part)))
         .collect();
     match like {
-        AnyTensor::F32(_) => AnyTensor::F32(stack(&parts, &layout)),
-        AnyTensor::F64(_) => AnyTensor::F64(stack(&parts, &layout)),
+        AnyTensor::F32(_) => AnyTensor::F32(stack(parts, &layout)),
+        AnyTensor::F64(_) => AnyTensor::F64(stack(parts, &layout)),
     }
 }
 
-fn stack<T: Element>(parts: &[AnyTensor], layout: &Layout) -> TensorD<T> {
-    let parts: Vec<TensorD<T>> = parts.iter().map(AnyTensor::typed).collect();
+/// The blocks of the Jacobian, those of one output after the other: by a pass for each entry of the output.
+pub(super) fn jacobian(recorded: &Recorded, create_graph: bool) -> Result<Vec<AnyTensor>, Error> {
+    let mut blocks = Vec::new();
+    for output in &recorded.outputs {
+        let rows = (0..output.len()).map(|entry| recorded.row(output, entry, create_graph));
+        let rows = rows.collect::<Result<_, _>>()?;
+        blocks.extend(row_blocks(
+            rows,
+            output.shape(),
+            &recorded.inputs,
+            create_graph,
+        ));
+    }
+    Ok(blocks)
+}
+
+/// The blocks of one output of this shape, from the gradients of all inputs for each of its entries.
+pub(super) fn row_blocks(
+    rows: Vec<Vec<Option<AnyTensor>>>,
+    output: &[usize],
+    inputs: &[AnyTensor],
+    create_graph: bool,
+) -> Vec<AnyTensor> {
+    let mut parts: Vec<_> = inputs.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        for (parts, part) in parts.iter_mut().zip(row) {
+            parts.push(part);
+        }
+    }
+    let blocks = inputs.iter().zip(parts).map(|(input, parts)| {
+        let layout = Layout::rows(output, input.shape());
+        with_grad_mode(create_graph, || assemble(parts, layout, input))
+    });
+    blocks.collect()
+}
+
+fn stack<T: Element>(parts: Vec<AnyTensor>, layout: &Layout) -> TensorD<T> {
+    let parts: Vec<TensorD<T>> = parts.into_iter().map(AnyTensor::into_typed).collect();
     let parts: Vec<&TensorD<T>> = parts.iter().collect();
     Tensor::stack(layout.axis, &parts).reshape(&layout.whole[..])
 }

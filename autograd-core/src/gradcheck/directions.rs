@@ -6,59 +6,55 @@
 //! than the tolerances: one wrong entry must show among many right ones. Where they do not agree, nothing
 //! is wrong yet: the entries are then compared one by one, and the tolerances decide.
 
-use super::Tolerances;
-use super::jacobian::{Erased, Recorded};
+use super::check::{CHANGED, Check, Mode};
 use crate::erased::AnyTensor;
 use crate::error::Error;
-use crate::forward_mode::along;
 use crate::grad_mode::no_grad;
 
-/// Whether backward passes give what differences do.
-pub(super) fn agree(
-    function: &Erased<'_>,
-    inputs: &[AnyTensor],
-    checked: &[bool],
-    tolerances: Tolerances,
-) -> Result<bool, Error> {
-    let recorded = Recorded::run(function, inputs, checked)?;
-    let gradients = recorded.outputs.iter().enumerate().map(|(place, output)| {
-        let weights = weights(output, place).into_grad();
-        let root = output.edge().map(|edge| (edge, weights));
-        recorded.gradients(root.into_iter().collect())
-    });
-    let gradients = gradients.collect::<Result<Vec<_>, _>>()?;
-    for input in (0..inputs.len()).filter(|&input| checked[input]) {
-        let moved = Moved::new(inputs, input, tolerances);
-        let direction = moved.direction.values();
-        for (output, numerical) in moved.differences(function, inputs)?.iter().enumerate() {
-            if !numerical.is_near(dot(&gradients[output][input], &direction)) {
+impl Check<'_> {
+    /// Whether the derivatives along one direction of each input are what differences give.
+    pub(super) fn agrees(&self, mode: Mode) -> Result<bool, Error> {
+        let gradients = match mode {
+            Mode::Backward => self.weighted_gradients()?,
+            Mode::Forward => Vec::new(),
+        };
+        for input in 0..self.inputs.len() {
+            let moved = Moved::new(self, input);
+            let numerical = moved.differences(self)?;
+            let analytical: Vec<f64> = match mode {
+                Mode::Backward => {
+                    let direction = moved.direction.values();
+                    let along = |grad: &AnyTensor| dot(&grad.values(), &direction);
+                    let rows = gradients.iter();
+                    rows.map(|row| row[input].as_ref().map_or(0.0, along))
+                        .collect()
+                }
+                Mode::Forward => {
+                    let tangents = self.tangents(input, moved.direction)?;
+                    let weighted = |(place, tangent): (usize, &AnyTensor)| {
+                        dot(&tangent.values(), &weights(tangent, place).values())
+                    };
+                    tangents.iter().enumerate().map(weighted).collect()
+                }
+            };
+            let mut pairs = numerical.iter().zip(analytical);
+            if !pairs.all(|(numerical, analytical)| numerical.is_near(analytical)) {
                 return Ok(false);
             }
         }
+        Ok(true)
     }
-    Ok(true)
-}
 
-/// Whether forward mode gives what differences do.
-pub(super) fn agree_forward(
-    function: &Erased<'_>,
-    inputs: &[AnyTensor],
-    checked: &[bool],
-    tolerances: Tolerances,
-) -> Result<bool, Error> {
-    for input in (0..inputs.len()).filter(|&input| checked[input]) {
-        let moved = Moved::new(inputs, input, tolerances);
-        let numerical = moved.differences(function, inputs)?;
-        let mut directions: Vec<AnyTensor> = inputs.iter().map(AnyTensor::zeros).collect();
-        directions[input] = moved.direction.clone();
-        let (_, tangents) = along(function, inputs.to_vec(), directions)?;
-        for (output, (tangent, numerical)) in tangents.iter().zip(&numerical).enumerate() {
-            if !numerical.is_near(dot(&tangent.values(), &weights(tangent, output).values())) {
-                return Ok(false);
-            }
-        }
+    /// For each output, what arrives at the inputs when it starts with its weights and the others with nothing.
+    fn weighted_gradients(&self) -> Result<Vec<Vec<Option<AnyTensor>>>, Error> {
+        let outputs = &self.recorded.outputs;
+        let gradients = outputs.iter().enumerate().map(|(place, output)| {
+            let mut seeds = vec![None; outputs.len()];
+            seeds[place] = Some(weights(output, place));
+            self.recorded.pull(seeds, false)
+        });
+        gradients.collect()
     }
-    Ok(true)
 }
 
 /// The weights of an output's entries.
@@ -131,9 +127,9 @@ struct Moved {
 }
 
 impl Moved {
-    fn new(inputs: &[AnyTensor], input: usize, tolerances: Tolerances) -> Self {
-        let eps = tolerances.eps;
-        let centre = &inputs[input];
+    fn new(check: &Check<'_>, input: usize) -> Self {
+        let eps = check.tolerances.eps;
+        let centre = &check.inputs[input];
         let direction = centre.direction(seed(2 * input));
         // However many entries there are, the input moves by `eps`.
         let step = eps / length(&direction.values()).max(1.0);
@@ -153,24 +149,16 @@ impl Moved {
     }
 
     /// The weighted derivative of every output along the direction.
-    fn differences(
-        &self,
-        function: &Erased<'_>,
-        inputs: &[AnyTensor],
-    ) -> Result<Vec<Difference>, Error> {
+    fn differences(&self, check: &Check<'_>) -> Result<Vec<Difference>, Error> {
         let at = |moved: &AnyTensor| {
-            let mut inputs = inputs.to_vec();
+            let mut inputs = check.inputs.clone();
             inputs[self.input] = moved.clone();
-            no_grad(|| function(&inputs))
+            no_grad(|| (check.function)(&inputs))
         };
         let (above, below) = (at(&self.above)?, at(&self.below)?);
         let pairs = above.iter().zip(&below).enumerate();
         let differences = pairs.map(|(place, (above, below))| {
-            assert_eq!(
-                above.len(),
-                below.len(),
-                "a checked function changed its output's shape"
-            );
+            assert_eq!(above.len(), below.len(), "{CHANGED}");
             Difference::new(above, below, place, self)
         });
         Ok(differences.collect())

@@ -1,15 +1,18 @@
 //! What the tests call that `#[custom_function(gradcheck(…))]` generates.
 
+#[cfg(feature = "catalogue")]
+use std::cell::Cell;
 use std::f64::consts::SQRT_2;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use ndarray::Dimension;
 
-use super::{Gradcheck, Largest};
+use super::samples::arbitrary;
+use super::{Gradcheck, check};
 #[cfg(feature = "catalogue")]
 use crate::catalogue::{Errors, figures};
-use crate::erased::{AnyTensor, InputTensors, OutputTensors, arbitrary};
-use crate::error::Error;
+use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
+use crate::error::Derivative;
 use crate::grad_mode::no_grad;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
@@ -67,61 +70,39 @@ pub fn gradcheck<I, O, F>(
     O: OutputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
-    let largest = Largest::default();
     let (is_first, without) = match without {
         Some(input) => (false, format!(" without `{input}`")),
         None => (true, String::new()),
     };
-    begin([module, name], is_first);
-    let inputs = inputs.to_erased();
-    let outputs = |inputs: &[AnyTensor]| I::with(inputs, |refs| function(refs)).into_erased();
+    let inputs = inputs.to_tensors();
+    let function = erased::<I, O>(inputs.lengths(), function);
+    let inputs = inputs.into_erased();
     let drawn = if either_sign.contains(&true) {
         "between 0.5 and 1.5"
     } else {
         "in the ranges given"
     };
-    assert!(
-        are_finite(&no_grad(|| outputs(&inputs))),
-        "gradcheck of `{name}`{without}: for inputs {drawn} an output is no finite number; say where the \
-         function is defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
-    );
-    if let Err(error) = check::<I, O, _>(orders, &function, inputs.clone(), &largest) {
-        panic!("gradcheck of `{name}`{without}: {error}");
-    }
-    for signed in of_either_sign(&inputs, either_sign, &outputs) {
-        if let Err(error) = check::<I, O, _>(orders, &function, signed, &largest) {
-            panic!("gradcheck of `{name}`{without}, for inputs of both signs: {error}");
+    let called_at = Location::caller();
+    let checked = measured([module, name], is_first, |note| {
+        if !is_finite(&function, &inputs) {
+            return Err(format!(
+                ": for inputs {drawn} an output is no finite number; say where the function is defined, as in \
+                 `gradcheck(x = [3] in -1.0..1.0)`"
+            ));
         }
-    }
-    keep([module, name], &largest);
-}
-
-/// All derivatives that there are, at one place.
-fn check<I, O, F>(
-    [backward, forward]: [u32; 2],
-    function: F,
-    inputs: Vec<AnyTensor>,
-    largest: &Largest,
-) -> Result<(), Error>
-where
-    I: InputTensors,
-    O: OutputTensors,
-    F: for<'a> Fn(I::Refs<'a>) -> O,
-{
-    let to_second_order = |check: Gradcheck, order| {
-        if order > 1 {
-            check.second_order()
-        } else {
-            check
+        let check = |inputs: &[AnyTensor]| {
+            let options = Gradcheck::new().thorough();
+            check::check(options, &function, inputs, orders, note, called_at)
+        };
+        check(&inputs).map_err(|error| format!(": {error}"))?;
+        for signed in of_either_sign(&inputs, either_sign, &function) {
+            check(&signed).map_err(|error| format!(", for inputs of both signs: {error}"))?;
         }
-    };
-    let check = to_second_order(Gradcheck::new().thorough(), backward);
-    check.measure::<I, O, _>(&function, inputs.clone(), largest)?;
-    if forward > 0 {
-        let check = to_second_order(Gradcheck::new().forward_mode(), forward);
-        check.measure::<I, O, _>(&function, inputs, largest)?;
+        Ok(())
+    });
+    if let Err(what) = checked {
+        panic!("gradcheck of `{name}`{without}{what}");
     }
-    Ok(())
 }
 
 /// The inputs with other signs: all at once, or each alone where the function cannot be computed for all.
@@ -129,7 +110,7 @@ where
 fn of_either_sign(
     inputs: &[AnyTensor],
     either_sign: &[bool],
-    outputs: &dyn Fn(&[AnyTensor]) -> Vec<AnyTensor>,
+    function: &ErasedFn<'_>,
 ) -> Vec<Vec<AnyTensor>> {
     let signed = |chosen: &dyn Fn(usize) -> bool| {
         let inputs = inputs.iter().enumerate();
@@ -144,8 +125,7 @@ fn of_either_sign(
     };
     // A function may refuse what it is not defined for, by an error or a panic.
     let is_defined = |inputs: &Vec<AnyTensor>| {
-        let computed = catch_unwind(AssertUnwindSafe(|| no_grad(|| outputs(inputs))));
-        computed.is_ok_and(|outputs| are_finite(&outputs))
+        catch_unwind(AssertUnwindSafe(|| is_finite(function, inputs))).unwrap_or(false)
     };
     let free = || (0..inputs.len()).filter(|&index| either_sign[index] && inputs[index].len() > 0);
     if free().next().is_none() {
@@ -174,43 +154,51 @@ fn with_signs(input: &AnyTensor, seed: usize) -> AnyTensor {
     signed.leaf()
 }
 
-fn are_finite(tensors: &[AnyTensor]) -> bool {
-    let mut elements = tensors.iter().flat_map(AnyTensor::values);
-    elements.all(f64::is_finite)
+fn is_finite(function: &ErasedFn<'_>, inputs: &[AnyTensor]) -> bool {
+    no_grad(|| function(inputs)).is_ok_and(|outputs| {
+        let mut elements = outputs.iter().flat_map(AnyTensor::values);
+        elements.all(f64::is_finite)
+    })
 }
 
-/// Until the check ends, the catalogue is to say that it failed. The check with every input comes first: what
-/// an earlier run has left says nothing about this one.
+/// Runs a check, and keeps the errors that it notes for the catalogue where they are asked for. Until the check
+/// ends, the catalogue is to say that it failed. The check with every input comes first: what an earlier run has left
+/// says nothing about this one.
+///
+/// # Panics
+/// If the errors cannot be kept.
 #[cfg(feature = "catalogue")]
-fn begin(function: [&str; 2], is_first: bool) {
-    if let Some(folder) = figures::wanted() {
-        kept(function, figures::begin(&folder, function, is_first));
+#[track_caller]
+fn measured(
+    function: [&str; 2],
+    is_first: bool,
+    check: impl FnOnce(&dyn Fn(Derivative, f64)) -> Result<(), String>,
+) -> Result<(), String> {
+    let Some(folder) = figures::wanted() else {
+        return check(&|_, _| ());
+    };
+    let errors = Cell::new(Errors::default());
+    let kept = figures::begin(&folder, function, is_first);
+    check(&|derivative, error| {
+        let mut all = errors.get();
+        all.note(derivative, error);
+        errors.set(all);
+    })?;
+    let kept = kept.and_then(|()| figures::keep(&folder, function, errors.get()));
+    if let Err(error) = kept {
+        panic!("the errors of `{}` cannot be kept: {error}", function[1]);
     }
-}
-
-#[cfg(feature = "catalogue")]
-fn keep(function: [&str; 2], largest: &Largest) {
-    if let Some(folder) = figures::wanted() {
-        let mut errors = Errors::default();
-        for (derivative, error) in largest.all() {
-            errors.note(derivative, error);
-        }
-        kept(function, figures::keep(&folder, function, errors));
-    }
-}
-
-#[cfg(feature = "catalogue")]
-fn kept([_, name]: [&str; 2], result: std::io::Result<()>) {
-    if let Err(error) = result {
-        panic!("the errors of `{name}` cannot be kept: {error}");
-    }
+    Ok(())
 }
 
 #[cfg(not(feature = "catalogue"))]
-fn begin(_: [&str; 2], _: bool) {}
-
-#[cfg(not(feature = "catalogue"))]
-fn keep(_: [&str; 2], _: &Largest) {}
+fn measured(
+    _function: [&str; 2],
+    _is_first: bool,
+    check: impl FnOnce(&dyn Fn(Derivative, f64)) -> Result<(), String>,
+) -> Result<(), String> {
+    check(&|_, _| ())
+}
 
 /// A tensor that a function may write to: the same value as a result, for a leaf is not written to.
 #[must_use]

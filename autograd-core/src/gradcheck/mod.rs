@@ -1,19 +1,20 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
-//! `jacobian` does the work, on tensors whose types are forgotten, and `directions` does less of it;
-//! `thorough` checks what a right Jacobian does not show, `largest` remembers how far off the right ones
-//! were; `names` says whose derivative is wrong; `generated` is what the macro's tests call.
+//! `check` does the work, on tensors whose types are forgotten, and `directions` does less of it; `thorough` checks
+//! what a right Jacobian does not show; `samples` has the numbers; `names` says whose derivative is wrong; `generated`
+//! is what the macro's tests call.
 
+mod check;
 mod directions;
 pub(crate) mod generated;
-mod jacobian;
-mod largest;
 mod names;
+mod samples;
 mod thorough;
 
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
-use crate::error::{Derivative, Error};
-use largest::Largest;
+use std::panic::Location;
+
+use crate::erased::{AnyTensor, InputTensors, OutputTensors, erased};
+use crate::error::Error;
 
 /// Checks the gradients of a function against central differences.
 #[doc = crate::math!(r"\frac{\partial y_j}{\partial x_i} \approx \frac{y_j\left(x + \varepsilon e_i\right) - y_j\left(x - \varepsilon e_i\right)}{2 \varepsilon}")]
@@ -53,17 +54,13 @@ pub struct Gradcheck {
 
 /// How closely derivatives are compared.
 #[derive(Clone, Copy, Debug)]
-struct Tolerances<'a> {
+struct Tolerances {
     eps: f64,
     atol: f64,
     rtol: f64,
-    /// Along directions first, and entry by entry only where these differ.
-    fast: bool,
-    /// Where the largest difference of each derivative is noted.
-    largest: &'a Largest,
 }
 
-impl Tolerances<'_> {
+impl Tolerances {
     /// By how much the analytical derivative may differ from this numerical one.
     fn of(self, numerical: f64) -> f64 {
         self.atol + self.rtol * numerical.abs()
@@ -241,7 +238,7 @@ impl Gradcheck {
         }
     }
 
-    /// Checks `function`, of a tensor by reference or a tuple of up to eight, at `inputs`.
+    /// Checks `function`, of a tensor by reference, a list, or a tuple of up to twelve, at `inputs`.
     ///
     /// # Errors
     /// [`Error::Gradcheck`] names the first entry that disagrees; other errors are those of the
@@ -261,64 +258,32 @@ impl Gradcheck {
     /// assert!(error.to_string().contains("with respect to input 1"));
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
+    #[track_caller]
     pub fn run<I, O, F>(self, function: F, inputs: I) -> Result<(), Error>
     where
         I: InputTensors,
         O: OutputTensors,
         F: for<'a> Fn(I::Refs<'a>) -> O,
     {
-        self.measure::<I, O, _>(function, inputs.to_erased(), &Largest::default())
+        let inputs = inputs.to_tensors();
+        let function = erased::<I, O>(inputs.lengths(), function);
+        let (inputs, called_at) = (inputs.into_erased(), Location::caller());
+        check::check(
+            self,
+            &function,
+            &inputs,
+            self.orders(),
+            &|_, _| (),
+            called_at,
+        )
     }
 
-    /// The same, noting the largest difference of each derivative that is compared entry by entry.
-    fn measure<I, O, F>(
-        self,
-        function: F,
-        inputs: Vec<AnyTensor>,
-        largest: &Largest,
-    ) -> Result<(), Error>
-    where
-        I: InputTensors,
-        O: OutputTensors,
-        F: for<'a> Fn(I::Refs<'a>) -> O,
-    {
-        let function =
-            |tensors: &[AnyTensor]| Ok(I::with(tensors, |refs| function(refs)).into_erased());
-        let any = inputs.iter().any(|input| input.edge().is_some());
-        let checked: Vec<bool> = inputs
-            .iter()
-            .map(|input| !any || input.edge().is_some())
-            .collect();
-        let tolerances = self.tolerances(&inputs, largest);
-        self.compare(&function, &inputs, &checked, tolerances)
-            .map_err(|error| names::named(error, &function, &inputs, &checked))
+    fn orders(self) -> [u32; 2] {
+        let order = 1 + u32::from(self.second_order);
+        [order, if self.forward_mode { order } else { 0 }]
     }
 
-    fn compare(
-        self,
-        function: &jacobian::Erased<'_>,
-        inputs: &[AnyTensor],
-        checked: &[bool],
-        tolerances: Tolerances<'_>,
-    ) -> Result<(), Error> {
-        jacobian::check(function, inputs, checked, tolerances, Derivative::First)?;
-        if self.thorough {
-            thorough::check(function, inputs, checked, tolerances)?;
-        }
-        if self.second_order {
-            jacobian::check_gradients(function, inputs, checked, tolerances)?;
-        }
-        if self.forward_mode {
-            let derivative = Derivative::Tangent;
-            jacobian::check_forward(function, inputs, checked, tolerances, derivative)?;
-        }
-        if self.forward_mode && self.second_order {
-            jacobian::check_tangents(function, inputs, checked, tolerances)?;
-        }
-        Ok(())
-    }
-
-    fn tolerances<'a>(&self, inputs: &[AnyTensor], largest: &'a Largest) -> Tolerances<'a> {
+    fn tolerances(self, inputs: &[AnyTensor]) -> Tolerances {
         let single = inputs
             .iter()
             .any(|input| matches!(input, AnyTensor::F32(_)));
@@ -331,8 +296,6 @@ impl Gradcheck {
             eps: self.eps.unwrap_or(eps),
             atol: self.atol.unwrap_or(atol),
             rtol: self.rtol.unwrap_or(rtol),
-            fast: self.fast,
-            largest,
         }
     }
 }

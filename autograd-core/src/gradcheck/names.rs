@@ -7,63 +7,58 @@
 //! is made of what the backward functions apply, which nobody has asked about: names are always those of the
 //! closure itself.
 
-use super::jacobian::{Erased, Recorded};
+use super::check::Check;
 use crate::erased::AnyTensor;
-use crate::error::{Check, Derivative, Error, Mismatch};
+use crate::error::{self, Derivative, Error, Mismatch};
+use crate::recorded::Recorded;
 use crate::tape::{Edge, Node};
 
 /// The error of a check, with the names of the function and of the input if they are known.
-pub(super) fn named(
-    error: Error,
-    function: &Erased<'_>,
-    inputs: &[AnyTensor],
-    checked: &[bool],
-) -> Error {
+pub(super) fn named(error: Error, check: &Check<'_>) -> Error {
     let Error::Gradcheck(mut mismatch) = error else {
         return error;
     };
-    // Without a second run nobody is named, which is no reason to lose what was found.
-    if let Ok(recorded) = Recorded::run(function, inputs, checked)
-        && let Some(node) = only_node(&recorded, &mismatch)
-    {
+    if let Some(node) = only_node(&check.recorded, &mismatch) {
         mismatch.function = Some(node.name());
-        mismatch.input_name = input_name(node, &recorded, &mismatch);
+        mismatch.input_name = input_name(node, check, &mismatch);
     }
     Error::Gradcheck(mismatch)
 }
 
 /// The node of the only function that was applied to have what was compared.
 fn only_node<'a>(recorded: &'a Recorded, mismatch: &Mismatch) -> Option<&'a Node> {
-    let is_of_one_output = mismatch.check == Check::Differences
+    let is_of_one_output = mismatch.check == error::Check::Differences
         && matches!(mismatch.derivative, Derivative::First | Derivative::Tangent);
     let compared = if is_of_one_output {
         &recorded.outputs[mismatch.output..=mismatch.output]
     } else {
         &recorded.outputs[..]
     };
+    let is_input = |node: &Node| {
+        let mut inputs = recorded.inputs.iter().filter_map(AnyTensor::edge);
+        node.header().is_leaf() || inputs.any(|input| input.node == *node)
+    };
     let edges = compared.iter().filter_map(AnyTensor::edge);
-    let mut nodes = edges
-        .map(|edge| &edge.node)
-        .filter(|node| !node.header().is_leaf());
+    let mut nodes = edges.map(|edge| &edge.node).filter(|node| !is_input(node));
     let node = nodes.next()?;
     let mut before = node.0.edges().iter().flatten();
-    let is_only =
-        nodes.all(|other| *other == *node) && before.all(|edge| edge.node.header().is_leaf());
+    let is_only = nodes.all(|other| *other == *node) && before.all(|edge| is_input(&edge.node));
     is_only.then_some(node)
 }
 
 /// What the function calls the input, or the gradient or tangent that follows the inputs.
-fn input_name(node: &Node, recorded: &Recorded, mismatch: &Mismatch) -> Option<String> {
-    let count = recorded.inputs.len();
-    let of_input = |input: usize| {
-        let leaf = recorded.inputs[input].edge()?;
-        let is_it = |edge: &Option<Edge>| edge.as_ref().is_some_and(|edge| edge.node == leaf.node);
+fn input_name(node: &Node, check: &Check<'_>, mismatch: &Mismatch) -> Option<String> {
+    let recorded = &check.recorded;
+    let of_input = |position: usize| {
+        let input = check.positions.iter().position(|&of| of == position)?;
+        let edge = recorded.inputs[input].edge()?;
+        let is_it =
+            |other: &Option<Edge>| other.as_ref().is_some_and(|other| other.node == edge.node);
         Some(node.0.input_name(node.0.edges().iter().position(is_it)?))
     };
-    if mismatch.input < count {
+    let Some(place) = mismatch.input.checked_sub(check.count) else {
         return of_input(mismatch.input);
-    }
-    let place = mismatch.input - count;
+    };
     if mismatch.derivative == Derivative::SecondTangent {
         return of_input(place).map(|name| format!("tangent_{name}"));
     }

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use crate::error::Error;
 use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
+use autograd_kernels::Any;
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
 pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
@@ -13,8 +14,8 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
     };
     let edges = [old.edge().cloned(), new.edge().cloned()];
     let total: AnyGradient = match (old.split(), new.split()) {
-        (Ok(old), Ok(new)) => old.plus(new).into(),
-        (Err(old), Err(new)) => old.plus(new).into(),
+        (Any::F32(old), Any::F32(new)) => old.plus(new).into(),
+        (Any::F64(old), Any::F64(new)) => old.plus(new).into(),
         // INVARIANT: an edge leads to one output of one element type; the generated code gives
         // gradients of that type alone.
         _ => unreachable!("gradients of one output have one element type"),

@@ -6,7 +6,7 @@ use crate::array::Buffer;
 use crate::tape::Edge;
 use crate::tape::{Failure, RawTensor, Tangent};
 use autograd_kernels::Shape;
-use autograd_kernels::{Element, Family};
+use autograd_kernels::{Any, Element, Family};
 
 /// A gradient of either element type, as the engine passes it on: two words, which go through many hands.
 #[derive(Clone, Debug)]
@@ -40,8 +40,8 @@ pub enum Gradient<T> {
 macro_rules! either {
     ($grad:expr, $of:ident => $body:expr) => {
         match $grad.split() {
-            Ok($of) => $body,
-            Err($of) => $body,
+            Any::F32($of) => $body,
+            Any::F64($of) => $body,
         }
     };
     ($grad:expr, to tensor $of:ident => $body:expr) => {
@@ -71,39 +71,40 @@ impl From<Gradient<f64>> for AnyGradient {
     }
 }
 
-struct Gradients;
+/// Gradients of either element type.
+pub(crate) struct Gradients;
 
 impl Family for Gradients {
     type Of<T: Element> = Gradient<T>;
 }
 
 impl AnyGradient {
-    /// The gradient as what it is: in `Ok` of `f32`, in `Err` of `f64`.
+    /// The gradient as what it is.
     #[inline]
-    pub(crate) fn split(self) -> Result<Gradient<f32>, Gradient<f64>> {
+    pub(crate) fn split(self) -> Any<Gradients> {
         match self.0 {
-            Either::Owned32(buffer) => Ok(Gradient::Owned(buffer)),
-            Either::Constant32(buffer) => Ok(Gradient::Constant(buffer)),
-            Either::Tensor32(tensor) => Ok(Gradient::Tensor(tensor)),
-            Either::Owned64(buffer) => Err(Gradient::Owned(buffer)),
-            Either::Constant64(buffer) => Err(Gradient::Constant(buffer)),
-            Either::Tensor64(tensor) => Err(Gradient::Tensor(tensor)),
+            Either::Owned32(buffer) => Any::F32(Gradient::Owned(buffer)),
+            Either::Constant32(buffer) => Any::F32(Gradient::Constant(buffer)),
+            Either::Tensor32(tensor) => Any::F32(Gradient::Tensor(tensor)),
+            Either::Owned64(buffer) => Any::F64(Gradient::Owned(buffer)),
+            Either::Constant64(buffer) => Any::F64(Gradient::Constant(buffer)),
+            Either::Tensor64(tensor) => Any::F64(Gradient::Tensor(tensor)),
         }
     }
 
     /// Forgets the element type.
     #[inline]
     pub(crate) fn erase<T: Element>(grad: Gradient<T>) -> Self {
-        match T::which::<Gradients>(grad) {
-            Ok(grad) => grad.into(),
-            Err(grad) => grad.into(),
+        match T::into_any::<Gradients>(grad) {
+            Any::F32(grad) => grad.into(),
+            Any::F64(grad) => grad.into(),
         }
     }
 
     /// Remembers the element type, `None` if it was another.
     #[inline]
     pub(crate) fn recover<T: Element>(self) -> Option<Gradient<T>> {
-        T::this::<Gradients>(self.split())
+        T::from_any::<Gradients>(self.split())
     }
 
     #[inline]

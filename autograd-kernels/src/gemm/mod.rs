@@ -21,7 +21,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 use super::checks;
 use super::parallel::{split, threads};
 use crate::counted;
-use crate::element::{Element, Family};
+use crate::element::{Any, Element, Family};
 use crate::memory;
 
 /// The product of two matrices. Transposed operands are read as they lie in memory.
@@ -236,9 +236,9 @@ impl<T: Element> Product<T> {
             if k == 0 {
                 return self.without_summands();
             }
-            match T::which::<Products>(self.upright()) {
-                Ok(product) => product.by_size::<16>(),
-                Err(product) => product.by_size::<8>(),
+            match T::into_any::<Products>(self.upright()) {
+                Any::F32(product) => product.by_size::<16>(),
+                Any::F64(product) => product.by_size::<8>(),
             }
         }
     }

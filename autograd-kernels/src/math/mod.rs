@@ -23,7 +23,7 @@ mod exponential;
 mod gaussian;
 mod logarithm;
 
-use crate::element::{Element, Family};
+use crate::element::{Any, Element, Family};
 
 /// A number of either type.
 struct Number;
@@ -35,12 +35,12 @@ impl Family for Number {
 /// One function for each of the element types; which it is, is known when this is compiled.
 #[inline(always)]
 fn either<T: Element>(x: T, single: impl Fn(f32) -> f32, double: impl Fn(f64) -> f64) -> T {
-    let result = match T::which::<Number>(x) {
-        Ok(x) => Ok(single(x)),
-        Err(x) => Err(double(x)),
+    let result = match T::into_any::<Number>(x) {
+        Any::F32(x) => Any::F32(single(x)),
+        Any::F64(x) => Any::F64(double(x)),
     };
     // INVARIANT: the result is of the type that `x` was of.
-    T::this::<Number>(result).expect("the same type")
+    T::from_any::<Number>(result).expect("the same type")
 }
 
 /// c₀ + c₁x + c₂x² + …

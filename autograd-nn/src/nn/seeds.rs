@@ -84,7 +84,7 @@ impl Seeds {
     }
 
     /// The seed of one more call. Threads never get the same one. The second call of a function within
-    /// [`checkpoint`](crate::checkpoint) gets the seed of the first, and is not counted.
+    /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
     ///
     /// ```
     /// use pullback::nn::Seeds;

@@ -233,13 +233,11 @@ fn b089_a_pass_that_fails_on_one_thread_leaves_the_others_alone() {
     let run = |own: f64| {
         let own = leaf([own]);
         let loss = (&trunk * fragile(&own)).sum();
-        let options = BackwardOptions {
-            retain_graph: true,
-            ..Default::default()
-        };
         for _ in 0..50 {
             barrier.wait();
-            let result = catch_unwind(AssertUnwindSafe(|| loss.backward_opts(options)));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                Backward::of(&loss).retain_graph(true).run()
+            }));
             let succeeded = matches!(result, Ok(Ok(())));
             assert_eq!(succeeded, (0.0..=10.0).contains(&own.item()));
         }

@@ -34,11 +34,10 @@ fn b001_gradients_have_a_history_under_create_graph_alone() {
     let (dda,) = grad(&da, (&b,)).unwrap();
     let (ddb,) = grad(&db, (&a,)).unwrap();
     assert_eq!((dda.to_array(), ddb.to_array()), (array![1.0], array![1.0]));
-    let options = BackwardOptions {
-        create_graph: true,
-        ..Default::default()
-    };
-    blend(&a, &b, 2.0).backward_opts(options).unwrap();
+    Backward::of(&blend(&a, &b, 2.0))
+        .create_graph(true)
+        .run()
+        .unwrap();
     assert_eq!((a.grad(), b.grad()), (Some(array![6.0]), Some(array![5.0])));
     assert!(a.grad_tensor().unwrap().grad_fn().is_some());
     assert!(b.grad_tensor().unwrap().grad_fn().is_some());

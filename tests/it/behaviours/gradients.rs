@@ -147,12 +147,9 @@ fn b055_a_gradient_with_a_history_is_let_go_with_its_last_holder() {
     assert_eq!(Arc::strong_count(&token), 1);
     // Accumulated: the leaf holds it, until it is told to forget.
     let x = leaf([3.0]);
-    let options = BackwardOptions {
-        create_graph: true,
-        ..Default::default()
-    };
-    keeps(&x, Arc::clone(&token))
-        .backward_opts(options)
+    Backward::of(&keeps(&x, Arc::clone(&token)))
+        .create_graph(true)
+        .run()
         .unwrap();
     assert!(Arc::strong_count(&token) > 1);
     x.zero_grad();
@@ -198,11 +195,12 @@ fn b056_a_clone_keeps_the_edge_that_the_tensor_had() {
 fn b058_what_was_taken_of_a_gradient_does_not_change_as_it_accumulates() {
     for create_graph in [false, true] {
         let x = leaf([1.0, 2.0, 3.0]);
-        let options = BackwardOptions {
-            create_graph,
-            ..Default::default()
+        let pass = || {
+            Backward::of(&Square::apply(&x).sum())
+                .create_graph(create_graph)
+                .run()
+                .unwrap();
         };
-        let pass = || Square::apply(&x).sum().backward_opts(options).unwrap();
         pass();
         let first = x.grad_tensor().unwrap();
         pass();

@@ -211,11 +211,7 @@ fn b041_a_view_that_is_written_to_and_saved_is_no_cycle() {
         Squared::apply(&mut view, Arc::clone(&token));
         assert_eq!(Arc::strong_count(&token), 2);
         if pass {
-            let options = BackwardOptions {
-                retain_graph: true,
-                ..Default::default()
-            };
-            view.sum().backward_opts(options).unwrap();
+            Backward::of(&view.sum()).retain_graph(true).run().unwrap();
         }
         drop(view);
         assert_eq!(

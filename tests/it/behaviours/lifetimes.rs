@@ -104,14 +104,10 @@ fn failing(y: ArrayView1<f64>) -> Array1<f64> {
 
 fn run(pass: Pass, first: &Tensor1<f64>, second: &Tensor1<f64>) {
     let loss = (first + second).sum();
-    let retain = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
     match pass {
         Pass::None => {}
         Pass::Backward => loss.backward().unwrap(),
-        Pass::Retained => loss.backward_opts(retain).unwrap(),
+        Pass::Retained => Backward::of(&loss).retain_graph(true).run().unwrap(),
         Pass::Elsewhere => drop(grad(&loss, (first,)).unwrap()),
         Pass::Failed => {
             let error = failing(&(first + second)).sum().backward().unwrap_err();

@@ -96,12 +96,8 @@ fn what_was_freed_is_known_as_freed() -> Result<(), Error> {
     let (sum, square) = (node(&y), &y * &y);
     // One that saves nothing can be freed too, with hooks and without.
     let handle = y.register_hook(|_| None);
-    assert!(sum.saved().is_some_and(|saved| saved.is_empty()));
-    let options = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    square.sum().backward_opts(options)?;
+    assert!(sum.saved().is_some_and(|kept| kept.is_empty()));
+    Backward::of(&square.sum()).retain_graph(true).run()?;
     assert!(sum.saved().is_some() && node(&square).saved().is_some());
     square.sum().backward()?;
     assert!(sum.saved().is_none() && node(&square).saved().is_none());

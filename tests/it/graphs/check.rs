@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use pullback::Error;
+use pullback::functional::Functional;
 use pullback::ndarray::{ArrayD, Axis};
 use pullback::prelude::*;
-use pullback::{Error, jvp};
 
 use super::program::{Kind, Program, arbitrary};
 use super::run::{Cuts, Dyn};
@@ -210,11 +211,7 @@ pub fn ways(program: &Program) -> Result<(), String> {
         };
     }
     let expected = gradients(&loss, &leaves, true).map_err(text)?;
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    loss.backward_opts(keep).map_err(text)?;
+    Backward::of(&loss).retain_graph(true).run().map_err(text)?;
     let same = |what: &str, factor: f64| {
         for (place, (leaf, expected)) in leaves.iter().zip(&expected).enumerate() {
             let found = leaf.grad().unwrap_or_else(|| ArrayD::zeros(leaf.shape()));
@@ -227,7 +224,7 @@ pub fn ways(program: &Program) -> Result<(), String> {
         Ok(())
     };
     same("once", 1.0)?;
-    loss.backward_opts(keep).map_err(text)?;
+    Backward::of(&loss).retain_graph(true).run().map_err(text)?;
     same("twice", 2.0)?;
     for leaf in leaves.iter().filter(|leaf| leaf.requires_grad()) {
         leaf.set_grad(ArrayD::zeros(leaf.shape()));
@@ -266,7 +263,7 @@ pub fn forward_mode(program: &Program) -> Result<(), String> {
             .get(place)
             .map_or_else(|| none.clone(), |direction| Tensor::from(direction.clone()))
     };
-    let result = jvp(
+    let result = Functional::new().forward_mode(true).jvp(
         |(a, b, c, d)| {
             program.loss(
                 &[a, b, c, d].map(Tensor::clone)[..leaves.len()],

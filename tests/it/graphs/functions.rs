@@ -264,7 +264,7 @@ impl<D: Dimension> Masked<D> {
 pub struct Nested<D>(PhantomData<D>);
 
 #[custom_function]
-impl<D: Dimension> Nested<D> {
+impl<D: Dimension + 'static> Nested<D> {
     #[forward]
     pub fn forward(x: ArrayView<f64, D>) -> Array<f64, D> {
         &x * &x / 2.0

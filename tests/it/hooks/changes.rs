@@ -161,11 +161,7 @@ fn a_hook_that_fails_changes_nothing() {
         x.register_post_accumulate_grad_hook(|_| panic!("after accumulation")),
     ];
     for handle in panics {
-        let keep = BackwardOptions {
-            retain_graph: false,
-            ..Default::default()
-        };
-        let panic = catch_unwind(AssertUnwindSafe(|| y.sum().backward_opts(keep)));
+        let panic = catch_unwind(AssertUnwindSafe(|| Backward::of(&y.sum()).run()));
         assert!(panic.is_err());
         assert_eq!(of(&x), Some(10.0));
         handle.remove();

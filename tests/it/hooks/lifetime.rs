@@ -111,11 +111,7 @@ fn b091_b104_what_hooks_capture_goes_with_the_graph() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
     // A pass that frees the graph lets go of them, one that keeps it does not.
     let y = hooked(&x);
-    y.backward_opts(BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    })
-    .unwrap();
+    Backward::of(&y).retain_graph(true).run().unwrap();
     assert_eq!(alive.load(Ordering::Relaxed), 2);
     y.backward().unwrap();
     assert_eq!(alive.load(Ordering::Relaxed), 0);

@@ -42,11 +42,7 @@ fn b064_hooks_are_called_in_the_order_of_their_registration_by_kind() {
     log.tensor(&a, "1", 3.0);
     log.pre(&leaf_node(&b), "2", 2.0);
     log.tensor(&a, "1", 3.0);
-    let keep = BackwardOptions {
-        retain_graph: true,
-        ..Default::default()
-    };
-    b.sum().backward_opts(keep).unwrap();
+    Backward::of(&b.sum()).retain_graph(true).run().unwrap();
     assert_eq!(log.take(), ["1", "2", "2", "1", "1", "2"]);
     assert_eq!(of(&a), Some(3.0 * 4.0 * 9.0 * 2.0));
 

@@ -126,16 +126,21 @@ fn forward() -> Vec<Error> {
     let x = constant([2.0, 3.0]);
     let twice = |x: &Vector| SquareOnce::apply(&Square::apply(x));
     vec![
-        jvp(|(x,)| Square::apply(x), (&x,), (&x,)).unwrap_err(),
-        jvp(
-            |x| grad(&x.square().sum(), (x,)).unwrap().0,
-            &leaf([1.0]),
-            &constant([1.0]),
-        )
-        .unwrap_err(),
+        Functional::new()
+            .forward_mode(true)
+            .jvp(|(x,)| Square::apply(x), (&x,), (&x,))
+            .unwrap_err(),
+        Functional::new()
+            .create_graph(true)
+            .jvp(
+                |x| grad(&x.square().sum(), (x,)).unwrap().0,
+                &leaf([1.0]),
+                &constant([1.0]),
+            )
+            .unwrap_err(),
         jvp(|(x,)| x.exp(), (&x,), (&constant([1.0]),)).unwrap_err(),
         jvp(|(x,)| ShortTangent::apply(x), (&x,), (&x,)).unwrap_err(),
-        pullback::functional::jvp(twice, &x, &x).unwrap_err(),
+        jvp(twice, &x, &x).unwrap_err(),
     ]
 }
 

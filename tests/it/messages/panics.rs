@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
+use pullback::functional::vjp;
 use pullback::ndarray::{Array2, Array3, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
@@ -87,7 +88,13 @@ fn tensors() -> Told {
         y.register_post_accumulate_grad_hook(|_| ());
         x.detach().register_hook(|_| None);
         x.detach().retain_grad();
+        jvp(squares, &[&x, &x][..], &[&x][..]);
+        vjp(squares, &[&x, &x], &[&x]);
     }
+}
+
+fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {
+    list.iter().map(|x| x * x).collect()
 }
 
 fn functions() -> Told {

@@ -15,6 +15,11 @@ use super::{Place, root, shown};
 /// What has none, and why.
 const WITHOUT: &[(&str, &[&str], &str)] = &[
     (
+        "autograd_core::functional::Functional",
+        &["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"],
+        "the functions of the module have them",
+    ),
+    (
         "autograd_nn::nn::Visitor",
         &["parameter", "buffer", "seeds", "absent", "enter", "leave"],
         "they do nothing: the trait's example writes one",

@@ -99,7 +99,7 @@ fn of_impl(item: &ItemImpl) -> Option<(bool, String)> {
     item.items.retain(|item| match item {
         ImplItem::Const(item) => !is_of_trait && is_public(&item.vis) && is_seen(&item.attrs),
         ImplItem::Fn(item) => !is_of_trait && is_public(&item.vis) && is_seen(&item.attrs),
-        ImplItem::Type(_) => true,
+        ImplItem::Type(item) => is_seen(&item.attrs),
         _ => false,
     });
     (is_of_trait || !item.items.is_empty()).then(|| (is_of_trait, printed(Item::Impl(item))))

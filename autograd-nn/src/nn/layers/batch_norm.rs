@@ -198,7 +198,7 @@ batch_norm! {
     /// In training mean and variance are the batch's, and running means of them are kept: `(1 − momentum) ·
     /// running + momentum · batch`. In evaluation they are the running ones, and nothing changes. Threads that
     /// train one layer at once may each lose the other's batch. A batch that
-    /// [`checkpoint`](crate::checkpoint) computes again is counted once.
+    /// [`checkpoint`](autograd_core::checkpoint()) computes again is counted once.
     ///
     /// PyTorch also saves how many batches there were, as an integer that it uses without a momentum only; here
     /// it is saved then alone, as `f64`.

@@ -14,7 +14,7 @@ use crate::{Element, Tensor};
 /// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
 /// goes on bit for bit.
 ///
-/// Within [`checkpoint`](crate::checkpoint) the second call leaves out the same elements and is not counted.
+/// Within [`checkpoint`](autograd_core::checkpoint()) the second call leaves out the same elements and is not counted.
 ///
 /// ```
 /// use pullback::ndarray::Array1;

@@ -1,0 +1,215 @@
+//! A function at one place: its runs, recorded and in forward mode, and what is computed from them.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::Functional;
+use super::stack::{self, Layout, assemble, cast, row_blocks};
+use crate::erased::{AnyTensor, ErasedFn};
+use crate::error::{Derivative, Error};
+use crate::forward_mode::{Along, known, outputs_along};
+use crate::grad_mode::{enable_grad, with_grad_mode};
+use crate::recorded::{Recorded, or_zeros, set_apart};
+use crate::tape::Failure;
+
+/// Tensors in the order of the outputs, or of the inputs.
+type Tensors = Vec<AnyTensor>;
+
+/// What strict mode looks for in a recorded run.
+type Strictly = fn(&Recorded, Derivative) -> Result<(), Error>;
+
+pub(super) struct Call<'f> {
+    pub(super) options: Functional,
+    pub(super) function: &'f ErasedFn<'f>,
+    pub(super) inputs: &'f [AnyTensor],
+    /// The line that asks.
+    pub(super) called_at: &'static Location<'static>,
+}
+
+impl Call<'_> {
+    /// One recorded run.
+    pub(super) fn record(&self, strictly: Strictly) -> Result<Recorded, Error> {
+        let create_graph = self.options.create_graph;
+        let recorded = Recorded::run(self.function, self.inputs, create_graph, self.called_at)?;
+        if self.options.strict {
+            strictly(&recorded, Derivative::First)?;
+        }
+        Ok(recorded)
+    }
+
+    /// The value of a function of one output, and its recorded gradients as outputs of the same inputs.
+    pub(super) fn gradients(&self, strictly: Strictly) -> Result<(AnyTensor, Recorded), Error> {
+        let recorded = self.record(Recorded::check_each)?;
+        let value = recorded.outputs[0].clone();
+        let found = recorded.pull(vec![Some(unit(&value))], true)?;
+        let gradients = Recorded {
+            outputs: or_zeros(found, self.inputs),
+            ..recorded
+        };
+        if self.options.strict {
+            strictly(&gradients, Derivative::Second)?;
+        }
+        Ok((value, gradients))
+    }
+
+    /// The outputs and their derivatives along `tangents`.
+    pub(super) fn push(&self, tangents: Tensors) -> Result<(Tensors, Tensors), Error> {
+        if self.options.strict {
+            self.record(Recorded::check_any)?;
+        }
+        let along = self.along(tangents.iter().cloned().map(Some))?;
+        let failures = along
+            .iter()
+            .filter_map(|(_, tangent)| tangent.as_ref().err());
+        let failure = failures.cloned().reduce(|one, other| one.and(Some(other)));
+        if let Some(failure) = failure {
+            return self.push_by_passes(&tangents, failure);
+        }
+        let known: Vec<_> = along.into_iter().map(known).collect::<Result<_, _>>()?;
+        Ok(known.into_iter().unzip())
+    }
+
+    /// The same where forward mode has met a function without a rule.
+    fn push_by_passes(
+        &self,
+        tangents: &[AnyTensor],
+        failure: Failure,
+    ) -> Result<(Tensors, Tensors), Error> {
+        let forward = Arc::unwrap_or_clone(failure.error);
+        if self.options.forward_mode || !failure.is_recorded {
+            return Err(forward);
+        }
+        let recorded = self.record(Recorded::check_any)?;
+        let found = recorded.push(tangents, self.options.create_graph);
+        let found = found.map_err(|error| match error {
+            Error::OnceDifferentiable { .. } => Error::NeitherMode {
+                forward: Box::new(forward),
+                backward: Box::new(error),
+            },
+            error => error,
+        })?;
+        let derivatives = or_zeros(found, &recorded.outputs);
+        Ok((recorded.outputs, derivatives))
+    }
+
+    /// The blocks of the Jacobian, those of one output after the other.
+    pub(super) fn jacobian(&self) -> Result<Tensors, Error> {
+        let create_graph = self.options.create_graph;
+        if !self.options.forward_mode {
+            return stack::jacobian(&self.record(Recorded::check_each)?, create_graph);
+        }
+        if self.options.strict {
+            self.record(Recorded::check_each)?;
+        }
+        let inputs = self.inputs;
+        let mut columns = Vec::with_capacity(inputs.len());
+        for (place, input) in inputs.iter().enumerate() {
+            let runs = (0..input.len()).map(|entry| {
+                let along = self.along(direction(inputs, place, entry))?;
+                along.into_iter().map(known).collect::<Result<Vec<_>, _>>()
+            });
+            columns.push(runs.collect::<Result<Vec<_>, Error>>()?);
+        }
+        let values = match columns.iter().flatten().next() {
+            Some(run) => run.iter().map(|(value, _)| value.clone()).collect(),
+            // Without an entry in the inputs there was no run to tell the outputs' shapes.
+            None => enable_grad(|| (self.function)(inputs))?,
+        };
+        let block = |output: usize, input: usize| {
+            let parts = columns[input].iter().map(|run| Some(run[output].1.clone()));
+            let layout = Layout::columns(values[output].shape(), inputs[input].shape());
+            with_grad_mode(create_graph, || {
+                let block = assemble(parts.collect(), layout, &values[output]);
+                cast(block, &inputs[input])
+            })
+        };
+        let row = |output| (0..inputs.len()).map(move |input| (output, input));
+        let places = (0..values.len()).flat_map(row);
+        Ok(places.map(|(output, input)| block(output, input)).collect())
+    }
+
+    /// The blocks of the Hessian of a function of one output, those of one input after the other.
+    pub(super) fn hessian(&self) -> Result<Tensors, Error> {
+        let create_graph = self.options.create_graph;
+        if !self.options.forward_mode {
+            let (_, gradients) = self.gradients(Recorded::check_each)?;
+            return stack::jacobian(&gradients, create_graph);
+        }
+        if self.options.strict {
+            self.gradients(Recorded::check_each)?;
+        }
+        let mut blocks = Vec::new();
+        for (place, input) in self.inputs.iter().enumerate() {
+            let rows = (0..input.len()).map(|entry| {
+                let tangent = self.tangent(direction(self.inputs, place, entry))?;
+                tangent.row(&tangent.outputs[0], 0, create_graph)
+            });
+            let rows = rows.collect::<Result<_, Error>>()?;
+            blocks.extend(row_blocks(rows, input.shape(), self.inputs, create_graph));
+        }
+        Ok(blocks)
+    }
+
+    /// The value of a function of one output, and the product of its Hessian with `vectors`.
+    pub(super) fn hvp(&self, vectors: Tensors) -> Result<(AnyTensor, Tensors), Error> {
+        let create_graph = self.options.create_graph;
+        let (value, found) = if self.options.forward_mode {
+            if self.options.strict {
+                self.gradients(Recorded::check_any)?;
+            }
+            let mut recorded = self.tangent(vectors.into_iter().map(Some))?;
+            let found = recorded.row(&recorded.outputs[0], 0, create_graph)?;
+            (recorded.outputs.remove(1), found)
+        } else {
+            let (value, gradients) = self.gradients(Recorded::check_any)?;
+            (value, gradients.push(&vectors, create_graph)?)
+        };
+        Ok((value, or_zeros(found, self.inputs)))
+    }
+
+    /// A recorded run of a function of one output in forward mode: its tangent and its value.
+    fn tangent(
+        &self,
+        tangents: impl Iterator<Item = Option<AnyTensor>>,
+    ) -> Result<Recorded, Error> {
+        let tangents = tangents.map(|tangent| Some(self.options.finish(tangent?)));
+        let along = |inputs: &[AnyTensor]| {
+            let mut outputs = outputs_along(self.function, inputs.to_vec(), tangents)?;
+            let (value, tangent) = known(outputs.remove(0))?;
+            Ok(vec![tangent, value])
+        };
+        let create_graph = self.options.create_graph;
+        Recorded::run(along, self.inputs, create_graph, self.called_at)
+    }
+
+    /// The outputs along `tangents`, without a graph unless it is asked for.
+    fn along(
+        &self,
+        tangents: impl Iterator<Item = Option<AnyTensor>>,
+    ) -> Result<Vec<Along>, Error> {
+        let primals = self.inputs.iter().map(|input| {
+            if self.options.create_graph {
+                set_apart(input, true, self.called_at)
+            } else {
+                input.clone().with_edge(None)
+            }
+        });
+        let tangents = tangents.map(|tangent| Some(self.options.finish(tangent?)));
+        enable_grad(|| outputs_along(self.function, primals.collect(), tangents))
+    }
+}
+
+/// The gradient of a tensor of one element with respect to itself.
+fn unit(value: &AnyTensor) -> AnyTensor {
+    value.one_hot(0)
+}
+
+/// The direction of one entry of one input.
+fn direction(
+    inputs: &[AnyTensor],
+    place: usize,
+    entry: usize,
+) -> impl Iterator<Item = Option<AnyTensor>> {
+    let each = inputs.iter().enumerate();
+    each.map(move |(other, input)| (other == place).then(|| input.one_hot(entry)))
+}

@@ -1,0 +1,65 @@
+//! What the outputs of a recorded run depend on, for strict mode.
+
+use std::collections::HashSet;
+
+use crate::erased::AnyTensor;
+use crate::error::{Derivative, Error};
+use crate::recorded::Recorded;
+use crate::tape::Node;
+
+impl Recorded {
+    /// Refuses an output that depends on no input, and an input that no output depends on.
+    pub(super) fn check_any(&self, derivative: Derivative) -> Result<(), Error> {
+        let depends = self.depends();
+        let output = depends.iter().position(|inputs| !inputs.contains(&true));
+        let mut inputs = 0..self.inputs.len();
+        let input = inputs.find(|&input| !depends.iter().any(|inputs| inputs[input]));
+        let (output, input) = match (output, input) {
+            (None, None) => return Ok(()),
+            (Some(output), _) => (Some(output), None),
+            (None, input) => (None, input),
+        };
+        Err(Error::Independent {
+            derivative,
+            output,
+            input,
+        })
+    }
+
+    /// Refuses an output that does not depend on each of the inputs.
+    pub(super) fn check_each(&self, derivative: Derivative) -> Result<(), Error> {
+        for (output, depends) in self.depends().iter().enumerate() {
+            if let Some(input) = depends.iter().position(|depends| !depends) {
+                return Err(Error::Independent {
+                    derivative,
+                    output: Some(output),
+                    input: Some(input),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// For each output and input, whether a way leads from the one back to the other.
+    fn depends(&self) -> Vec<Vec<bool>> {
+        let inputs = self.inputs.iter().filter_map(AnyTensor::edge);
+        let inputs: Vec<&Node> = inputs.map(|edge| &edge.node).collect();
+        let outputs = self.outputs.iter().map(|output| {
+            let mut depends = vec![false; inputs.len()];
+            let mut seen = HashSet::new();
+            let mut pending: Vec<&Node> =
+                output.edge().map(|edge| &edge.node).into_iter().collect();
+            while let Some(node) = pending.pop() {
+                if !seen.insert(node.0.address()) {
+                    continue;
+                }
+                for (depends, input) in depends.iter_mut().zip(&inputs) {
+                    *depends |= **input == *node;
+                }
+                pending.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
+            }
+            depends
+        });
+        outputs.collect()
+    }
+}

@@ -1,0 +1,346 @@
+//! One function at one place: its derivatives by backward passes and by forward mode against central
+//! differences, entry by entry, and those of its derivatives in turn.
+
+use std::panic::Location;
+
+use ndarray::Array2;
+
+use super::{Gradcheck, Tolerances, names, thorough};
+use crate::erased::{AnyTensor, ErasedFn};
+use crate::error::{self, Derivative, Error, Mismatch};
+use crate::forward_mode::{known, outputs_along};
+use crate::grad_mode::no_grad;
+use crate::recorded::{Recorded, or_zeros};
+
+/// How a derivative is computed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    Backward,
+    Forward,
+}
+
+pub(super) struct Check<'a> {
+    pub(super) function: Box<ErasedFn<'a>>,
+    /// What is moved: of a function's inputs those that are checked.
+    pub(super) inputs: Vec<AnyTensor>,
+    /// Where each of them is among the inputs of the function that was given.
+    pub(super) positions: Vec<usize>,
+    /// How many inputs that function has.
+    pub(super) count: usize,
+    pub(super) recorded: Recorded,
+    pub(super) tolerances: Tolerances,
+    /// Along directions first, and entry by entry only where these differ.
+    fast: bool,
+    /// How the function was derived from the one that was given, if it was.
+    derived: Option<Mode>,
+    /// Is called with the largest difference of the derivatives by each entry of the inputs.
+    note: &'a dyn Fn(Derivative, f64),
+}
+
+/// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
+/// by backward passes and by forward mode.
+pub(super) fn check(
+    options: Gradcheck,
+    function: &ErasedFn<'_>,
+    inputs: &[AnyTensor],
+    orders: [u32; 2],
+    note: &dyn Fn(Derivative, f64),
+    called_at: &'static Location<'static>,
+) -> Result<(), Error> {
+    let is_marked = |input: &AnyTensor| input.edge().is_some();
+    let any = inputs.iter().any(is_marked);
+    let positions: Vec<usize> = (0..inputs.len())
+        .filter(|&position| !any || is_marked(&inputs[position]))
+        .collect();
+    let checked: Vec<AnyTensor> = positions.iter().map(|&at| inputs[at].clone()).collect();
+    let of_checked = |tensors: &[AnyTensor]| {
+        let mut all = inputs.to_vec();
+        for (&position, tensor) in positions.iter().zip(tensors) {
+            all[position] = tensor.clone();
+        }
+        function(&all)
+    };
+    let check = Check {
+        recorded: Recorded::run(of_checked, &checked, false, called_at)?,
+        function: Box::new(of_checked),
+        inputs: checked,
+        positions: positions.clone(),
+        count: inputs.len(),
+        tolerances: options.tolerances(inputs),
+        fast: options.fast,
+        derived: None,
+        note,
+    };
+    check
+        .run(orders, options.thorough)
+        .map_err(|error| names::named(error, &check))
+}
+
+impl Check<'_> {
+    fn run(&self, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
+        if backward > 0 {
+            self.compare(Mode::Backward)?;
+            if thorough {
+                thorough::check(self)?;
+            }
+        }
+        if backward > 1 {
+            // Nodes save no tangents: there is no forward mode over a backward pass.
+            self.of_gradients()?.run([backward - 1, 0], false)?;
+        }
+        if forward > 0 {
+            self.compare(Mode::Forward)?;
+        }
+        if forward > 1 {
+            self.of_tangents()?.run([forward - 1, forward - 1], false)?;
+        }
+        Ok(())
+    }
+
+    /// The check of the function that maps the inputs, and gradients of the outputs, to gradients of the inputs.
+    fn of_gradients(&self) -> Result<Check<'_>, Error> {
+        let recorded = &self.recorded;
+        let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
+        let seeds: Vec<AnyTensor> = seeds.map(AnyTensor::arbitrary).collect();
+        let positions = self.count..self.count + seeds.len();
+        let function = |tensors: &[AnyTensor]| {
+            let (inputs, seeds) = tensors.split_at(self.inputs.len());
+            let recorded = Recorded::run(&*self.function, inputs, true, recorded.called_at)?;
+            let mut seeds = seeds.iter().cloned();
+            let outputs = recorded.outputs.iter();
+            let seeds = outputs.map(|output| output.edge().and_then(|_| seeds.next()));
+            Ok(or_zeros(recorded.pull(seeds.collect(), true)?, inputs))
+        };
+        self.of_derivative(Mode::Backward, function, seeds, positions)
+    }
+
+    /// The check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
+    fn of_tangents(&self) -> Result<Check<'_>, Error> {
+        let directions = self.inputs.iter().map(AnyTensor::arbitrary).collect();
+        let positions = self.positions.iter().map(|position| self.count + position);
+        let function = |tensors: &[AnyTensor]| {
+            let (primals, directions) = tensors.split_at(self.inputs.len());
+            tangents(&*self.function, primals, directions.to_vec())
+        };
+        self.of_derivative(Mode::Forward, function, directions, positions)
+    }
+
+    fn of_derivative<'c>(
+        &'c self,
+        mode: Mode,
+        function: impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> + 'c,
+        vectors: Vec<AnyTensor>,
+        positions: impl Iterator<Item = usize>,
+    ) -> Result<Check<'c>, Error> {
+        let added = match mode {
+            Mode::Backward => vectors.len(),
+            Mode::Forward => self.count,
+        };
+        let inputs: Vec<AnyTensor> = self.inputs.iter().cloned().chain(vectors).collect();
+        Ok(Check {
+            recorded: Recorded::run(&function, &inputs, false, self.recorded.called_at)?,
+            function: Box::new(function),
+            count: self.count + added,
+            positions: self.positions.iter().copied().chain(positions).collect(),
+            inputs,
+            tolerances: self.tolerances,
+            fast: self.fast,
+            derived: self.derived.or(Some(mode)),
+            note: self.note,
+        })
+    }
+
+    /// Compares the derivative of each entry of the outputs by each entry of the inputs.
+    fn compare(&self, mode: Mode) -> Result<(), Error> {
+        if self.fast && self.agrees(mode)? {
+            return Ok(());
+        }
+        let columns = match mode {
+            Mode::Backward => self.columns()?,
+            Mode::Forward => Vec::new(),
+        };
+        let mut moved: Vec<AnyTensor> = self.inputs.iter().map(AnyTensor::copy).collect();
+        for input in 0..moved.len() {
+            for entry in 0..moved[input].len() {
+                let numerical = self.central_difference(&mut moved, input, entry)?;
+                let place = [input, entry];
+                match mode {
+                    Mode::Backward => {
+                        let column = columns[input].row(entry);
+                        self.compare_column(mode, place, column.iter().copied(), &numerical)?;
+                    }
+                    Mode::Forward => {
+                        let tangents = self.tangents(input, self.inputs[input].one_hot(entry))?;
+                        let column = tangents.iter().flat_map(AnyTensor::values);
+                        self.compare_column(mode, place, column, &numerical)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For each input, a row for each of its entries: the derivatives of all entries of the outputs, by a backward
+    /// pass for each of these.
+    pub(super) fn columns(&self) -> Result<Vec<Array2<f64>>, Error> {
+        /// As many passes as are written at once: one number at a time would miss the cache each time.
+        const PASSES: usize = 16;
+        let outputs = self.recorded.outputs.iter();
+        let passes: Vec<(&AnyTensor, usize)> = outputs
+            .flat_map(|output| (0..output.len()).map(move |entry| (output, entry)))
+            .collect();
+        let inputs = self.inputs.iter();
+        let mut columns: Vec<Array2<f64>> = inputs
+            .map(|input| Array2::zeros((input.len(), passes.len())))
+            .collect();
+        for (block, passes) in passes.chunks(PASSES).enumerate() {
+            let found = passes
+                .iter()
+                .map(|&(output, entry)| self.recorded.row(output, entry, false));
+            let found = found.collect::<Result<Vec<_>, _>>()?;
+            for (input, columns) in columns.iter_mut().enumerate() {
+                let values = |(pass, row): (usize, &Vec<Option<AnyTensor>>)| {
+                    Some((block * PASSES + pass, row[input].as_ref()?.values()))
+                };
+                let rows: Vec<_> = found.iter().enumerate().filter_map(values).collect();
+                for (entry, mut column) in columns.outer_iter_mut().enumerate() {
+                    for (pass, row) in &rows {
+                        column[*pass] = row[entry];
+                    }
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The derivatives of the outputs in this direction of one input, by forward mode.
+    pub(super) fn tangents(
+        &self,
+        input: usize,
+        direction: AnyTensor,
+    ) -> Result<Vec<AnyTensor>, Error> {
+        let inputs = &self.recorded.inputs;
+        let mut directions: Vec<AnyTensor> = inputs.iter().map(AnyTensor::zeros).collect();
+        directions[input] = direction;
+        tangents(&*self.function, inputs, directions)
+    }
+
+    /// The derivatives of all entries of the outputs by one entry of one of the inputs, which are `moved`.
+    fn central_difference(
+        &self,
+        moved: &mut [AnyTensor],
+        input: usize,
+        entry: usize,
+    ) -> Result<Vec<f64>, Error> {
+        let centre = moved[input].value(entry);
+        let mut at = |value: f64| {
+            moved[input].set(entry, value);
+            let outputs = no_grad(|| (self.function)(moved))?;
+            let outputs: Vec<Vec<f64>> = outputs.iter().map(AnyTensor::values).collect();
+            let outputs = outputs.concat();
+            // What was moved is what `f32` made of it.
+            Ok::<_, Error>((moved[input].value(entry), outputs))
+        };
+        let (high, mut above) = at(centre + self.tolerances.eps)?;
+        let (low, below) = at(centre - self.tolerances.eps)?;
+        moved[input].set(entry, centre);
+        assert_eq!(above.len(), below.len(), "{CHANGED}");
+        for (above, below) in above.iter_mut().zip(below) {
+            *above = (*above - below) / (high - low);
+        }
+        Ok(above)
+    }
+
+    /// Compares the derivatives of the outputs by one entry of one input.
+    fn compare_column(
+        &self,
+        mode: Mode,
+        [input, entry]: [usize; 2],
+        analytical: impl Iterator<Item = f64>,
+        numerical: &[f64],
+    ) -> Result<(), Error> {
+        let derivative = self.derivative(mode);
+        let mut largest = 0.0_f64;
+        for (row, (analytical, &numerical)) in analytical.zip(numerical).enumerate() {
+            if self.tolerances.exceeded(analytical, numerical) {
+                let [output, row] = self.place(row);
+                return Err(Error::Gradcheck(Box::new(Mismatch {
+                    output_entry: indices(row, self.recorded.outputs[output].shape()),
+                    ..self.mismatch(derivative, [input, entry, output], [analytical, numerical])
+                })));
+            }
+            largest = largest.max((analytical - numerical).abs());
+        }
+        (self.note)(derivative, largest);
+        Ok(())
+    }
+
+    /// The output that has an entry of all of them, and which of its own it is.
+    fn place(&self, mut entry: usize) -> [usize; 2] {
+        let mut output = 0;
+        while entry >= self.recorded.outputs[output].len() {
+            entry -= self.recorded.outputs[output].len();
+            output += 1;
+        }
+        [output, entry]
+    }
+
+    /// What is said of an entry of an input and an output.
+    pub(super) fn mismatch(
+        &self,
+        derivative: Derivative,
+        [input, entry, output]: [usize; 3],
+        [analytical, numerical]: [f64; 2],
+    ) -> Mismatch {
+        Mismatch {
+            function: None,
+            check: error::Check::Differences,
+            derivative,
+            input: self.positions[input],
+            input_name: None,
+            input_entry: indices(entry, self.inputs[input].shape()),
+            input_value: self.inputs[input].value(entry),
+            output: match self.derived {
+                Some(Mode::Backward) => self.positions[output],
+                _ => output,
+            },
+            output_entry: Vec::new(),
+            analytical,
+            numerical,
+            tolerance: self.tolerances.of(numerical),
+        }
+    }
+
+    fn derivative(&self, mode: Mode) -> Derivative {
+        match (self.derived, mode) {
+            (None, Mode::Backward) => Derivative::First,
+            (None, Mode::Forward) => Derivative::Tangent,
+            (Some(Mode::Backward), _) => Derivative::Second,
+            (Some(Mode::Forward), _) => Derivative::SecondTangent,
+        }
+    }
+}
+
+/// The tangents of the outputs, by forward mode.
+fn tangents(
+    function: &ErasedFn<'_>,
+    primals: &[AnyTensor],
+    directions: Vec<AnyTensor>,
+) -> Result<Vec<AnyTensor>, Error> {
+    let directions = directions.into_iter().map(Some);
+    let along = outputs_along(function, primals.to_vec(), directions)?;
+    along.into_iter().map(|along| Ok(known(along)?.1)).collect()
+}
+
+/// What is said of a function whose outputs are of one shape here and of another there.
+pub(super) const CHANGED: &str = "a checked function changed its output's shape";
+
+/// The index along each axis of the `entry`th element in row-major order.
+fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
+    let mut indices = vec![0; shape.len()];
+    for (index, &length) in indices.iter_mut().zip(shape).rev() {
+        *index = entry % length;
+        entry /= length;
+    }
+    indices
+}
