@@ -47,24 +47,24 @@ fn mish<T: Element, D: Dimension>(x: ArrayView<T, D>) -> Array<T, D> {
 /// The distance to a sphere.
 struct SphereDistance<T>(PhantomData<T>);
 
-#[custom_function(gradcheck(point = [3], centre = [3], radius = 0.5))]
+#[custom_function(gradcheck(point = [3], center = [3], radius = 0.5))]
 impl<T: Element> SphereDistance<T> {
     /// d = ‖p − c‖ − r
     ///
-    /// It is negative inside. In the centre no direction leads away: the gradient there is zero.
+    /// It is negative inside. In the center no direction leads away: the gradient there is zero.
     ///
     /// # Panics
-    /// If point and centre differ in their number of coordinates.
+    /// If point and center differ in their number of coordinates.
     #[forward(outputs(distance), saves(away))]
     #[track_caller]
-    fn forward(point: ArrayView1<T>, centre: ArrayView1<T>, radius: T) -> (Array0<T>, Array1<T>) {
+    fn forward(point: ArrayView1<T>, center: ArrayView1<T>, radius: T) -> (Array0<T>, Array1<T>) {
         assert!(
-            point.len() == centre.len(),
-            "the distance of a point of shape {:?} to a sphere with a centre of shape {:?}",
+            point.len() == center.len(),
+            "the distance of a point of shape {:?} to a sphere with a center of shape {:?}",
             point.shape(),
-            centre.shape()
+            center.shape()
         );
-        let between = &point - &centre;
+        let between = &point - &center;
         let length = between.dot(&between).sqrt();
         let distance = arr0(length - radius);
         (
@@ -78,8 +78,8 @@ impl<T: Element> SphereDistance<T> {
         &away * grad_distance[()]
     }
 
-    #[backward(centre)]
-    fn grad_centre(grad_distance: ArrayView0<T>, away: ArrayView1<T>) -> Array1<T> {
+    #[backward(center)]
+    fn grad_center(grad_distance: ArrayView0<T>, away: ArrayView1<T>) -> Array1<T> {
         &away * -grad_distance[()]
     }
 }

@@ -55,7 +55,7 @@
 //! - [`catalogue`](catalogue()): every function of a program in one list, and as a page to search.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: that of large arrays.
-//! - [`optim`]: optimisers, schedules of the learning rate, clipping of gradients.
+//! - [`optim`]: optimizers, schedules of the learning rate, clipping of gradients.
 
 extern crate self as pullback;
 

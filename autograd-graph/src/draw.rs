@@ -94,7 +94,7 @@ impl Picture {
 }
 
 /// All boxes in order: outputs before what gives them, leaves behind the last that takes them. One that is
-/// in fewer frames than its neighbour stands outside of those that it is not in.
+/// in fewer frames than its neighbor stands outside of those that it is not in.
 fn in_order(
     functions: &Functions<'_, '_>,
     leaves: Vec<Placed>,

@@ -94,7 +94,7 @@ impl<'a, 'g> Functions<'a, 'g> {
         }
     }
 
-    /// Puts the box of what is not drawn into the frames that its neighbours on both sides are in.
+    /// Puts the box of what is not drawn into the frames that its neighbors on both sides are in.
     fn frame_elided(&mut self) {
         let Some(elided) = self.elided else {
             return;

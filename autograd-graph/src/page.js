@@ -124,10 +124,10 @@
   const across = Math.min(1, Math.max(0.7, main.clientWidth / width));
   zoom(whole() > 0.8 ? whole() : across, 0, 0);
   const middle = drawing.getBoundingClientRect();
-  const [centre, least] = [middle.left + middle.width / 2, { top: Infinity }];
+  const [center, least] = [middle.left + middle.width / 2, { top: Infinity }];
   for (const box of boxes) {
     const { top, left, width: wide } = box.getBoundingClientRect();
-    const aside = Math.abs(left + wide / 2 - centre);
+    const aside = Math.abs(left + wide / 2 - center);
     if (top < least.top || (top === least.top && aside < least.aside)) Object.assign(least, { top, aside, box });
   }
   if (least.box) {

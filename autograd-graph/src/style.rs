@@ -1,4 +1,4 @@
-//! Colours and fonts of drawings and pages.
+//! Colors and fonts of drawings and pages.
 
 use crate::picture::Kind;
 

@@ -1,4 +1,4 @@
-//! Arrays seen as channels: what is normalised together, or scaled by one number.
+//! Arrays seen as channels: what is normalized together, or scaled by one number.
 
 use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1, Ix3};
 
@@ -202,16 +202,16 @@ pub fn normalize<T: Element, D: Dimension>(
         let squares = channels.sums_of(&elements, &elements, &means, square);
         means.into_iter().zip(squares).map(statistics).collect()
     };
-    let centre = |x: T, _, [mean, _, rstd]: [T; 3]| (x - mean) * rstd;
-    let normalised = zipped(
+    let center = |x: T, _, [mean, _, rstd]: [T; 3]| (x - mean) * rstd;
+    let normalized = zipped(
         x.raw_dim(),
         &elements,
         &elements,
         channels,
         &statistics,
-        centre,
+        center,
     );
-    (normalised, statistics)
+    (normalized, statistics)
 }
 
 /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalize`] makes of a gradient g that
@@ -223,19 +223,19 @@ pub fn normalize<T: Element, D: Dimension>(
 #[track_caller]
 pub fn normalize_backward<T: Element, D: Dimension>(
     g: &ArrayView<'_, T, D>,
-    normalised: &ArrayView<'_, T, D>,
+    normalized: &ArrayView<'_, T, D>,
     rstd: &[T],
     channels: Channels,
 ) -> Array<T, D> {
     channels.check(g.shape());
     assert!(
-        g.shape() == normalised.shape() && rstd.len() == channels.count,
+        g.shape() == normalized.shape() && rstd.len() == channels.count,
         "a gradient of shape {:?} for what has shape {:?} with parameters of {}",
         g.shape(),
-        normalised.shape(),
+        normalized.shape(),
         counted(rstd.len(), "channel", "channels")
     );
-    let (g_rows, x_rows) = (rows(g), rows(normalised));
+    let (g_rows, x_rows) = (rows(g), rows(normalized));
     let size = channels.size() as f64;
     let size = T::from_f64(size);
     let sums = channels.sums(&g_rows);
@@ -260,7 +260,7 @@ mod tests {
     use ndarray::Array4;
 
     #[test]
-    fn channels_of_every_kind_are_normalised() {
+    fn channels_of_every_kind_are_normalized() {
         let x = Array4::from_shape_fn((3, 4, 2, 5), |(i, j, k, l)| {
             (i * 7 + j * j * 13 + k * l * 3) as f64 * 0.37 % 1.9 + j as f64 * 100.0
         });
@@ -274,10 +274,10 @@ mod tests {
         ];
         for channels in all {
             for view in [x.view(), x.slice(ndarray::s![..;-1, .., .., ..])] {
-                let (normalised, statistics) = normalize(&view, channels, 0.0);
+                let (normalized, statistics) = normalize(&view, channels, 0.0);
                 assert_eq!(statistics.len(), channels.count);
-                let sums = channel_sums(&normalised.view(), channels);
-                let squares = channel_sums(&(&normalised * &normalised).view(), channels);
+                let sums = channel_sums(&normalized.view(), channels);
+                let squares = channel_sums(&(&normalized * &normalized).view(), channels);
                 for (sum, square) in sums.iter().zip(&squares) {
                     assert!(sum.abs() < 1e-9 && (square - channels.size() as f64).abs() < 1e-8);
                 }

@@ -59,7 +59,7 @@ mod tests {
                 let y = dropout(&x.view(), p, seed);
                 let share = y.iter().filter(|&&y| y == 0.0).count() as f64 / 1e5;
                 assert!((share - p).abs() < 0.006, "{p} {seed}: {share}");
-                // Neighbours, in both axes, know nothing of each other.
+                // Neighbors, in both axes, know nothing of each other.
                 let both = |a: usize, b: usize| {
                     let (first, second) =
                         (y.slice(s![..100 - a, ..1000 - b]), y.slice(s![a.., b..]));

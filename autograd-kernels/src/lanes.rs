@@ -1,7 +1,7 @@
 //! Loops over lanes: the elements along one axis, or along the axes that are reduced.
 //!
 //! Whatever the layout, the functions that are called see a lane's elements side by side. Where they do not
-//! lie so, a few neighbouring lanes at a time are copied to where they do.
+//! lie so, a few neighboring lanes at a time are copied to where they do.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::elementwise::repeated;
 use crate::element::Element;
 use crate::{Shape, memory};
 
-/// How many neighbouring lanes are copied at a time: what a line of the cache holds in `f32`.
+/// How many neighboring lanes are copied at a time: what a line of the cache holds in `f32`.
 const TOGETHER: usize = 16;
 
 /// Elements as `outer` blocks of `length` rows of `inner` elements: a lane is a column of a block.
@@ -120,7 +120,7 @@ fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize;
     Some(blocks)
 }
 
-/// A few neighbouring lanes of a block, one behind the other. Between them are gaps, so that lanes of a power
+/// A few neighboring lanes of a block, one behind the other. Between them are gaps, so that lanes of a power
 /// of two do not all meet in one place of the cache.
 struct Together<T> {
     elements: Vec<T>,

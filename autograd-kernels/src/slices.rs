@@ -1,4 +1,4 @@
-//! Several slices changed in one loop: what an optimiser's step is, which reads and writes a value and what is
+//! Several slices changed in one loop: what an optimizer's step is, which reads and writes a value and what is
 //! kept beside it.
 
 #![allow(

@@ -96,7 +96,7 @@ pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// The number of letters to insert, delete, replace or swap with a neighbour.
+/// The number of letters to insert, delete, replace or swap with a neighbor.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -1,6 +1,6 @@
 //! What a type says by its tokens alone.
 //!
-//! A procedural macro sees names, never definitions, so a tensor is recognised by how it is written:
+//! A procedural macro sees names, never definitions, so a tensor is recognized by how it is written:
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
 //! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 

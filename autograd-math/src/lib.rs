@@ -46,7 +46,7 @@ const USE: &str = "`math!` takes a formula of LaTeX in a string\n= help: write `
 /// ```
 ///
 /// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
-/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colours, lines in tables and commands of one's own.
+/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colors, lines in tables and commands of one's own.
 /// A mistake in a formula is a compile error, with the feature.
 #[proc_macro]
 pub fn math(formula: TokenStream) -> TokenStream {

@@ -117,7 +117,7 @@ fn unreadable(error: &ParserError) -> String {
 fn refused(event: &Event<'_>) -> Option<String> {
     let refused = match event {
         Event::StateChange(StateChange::Color(_)) => {
-            "colours are the page's to choose\n= help: leave the command out"
+            "colors are the page's to choose\n= help: leave the command out"
         }
         Event::EnvironmentFlow(EnvironmentFlow::StartLines { .. }) => LINES,
         Event::EnvironmentFlow(EnvironmentFlow::NewLine {

@@ -105,7 +105,7 @@ fn mistakes_in_a_formula_are_errors() {
         ("a & b", "alignment not allowed"),
         ("$a$", "without `$`"),
         ("x^1^2", "superscript twice"),
-        (r"\color{red} a", "colours are the page's to choose"),
+        (r"\color{red} a", "colors are the page's to choose"),
         (
             r"\begin{array}{c|c} a & b \end{array}",
             "no lines in tables",

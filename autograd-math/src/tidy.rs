@@ -11,7 +11,7 @@ use crate::written::{
 /// How the cells of a table are aligned.
 #[derive(Clone, Copy)]
 enum Table {
-    Centred,
+    Centered,
     Left,
     Right,
     /// Sides of equations, in pairs.
@@ -31,7 +31,7 @@ impl Table {
         } else if has("menv-cells-right") {
             Self::Right
         } else {
-            Self::Centred
+            Self::Centered
         }
     }
 
@@ -40,7 +40,7 @@ impl Table {
         match self {
             _ if has("cell-left") => Some(LEFT),
             _ if has("cell-right") => Some(RIGHT),
-            Self::Centred => None,
+            Self::Centered => None,
             Self::Left => Some(LEFT),
             Self::Right => Some(RIGHT),
             Self::Sides if column == 0 => Some(LEFT_SIDE),

@@ -55,7 +55,7 @@ pub(crate) const STYLES: [&str; 7] = [FONTS, LEFT, CASE, RIGHT_SIDE, RIGHT, LEFT
 pub(crate) const FONTS: &str =
     "font-family:Latin Modern Math,STIX Two Math,Cambria Math,DejaVu Math TeX Gyre,math";
 
-// The styles of cells: what a browser has for them is centred, with space on both sides.
+// The styles of cells: what a browser has for them is centered, with space on both sides.
 pub(crate) const LEFT: &str = "text-align:left";
 pub(crate) const CASE: &str = "text-align:left;padding-left:0;padding-right:1em";
 pub(crate) const RIGHT_SIDE: &str = "text-align:left;padding-left:0";

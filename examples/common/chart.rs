@@ -24,16 +24,16 @@ pub struct Panel {
 /// Points that belong together. Without a name it is not in the legend.
 pub struct Curve {
     pub name: String,
-    pub colour: RGBColor,
+    pub color: RGBColor,
     pub dots: bool,
     pub points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    pub fn line(name: &str, colour: RGBColor, points: Vec<(f64, f64)>) -> Self {
+    pub fn line(name: &str, color: RGBColor, points: Vec<(f64, f64)>) -> Self {
         Self {
             name: name.to_owned(),
-            colour,
+            color,
             dots: false,
             points,
         }
@@ -83,11 +83,11 @@ fn draw_panel(
     }
     mesh.draw()?;
     for (curve, points) in panel.curves.iter().zip(curves) {
-        let style = curve.colour.stroke_width(2);
+        let style = curve.color.stroke_width(2);
         let series = if curve.dots {
             let dots = points
                 .iter()
-                .map(|&at| Circle::new(at, 3, curve.colour.filled()));
+                .map(|&at| Circle::new(at, 3, curve.color.filled()));
             chart.draw_series(dots)?
         } else {
             chart.draw_series(LineSeries::new(points, style))?

@@ -29,7 +29,7 @@ pub fn accuracy(found: &Array1<usize>, labels: &[usize]) -> f64 {
 }
 
 /// A line through the values of the epochs 1, 2, ….
-pub fn by_epoch(name: &str, colour: RGBColor, values: &[f64]) -> Curve {
+pub fn by_epoch(name: &str, color: RGBColor, values: &[f64]) -> Curve {
     let epochs = (1..).map(f64::from);
-    Curve::line(name, colour, epochs.zip(values.iter().copied()).collect())
+    Curve::line(name, color, epochs.zip(values.iter().copied()).collect())
 }

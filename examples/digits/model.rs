@@ -39,7 +39,7 @@ impl Perceptron {
         scores.argmax_axis(Axis(1))
     }
 
-    /// The share of images that are recognised.
+    /// The share of images that are recognized.
     pub fn accuracy(&self, images: &Images) -> f64 {
         accuracy(&self.predict(&images.pixels), &images.labels)
     }

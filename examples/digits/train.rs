@@ -23,7 +23,7 @@ pub struct Plan {
 #[derive(Default)]
 pub struct History {
     pub loss: Vec<f64>,
-    /// The share of images that are recognised.
+    /// The share of images that are recognized.
     pub training: Vec<f64>,
     pub test: Vec<f64>,
 }

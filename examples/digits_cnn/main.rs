@@ -1,4 +1,4 @@
-//! Trains a small convolutional network, with batch normalisation, on the UCI handwritten digits: 1,797
+//! Trains a small convolutional network, with batch normalization, on the UCI handwritten digits: 1,797
 //! images of 8x8 pixels. What is reported is what a file gives back that the trained model was saved to.
 
 #![allow(

@@ -5,7 +5,7 @@ use pullback::nn::{
 };
 use pullback::prelude::*;
 
-/// A convolution, batch normalisation and ReLU.
+/// A convolution, batch normalization and ReLU.
 type Block = Sequential<(Conv2d, BatchNorm2d, Relu)>;
 
 /// Three blocks with a pooling between them, and a linear layer.
@@ -34,7 +34,7 @@ impl Cnn {
     }
 }
 
-/// The normalisation has an offset of its own: the convolution needs none.
+/// The normalization has an offset of its own: the convolution needs none.
 fn block(channels: usize, outputs: usize, random: &mut Generator) -> Block {
     let convolution = Conv2d::builder(channels, outputs, 3).padding(1).bias(false);
     Sequential::new((convolution.build(random), BatchNorm2d::new(outputs), Relu))

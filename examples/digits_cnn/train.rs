@@ -75,7 +75,7 @@ pub fn train(
     Ok(history)
 }
 
-/// The share of images that are recognised.
+/// The share of images that are recognized.
 pub fn evaluate(model: &Cnn, images: &Images) -> f64 {
     let scores = no_grad(|| model.forward(&Tensor::from(shaped(&images.pixels))));
     accuracy(&scores.argmax_axis(Axis(1)), &images.labels)

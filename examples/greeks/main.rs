@@ -117,11 +117,11 @@ fn against_spot(name: &'static str) -> Result<Panel, pullback::Error> {
     let place = place.expect("a Greek's name");
     let spots = Array1::linspace(60.0, 150.0, 181);
     let curves = closed::MATURITIES.iter().zip([RED, GREEN, BLUE]);
-    let curves = curves.map(|(&maturity, colour)| {
+    let curves = curves.map(|(&maturity, color)| {
         let greeks = closed::greeks(&spots, 0.25, maturity, Kind::Call)?;
         let values = greeks.all[place].to_array();
         let points = spots.iter().copied().zip(values).collect();
-        Ok(Curve::line(&format!("{maturity} years"), colour, points))
+        Ok(Curve::line(&format!("{maturity} years"), color, points))
     });
     Ok(Panel {
         title: format!("{name} of a call"),

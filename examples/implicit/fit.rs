@@ -13,7 +13,7 @@ use crate::network::{Network, Unbalanced};
 
 /// What is thought of ln C before anything is measured: its mean, that of C = 100, and its spread.
 const PRIOR: (f64, f64) = (4.605, 0.3);
-/// What the town takes, and an open hydrant on top of it, in litres a second.
+/// What the town takes, and an open hydrant on top of it, in liters a second.
 const TOWN: f64 = 100.0;
 const HYDRANT: f64 = 40.0;
 /// Of the gradient's largest entry, where a unit of loss is half a squared standard deviation.
@@ -26,7 +26,7 @@ pub struct Problem {
     pub truth: Array1<f64>,
     /// Demands and measured heads, at as many hours.
     pub hours: Vec<(Tensor1<f64>, Tensor1<f64>)>,
-    /// Standard deviation of a measurement, in metres.
+    /// Standard deviation of a measurement, in meters.
     pub noise: f64,
 }
 

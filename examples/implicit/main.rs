@@ -39,7 +39,7 @@ Usage: cargo run --release --example implicit [-- OPTIONS]
 
   --side N       junctions along a side of the town, 2 to 6 (default 5)
   --hours N      hours at which all heads are measured, 6 to 100 (default 24)
-  --noise M      standard deviation of a measurement in metres, up to 0.05 (default 0.005)
+  --noise M      standard deviation of a measurement in meters, up to 0.05 (default 0.005)
   --seed N       the seed of pipes, demands and noise (default 1)
   --svg FILE     where to draw (default target/implicit.svg)";
 

@@ -1,8 +1,8 @@
 //! A water network: junctions, pipes between them, and reservoirs whose level is given.
 //!
-//! Heads, the heights to which water would rise, are in metres, flows in litres a second. A pipe of
+//! Heads, the heights to which water would rise, are in meters, flows in liters a second. A pipe of
 //! roughness coefficient C carries C·g·φ(Δ) from one end to the other, where Δ is the loss of head
-//! between them and g the flow of its length and diameter at C = 1 and a loss of one metre, after
+//! between them and g the flow of its length and diameter at C = 1 and a loss of one meter, after
 //! Hazen and Williams (1920). Their φ(Δ) = |Δ|^0.54 with Δ's sign has an infinite slope at 0; here it is
 //! Δ·(Δ² + ε²)^(-0.23), which differs where next to nothing flows.
 
@@ -15,9 +15,9 @@ use rand::RngExt;
 
 /// Of the loss of head in the flow.
 const EXPONENT: f64 = 1.0 / 1.852;
-/// The loss of head, in metres, below which flow is proportional to it.
+/// The loss of head, in meters, below which flow is proportional to it.
 const LAMINAR: f64 = 0.01;
-/// At which the flows at all junctions are in balance, in litres a second.
+/// At which the flows at all junctions are in balance, in liters a second.
 const BALANCED: f64 = 1e-9;
 const MOST_STEPS: usize = 60;
 
@@ -35,7 +35,7 @@ pub struct Network {
 /// No equilibrium was found.
 #[derive(Debug, PartialEq)]
 pub struct Unbalanced {
-    /// The sum of the imbalances that are left, in litres a second.
+    /// The sum of the imbalances that are left, in liters a second.
     pub residual: f64,
 }
 
@@ -81,9 +81,9 @@ impl Network {
     /// A town of `side` by `side` junctions with pipes along its streets, fed at two corners.
     pub fn town(side: usize, random: &mut Generator) -> Self {
         let mut flow = || {
-            let metres: f64 = random.random_range(100.0..300.0);
+            let meters: f64 = random.random_range(100.0..300.0);
             let diameter: f64 = random.random_range(0.15..0.3);
-            1e3 * diameter.powf(2.63) / (10.67 * metres).powf(0.54)
+            1e3 * diameter.powf(2.63) / (10.67 * meters).powf(0.54)
         };
         let at = |row, column| End::Junction(row * side + column);
         let mut pipes = vec![

@@ -1,7 +1,7 @@
 //! Trains perceptrons with weights of 1 to 5 bits on the UCI handwritten digits.
 //!
 //! Rounding weights after training spoils them when bits are few. Training with rounded weights needs a
-//! gradient where there is none: `quantise.rs` has a custom function whose backward takes rounding for the
+//! gradient where there is none: `quantize.rs` has a custom function whose backward takes rounding for the
 //! identity, the straight-through estimator. Both ways are compared, on images that were not trained on.
 
 #![allow(
@@ -19,7 +19,7 @@ mod data;
 mod model;
 #[path = "../common/program.rs"]
 mod program;
-mod quantise;
+mod quantize;
 #[path = "../common/training.rs"]
 mod training;
 
@@ -32,7 +32,7 @@ use data::Images;
 use model::Plan;
 use plotters::style::{BLACK, BLUE, CYAN, GREEN, MAGENTA, RED};
 use program::{Arguments, below};
-use quantise::MOST_BITS;
+use quantize::MOST_BITS;
 use training::by_epoch;
 
 const USAGE: &str = "\
@@ -175,15 +175,15 @@ fn accuracies(outcome: &Outcome) -> Panel {
 }
 
 fn losses(outcome: &Outcome) -> Panel {
-    let colours = [BLACK, RED, MAGENTA, BLUE, GREEN, CYAN];
-    let curves = outcome.losses.iter().zip(colours).enumerate();
-    let curves = curves.map(|(bits, (losses, colour))| {
+    let colors = [BLACK, RED, MAGENTA, BLUE, GREEN, CYAN];
+    let curves = outcome.losses.iter().zip(colors).enumerate();
+    let curves = curves.map(|(bits, (losses, color))| {
         let name = if bits == 0 {
             "32 bits".to_owned()
         } else {
             format!("{bits} bit{}", if bits == 1 { "" } else { "s" })
         };
-        by_epoch(&name, colour, losses)
+        by_epoch(&name, color, losses)
     });
     Panel {
         title: "training loss".to_owned(),

@@ -9,7 +9,7 @@ use pullback::optim::{Optimizer, Sgd};
 use pullback::prelude::*;
 
 use crate::data::{CLASSES, Images, PIXELS, with_noise};
-use crate::quantise::Quantise;
+use crate::quantize::Quantize;
 use crate::training::{accuracy, batches};
 
 const HIDDEN: [usize; 2] = [48, 24];
@@ -82,7 +82,7 @@ impl Perceptron {
                 x = x.relu();
             }
             x = match bits {
-                Some(bits) => x.linear(&Quantise::apply(weight, bits), Some(bias)),
+                Some(bits) => x.linear(&Quantize::apply(weight, bits), Some(bias)),
                 None => x.linear(weight, Some(bias)),
             };
         }

@@ -87,7 +87,7 @@ fn a_tensor_without_history_is_refused() {
 }
 
 #[test]
-fn b054_m48_the_graph_is_freed_unless_it_is_retained() {
+fn the_graph_is_freed_unless_it_is_retained() {
     let x = leaf([3.0]);
     let line = line!() + 1;
     let y = SquareOnce::apply(&x).sum();
@@ -112,9 +112,9 @@ fn b054_m48_the_graph_is_freed_unless_it_is_retained() {
     assert_eq!(x.grad(), Some(array![12.0]));
 }
 
-/// M49: in PyTorch a graph that saved nothing can be walked twice, unnoticed.
+/// In PyTorch a graph that saved nothing can be walked twice, unnoticed.
 #[test]
-fn b054_m49_a_second_pass_is_an_error_even_where_nothing_was_saved() {
+fn a_second_pass_is_an_error_even_where_nothing_was_saved() {
     let x = leaf([1.0]);
     let y = &x + 1.0;
     y.backward_with(array![1.0]).unwrap();
@@ -129,7 +129,7 @@ fn b054_m49_a_second_pass_is_an_error_even_where_nothing_was_saved() {
 }
 
 #[test]
-fn b103_no_grad_and_enable_grad_say_what_is_recorded() {
+fn no_grad_and_enable_grad_say_what_is_recorded() {
     let x = leaf([2.0]);
     let (inside, again) = no_grad(|| (&x * 2.0, enable_grad(|| &x * 2.0)));
     assert!(!inside.requires_grad() && inside.is_leaf() && inside.grad_fn().is_none());
@@ -166,9 +166,9 @@ impl Faulty {
     }
 }
 
-/// M85: PyTorch leaves a graph half freed.
+/// PyTorch leaves a graph half freed.
 #[test]
-fn m85_a_pass_that_fails_changes_nothing_and_can_be_run_again() {
+fn a_pass_that_fails_changes_nothing_and_can_be_run_again() {
     let (x, w) = (leaf([1.0, 2.0]), leaf([3.0, 4.0]));
     x.sum().backward().unwrap();
     // The gradient of `w` is complete before the fault, and `Square` has run.
@@ -200,7 +200,7 @@ fn m85_a_pass_that_fails_changes_nothing_and_can_be_run_again() {
 }
 
 #[test]
-fn b060_the_seed_and_given_gradients_are_never_written_into() {
+fn the_seed_and_given_gradients_are_never_written_into() {
     let (x, w) = (leaf([1.0, 2.0]), leaf([1.0, 1.0]));
     // Both inputs of `+` get the same gradient; `InPlace` writes into what it gets.
     let y = InPlace::apply(&x) + InPlace::apply(&w) + &x;

@@ -344,7 +344,7 @@ fn a_test_that_fails_leaves_that_it_did() {
     fs::write(&file, "it::thorough::wrong\ngradient 2e-10\n").unwrap();
     // It panics, as it should, in the check of a gradient that is wrong.
     run(
-        "thorough::m17_a_generated_check_finds_a_transposed_gradient",
+        "thorough::a_generated_check_finds_a_transposed_gradient",
         &folder,
     );
     let left = fs::read_to_string(&file).unwrap();

@@ -43,7 +43,7 @@ fn kept<R>(body: impl FnOnce() -> R) -> (R, usize) {
 }
 
 #[test]
-fn b102_gradients_are_those_without_a_checkpoint() {
+fn gradients_are_those_without_a_checkpoint() {
     let (x, w) = (leaf(), leaf());
     let function = |x: &Tensor1<f64>, w: &Tensor1<f64>| (x * w).tanh() * x.exp() + w;
     function(&x, &w).sum().backward().unwrap();
@@ -74,7 +74,7 @@ fn b102_gradients_are_those_without_a_checkpoint() {
 }
 
 #[test]
-fn b102_only_the_inputs_are_kept_and_the_function_runs_once_more() {
+fn only_the_inputs_are_kept_and_the_function_runs_once_more() {
     let x = leaf();
     let count = Arc::new(AtomicUsize::new(0));
     let calls = Arc::clone(&count);
@@ -96,7 +96,7 @@ fn b102_only_the_inputs_are_kept_and_the_function_runs_once_more() {
 }
 
 #[test]
-fn b102_checkpoints_nest() {
+fn checkpoints_nest() {
     let x = leaf();
     let inner = |x: &Tensor1<f64>| checkpoint(|x| x.tanh().exp(), x);
     let middle = move |x: &Tensor1<f64>| checkpoint(move |x| inner(&inner(x)) * x, x);
@@ -120,7 +120,7 @@ fn b102_checkpoints_nest() {
 }
 
 #[test]
-fn b102_a_function_that_does_something_else_the_second_time_is_an_error() {
+fn a_function_that_does_something_else_the_second_time_is_an_error() {
     let x = leaf();
     let calls = Arc::new(AtomicUsize::new(0));
     let call = Arc::clone(&calls);
@@ -155,7 +155,7 @@ fn b102_a_function_that_does_something_else_the_second_time_is_an_error() {
 }
 
 #[test]
-fn b102_a_panic_in_the_second_call_changes_nothing() {
+fn a_panic_in_the_second_call_changes_nothing() {
     let x = leaf();
     let calls = Arc::new(AtomicUsize::new(0));
     let call = Arc::clone(&calls);

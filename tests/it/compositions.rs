@@ -90,7 +90,7 @@ fn diagonal(entries: &Array1<f64>) -> Array3<f64> {
 }
 
 #[test]
-fn b100_derivatives_of_custom_functions_compose() {
+fn derivatives_of_custom_functions_compose() {
     let x = constant([0.5, -1.5, 0.25]);
     let at = x.to_array();
     let none = Array3::zeros((3, 3, 3));

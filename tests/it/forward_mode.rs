@@ -1,4 +1,4 @@
-//! Rule 13: forward mode, and what becomes of it when it meets itself and backward passes.
+//! Forward mode, and what becomes of it when it meets itself and backward passes.
 
 use std::cell::RefCell;
 
@@ -93,7 +93,7 @@ fn pair() -> (Tensor1<f64>, Tensor1<f64>) {
 }
 
 #[test]
-fn rule13_a_rule_on_arrays() {
+fn a_rule_on_arrays() {
     let (x, w) = pair();
     let directions = (
         &Tensor::from(array![1.0, 1.0]),
@@ -160,7 +160,7 @@ impl SinhCosh {
 }
 
 #[test]
-fn rule13_a_rule_on_tensors_nests_and_mixes_with_backward() {
+fn a_rule_on_tensors_nests_and_mixes_with_backward() {
     let (x, one) = (Tensor::from(array![0.5]), Tensor::from(array![1.0]));
     Gradcheck::new()
         .second_order()
@@ -346,7 +346,7 @@ impl Short {
 }
 
 #[test]
-fn m89_a_tangent_of_the_wrong_shape_is_an_error() {
+fn a_tangent_of_the_wrong_shape_is_an_error() {
     let x = Tensor::from(array![1.0, 2.0]);
     let line = line!() + 1;
     let error = jvp(|(x,)| Short::apply(x), (&x,), (&x,))

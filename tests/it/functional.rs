@@ -125,7 +125,7 @@ impl Widen {
 }
 
 #[test]
-fn b106_blocks_have_the_shapes_of_output_and_input_whatever_the_strategy() {
+fn blocks_have_the_shapes_of_output_and_input_whatever_the_strategy() {
     let x: Tensor2<f64> = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let w = Tensor::from(array![2.0_f32, 3.0]);
     let s = Tensor::from(arr0(0.5));

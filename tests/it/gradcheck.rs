@@ -99,7 +99,7 @@ fn a_wrong_gradient_is_named_with_its_entry_and_both_values() {
     }
 }
 
-/// M17: a transposed gradient has the right shape if the matrix is square.
+/// A transposed gradient has the right shape if the matrix is square.
 struct Transposed;
 
 #[custom_function]
@@ -120,7 +120,7 @@ impl Transposed {
 }
 
 #[test]
-fn m17_a_transposed_gradient_is_found() {
+fn a_transposed_gradient_is_found() {
     let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     let y = Tensor::from(array![[0.5, 1.5], [-1.0, 2.0]]).set_requires_grad(true);
     let result = Gradcheck::new().run(|(x, y)| Transposed::apply(x, y), (&x, &y));
@@ -152,7 +152,7 @@ impl Cut {
 }
 
 #[test]
-fn m80_a_history_that_is_cut_is_found() {
+fn a_history_that_is_cut_is_found() {
     let x = leaf([2.0]);
     Gradcheck::new().run(|(x,)| Cut::apply(x), (&x,)).unwrap();
     let found = mismatch(

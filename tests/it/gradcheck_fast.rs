@@ -70,7 +70,7 @@ fn doubled(derivative: &Tensor2<f64>, x: &Tensor2<f64>, mistake: Mistake) -> Ten
 }
 
 #[test]
-fn b097_the_verdict_is_that_of_the_whole_check() {
+fn the_verdict_is_that_of_the_whole_check() {
     let mistakes = [
         Mistake::Nothing,
         Mistake::Factor(1.01),
@@ -120,7 +120,7 @@ fn b097_the_verdict_is_that_of_the_whole_check() {
 }
 
 #[test]
-fn b097_right_functions_of_every_kind_pass() {
+fn right_functions_of_every_kind_pass() {
     let check = Gradcheck::new().fast();
     let both = check.second_order().forward_mode();
     let (x, w) = (constant([0.5, 1.0, 2.0]), constant([0.3]));
@@ -183,7 +183,7 @@ fn product(x: ArrayView1<f64>, #[non_differentiable] w: ArrayView2<f64>) -> Arra
 
 /// The difference is antisymmetric: it would vanish if the weights were the direction.
 #[test]
-fn b097_a_matrix_that_is_transposed_too_little_is_found() {
+fn a_matrix_that_is_transposed_too_little_is_found() {
     let w = Tensor::from(array![[1.0, 2.0], [-0.5, 0.25]]);
     let x = constant([1.0, 3.0]);
     let result = Gradcheck::new().fast().run(|x| product(x, &w), &x);
@@ -220,7 +220,7 @@ impl Counted {
 /// is called once to be recorded and twice for each of the inputs; backward goes once for each of the
 /// outputs, and the rule once for each of the inputs.
 #[test]
-fn b096_how_often_a_check_calls_what_it_checks() {
+fn how_often_a_check_calls_what_it_checks() {
     let (x, w) = (constant([1.0, 2.0, 3.0]), constant([4.0]));
     let calls = Cell::new(0);
     let function = |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| {

@@ -54,7 +54,7 @@ fn seeds_for_outputs_of_any_shape() {
 }
 
 #[test]
-fn b049_unused_inputs_are_errors_or_zeros_or_none() {
+fn unused_inputs_are_errors_or_zeros_or_none() {
     let (x, unused) = (leaf([1.0]), leaf([2.0, 3.0]));
     let loss = || (&x * &x).sum();
     let kept = loss();
@@ -94,9 +94,9 @@ fn create_graph_in_backward_leaves_gradients_with_a_history() {
     x.zero_grad();
 }
 
-/// M79, M80, M84: PyTorch loses the term in silence where the incoming gradient is a constant.
+/// PyTorch loses the term in silence where the incoming gradient is a constant.
 #[test]
-fn b026_m84_a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
+fn a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
     let x = leaf([2.0]);
     // (x²)³: with a constant seed PyTorch says 96; right is 480.
     let cube = |x: &Tensor1<f64>| x * x * x;
@@ -166,9 +166,9 @@ impl Counted {
     }
 }
 
-/// M82: PyTorch computes all branches.
+/// PyTorch computes all branches.
 #[test]
-fn b050_m12_m82_only_what_leads_to_an_input_is_computed() {
+fn only_what_leads_to_an_input_is_computed() {
     let (x, y) = (leaf([2.0]), leaf([3.0]));
     let z = Counted::apply(&x, &y);
     let unused = Counted::apply(&y, &y);

@@ -23,7 +23,7 @@ fn chapter() -> String {
     parts.concat()
 }
 
-/// Each quoted message with the name of its test, such as `item/m27_no_backward`.
+/// Each quoted message with the name of its test, such as `item/no_backward`.
 fn quotes(chapter: &str) -> Vec<(String, &str)> {
     let blocks = chapter.split("```text\n").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());

@@ -365,29 +365,15 @@ fn the_table_of_mistakes_names_tests_that_exist() {
     }
 }
 
-/// The rows of the list of behaviours.
-const BEHAVIOURS: &[u32] = &[
-    1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 25, 26, 27, 29, 30, 31,
-    33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 48, 49, 50, 52, 54, 55, 56, 57, 58, 59,
-    60, 61, 63, 64, 65, 66, 67, 68, 70, 71, 72, 73, 74, 76, 77, 78, 79, 80, 82, 83, 84, 85, 86, 87,
-    88, 89, 90, 91, 94, 95, 96, 97, 98, 99, 100, 102, 103, 104, 106, 107, 108, 109, 110,
-];
-
 #[test]
-fn the_table_of_behaviours_has_every_row_and_names_tests_that_exist() {
+fn the_table_of_behaviors_names_tests_that_exist() {
     let (rows, tests) = (table('B'), tests());
-    let numbers = rows
-        .iter()
-        .map(|[row, _, _]| row[1..].parse().expect("a number"));
-    assert_eq!(numbers.collect::<Vec<u32>>(), BEHAVIOURS);
-    for ([row, kind, test], number) in rows.iter().zip(BEHAVIOURS) {
-        let names = tests_named(test, &tests);
-        // What is done has a test that bears the row's number.
-        let own = format!("b{number:03}_");
-        let shown = names.iter().any(|name| name.contains(&own));
+    assert_eq!(rows.len(), 93);
+    for [row, kind, test] in &rows {
+        let is_shown = !tests_named(test, &tests).is_empty();
         assert!(
-            shown || !["=", "≠"].contains(&&kind[..]),
-            "{row} is not shown by a test of its own"
+            is_shown || !["=", "≠"].contains(&&kind[..]),
+            "{row} has no test"
         );
     }
 }

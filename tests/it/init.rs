@@ -70,7 +70,7 @@ fn normal_numbers_are_distributed_normally() {
     assert!(chi_square(&standard, normal_share) < 33.7);
     let fourth = standard.mapv(|x| x.powi(4)).mean().expect("elements");
     assert!((fourth - 3.0).abs() < 0.1, "{fourth}");
-    // Neighbours know nothing of each other.
+    // Neighbors know nothing of each other.
     let products =
         &standard.slice(pullback::ndarray::s![1..]) * &standard.slice(pullback::ndarray::s![..-1]);
     assert!(products.mean().expect("elements").abs() < 0.015);

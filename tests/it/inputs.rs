@@ -1,4 +1,4 @@
-//! Rule 1: inputs of every kind in one function.
+//! Inputs of every kind in one function.
 
 use std::marker::PhantomData;
 

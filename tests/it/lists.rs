@@ -39,7 +39,7 @@ impl Concat {
 }
 
 #[test]
-fn m70_the_tensors_of_a_list_have_gradients() {
+fn the_tensors_of_a_list_have_gradients() {
     let (x, y, z) = (leaf([1.0, 2.0]), Tensor::from(array![3.0]), leaf([4.0]));
     let joined = Concat::apply(&[&x, &y, &z]);
     assert_eq!(joined.to_array(), array![1.0, 2.0, 3.0, 4.0]);
@@ -198,7 +198,7 @@ impl Stack {
 }
 
 #[test]
-fn m71_a_list_of_another_length_is_an_error() {
+fn a_list_of_another_length_is_an_error() {
     let (x, y, shift) = (leaf([1.0, 2.0]), leaf([3.0, 4.0]), leaf([0.0, 0.0]));
     let stack = |count, length| Stack::apply(&[&x, &y], &shift, count, length).sum();
     let line = line!() - 1;

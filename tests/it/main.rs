@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, reason = "a test has no public items")]
 
 mod backward;
-mod behaviours;
+mod behaviors;
 mod browser;
 #[cfg(feature = "catalogue")]
 mod catalogue;

@@ -33,7 +33,7 @@ impl Swapped {
 }
 
 #[test]
-fn m08_gradients_in_the_wrong_order_are_found() {
+fn gradients_in_the_wrong_order_are_found() {
     let (x, y) = (leaf([1.0, 2.0]), leaf([3.0, 0.5]));
     let result = Gradcheck::new().run(|(x, y)| Swapped::apply(x, y), (&x, &y));
     let Err(Error::Gradcheck(found)) = result else {
@@ -46,7 +46,7 @@ fn m08_gradients_in_the_wrong_order_are_found() {
 }
 
 #[test]
-fn m39_a_saved_output_is_no_cycle() {
+fn a_saved_output_is_no_cycle() {
     let x = Tensor::from(Array2::<f64>::ones((3, 3))).set_requires_grad(true);
     let y = x.exp();
     let value = y.detach();
@@ -70,14 +70,14 @@ impl Intermediate {
 
     #[backward(x)]
     fn backward(grad_output: ArrayView1<f64>, mut twice: Array1<f64>) -> Array1<f64> {
-        // M56: what was saved is not what is written to.
+        // What was saved is not what is written to.
         twice *= 2.0;
         &grad_output * &twice
     }
 }
 
 #[test]
-fn m40_a_saved_intermediate_is_freed_by_the_pass() {
+fn a_saved_intermediate_is_freed_by_the_pass() {
     let x = leaf([3.0]);
     let y = Intermediate::apply(&x);
     y.backward_with(array![1.0]).unwrap();
@@ -89,7 +89,7 @@ fn m40_a_saved_intermediate_is_freed_by_the_pass() {
 }
 
 #[test]
-fn m56_writing_to_a_saved_value_in_backward_does_not_change_it() {
+fn writing_to_a_saved_value_in_backward_does_not_change_it() {
     let x = leaf([3.0]);
     let y = Intermediate::apply(&x).sum();
     for _ in 0..3 {
@@ -119,7 +119,7 @@ impl Same {
 }
 
 #[test]
-fn m54_m67_an_input_returned_as_it_is_twice_and_saved() {
+fn an_input_returned_as_it_is_twice_and_saved() {
     let x = leaf([3.0, 4.0]);
     let (first, second) = Same::apply(&x);
     (&first * 2.0 + &second * 3.0).sum().backward().unwrap();
@@ -149,7 +149,7 @@ impl Panics {
 }
 
 #[test]
-fn m57_a_forward_that_panics_leaves_nothing_behind() {
+fn a_forward_that_panics_leaves_nothing_behind() {
     let x = Tensor::from(Array2::<f64>::ones((3, 3))).set_requires_grad(true);
     let result = catch_unwind(AssertUnwindSafe(|| Panics::apply(&x, 2)));
     assert!(result.is_err());
@@ -183,7 +183,7 @@ impl OnTensors {
 }
 
 #[test]
-fn m77_operations_in_forward_are_not_recorded() {
+fn operations_in_forward_are_not_recorded() {
     let x = leaf([3.0]);
     let y = OnTensors::apply(&x);
     assert_eq!(y.grad_fn().unwrap().name(), "OnTensors");
@@ -214,14 +214,14 @@ impl Forgets {
 }
 
 #[test]
-fn m78_a_pass_inside_backward_needs_enable_grad() {
+fn a_pass_inside_backward_needs_enable_grad() {
     Forgets::apply(&leaf([1.0])).sum().backward().unwrap();
     assert_eq!(INNER.take(), Some(Error::NoGraph));
     assert!(Error::NoGraph.to_string().contains("`no_grad`"));
 }
 
 #[test]
-fn b013_m81_inside_no_grad_nothing_is_saved() {
+fn inside_no_grad_nothing_is_saved() {
     let x = Tensor::from(Array2::<f64>::ones((3, 3))).set_requires_grad(true);
     let y = no_grad(|| Square::apply(&x));
     assert!(!is_shared(x) && y.grad_fn().is_none());
@@ -244,7 +244,7 @@ impl Layout {
 }
 
 #[test]
-fn m83_gradients_of_any_layout_are_views_that_know_it() {
+fn gradients_of_any_layout_are_views_that_know_it() {
     let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     // From a sum the gradient is one number repeated, from a transpose one with swapped strides.
     Layout::apply(&x).sum().backward().unwrap();
@@ -282,7 +282,7 @@ impl Root {
 }
 
 #[test]
-fn m87_what_is_not_a_number_is_named_where_it_arises() {
+fn what_is_not_a_number_is_named_where_it_arises() {
     let x = leaf([4.0, 0.0]);
     let loss = (Root::apply(&x) * Tensor::from(array![1.0, 0.0])).sum();
     let line = line!() - 1;

@@ -114,7 +114,7 @@ fn model() -> Model {
             },
             Layer::Function(f64::sqrt),
         ],
-        heads: ["digit", "colour", "angle"].map(head).into(),
+        heads: ["digit", "color", "angle"].map(head).into(),
         residual: Residual {
             inner: [Layer::Linear(Linear::new(3, 3)), Layer::Relu],
             norm: norm(),
@@ -136,7 +136,7 @@ fn parameters_have_the_paths_of_their_fields() {
         "layers.0.bias",
         "layers.3.factor",
         "heads.angle.weight",
-        "heads.colour.weight",
+        "heads.color.weight",
         "heads.digit.weight",
         "residual.inner.0.weight",
         "residual.inner.0.bias",
@@ -160,7 +160,7 @@ Model(
   (layers.3): Layer::Scale(exponent=-1, factor: [2]) # 2 parameters
   (layers.4): Layer::Function()
   (heads.angle): Linear(in_features=2, weight: [1, 2], bias: None) # 2 parameters
-  (heads.colour): Linear(in_features=2, weight: [1, 2], bias: None) # 2 parameters
+  (heads.color): Linear(in_features=2, weight: [1, 2], bias: None) # 2 parameters
   (heads.digit): Linear(in_features=2, weight: [1, 2], bias: None) # 2 parameters
   (residual): Residual(
     (inner.0): Linear(in_features=3, weight: [3, 3], bias: [3]) # 12 parameters
@@ -172,7 +172,7 @@ Model(
 }
 
 #[test]
-fn neighbours_in_a_list_that_are_alike_are_printed_once() {
+fn neighbors_in_a_list_that_are_alike_are_printed_once() {
     #[derive(Module)]
     struct Block {
         linear: Linear<f32>,

@@ -1,5 +1,5 @@
 //! What a user takes in with the library: few crates and one version of each, and packages that can be
-//! published. Licences and sources are for `cargo deny`, which `.ci/run` runs.
+//! published. Licenses and sources are for `cargo deny`, which `.ci/run` runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Rule 7: only what can be asked for is kept, and no longer than it can be.
+//! Only what can be asked for is kept, and no longer than it can be.
 
 use pullback::ndarray::{Array2, Dimension};
 use pullback::prelude::*;

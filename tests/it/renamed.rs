@@ -1,4 +1,4 @@
-//! Rule 14: the library under another name.
+//! The library under another name.
 
 use pullback as pb;
 use pullback::ndarray::{Array1, ArrayView1};
@@ -27,7 +27,7 @@ fn double(x: ArrayView1<f64>) -> Array1<f64> {
 }
 
 #[test]
-fn rule14_the_path_to_the_library_can_be_given() {
+fn the_path_to_the_library_can_be_given() {
     let x = leaf([0.5, 2.0]);
     Gradcheck::new()
         .run(|(x,)| double(&Cube::apply(x)), (&x,))

@@ -180,7 +180,7 @@ fn a_run_goes_on_bit_by_bit_after_whole_epochs_and_within_one() {
 }
 
 #[test]
-fn without_its_seeds_or_its_optimiser_a_run_goes_on_otherwise() {
+fn without_its_seeds_or_its_optimizer_a_run_goes_on_otherwise() {
     let folder = Folder::new("resume-without");
     let path = folder.file("run.safetensors");
     let mut run = Run::new(7);
@@ -269,7 +269,7 @@ fn assert_resumes<O>(
 type Make = fn() -> Box<dyn Optimizer>;
 
 #[test]
-fn every_optimiser_goes_on_from_a_file_bit_by_bit() {
+fn every_optimizer_goes_on_from_a_file_bit_by_bit() {
     let optimizers: [(&str, Make); 5] = [
         ("sgd", || Box::new(Sgd::new(0.01).momentum(0.9))),
         ("nesterov", || {

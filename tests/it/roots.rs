@@ -18,7 +18,7 @@ fn of(tensor: &Vector) -> Option<f64> {
 }
 
 #[test]
-fn b045_b046_several_roots_add_up() {
+fn several_roots_add_up() {
     let (x, w) = (leaf(2.0), leaf(3.0));
     let (sum, product) = (&x + &w, &x * &w);
     let (dx, dw) = Grad::of(&sum)
@@ -53,7 +53,7 @@ fn b045_b046_several_roots_add_up() {
 }
 
 #[test]
-fn b048_inputs_restrict_what_is_accumulated() {
+fn inputs_restrict_what_is_accumulated() {
     let (x, y) = (leaf(2.0), leaf(3.0));
     let product = &x * &y;
     let loss = (&product * &product).sum();

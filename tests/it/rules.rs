@@ -13,7 +13,7 @@ use pullback::{AnyTensor, Order, SavedSignature, saved_tensors_hooks};
 
 use crate::functions::{Linear, Square, SquareOnce, leaf};
 
-/// Rules 2, 3 and 10: several outputs, one of them no array of floats; an intermediate.
+/// Several outputs, one of them no array of floats; an intermediate.
 struct Extremes;
 
 #[custom_function]
@@ -50,7 +50,7 @@ thread_local! {
 }
 
 #[test]
-fn b005_rules2_3_10_outputs_intermediates_and_undefined_gradients() {
+fn outputs_intermediates_and_undefined_gradients() {
     let x = leaf([1.0, 5.0, 2.0]);
     let (largest, place, total) = Extremes::apply(&x);
     assert_eq!((largest.item(), place, total.item()), (5.0, 1, 8.0));
@@ -75,7 +75,7 @@ fn b005_rules2_3_10_outputs_intermediates_and_undefined_gradients() {
         .unwrap();
 }
 
-/// Rule 2: a float output without a gradient.
+/// A float output without a gradient.
 struct Masked;
 
 #[custom_function]
@@ -93,7 +93,7 @@ impl Masked {
 }
 
 #[test]
-fn rule2_a_float_output_can_be_exempt() {
+fn a_float_output_can_be_exempt() {
     let x = leaf([1.0, -1.0]);
     let (y, mask) = Masked::apply(&x);
     assert!(y.requires_grad() && !mask.requires_grad());
@@ -103,7 +103,7 @@ fn rule2_a_float_output_can_be_exempt() {
         .unwrap();
 }
 
-/// Rules 1, 4 and 5: an input without a gradient, joint coverage, `None` for a gradient, and
+/// An input without a gradient, joint coverage, `None` for a gradient, and
 /// `needs_input_grad`.
 struct Joint;
 
@@ -154,7 +154,7 @@ fn rules4_5_joint_coverage_and_needs_input_grad() {
     assert_eq!(NEEDS.take(), [all, all, only_x]);
 }
 
-/// Rule 5: all that is saved, in one struct.
+/// All that is saved, in one struct.
 struct Ratio;
 
 #[custom_function]
@@ -197,7 +197,7 @@ impl Ratio {
 }
 
 #[test]
-fn rule5_a_function_that_asks_for_the_context_asks_for_all_of_it() {
+fn a_function_that_asks_for_the_context_asks_for_all_of_it() {
     let saved = Ratio::SIGNATURE.saved.iter();
     let saved: Vec<_> = saved.map(|saved| (saved.name, saved.needed_for)).collect();
     let expected: [(&str, &[&str]); 4] = [
@@ -227,9 +227,9 @@ fn rule5_a_function_that_asks_for_the_context_asks_for_all_of_it() {
     assert_eq!(packed.load(Ordering::Relaxed), 1);
 }
 
-/// Rule 8, with a generic function: every order, checked.
+/// With a generic function: every order, checked.
 #[test]
-fn rule8_functions_on_tensors_are_differentiable_again() {
+fn functions_on_tensors_are_differentiable_again() {
     let x = Tensor::from(array![[0.5, -1.0], [2.0, 0.1]]).set_requires_grad(true);
     Gradcheck::new()
         .second_order()
@@ -239,7 +239,7 @@ fn rule8_functions_on_tensors_are_differentiable_again() {
     assert_eq!(SquareOnce::SIGNATURE.order, Order::Once);
 }
 
-/// Rule 1: forward can fail; `apply` then fails alike.
+/// Forward can fail; `apply` then fails alike.
 struct Root;
 
 #[derive(Debug, PartialEq)]
@@ -275,9 +275,9 @@ fn a_forward_that_fails_makes_apply_fail() {
         .unwrap();
 }
 
-/// Rule 11: the signature as data.
+/// The signature as data.
 #[test]
-fn rule11_signatures_tell_what_is_saved_for_whom() {
+fn signatures_tell_what_is_saved_for_whom() {
     let signature = Linear::SIGNATURE;
     assert_eq!(
         (Linear::NAME, signature.name, signature.order),
@@ -313,7 +313,7 @@ fn rule11_signatures_tell_what_is_saved_for_whom() {
     assert_eq!(kinds.inputs.iter().filter(|input| !input.tensor).count(), 6);
 }
 
-/// Rule 14: a name of one's own.
+/// A name of one's own.
 struct Renamed;
 
 #[custom_function(name = "shift")]
@@ -330,7 +330,7 @@ impl Renamed {
 }
 
 #[test]
-fn b014_rule14_names() {
+fn a_function_may_have_another_name() {
     let y = Renamed::apply(&leaf([1.0]));
     assert_eq!(
         (Renamed::NAME, y.grad_fn().unwrap().name()),
@@ -338,7 +338,7 @@ fn b014_rule14_names() {
     );
 }
 
-/// Rule 15: M14, M15, M16: PyTorch sums or broadcasts such gradients to fit.
+/// PyTorch sums or broadcasts such gradients to fit.
 struct WrongLength;
 
 #[custom_function]
@@ -361,7 +361,7 @@ impl WrongLength {
 }
 
 #[test]
-fn b009_m14_m15_m16_gradients_are_never_summed_or_broadcast_to_fit() {
+fn gradients_are_never_summed_or_broadcast_to_fit() {
     let (x, bias) = (leaf([1.0, 2.0]), leaf([1.0, 2.0, 3.0]));
     for length in [1, 2, 6] {
         let y = WrongLength::apply(&x, &bias, length);

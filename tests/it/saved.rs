@@ -51,7 +51,7 @@ fn scaled(tensor: &AnyTensor, factor: f64) -> AnyTensor {
 }
 
 #[test]
-fn b074_backward_gets_what_comes_out_of_unpack() {
+fn backward_gets_what_comes_out_of_unpack() {
     let derivative = |pack: f64, unpack: f64| {
         let a = leaf(5.0);
         let pack = move |tensor: AnyTensor| scaled(&tensor, pack);
@@ -77,7 +77,7 @@ fn b074_backward_gets_what_comes_out_of_unpack() {
 }
 
 #[test]
-fn b076_what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
+fn what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
     let a = leaf(5.0);
     let broken = Arc::new(AtomicUsize::new(0));
     let how = Arc::clone(&broken);
@@ -127,7 +127,7 @@ fn b076_what_cannot_be_unpacked_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn b077_the_hooks_see_exactly_what_a_function_keeps() {
+fn the_hooks_see_exactly_what_a_function_keeps() {
     let counted = |apply: &dyn Fn()| {
         let shapes: Arc<Mutex<Vec<Vec<usize>>>> = Arc::default();
         let seen = Arc::clone(&shapes);
@@ -151,7 +151,7 @@ fn b077_the_hooks_see_exactly_what_a_function_keeps() {
 }
 
 #[test]
-fn b073_a_hook_that_is_registered_while_a_tensor_is_unpacked_is_called() {
+fn a_hook_that_is_registered_while_a_tensor_is_unpacked_is_called() {
     let a = leaf(5.0);
     let node: Arc<Mutex<Option<pullback::Node>>> = Arc::default();
     let (own, registered) = (Arc::clone(&node), AtomicBool::new(false));

@@ -57,7 +57,7 @@ fn noisy(x: ArrayView1<f64>) -> Array1<f64> {
 }
 
 #[test]
-fn m88_a_backward_that_is_not_deterministic_is_found() {
+fn a_backward_that_is_not_deterministic_is_found() {
     let mismatch = found(|(x,)| noisy(x), (&leaf([1.0, 2.0]),));
     assert_eq!(
         (
@@ -105,7 +105,7 @@ fn wants_one_piece(x: ArrayView1<f64>) -> Array1<f64> {
 }
 
 #[test]
-fn m83_a_backward_that_assumes_contiguous_gradients_is_found() {
+fn a_backward_that_assumes_contiguous_gradients_is_found() {
     let mismatch = found(|(x,)| wants_one_piece(x), (&leaf([1.0, 2.0]),));
     assert_eq!(mismatch.check, Check::ScatteredGradient);
 }
@@ -160,7 +160,7 @@ impl Both {
 }
 
 #[test]
-fn m76_a_backward_that_misreads_undefined_gradients_is_found() {
+fn a_backward_that_misreads_undefined_gradients_is_found() {
     let mismatch = found(|(x,)| Both::apply(x), (&leaf([1.0, 2.0]),));
     assert_eq!(
         (mismatch.check, mismatch.output),
@@ -168,14 +168,14 @@ fn m76_a_backward_that_misreads_undefined_gradients_is_found() {
     );
 }
 
-/// M17: the gradient of a transposed product, transposed once too little, at square matrices.
+/// The gradient of a transposed product, transposed once too little, at square matrices.
 #[custom_function(grad(x) = grad_output.dot(&weight.t()))]
 fn transposed(x: ArrayView2<f64>, #[non_differentiable] weight: ArrayView2<f64>) -> Array2<f64> {
     x.dot(&weight.t())
 }
 
 #[test]
-fn m17_a_transposed_square_gradient_is_found() {
+fn a_transposed_square_gradient_is_found() {
     let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     let weight = Tensor::from(array![[0.5, 1.5], [-1.0, 2.0]]);
     let result = Gradcheck::new()
@@ -190,7 +190,7 @@ fn m17_a_transposed_square_gradient_is_found() {
     );
 }
 
-/// M26: complex numbers as rows of two parts; backward multiplies by w where its conjugate is due.
+/// Complex numbers as rows of two parts; backward multiplies by w where its conjugate is due.
 #[custom_function(grad(z) = complex_product(grad_output, *w))]
 fn times(z: ArrayView2<f64>, w: [f64; 2]) -> Array2<f64> {
     complex_product(z, w)
@@ -203,7 +203,7 @@ fn complex_product(z: ArrayView2<f64>, [re, im]: [f64; 2]) -> Array2<f64> {
 }
 
 #[test]
-fn m26_a_gradient_without_the_conjugate_is_found() {
+fn a_gradient_without_the_conjugate_is_found() {
     let z = Tensor::from(array![[1.0, 2.0], [-0.5, 0.3]]).set_requires_grad(true);
     let check = Gradcheck::new().thorough();
     // A real factor is its own conjugate: nothing is wrong there.
@@ -229,20 +229,20 @@ fn generated<D: pullback::ndarray::Dimension + 'static>(
 
 #[test]
 #[should_panic(expected = "gradcheck of `wrong` without `bias`: wrong gradient of `transposed`")]
-fn m17_a_generated_check_finds_a_transposed_gradient() {
+fn a_generated_check_finds_a_transposed_gradient() {
     let weight = sample::<f64, Ix2>(&[3, 3], 1, None).detach();
     generated::<Ix2>(&[3, 3], move |x| transposed(x, &weight));
 }
 
 #[test]
 #[should_panic(expected = "wrong gradient of `times` with respect to `z`")]
-fn m26_a_generated_check_finds_a_missing_conjugate() {
+fn a_generated_check_finds_a_missing_conjugate() {
     generated::<Ix2>(&[3, 2], |z| times(z, [2.0, 0.5]));
 }
 
 #[test]
 #[should_panic(expected = "backward does not give the same twice")]
-fn m88_a_generated_check_finds_what_is_not_deterministic() {
+fn a_generated_check_finds_what_is_not_deterministic() {
     generated::<Ix1>(&[3], |x| noisy(x));
 }
 

@@ -49,7 +49,7 @@ impl Scaled {
 }
 
 #[test]
-fn b099_a_rule_has_values_before_tensors_and_asks_for_what_it_needs() {
+fn a_rule_has_values_before_tensors_and_asks_for_what_it_needs() {
     let (x, y) = (constant([2.0]), constant([3.0]));
     let (u, v) = (constant([5.0]), constant([7.0]));
     // z (y · u + x · v)
@@ -147,7 +147,7 @@ impl Two {
 }
 
 #[test]
-fn b107_needs_and_missing_gradients_are_told_under_every_transform() {
+fn needs_and_missing_gradients_are_told_under_every_transform() {
     let (x, y, one) = (constant([2.0]), leaf([3.0]), constant([1.0]));
     let needs = || std::mem::take(&mut *NEEDS.lock().unwrap());
     let function = |x: &Tensor1<f64>| Noted::apply(x, &y);
@@ -286,7 +286,7 @@ given_back! { in place:
 /// With version counters and views, saving what is given back without saying that it was written to has to
 /// be an error; here there is nothing to go wrong.
 #[test]
-fn b108_an_input_given_back_as_it_is_may_be_saved_as_input_or_output() {
+fn an_input_given_back_as_it_is_may_be_saved_as_input_or_output() {
     type GivenBack = fn(Tensor1<f64>) -> Tensor1<f64>;
     let nothing: [GivenBack; 4] = [
         Nothing::apply,
@@ -346,7 +346,7 @@ fn b108_an_input_given_back_as_it_is_may_be_saved_as_input_or_output() {
 }
 
 #[test]
-fn b109_what_is_differentiable_once_is_an_error_in_every_transform_of_a_transform() {
+fn what_is_differentiable_once_is_an_error_in_every_transform_of_a_transform() {
     let (x, one) = (constant([2.0]), constant([1.0]));
     assert_eq!(SquareOnce::SIGNATURE.order, Order::Once);
     let refused = |result: Result<String, Error>| {

@@ -1,4 +1,4 @@
-//! A step of an optimiser works in memory that is there.
+//! A step of an optimizer works in memory that is there.
 
 use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
 use pullback::nn::Parameter;

@@ -90,12 +90,12 @@ impl<N: Number> Count<N> {
 mod tests {
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU32 as Modelled;
+    use loom::sync::atomic::AtomicU32 as Modeled;
     use loom::thread;
 
     use super::*;
 
-    impl Number for Modelled {
+    impl Number for Modeled {
         fn one() -> Self {
             Self::new(1)
         }
@@ -115,7 +115,7 @@ mod tests {
 
     /// A value and how many handles it has; `loom` says if it is written to while others read it.
     struct Shared {
-        count: Count<Modelled>,
+        count: Count<Modeled>,
         value: UnsafeCell<u32>,
     }
 

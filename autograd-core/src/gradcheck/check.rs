@@ -232,7 +232,7 @@ impl Check<'_> {
         input: usize,
         entry: usize,
     ) -> Result<Vec<f64>, Error> {
-        let centre = moved[input].value(entry);
+        let center = moved[input].value(entry);
         let mut at = |value: f64| {
             moved[input].set(entry, value);
             let outputs = no_grad(|| (self.function)(moved))?;
@@ -241,9 +241,9 @@ impl Check<'_> {
             // What was moved is what `f32` made of it.
             Ok::<_, Error>((moved[input].value(entry), outputs))
         };
-        let (high, mut above) = at(centre + self.tolerances.eps)?;
-        let (low, below) = at(centre - self.tolerances.eps)?;
-        moved[input].set(entry, centre);
+        let (high, mut above) = at(center + self.tolerances.eps)?;
+        let (low, below) = at(center - self.tolerances.eps)?;
+        moved[input].set(entry, center);
         assert_eq!(above.len(), below.len(), "{CHANGED}");
         for (above, below) in above.iter_mut().zip(below) {
             *above = (*above - below) / (high - low);

@@ -129,15 +129,15 @@ struct Moved {
 impl Moved {
     fn new(check: &Check<'_>, input: usize) -> Self {
         let eps = check.tolerances.eps;
-        let centre = &check.inputs[input];
-        let direction = centre.direction(seed(2 * input));
+        let center = &check.inputs[input];
+        let direction = center.direction(seed(2 * input));
         // However many entries there are, the input moves by `eps`.
         let step = eps / length(&direction.values()).max(1.0);
-        let above = centre.moved(&direction, step);
-        let below = centre.moved(&direction, -step);
+        let above = center.moved(&direction, step);
+        let below = center.moved(&direction, -step);
         // What was moved is what `f32` made of it.
         let between = above.moved(&below, -1.0);
-        let direction = centre.zeros().moved(&between, 0.5 / step);
+        let direction = center.zeros().moved(&between, 0.5 / step);
         Self {
             input,
             above,

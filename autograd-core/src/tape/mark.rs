@@ -133,12 +133,12 @@ fn next(passes: &AtomicU32) -> u32 {
 #[cfg(test)]
 mod tests {
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU64 as Modelled;
+    use loom::sync::atomic::AtomicU64 as Modeled;
     use loom::thread;
 
     use super::*;
 
-    impl Word for Modelled {
+    impl Word for Modeled {
         fn get(&self) -> u64 {
             self.load(Ordering::Relaxed)
         }
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    type Marks<const NODES: usize> = [Mark<Modelled>; NODES];
+    type Marks<const NODES: usize> = [Mark<Modeled>; NODES];
 
     /// What a pass does with its nodes: it meets all, and leaves one after the other.
     fn pass<const NODES: usize>(number: u32, marks: &Marks<NODES>) {

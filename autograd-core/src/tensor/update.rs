@@ -1,4 +1,4 @@
-//! Values and gradients changed where they are: what optimisers do.
+//! Values and gradients changed where they are: what optimizers do.
 //!
 //! A value moves into memory of its own first if another tensor or a node holds it too, so what was
 //! recorded before goes on with the value of then.

@@ -153,7 +153,7 @@ impl Page {
         write!(html, "<main>\n{NOTHING}")?;
         for (group, functions) in &groups {
             let (id, is_ops, group) = (of_group(group), group == OPS, Escaped(group));
-            writeln!(html, "<section aria-labelledby=\"{id}\">")?;
+            writeln!(html, "<section aria-labeledby=\"{id}\">")?;
             writeln!(html, "<h2 id=\"{id}\"><a href=\"#{id}\">{group}</a></h2>")?;
             if is_ops {
                 html.push_str(BUILT_IN);

@@ -17,7 +17,7 @@ pub(super) struct Layered {
     /// The layer of each vertex.
     pub(super) layer_of: Vec<usize>,
     pub(super) boxes: usize,
-    /// The neighbours of each vertex in the layer above, and in that below.
+    /// The neighbors of each vertex in the layer above, and in that below.
     pub(super) above: Vec<Vec<usize>>,
     pub(super) below: Vec<Vec<usize>>,
     /// For each arc, the vertices that it leads through from where it parts from the arc before it.
@@ -92,7 +92,7 @@ impl Layered {
         vertex >= self.boxes
     }
 
-    /// The method of barycentres: each layer in turn is sorted by where the neighbours are.
+    /// The method of barycenters: each layer in turn is sorted by where the neighbors are.
     pub(super) fn reduce_crossings(&mut self) {
         let sweeps = if self.layer_of.len() > LARGE {
             SWEEPS_OF_LARGE
@@ -109,12 +109,12 @@ impl Layered {
             let count = self.layers.len();
             for step in 0..count {
                 // From the bottom first: what gives several things stands above all of them.
-                let (layer, neighbours) = if sweep % 2 == 0 {
+                let (layer, neighbors) = if sweep % 2 == 0 {
                     (count - 1 - step, &self.below)
                 } else {
                     (step, &self.above)
                 };
-                sort(&mut self.layers[layer], neighbours, &positions);
+                sort(&mut self.layers[layer], neighbors, &positions);
                 note(&mut positions, &self.layers[layer]);
             }
             let crossings = self.crossings(&positions);
@@ -142,7 +142,7 @@ impl Layered {
         for vertex in layer {
             let mut of_vertex: Vec<f64> = self.below[*vertex]
                 .iter()
-                .map(|neighbour| positions[*neighbour])
+                .map(|neighbor| positions[*neighbor])
                 .collect();
             of_vertex.sort_by(f64::total_cmp);
             ends.extend(of_vertex);
@@ -157,14 +157,14 @@ fn note(positions: &mut [f64], layer: &[usize]) {
     }
 }
 
-fn sort(layer: &mut [usize], neighbours: &[Vec<usize>], positions: &[f64]) {
+fn sort(layer: &mut [usize], neighbors: &[Vec<usize>], positions: &[f64]) {
     let key = |vertex: &usize| {
-        let neighbours = &neighbours[*vertex];
-        if neighbours.is_empty() {
+        let neighbors = &neighbors[*vertex];
+        if neighbors.is_empty() {
             return positions[*vertex];
         }
-        let sum: f64 = neighbours.iter().map(|other| positions[*other]).sum();
-        sum / neighbours.len() as f64
+        let sum: f64 = neighbors.iter().map(|other| positions[*other]).sum();
+        sum / neighbors.len() as f64
     };
     layer.sort_by(|a, b| key(a).total_cmp(&key(b)));
 }
@@ -217,7 +217,7 @@ mod tests {
             to,
             label: String::new(),
         };
-        // 0 to 2 are above, 3 to 5 below, each arc to the other side; 0 leads past its neighbours to 6.
+        // 0 to 2 are above, 3 to 5 below, each arc to the other side; 0 leads past its neighbors to 6.
         let arcs = [arc(0, 5), arc(1, 4), arc(2, 3), arc(0, 6), arc(5, 6)];
         let mut layered = Layered::new(&[0, 0, 0, 1, 1, 1, 2], &arcs);
         assert_eq!(layered.layer_of.len(), 8);

@@ -59,7 +59,7 @@ impl Places {
     }
 }
 
-/// How far the middles of two neighbours in a layer are apart at least. Between an arc that passes frames and
+/// How far the middles of two neighbors in a layer are apart at least. Between an arc that passes frames and
 /// the boxes in them there is room for their borders.
 fn apart<'a>(
     items: &'a [Item],
@@ -83,7 +83,7 @@ fn apart<'a>(
     }
 }
 
-/// Each vertex is drawn to its neighbours, waypoints most, so that long arcs are straight. What nothing leads
+/// Each vertex is drawn to its neighbors, waypoints most, so that long arcs are straight. What nothing leads
 /// to, a leaf, draws least: it stands beside the way of the data, which does not bend for it.
 fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut x = vec![0.0; layered.layer_of.len()];

@@ -89,7 +89,7 @@ pub fn contract<T: Element>(
             output: elements.as_mut_ptr(),
         };
         // SAFETY: the loops' strides are the arrays' own, and their lengths those of the axes; the memory
-        // has `size` elements, and is not read before it is written unless it is initialised.
+        // has `size` elements, and is not read before it is written unless it is initialized.
         unsafe { run(arrays, Loops::new(&mut found), !is_covered) };
     }
     // SAFETY: all `size` elements were written: one after the other if the loops do not cover them, else
@@ -150,7 +150,7 @@ const AT_LEAST: usize = 1 << 17;
 ///
 /// # Safety
 /// All steps of the loops must lie within the arrays, and different outputs be written to by different
-/// steps of the loops that are not summed. The output must be initialised if `adds`.
+/// steps of the loops that are not summed. The output must be initialized if `adds`.
 unsafe fn run<T: Element>(arrays: Arrays<T>, loops: Loops, adds: bool) {
     let [rows, summands, columns] = &loops.matrix;
     let each = rows.length * summands.length * columns.length;

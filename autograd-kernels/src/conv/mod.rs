@@ -65,7 +65,7 @@ pub fn conv2d<T: Element>(
                 c_strides: [shape.output_pixels().cast_signed(), 1],
             };
             // SAFETY: the weights of a group, columns for its channels, and lines of its outputs, which no
-            // other task writes to; they are initialised if there is a bias.
+            // other task writes to; they are initialized if there is a bias.
             unsafe { product.run() };
         }
     });
@@ -131,7 +131,7 @@ pub fn conv_transpose2d<T: Element>(
                         c_strides: [stride.cast_signed(), 1],
                     };
                     // SAFETY: the weights and outputs of a group, and either room for all columns or, where
-                    // columns are the image itself, lines of its channels, which are initialised if there is a
+                    // columns are the image itself, lines of its channels, which are initialized if there is a
                     // bias; the channels of this image and group are written to by this task alone.
                     unsafe {
                         product.run();

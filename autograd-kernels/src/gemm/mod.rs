@@ -202,7 +202,7 @@ impl<T> Operand<T> {
 ///
 /// It can be [`run`](Self::run) while, for `lengths` of m, k and n, `a` is a readable matrix of m rows and
 /// k columns, `b` one of k rows and n columns, and `c` a matrix of m rows and n columns that nobody else
-/// reads or writes, of distinct elements, which need only be initialised if `beta` is not 0.
+/// reads or writes, of distinct elements, which need only be initialized if `beta` is not 0.
 #[derive(Debug)]
 pub(super) struct Product<T> {
     pub(super) lengths: [usize; 3],
@@ -263,7 +263,7 @@ impl<T: Element> Product<T> {
     unsafe fn without_summands(self) {
         let [m, _, n] = self.lengths;
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            // SAFETY: an element of C, which is read only if it is initialised.
+            // SAFETY: an element of C, which is read only if it is initialized.
             unsafe {
                 let c = at_mut(self.c, i, j, self.c_strides);
                 *c = if self.beta == T::zero() {

@@ -234,7 +234,7 @@ unsafe fn put<T: Lanes>(
     column: usize,
     count: usize,
 ) {
-    // SAFETY: the elements are C's, which are read only if they are initialised.
+    // SAFETY: the elements are C's, which are read only if they are initialized.
     unsafe {
         let c = at_mut(product.c, row, column, product.c_strides);
         let mut sum = sum.times(T::Register::all(product.alpha));

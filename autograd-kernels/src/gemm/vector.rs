@@ -185,7 +185,7 @@ unsafe fn sums<T: Element, const LANES: usize, const R: usize, const FUSED: bool
 #[inline(always)]
 unsafe fn put<T: Element>(product: &Product<T>, row: usize, sum: T) {
     let (alpha, beta) = (product.alpha, product.beta);
-    // SAFETY: an element of C, which is read only if it is initialised.
+    // SAFETY: an element of C, which is read only if it is initialized.
     unsafe {
         let c = at_mut(product.c, row, 0, product.c_strides);
         *c = if beta == T::zero() {

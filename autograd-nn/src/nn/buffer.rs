@@ -8,7 +8,7 @@ use crate::ndarray::{Array, Dimension};
 use crate::{AnyTensor, Element, Tensor};
 
 /// A constant that belongs to a module's state: saved with it, never trained, such as the running mean of
-/// batch normalisation. It derefs to its [`Tensor`].
+/// batch normalization. It derefs to its [`Tensor`].
 ///
 /// `forward` has the module by shared reference and may yet [`set`](Self::set) a buffer. Whoever derefs it
 /// sees the value of that moment for as long as the reference lives; [`get`](Self::get) gives a handle.

@@ -227,7 +227,7 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
     }
 }
 
-/// Fields by reference, where several are needed as one: an optimiser of two models gets
+/// Fields by reference, where several are needed as one: an optimizer of two models gets
 /// `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
 ///
 /// ```

@@ -212,7 +212,7 @@ pub trait Module: Any + Send + Sync {
         SetMode::within(self.as_module_mut(), true);
     }
 
-    /// Switches to evaluation: dropout leaves nothing out, batch normalisation uses its running figures.
+    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running figures.
     ///
     /// ```
     /// use pullback::ndarray::array;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 use crate::{Element, Tensor};
 
-/// A leaf that requires grad: what an optimiser changes. It derefs to its [`Tensor`].
+/// A leaf that requires grad: what an optimizer changes. It derefs to its [`Tensor`].
 ///
 /// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are
 /// listed once, saved once and trained as one. Their values are equal after every step; a clone that stands

@@ -6,7 +6,7 @@ use std::fmt;
 use super::{AnyBuffer, AnyParameter, Field, Module, ParameterId, Path, Visitor};
 
 /// Prints a module as a tree: for each its name, its `extra_repr`, its own parameters and buffers with
-/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Neighbours
+/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Neighbors
 /// in a list that print alike are printed once, with their number. Generated `Display` implementations call
 /// it.
 #[doc(hidden)]
@@ -132,7 +132,7 @@ impl Shown {
         if !own.is_empty() {
             lines.extend(["\n", &margin, &own]);
         }
-        for alike in self.neighbours(indent + 1) {
+        for alike in self.neighbors(indent + 1) {
             lines.extend(["\n", &margin, &alike.to_string()]);
         }
         lines.extend(["\n", &"  ".repeat(indent), ")"]);
@@ -149,7 +149,7 @@ impl Shown {
     }
 
     /// The modules in it, those together that follow each other in a list and print alike.
-    fn neighbours(&self, indent: usize) -> Vec<Alike<'_>> {
+    fn neighbors(&self, indent: usize) -> Vec<Alike<'_>> {
         let mut all: Vec<Alike<'_>> = Vec::new();
         for module in &self.modules {
             let tree = module.tree(indent);

@@ -1,6 +1,6 @@
-//! Optimisers, schedules of the learning rate, clipping of gradients.
+//! Optimizers, schedules of the learning rate, clipping of gradients.
 //!
-//! An optimiser gets the model by mutable reference, once a step, and changes its parameters by their
+//! An optimizer gets the model by mutable reference, once a step, and changes its parameters by their
 //! gradients. What it keeps of each parameter it finds again by the order of the visit:
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What all optimisers can do.
+//! What all optimizers can do.
 
 use crate::nn::{Field, StateDict, StateError};
 
@@ -95,7 +95,7 @@ pub trait Optimizer {
     /// ```
     fn state_dict(&self) -> StateDict;
 
-    /// Goes on from a state that was saved, of an optimiser with the same settings of a model with the same
+    /// Goes on from a state that was saved, of an optimizer with the same settings of a model with the same
     /// paths. The model is the one that is stepped from now on; whether there were steps before does not
     /// matter.
     ///

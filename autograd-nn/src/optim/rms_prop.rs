@@ -9,13 +9,13 @@ use crate::kernels::zip_slices_in_place;
 #[doc = crate::math!(
     r"\begin{aligned}"
     r"s &\gets \alpha s + (1 - \alpha) \, g^2 \\"
-    r"a &\gets \alpha a + (1 - \alpha) \, g \quad \text{if centred, else } 0 \\"
+    r"a &\gets \alpha a + (1 - \alpha) \, g \quad \text{if centered, else } 0 \\"
     r"b &\gets \text{momentum} \cdot b + \frac{g}{\sqrt{s - a^2} + \text{eps}} \\"
     r"\theta &\gets \theta - \text{rate} \cdot b"
     r"\end{aligned}"
 )]
 /// Kept of each parameter: s as `square_avg`, b as `momentum_buffer` if there is momentum, a as `grad_avg` if
-/// [`centered`](Self::centered) is set. Tieleman and Hinton, *Lecture 6.5: rmsprop* (2012); centred: Graves,
+/// [`centered`](Self::centered) is set. Tieleman and Hinton, *Lecture 6.5: rmsprop* (2012); centered: Graves,
 /// *Generating Sequences With Recurrent Neural Networks* (2013).
 ///
 /// ```

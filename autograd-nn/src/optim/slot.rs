@@ -1,4 +1,4 @@
-//! What an optimiser keeps of one parameter.
+//! What an optimizer keeps of one parameter.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub(super) struct Slot {
 }
 
 /// Up to three arrays of the parameter's shape, in row-major order: empty before the first update, and where
-/// the optimiser keeps fewer.
+/// the optimizer keeps fewer.
 #[derive(Debug)]
 pub(super) enum Kept {
     F32([Vec<f32>; 3]),

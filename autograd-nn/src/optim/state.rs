@@ -1,4 +1,4 @@
-//! The state of an optimiser as named tensors, and back.
+//! The state of an optimizer as named tensors, and back.
 
 use std::any::type_name;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What optimisers with one update for each parameter have in common: which parameters there are, which group
+//! What optimizers with one update for each parameter have in common: which parameters there are, which group
 //! they belong to, what is kept of them.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use super::state::{LEARNING_RATE, Reader, number, write};
 use crate::Element;
 use crate::nn::{AnyParameter, Field, Path, StateDict, StateError, VisitorMut};
 
-/// How one parameter is updated: an optimiser's formula, with its settings.
+/// How one parameter is updated: an optimizer's formula, with its settings.
 pub(super) trait Rule: Clone + fmt::Debug {
     /// The names of the arrays that are kept of each parameter, in their places.
     fn kinds(&self) -> [Option<&'static str>; 3];
@@ -80,7 +80,7 @@ impl<R: Rule> Stepper<R> {
         if group.rate != self.rate {
             assert!(
                 self.rate > 0.0,
-                "a group has the learning rate {}, which has no ratio to that of the optimiser, 0",
+                "a group has the learning rate {}, which has no ratio to that of the optimizer, 0",
                 group.rate
             );
             settings.rate_factor *= group.rate / self.rate;
@@ -220,23 +220,23 @@ impl<R: Rule> fmt::Debug for Stepper<R> {
     }
 }
 
-/// What every optimiser of this kind has: groups, and [`Optimizer`](super::Optimizer) by its stepper.
+/// What every optimizer of this kind has: groups, and [`Optimizer`](super::Optimizer) by its stepper.
 macro_rules! optimizer {
     ($Name:ident, $name:literal) => {
         impl $Name {
             /// Gives the parameters for whose dotted path `matches` is true settings of their own: those that the
-            /// optimiser has so far, with what `change` changes. A parameter belongs to the first group
+            /// optimizer has so far, with what `change` changes. A parameter belongs to the first group
             /// that matches, tied ones by their first path. Groups are decided by the first step.
             ///
             /// A group without parameters is a mistake: the first step panics, and says which paths there are.
             /// Frozen parameters count, as they may be trained later. A program for models of many kinds asks
             /// first whether there is what it has a group for.
             ///
-            /// A group's learning rate, if it has another, is a multiple of the optimiser's from then on: see
+            /// A group's learning rate, if it has another, is a multiple of the optimizer's from then on: see
             /// [`set_learning_rate`](super::Optimizer::set_learning_rate).
             ///
             /// # Panics
-            /// If the group is given groups, or another learning rate than an optimiser whose rate is 0.
+            /// If the group is given groups, or another learning rate than an optimizer whose rate is 0.
             ///
             /// ```
             #[doc = concat!("use pullback::optim::", $name, ";")]

@@ -1,6 +1,6 @@
 /* One explicit step of the heat equation, and its adjoint.
  *
- * A plate of rows by columns cells, row by row. Between a cell and its right neighbour is the conductance
+ * A plate of rows by columns cells, row by row. Between a cell and its right neighbor is the conductance
  * east[cell], between it and the one below south[cell]; both are 0 at the edges, which are insulated. share[cell] is
  * the length of the step over the cell's heat capacity. Lengths are checked by the caller. */
 
@@ -24,7 +24,7 @@ void heat_step(size_t rows, size_t columns, const double *restrict share,
 }
 
 /* The transposed step: what the temperatures before are worth, if those after are worth grad_after. A step is
- * 1 + diag(share) L with symmetric L, so its transpose is 1 + L diag(share): shares are the neighbours' here. */
+ * 1 + diag(share) L with symmetric L, so its transpose is 1 + L diag(share): shares are the neighbors' here. */
 void heat_step_adjoint(size_t rows, size_t columns, const double *restrict share,
                        const double *restrict east, const double *restrict south,
                        const double *restrict grad_after, double *restrict grad_before) {

@@ -70,7 +70,7 @@ impl Observation {
 }
 
 /// The length of a picture's edges times their heights (Rudin, Osher and Fatemi, 1992), rounded where the
-/// picture is flat. Cells of the last row and column have one neighbour less to differ from.
+/// picture is flat. Cells of the last row and column have one neighbor less to differ from.
 fn total_variation(picture: &Tensor2<f64>) -> Tensor0<f64> {
     let right = picture.slice(s![.., 1..]) - picture.slice(s![.., ..-1]);
     let down = picture.slice(s![1.., ..]) - picture.slice(s![..-1, ..]);

@@ -127,8 +127,8 @@ fn run(kernel: Kernel, coefficients: &Coefficients, read: &[f64], written: &mut 
         "a step on {rows} x {columns} cells, with {lengths:?} numbers (share, east, south, before, after)"
     );
     // SAFETY: the kernels read and write at `row * columns + column` alone, with `row < rows` and
-    // `column < columns`, and at the neighbours of such a place that exist: all below `cells`, which the
-    // assertion above has made the length of each slice. All are initialised, as slices are. What is written
+    // `column < columns`, and at the neighbors of such a place that exist: all below `cells`, which the
+    // assertion above has made the length of each slice. All are initialized, as slices are. What is written
     // overlaps nothing that is read, as `written` is an exclusive reference; `restrict` asks for no more. The
     // kernels keep no pointer, call nothing, and cannot unwind.
     unsafe {

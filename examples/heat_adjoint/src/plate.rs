@@ -40,7 +40,7 @@ impl Plate {
     /// `steps` steps of a length are taken. Two cells conduct as two resistors in a row.
     ///
     /// # Errors
-    /// If a step would take more heat out of a cell than its difference from its neighbours holds: then
+    /// If a step would take more heat out of a cell than its difference from its neighbors holds: then
     /// an explicit step can oscillate and grow.
     ///
     /// # Panics

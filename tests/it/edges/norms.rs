@@ -20,7 +20,7 @@ fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
 }
 
 /// Less the mean and over the deviation.
-fn normalised(x: &[f64]) -> Vec<f64> {
+fn normalized(x: &[f64]) -> Vec<f64> {
     let mean = x.iter().sum::<f64>() / x.len() as f64;
     let var = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64;
     x.iter()
@@ -56,7 +56,7 @@ fn norms<T: Element>() -> Vec<Row<T>> {
                 &[&[2, 2, 3], &[3], &[3]],
             ],
             move |x| x[0].layer_norm(&[3], Some(&x[1]), Some(&x[2]), eps),
-            |x| in_rows(&x[0], x[0].len() / 3, normalised) * &x[1] + &x[2],
+            |x| in_rows(&x[0], x[0].len() / 3, normalized) * &x[1] + &x[2],
         ),
         row(
             "batch_norm",
@@ -68,9 +68,9 @@ fn norms<T: Element>() -> Vec<Row<T>> {
             |x| {
                 let mut channels = x[0].clone();
                 channels.swap_axes(0, 1);
-                let mut normalised = in_rows(&channels, 4, normalised);
-                normalised.swap_axes(0, 1);
-                normalised * column(&x[1]) + column(&x[2])
+                let mut normalized = in_rows(&channels, 4, normalized);
+                normalized.swap_axes(0, 1);
+                normalized * column(&x[1]) + column(&x[2])
             },
         ),
         row(
@@ -97,7 +97,7 @@ fn norms<T: Element>() -> Vec<Row<T>> {
                 x[0].group_norm(2, Some(&weight), Some(&bias), eps)
             },
             |x| {
-                let groups = in_rows(&x[0], 2 * x[0].shape()[0], normalised);
+                let groups = in_rows(&x[0], 2 * x[0].shape()[0], normalized);
                 groups * column(&x[1]) + column(&x[2])
             },
         ),

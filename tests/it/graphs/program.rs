@@ -50,7 +50,7 @@ macro_rules! kinds {
 
         use Kind::*;
 
-        /// Simple ones first: a failing program is shrunk towards them.
+        /// Simple ones first: a failing program is shrunk toward them.
         const KINDS: &[Kind] = &[$($Kind),+];
     };
 }

@@ -11,7 +11,7 @@ use pullback::{AnyTensor, Error, saved_tensors_hooks};
 use super::*;
 
 #[test]
-fn b068_prehooks_change_what_a_node_gets_and_hooks_what_it_gives() {
+fn prehooks_change_what_a_node_gets_and_hooks_what_it_gives() {
     let a = leaf(1.0);
     let mut b = Same::apply(&a);
     Double::apply(&mut b);
@@ -35,7 +35,7 @@ fn b068_prehooks_change_what_a_node_gets_and_hooks_what_it_gives() {
 }
 
 #[test]
-fn b071_post_accumulate_hooks_come_in_their_order_after_accumulation() {
+fn post_accumulate_hooks_come_in_their_order_after_accumulation() {
     let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     x.register_post_accumulate_grad_hook(|x| x.set_grad(x.grad().unwrap() - 1.0));
     x.register_post_accumulate_grad_hook(|x| {
@@ -61,7 +61,7 @@ fn b071_post_accumulate_hooks_come_in_their_order_after_accumulation() {
 }
 
 #[test]
-fn b071_an_optimiser_can_step_in_the_backward_pass() {
+fn an_optimizer_can_step_in_the_backward_pass() {
     // The parameters live where the hook reaches them; each is stepped as soon as its gradient is there.
     let parameters = Arc::new(Mutex::new(vec![array![1.0], array![-2.0]]));
     let step = |parameters: &[Array1<f64>], hooked: bool, shared: &Arc<Mutex<Vec<Array1<f64>>>>| {
@@ -124,7 +124,7 @@ fn passes_in_hooks(levels: usize) {
 }
 
 #[test]
-fn b079_passes_in_hooks_may_be_thousands_deep_and_keep_the_modes_of_the_first() {
+fn passes_in_hooks_may_be_thousands_deep_and_keep_the_modes_of_the_first() {
     let packed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&packed);
     let pack = move |tensor: AnyTensor| {

@@ -11,7 +11,7 @@ use pullback::prelude::*;
 use super::*;
 
 #[test]
-fn b072_hooks_are_added_and_removed() {
+fn hooks_are_added_and_removed() {
     let count = Arc::new(AtomicUsize::new(0));
     let counting = |tensor: &Vector| {
         let count = Arc::clone(&count);
@@ -91,7 +91,7 @@ impl Drop for Counted {
 }
 
 #[test]
-fn b091_b104_what_hooks_capture_goes_with_the_graph() {
+fn what_hooks_capture_goes_with_the_graph() {
     let alive = Arc::new(AtomicUsize::new(0));
     let hooked = |x: &Vector| {
         let y = Same::apply(x);
@@ -118,7 +118,7 @@ fn b091_b104_what_hooks_capture_goes_with_the_graph() {
 }
 
 #[test]
-fn b104_a_hook_that_captures_its_own_tensor_goes_when_the_graph_is_freed_or_it_is_removed() {
+fn a_hook_that_captures_its_own_tensor_goes_when_the_graph_is_freed_or_it_is_removed() {
     let alive = Arc::new(AtomicUsize::new(0));
     let cyclic = |x: &Vector| {
         let y = Same::apply(x);

@@ -9,7 +9,7 @@ use pullback::prelude::*;
 use super::*;
 
 #[test]
-fn b063_the_hooks_of_a_leaf_come_in_their_order() {
+fn the_hooks_of_a_leaf_come_in_their_order() {
     let x = leaf(1.0);
     let y = Same::apply(&x);
     let accumulation = leaf_node(&y);
@@ -32,7 +32,7 @@ fn b063_the_hooks_of_a_leaf_come_in_their_order() {
 }
 
 #[test]
-fn b064_hooks_are_called_in_the_order_of_their_registration_by_kind() {
+fn hooks_are_called_in_the_order_of_their_registration_by_kind() {
     let log = Log::default();
     let a = leaf(1.0);
     let b = Same::apply(&a);
@@ -58,7 +58,7 @@ fn b064_hooks_are_called_in_the_order_of_their_registration_by_kind() {
 }
 
 #[test]
-fn b065_what_is_retained_has_been_through_the_hooks() {
+fn what_is_retained_has_been_through_the_hooks() {
     let x = leaf(1.0);
     let y = Same::apply(&x);
     y.register_hook(|grad| Some(grad * 2.0));
@@ -77,7 +77,7 @@ fn b065_what_is_retained_has_been_through_the_hooks() {
 }
 
 #[test]
-fn b066_a_hook_belongs_to_the_value_that_the_tensor_had() {
+fn a_hook_belongs_to_the_value_that_the_tensor_had() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let see = |tensor: &Vector| {
         let seen = Arc::clone(&seen);
@@ -98,7 +98,7 @@ fn b066_a_hook_belongs_to_the_value_that_the_tensor_had() {
 }
 
 #[test]
-fn b067_what_is_retained_is_the_gradient_of_the_value_that_the_tensor_had() {
+fn what_is_retained_is_the_gradient_of_the_value_that_the_tensor_had() {
     let a = leaf(1.0);
     let mut b = Same::apply(&a);
     b.retain_grad();
@@ -110,7 +110,7 @@ fn b067_what_is_retained_is_the_gradient_of_the_value_that_the_tensor_had() {
 }
 
 #[test]
-fn b070_each_way_to_run_a_pass_calls_the_hooks_of_what_it_runs() {
+fn each_way_to_run_a_pass_calls_the_hooks_of_what_it_runs() {
     let counted = |run: fn(&Vector, &Vector, &Vector)| {
         let log = Log::default();
         let a = leaf(1.0);
@@ -145,7 +145,7 @@ fn b070_each_way_to_run_a_pass_calls_the_hooks_of_what_it_runs() {
 }
 
 #[test]
-fn b085_all_kinds_of_hooks_around_one_function() {
+fn all_kinds_of_hooks_around_one_function() {
     let log = Log::default();
     let (x, w) = (leaf(2.0), leaf(3.0));
     let y = &x * &w;

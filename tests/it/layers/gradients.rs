@@ -101,7 +101,7 @@ fn of_convolutions() {
 }
 
 #[test]
-fn of_normalisation() {
+fn of_normalization() {
     check(BatchNorm1d::new(2), Ix2(3, 2));
     check(BatchNorm1d::new(2).affine(false), Ix3(2, 2, 2));
     check(BatchNorm2d::new(2), Ix4(2, 2, 1, 2));

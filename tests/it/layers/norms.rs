@@ -1,4 +1,4 @@
-//! Normalisation: figures by plain loops, running means, training and evaluation.
+//! Normalization: figures by plain loops, running means, training and evaluation.
 
 use pullback::ndarray::{Array1, Array2, ArrayView1, Axis, array};
 use pullback::nn::{BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, Parameter};
@@ -15,13 +15,13 @@ fn moments(x: ArrayView1<'_, f64>) -> (f64, f64) {
     )
 }
 
-fn normalised(x: ArrayView1<'_, f64>, eps: f64) -> Array1<f64> {
+fn normalized(x: ArrayView1<'_, f64>, eps: f64) -> Array1<f64> {
     let (mean, variance) = moments(x);
     x.mapv(|x| (x - mean) / (variance + eps).sqrt())
 }
 
 #[test]
-fn a_batch_is_normalised_by_channel_and_tracked() {
+fn a_batch_is_normalized_by_channel_and_tracked() {
     let mut norm = BatchNorm2d::<f64>::new(3).eps(0.1).momentum(0.3);
     norm.weight = Some(Parameter::new(array![1.0, 2.0, 3.0]));
     norm.bias = Some(Parameter::new(array![0.5, 0.0, -0.5]));
@@ -36,7 +36,7 @@ fn a_batch_is_normalised_by_channel_and_tracked() {
         };
         let (from, to) = (of(&x.to_array()), of(&y));
         let expected =
-            normalised(from.view(), 0.1) * [1.0, 2.0, 3.0][channel] + [0.5, 0.0, -0.5][channel];
+            normalized(from.view(), 0.1) * [1.0, 2.0, 3.0][channel] + [0.5, 0.0, -0.5][channel];
         assert_close(&to, &expected);
         let (mean, variance) = moments(from.view());
         let running =
@@ -138,7 +138,7 @@ fn running_figures_have_no_history_and_no_gradient() {
 }
 
 #[test]
-fn layers_are_normalised_row_by_row() {
+fn layers_are_normalized_row_by_row() {
     let mut norm = LayerNorm::<f64, _>::new((3, 2)).eps(0.01);
     norm.weight = Some(Parameter::new(super::values((3, 2), 2)));
     norm.bias = Some(Parameter::new(super::values((3, 2), 3)));
@@ -146,7 +146,7 @@ fn layers_are_normalised_row_by_row() {
     let y = norm.forward(&x).to_array();
     for (from, to) in x.view().outer_iter().zip(y.outer_iter()) {
         let flat: Array1<f64> = from.iter().copied().collect();
-        let rows = normalised(flat.view(), 0.01)
+        let rows = normalized(flat.view(), 0.01)
             .into_shape_with_order((3, 2))
             .expect("six");
         let expected =
@@ -159,7 +159,7 @@ fn layers_are_normalised_row_by_row() {
 }
 
 #[test]
-fn groups_of_channels_are_normalised_together() {
+fn groups_of_channels_are_normalized_together() {
     let mut norm = GroupNorm::<f64>::new(2, 4).eps(0.01);
     norm.weight = Some(Parameter::new(array![1.0, 2.0, 3.0, 4.0]));
     let x = tensor((2, 4, 3), 1);
@@ -168,7 +168,7 @@ fn groups_of_channels_are_normalised_together() {
         for (group, first) in [0.0, 2.0].into_iter().enumerate() {
             let part = pullback::ndarray::s![example, 2 * group..2 * group + 2, ..];
             let from: Array1<f64> = x.view().slice_move(part).iter().copied().collect();
-            let rows = normalised(from.view(), 0.01)
+            let rows = normalized(from.view(), 0.01)
                 .into_shape_with_order((2, 3))
                 .expect("six");
             let factors = array![[1.0], [2.0]] + first;

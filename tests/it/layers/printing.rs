@@ -48,7 +48,7 @@ fn options_of_linear_layers_and_convolutions_are_pytorchs() {
 }
 
 #[test]
-fn options_of_normalisation_are_pytorchs() {
+fn options_of_normalization_are_pytorchs() {
     let norm = BatchNorm1d::<f32>::new(4).momentum(None);
     let expected = "4, eps=1e-5, momentum=None, affine=True, track_running_stats=True";
     shows(&norm, expected);

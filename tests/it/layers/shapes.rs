@@ -80,7 +80,7 @@ fn layers_of_images_name_themselves_and_the_shape() {
 }
 
 #[test]
-fn normalisation_names_itself_and_the_shape() {
+fn normalization_names_itself_and_the_shape() {
     let layer = BatchNorm1d::<f64>::new(3);
     let expected = "of a tensor of shape [4, 2]: its second length is not `num_features`";
     says(|| layer.forward(&tensor((4, 2), 1)), expected);

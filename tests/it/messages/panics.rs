@@ -52,7 +52,7 @@ pub(super) fn all(page: &mut Page) {
         ("Losses and kernels", losses()),
         ("Layers", layers()),
         ("First values and states", states()),
-        ("Optimisers", optimisers()),
+        ("Optimizers", optimizers()),
     ];
     for (title, messages) in sections {
         page.section(title);
@@ -175,7 +175,7 @@ fn states() -> Told {
     }
 }
 
-fn optimisers() -> Told {
+fn optimizers() -> Told {
     let mut adam = Adam::new(0.1);
     let model = |count: usize| -> Vec<_> {
         let parameters = (0..count).map(|_| Parameter::new(array![1.0]));

@@ -1,4 +1,4 @@
-//! Optimisers: their formulas, what they do to a model, what they save; schedules and clipping.
+//! Optimizers: their formulas, what they do to a model, what they save; schedules and clipping.
 
 mod clip;
 mod lbfgs;

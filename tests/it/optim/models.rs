@@ -109,7 +109,7 @@ fn groups_have_settings_of_their_own() {
 }
 
 #[test]
-fn a_group_may_be_another_optimiser_of_the_kind() {
+fn a_group_may_be_another_optimizer_of_the_kind() {
     let mut model = vec![vector(0.0), vector(0.0)];
     let mut optimizer = Sgd::new(0.5).group(|path| path == "1", |_| Sgd::new(0.25).momentum(0.9));
     for _ in 0..2 {
@@ -124,7 +124,7 @@ fn a_group_may_be_another_optimiser_of_the_kind() {
 }
 
 #[test]
-fn optimisers_without_their_type_step_what_has_none_either() {
+fn optimizers_without_their_type_step_what_has_none_either() {
     let (mut a, mut b) = (vector(1.0), vec![vector(1.0)]);
     a.set_grad(array![1.0]);
     b[0].set_grad(array![1.0]);
@@ -213,7 +213,7 @@ fn modules_are_known_by_the_names_of_their_fields() -> Result<(), pullback::Erro
 }
 
 #[test]
-fn an_optimiser_shows_its_settings() {
+fn an_optimizer_shows_its_settings() {
     let optimizer = Adam::new(0.5).group(|_| true, |group| group.weight_decay(0.25));
     let shown = format!("{optimizer:?}");
     assert!(

@@ -134,7 +134,7 @@ fn settings_that_make_no_sense_are_refused_by_name() {
     );
     assert_eq!(
         refused(|| drop(Sgd::new(0.0).group(|_| true, |_| Sgd::new(1.0)))),
-        "a group has the learning rate 1, which has no ratio to that of the optimiser, 0"
+        "a group has the learning rate 1, which has no ratio to that of the optimizer, 0"
     );
     let nested = |group: Sgd| group.group(|_| true, |group| group);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What optimisers save, and go on from.
+//! What optimizers save, and go on from.
 
 use pullback::ndarray::{Array1, Ix1, Ix2, arr0, array};
 use pullback::nn::StateError;

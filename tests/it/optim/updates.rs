@@ -1,4 +1,4 @@
-//! Each optimiser against its formula as PyTorch's pages have it, one number at a time in `f64`.
+//! Each optimizer against its formula as PyTorch's pages have it, one number at a time in `f64`.
 
 use pullback::ndarray::{Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr0, array};
 use pullback::nn::Parameter;
@@ -23,7 +23,7 @@ fn by_hand(place: usize, mut formula: impl FnMut(i32, f64, f64) -> f64) -> f64 {
     steps.fold(START[place], |w, t| formula(t, w, gradient(place, w)))
 }
 
-/// What an optimiser makes of all of them, with gradients in row-major order and in another.
+/// What an optimizer makes of all of them, with gradients in row-major order and in another.
 fn by(mut optimizer: impl Optimizer) -> [f64; 6] {
     let mut model = (
         Parameter::new(array![[START[0], START[1]], [START[2], START[3]]]),
@@ -337,7 +337,7 @@ fn parameters_without_elements_and_of_rank_0_are_parameters() {
 }
 
 #[test]
-fn an_optimiser_of_no_parameters_does_nothing() {
+fn an_optimizer_of_no_parameters_does_nothing() {
     let mut none: Vec<Parameter<f64, Ix1>> = vec![];
     let mut optimizer = Sgd::new(0.1);
     optimizer.step(&mut none);

@@ -1,4 +1,4 @@
-//! Model, optimiser and counters in one file.
+//! Model, optimizer and counters in one file.
 
 use std::fs;
 
@@ -129,7 +129,7 @@ fn a_checkpoint_that_does_not_fit_changes_nothing() {
     assert_eq!(bits(&other.net.state_dict()), before);
 }
 
-/// A model with seeds, and an optimiser that has taken as many steps.
+/// A model with seeds, and an optimizer that has taken as many steps.
 fn trained(steps: u64, width: usize) -> ((Parameter<f32, Ix1>, Dropout), Adam) {
     let weight = Parameter::new(Array1::from_elem(width, steps as f32));
     let mut model = (weight, Dropout::seeded(0.5, 7));
@@ -143,7 +143,7 @@ fn trained(steps: u64, width: usize) -> ((Parameter<f32, Ix1>, Dropout), Adam) {
 }
 
 #[test]
-fn an_optimiser_that_refuses_its_part_leaves_the_model_and_the_seeds() {
+fn an_optimizer_that_refuses_its_part_leaves_the_model_and_the_seeds() {
     let folder = Folder::new("refused-part");
     let path = folder.file("run.safetensors");
     let (saved, optimizer) = trained(3, 4);

@@ -14,7 +14,7 @@ use crate::{Element, Tensor, Tensor1};
 ///
 /// let batch = Tensor::from(array![[1.0], [3.0]]);
 /// let (_, statistics) = batch.batch_norm(None, None, 1e-5);
-/// // A running mean goes a tenth of the way towards that of the batch.
+/// // A running mean goes a tenth of the way toward that of the batch.
 /// let running = array![0.0] * 0.9 + &statistics.mean * 0.1;
 /// assert_eq!((running, statistics.variance), (array![0.2], array![2.0]));
 /// ```
@@ -62,7 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             "batch_norm of shape {:?}: channels of fewer than two elements have no variance",
             self.shape()
         );
-        let (normalised, _, moments) = Normalize::apply(self, channels, eps);
+        let (normalized, _, moments) = Normalize::apply(self, channels, eps);
         let size = channels.size() as f64;
         let estimate = T::from_f64(size / (size - 1.0));
         let statistics = Statistics {
@@ -72,7 +72,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
                 .map(|&[_, variance]| variance * estimate)
                 .collect(),
         };
-        (normalised.scale_shift(weight, bias, channels), statistics)
+        (normalized.scale_shift(weight, bias, channels), statistics)
     }
 
     /// The channels, which are the second axis, less a given `mean` and over a given deviation
@@ -109,7 +109,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             None => rstd,
         };
         // The mean goes first: one shift for both would lose what differs little from a large mean.
-        let centred = self.clone().scale_shift(None, Some(&-mean), channels);
-        centred.scale_shift(Some(&scale), bias, channels)
+        let centered = self.clone().scale_shift(None, Some(&-mean), channels);
+        centered.scale_shift(Some(&scale), bias, channels)
     }
 }

@@ -48,8 +48,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             count: channels.outer * groups,
             inner: channels.count / groups * channels.inner,
         };
-        let (normalised, ..) = Normalize::apply(self, examples_and_groups, eps);
-        normalised.scale_shift(weight, bias, channels)
+        let (normalized, ..) = Normalize::apply(self, examples_and_groups, eps);
+        normalized.scale_shift(weight, bias, channels)
     }
 }
 

@@ -7,13 +7,13 @@ use crate::kernels::Channels;
 use crate::{Element, Tensor};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The last axes, of the lengths `normalised`, less their mean and over their deviation
+    /// The last axes, of the lengths `normalized`, less their mean and over their deviation
     /// √(variance + `eps`), where the variance has the divisor n; then times `weight`, plus `bias`.
     #[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
     /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
     ///
     /// # Panics
-    /// If `normalised` is empty or not how the shape ends, or `weight` or `bias` has not that shape.
+    /// If `normalized` is empty or not how the shape ends, or `weight` or `bias` has not that shape.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -28,28 +28,28 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[track_caller]
     pub fn layer_norm<E: Dimension>(
         &self,
-        normalised: &[usize],
+        normalized: &[usize],
         weight: Option<&Tensor<T, E>>,
         bias: Option<&Tensor<T, E>>,
         eps: T,
     ) -> Self {
         let shape = self.shape();
         assert!(
-            !normalised.is_empty() && shape.ends_with(normalised),
-            "layer_norm of shape {shape:?} over {normalised:?}: the shape does not end so"
+            !normalized.is_empty() && shape.ends_with(normalized),
+            "layer_norm of shape {shape:?} over {normalized:?}: the shape does not end so"
         );
         for given in [weight, bias].into_iter().flatten() {
             assert!(
-                given.shape() == normalised,
-                "layer_norm over {normalised:?} with a weight or bias of shape {:?}",
+                given.shape() == normalized,
+                "layer_norm over {normalized:?} with a weight or bias of shape {:?}",
                 given.shape()
             );
         }
-        let first = shape.len() - normalised.len();
+        let first = shape.len() - normalized.len();
         let (rows, ..) = Normalize::apply(self, Channels::rows(shape, first), eps);
         // For the weight, each place in a row is a channel.
         let outer = shape[..first].iter().product();
-        let count = normalised.iter().product();
+        let count = normalized.iter().product();
         let places = Channels {
             outer,
             count,

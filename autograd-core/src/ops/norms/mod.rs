@@ -1,6 +1,6 @@
-//! Normalisation: elements less their mean and over their deviation, then scaled and shifted.
+//! Normalization: elements less their mean and over their deviation, then scaled and shifted.
 //!
-//! [`Normalize`] and [`ScaleShift`] do it for all: what a layer, a batch or a group normalises together is a
+//! [`Normalize`] and [`ScaleShift`] do it for all: what a layer, a batch or a group normalizes together is a
 //! matter of how the array is seen as [`Channels`](crate::kernels::Channels).
 
 mod batch_norm;

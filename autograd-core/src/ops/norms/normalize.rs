@@ -25,50 +25,50 @@ impl<T: Element, D: Dimension> Normalize<T, D> {
     ///
     /// # Panics
     /// If `x` has not as many elements as the channels.
-    #[forward(outputs(normalised, rstd, moments))]
+    #[forward(outputs(normalized, rstd, moments))]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
         channels: Channels,
         eps: T,
     ) -> (Array<T, D>, Array1<T>, Vec<[T; 2]>) {
-        let (normalised, statistics) = kernels::normalize(&x, channels, eps);
+        let (normalized, statistics) = kernels::normalize(&x, channels, eps);
         let rstd = statistics.iter().map(|&[_, _, rstd]| rstd).collect();
         let moments = statistics
             .iter()
             .map(|&[mean, variance, _]| [mean, variance]);
-        (normalised, rstd, moments.collect())
+        (normalized, rstd, moments.collect())
     }
 
     #[backward(x)]
     fn backward(
-        grad_normalised: Option<&Tensor<T, D>>,
+        grad_normalized: Option<&Tensor<T, D>>,
         grad_rstd: Option<&Tensor1<T>>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         rstd: &Tensor1<T>,
         channels: Channels,
     ) -> Option<Tensor<T, D>> {
-        let along_normalised =
-            grad_normalised.map(|grad| NormalizeBackward::apply(grad, normalised, rstd, channels));
+        let along_normalized =
+            grad_normalized.map(|grad| NormalizeBackward::apply(grad, normalized, rstd, channels));
         // d rstd / dx = −rstd² · x̂ / n
         let along_rstd = grad_rstd.map(|grad| {
             let each = grad * rstd * rstd / -size::<T>(channels);
-            each.to_channels::<D>(channels, normalised.shape()) * normalised
+            each.to_channels::<D>(channels, normalized.shape()) * normalized
         });
-        joined(along_normalised, along_rstd)
+        joined(along_normalized, along_rstd)
     }
 
     // The Jacobian of x̂ is symmetric.
     #[jvp]
     fn jvp(
         tangent_x: &Tensor<T, D>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         rstd: &Tensor1<T>,
         channels: Channels,
     ) -> (Tensor<T, D>, Tensor1<T>) {
-        let along_rstd = (tangent_x * normalised).of_channels(channels) * rstd * rstd;
+        let along_rstd = (tangent_x * normalized).of_channels(channels) * rstd * rstd;
         (
-            NormalizeBackward::apply(tangent_x, normalised, rstd, channels),
+            NormalizeBackward::apply(tangent_x, normalized, rstd, channels),
             along_rstd / -size::<T>(channels),
         )
     }
@@ -80,7 +80,7 @@ impl<T: Element, D: Dimension> Normalize<T, D> {
 pub struct NormalizeBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(
-    g = [2, 3, 2], normalised = [2, 3, 2], rstd = [3], channels = Channels::along(&[2, 3, 2], 1)
+    g = [2, 3, 2], normalized = [2, 3, 2], rstd = [3], channels = Channels::along(&[2, 3, 2], 1)
 ))]
 impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
     /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
@@ -92,36 +92,36 @@ impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
     #[track_caller]
     pub fn forward(
         g: ArrayView<T, D>,
-        normalised: ArrayView<T, D>,
+        normalized: ArrayView<T, D>,
         rstd: ArrayView1<T>,
         channels: Channels,
     ) -> Array<T, D> {
-        kernels::normalize_backward(&g, &normalised, &rstd.to_vec(), channels)
+        kernels::normalize_backward(&g, &normalized, &rstd.to_vec(), channels)
     }
 
     // As a matrix it is symmetric.
     #[backward(g)]
     fn grad_g(
         grad_output: &Tensor<T, D>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         rstd: &Tensor1<T>,
         channels: Channels,
     ) -> Tensor<T, D> {
-        Self::apply(grad_output, normalised, rstd, channels)
+        Self::apply(grad_output, normalized, rstd, channels)
     }
 
-    #[backward(normalised)]
-    fn grad_normalised(
+    #[backward(normalized)]
+    fn grad_normalized(
         grad_output: &Tensor<T, D>,
         g: &Tensor<T, D>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         rstd: &Tensor1<T>,
         channels: Channels,
     ) -> Tensor<T, D> {
         let scales = rstd / -size::<T>(channels);
         let repeat = |each: Tensor1<T>| each.to_channels::<D>(channels, g.shape());
-        let along_g = (g * normalised).of_channels(channels) * &scales;
-        let along_grad = (grad_output * normalised).of_channels(channels) * &scales;
+        let along_g = (g * normalized).of_channels(channels) * &scales;
+        let along_grad = (grad_output * normalized).of_channels(channels) * &scales;
         grad_output * repeat(along_g) + g * repeat(along_grad)
     }
 
@@ -129,33 +129,33 @@ impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
     fn grad_rstd(
         grad_output: &Tensor<T, D>,
         g: &Tensor<T, D>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         channels: Channels,
     ) -> Tensor1<T> {
-        (grad_output * unscaled(g, normalised, channels)).of_channels(channels)
+        (grad_output * unscaled(g, normalized, channels)).of_channels(channels)
     }
 
     #[jvp]
     fn jvp(
         tangent_g: Option<&Tensor<T, D>>,
-        tangent_normalised: Option<&Tensor<T, D>>,
+        tangent_normalized: Option<&Tensor<T, D>>,
         tangent_rstd: Option<&Tensor1<T>>,
         g: &Tensor<T, D>,
-        normalised: &Tensor<T, D>,
+        normalized: &Tensor<T, D>,
         rstd: &Tensor1<T>,
         channels: Channels,
     ) -> Option<Tensor<T, D>> {
         let repeat = |each: Tensor1<T>| each.to_channels::<D>(channels, g.shape());
-        let along_g = tangent_g.map(|tangent| Self::apply(tangent, normalised, rstd, channels));
-        let along_normalised = tangent_normalised.map(|tangent| {
+        let along_g = tangent_g.map(|tangent| Self::apply(tangent, normalized, rstd, channels));
+        let along_normalized = tangent_normalized.map(|tangent| {
             let scales = rstd / -size::<T>(channels);
-            let first = (g * normalised).of_channels(channels) * &scales;
+            let first = (g * normalized).of_channels(channels) * &scales;
             let second = (g * tangent).of_channels(channels) * &scales;
-            tangent * repeat(first) + normalised * repeat(second)
+            tangent * repeat(first) + normalized * repeat(second)
         });
         let along_rstd =
-            tangent_rstd.map(|tangent| unscaled(g, normalised, channels) * repeat(tangent.clone()));
-        joined(joined(along_g, along_normalised), along_rstd)
+            tangent_rstd.map(|tangent| unscaled(g, normalized, channels) * repeat(tangent.clone()));
+        joined(joined(along_g, along_normalized), along_rstd)
     }
 }
 
@@ -163,11 +163,11 @@ impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
 #[track_caller]
 fn unscaled<T: Element, D: Dimension>(
     g: &Tensor<T, D>,
-    normalised: &Tensor<T, D>,
+    normalized: &Tensor<T, D>,
     channels: Channels,
 ) -> Tensor<T, D> {
     let ones = Tensor::from(Array1::ones(channels.count));
-    NormalizeBackward::apply(g, normalised, &ones, channels)
+    NormalizeBackward::apply(g, normalized, &ones, channels)
 }
 
 /// The number of elements of a channel.

@@ -93,7 +93,7 @@ fn others<T: Element, D: Dimension, E: Dimension>(
     others.unwrap_or_else(|| Tensor::from(Array::ones(x.view().raw_dim())))
 }
 
-/// The elements along an axis moved towards its start, round and round.
+/// The elements along an axis moved toward its start, round and round.
 #[track_caller]
 fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
     x.roll(axis, -by.cast_signed())

@@ -44,12 +44,12 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
         ddof: usize,
     ) -> Tensor<T, D> {
         let scaled = grad_output * (T::from_f64(2.0) / freedom::<T>(x.shape(), axes, ddof));
-        scaled.expand::<D>(axes, x.shape()) * centred::<T, D, E>(x, axes)
+        scaled.expand::<D>(axes, x.shape()) * centered::<T, D, E>(x, axes)
     }
 
     #[jvp]
     fn jvp(tangent_x: &Tensor<T, D>, x: &Tensor<T, D>, axes: Axes, ddof: usize) -> Tensor<T, E> {
-        let along = DotAxes::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, axes), axes);
+        let along = DotAxes::<T, D, E>::apply(tangent_x, &centered::<T, D, E>(x, axes), axes);
         along * (T::from_f64(2.0) / freedom::<T>(x.shape(), axes, ddof))
     }
 }
@@ -91,7 +91,7 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         ddof: usize,
     ) -> Tensor<T, D> {
         let scaled = grad_output / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof);
-        scaled.expand::<D>(axes, x.shape()) * centred::<T, D, E>(x, axes)
+        scaled.expand::<D>(axes, x.shape()) * centered::<T, D, E>(x, axes)
     }
 
     #[jvp]
@@ -102,7 +102,7 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         axes: Axes,
         ddof: usize,
     ) -> Tensor<T, E> {
-        let along = DotAxes::<T, D, E>::apply(tangent_x, &centred::<T, D, E>(x, axes), axes);
+        let along = DotAxes::<T, D, E>::apply(tangent_x, &centered::<T, D, E>(x, axes), axes);
         along / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof)
     }
 }
@@ -128,7 +128,7 @@ fn variance<T: Element, D: Dimension, E: Dimension>(
 
 /// x − x̄
 #[track_caller]
-fn centred<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
+fn centered<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
     let count = axes.count(x.shape()) as f64;
     let mean: Tensor<T, E> = SumAxes::apply(x, axes);
     x - (mean / T::from_f64(count)).expand::<D>(axes, x.shape())

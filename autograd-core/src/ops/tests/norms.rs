@@ -1,4 +1,4 @@
-//! Normalisation, dropout and embeddings.
+//! Normalization, dropout and embeddings.
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix1, IxDyn, array};
 
@@ -18,7 +18,7 @@ fn vector(length: usize, shift: f64) -> Tensor1<f64> {
     .set_requires_grad(true)
 }
 
-/// As with real data: with neighbours that differ.
+/// As with real data: with neighbors that differ.
 fn data(shape: &[usize]) -> TensorD<f64> {
     let mut numbers = numbers(shape);
     numbers
@@ -130,7 +130,7 @@ fn groups() {
 }
 
 #[test]
-fn normalisation_of_every_layout_and_of_nothing() {
+fn normalization_of_every_layout_and_of_nothing() {
     let x = data(&[3, 4]).to_array();
     let rows = Tensor::from(x.clone())
         .layer_norm::<Ix1>(&[4], None, None, 1e-5)

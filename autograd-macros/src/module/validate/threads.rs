@@ -45,7 +45,7 @@ fn refuse(field: &Field, segment: &PathSegment, diagnostics: &mut Diagnostics) {
     let help = match (container == "Rc", is_state) {
         (false, true) => {
             "remove it: `forward` reads a parameter and may set a buffer by shared \
-                          reference, and an optimiser has the module by a mutable one"
+                          reference, and an optimizer has the module by a mutable one"
         }
         (true, true) => {
             "remove it: clones of a parameter are tied, wherever they stand; \

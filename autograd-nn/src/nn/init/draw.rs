@@ -28,7 +28,7 @@ pub(super) fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
         let r = 0.180_625 - q * q;
-        return q * polynomial(CENTRE[0], r) / polynomial(CENTRE[1], r);
+        return q * polynomial(CENTER[0], r) / polynomial(CENTER[1], r);
     }
     let tail = if q < 0.0 { p } else { 1.0 - p };
     if tail <= 0.0 {
@@ -44,7 +44,7 @@ pub(super) fn quantile(p: f64) -> f64 {
 }
 
 /// The share of the standard normal distribution that lies below `x`, for `x` ≤ 0: the reverse of
-/// [`quantile`], found by halving between the bits of 0 and ½. One for each call of an initialiser: it need
+/// [`quantile`], found by halving between the bits of 0 and ½. One for each call of an initializer: it need
 /// not be fast, and no second approximation has to agree with the first.
 pub(super) fn share_below(x: f64) -> f64 {
     let (mut low, mut high) = (0, 0.5_f64.to_bits());
@@ -93,7 +93,7 @@ fn polynomial(coefficients: [f64; 8], x: f64) -> f64 {
 }
 
 /// Numerator and denominator for |p − ½| ≤ 0.425.
-const CENTRE: [[f64; 8]; 2] = [
+const CENTER: [[f64; 8]; 2] = [
     [
         3.387_132_872_796_366_5,
         133.141_667_891_784_38,

@@ -48,7 +48,7 @@ pub enum Nonlinearity {
     Relu,
     /// x of what is positive, this slope times x of the rest.
     LeakyRelu(f64),
-    /// The self-normalising function of Klambauer and others (2017).
+    /// The self-normalizing function of Klambauer and others (2017).
     Selu,
 }
 

@@ -13,7 +13,7 @@ macro_rules! batch_norm {
         #[derive(Debug, Module)]
         #[module(extra_repr = Self::options)]
         pub struct $Name<T: Element = f32> {
-            /// Of shape `[num_features]`: what a normalised channel is multiplied by, if anything.
+            /// Of shape `[num_features]`: what a normalized channel is multiplied by, if anything.
             pub weight: Option<Parameter<T, Ix1>>,
             /// Of shape `[num_features]`: what is added, if anything.
             pub bias: Option<Parameter<T, Ix1>>,
@@ -23,7 +23,7 @@ macro_rules! batch_norm {
             pub running_var: Option<Buffer<T, Ix1>>,
             /// How many batches the running means are of, where they are plain means: without a momentum.
             pub num_batches_tracked: Option<Buffer<f64, Ix0>>,
-            /// Whether batches are normalised by their own figures.
+            /// Whether batches are normalized by their own figures.
             pub mode: Mode,
             #[module(skip)]
             num_features: usize,
@@ -103,7 +103,7 @@ macro_rules! batch_norm {
                 self.counted()
             }
 
-            /// Whether normalised channels are multiplied by a weight, and a bias is added.
+            /// Whether normalized channels are multiplied by a weight, and a bias is added.
             ///
             /// ```
             #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
@@ -122,7 +122,7 @@ macro_rules! batch_norm {
                 self
             }
 
-            /// Whether running means are kept, for evaluation. Without them a batch is normalised by its own
+            /// Whether running means are kept, for evaluation. Without them a batch is normalized by its own
             /// figures then, too.
             ///
             /// ```

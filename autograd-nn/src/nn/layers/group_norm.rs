@@ -86,7 +86,7 @@ impl<T: Element> GroupNorm<T> {
         Self { eps, ..self }
     }
 
-    /// Whether normalised channels are multiplied by a weight, and a bias is added.
+    /// Whether normalized channels are multiplied by a weight, and a bias is added.
     ///
     /// ```
     /// use pullback::nn::{GroupNorm, Module};

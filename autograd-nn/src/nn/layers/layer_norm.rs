@@ -6,7 +6,7 @@ use crate::nn::{Forward, Module, Parameter};
 use crate::{Element, Tensor};
 
 /// The last axes less their mean and over their deviation √(variance + `eps`), then times a weight, plus a bias
-/// (Ba, Kiros and Hinton, 2016). `E` is the rank of what is normalised together.
+/// (Ba, Kiros and Hinton, 2016). `E` is the rank of what is normalized together.
 #[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
 /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
 ///
@@ -24,9 +24,9 @@ use crate::{Element, Tensor};
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct LayerNorm<T: Element = f32, E: Dimension + 'static = Ix1> {
-    /// Of the normalised shape: what is multiplied by, if anything.
+    /// Of the normalized shape: what is multiplied by, if anything.
     pub weight: Option<Parameter<T, E>>,
-    /// Of the normalised shape: what is added, if anything.
+    /// Of the normalized shape: what is added, if anything.
     pub bias: Option<Parameter<T, E>>,
     #[module(skip)]
     shape: E,
@@ -93,7 +93,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         self
     }
 
-    /// Whether what is normalised is multiplied by a weight, and a bias is added.
+    /// Whether what is normalized is multiplied by a weight, and a bias is added.
     ///
     /// ```
     /// use pullback::nn::{LayerNorm, Module};
@@ -119,7 +119,7 @@ impl<T: Element, D: Dimension, E: Dimension + 'static> Forward<&Tensor<T, D>> fo
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If the shape does not end in the normalised one.
+    /// If the shape does not end in the normalized one.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = input.shape().ends_with(self.shape.slice());

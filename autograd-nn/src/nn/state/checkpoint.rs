@@ -45,9 +45,9 @@ pub struct Checkpoint {
 /// 2⁵³ exactly, or as strings in the metadata.
 ///
 /// A run goes on bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
-/// optimiser and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
+/// optimizer and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
 /// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. What has been set up
-/// by the program, such as settings and groups of an optimiser, frozen parameters, `train` or `eval`, is set up
+/// by the program, such as settings and groups of an optimizer, frozen parameters, `train` or `eval`, is set up
 /// again by the program that goes on.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ pub fn save_checkpoint(
 /// Reads what [`save_checkpoint`] wrote: copies the values into the model, gives it its seeds, and returns the rest.
 /// All of it is read before the model is touched, so what the file has is in memory once more until then.
 ///
-/// What the rest is for, such as an optimiser, looks at it when it is given to it, and the model is changed by then:
+/// What the rest is for, such as an optimizer, looks at it when it is given to it, and the model is changed by then:
 /// [`load_checkpoint_with`] has it look first.
 ///
 /// # Errors
@@ -136,9 +136,9 @@ pub fn load_checkpoint(
 
 /// As [`load_checkpoint`], with `take`, which gives the rest to whom it is for: it is called when the model's part
 /// fits and everything has been read, with the model as it still is. If `take` answers with an error, the model
-/// stays so: model and optimiser go on from one checkpoint or from none.
+/// stays so: model and optimizer go on from one checkpoint or from none.
 ///
-/// An optimiser that refuses its state keeps the one it had. Of several, those before it have taken over theirs:
+/// An optimizer that refuses its state keeps the one it had. Of several, those before it have taken over theirs:
 /// load them into new ones, which a run that begins anew does without.
 ///
 /// # Errors
@@ -162,7 +162,7 @@ pub fn load_checkpoint(
 /// })?;
 /// assert_eq!((resumed[0].item(), optimizer.learning_rate()), (model[0].item(), 0.1));
 ///
-/// // Another optimiser keeps other things: nothing is taken over, of the model either.
+/// // Another optimizer keeps other things: nothing is taken over, of the model either.
 /// let (mut resumed, mut other) = (vec![Parameter::new(array![0.0])], Sgd::new(0.5));
 /// let refused = load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
 ///     other.load_state_dict(resumed, &checkpoint.extra["optimizer"])

@@ -7,7 +7,7 @@ use std::ops::Index;
 use super::TensorSpec;
 use crate::AnyTensor;
 
-/// Tensors under dotted paths, in the order of the names: what a module has learnt, or an optimiser, or both.
+/// Tensors under dotted paths, in the order of the names: what a module has learnt, or an optimizer, or both.
 ///
 /// [`Stateful::state_dict`](super::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
 /// module until that changes, and keeps the values of its time.

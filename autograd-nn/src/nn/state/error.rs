@@ -54,7 +54,7 @@ impl fmt::Display for TensorSpec {
 }
 
 /// One name under which a state and what it is for do not fit together: a tree of parameters and buffers, an
-/// optimiser, a schedule.
+/// optimizer, a schedule.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -175,7 +175,7 @@ pub enum StateError {
     Keys {
         /// The file, if the state was in one.
         path: Option<PathBuf>,
-        /// Every name that does not fit, in the order of the tree or of what an optimiser keeps, what was not expected
+        /// Every name that does not fit, in the order of the tree or of what an optimizer keeps, what was not expected
         /// at the end.
         differences: Vec<Difference>,
     },

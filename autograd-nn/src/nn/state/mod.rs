@@ -6,7 +6,7 @@
 //!   and of whatever else is a [`Field`](super::Field).
 //! - [`StateDict`]: the tensors under their dotted paths, in memory.
 //! - [`StateFile`]: a file that is looked at before anything is read, or read in part.
-//! - [`save_checkpoint`], [`load_checkpoint`], [`load_checkpoint_with`]: model, seeds, optimiser and counters in one
+//! - [`save_checkpoint`], [`load_checkpoint`], [`load_checkpoint_with`]: model, seeds, optimizer and counters in one
 //!   file, so that training goes on bit for bit.
 //! - [`StateError`]: everything that did not fit, named in one error.
 //!

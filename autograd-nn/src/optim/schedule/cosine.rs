@@ -97,7 +97,7 @@ pub struct CosineRestarts {
 }
 
 impl CosineRestarts {
-    /// From this rate towards 0 within so many steps, again and again.
+    /// From this rate toward 0 within so many steps, again and again.
     ///
     /// # Panics
     /// If there are no steps, or the rate is negative or no number.
@@ -133,7 +133,7 @@ impl CosineRestarts {
         self
     }
 
-    /// The rate that each round goes towards; 0 unless it is set.
+    /// The rate that each round goes toward; 0 unless it is set.
     ///
     /// # Panics
     /// If it is negative or no number.

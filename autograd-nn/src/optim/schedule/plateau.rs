@@ -203,7 +203,7 @@ impl Plateau {
         Some(self.best).filter(|best| best.is_finite())
     }
 
-    /// Takes note of a loss and reduces the optimiser's learning rate if it is time; true if that was done.
+    /// Takes note of a loss and reduces the optimizer's learning rate if it is time; true if that was done.
     /// What is no number is not better.
     ///
     /// ```
@@ -285,7 +285,7 @@ impl Plateau {
         StateDict::from_iter(state)
     }
 
-    /// Goes on from a state that was saved. The learning rate is the optimiser's, and in its state.
+    /// Goes on from a state that was saved. The learning rate is the optimizer's, and in its state.
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.

@@ -1,0 +1,148 @@
+//! Rows 79 and 80: passes that backward functions start.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use pullback::Error;
+use pullback::ndarray::{Array1, ArrayView1, array};
+use pullback::prelude::*;
+
+use crate::functions::leaf;
+
+/// x − 1, whose backward differentiates the same function of the result, down to 0.
+struct Deep;
+
+#[derive(Clone, Copy)]
+enum By {
+    Backward,
+    Grad,
+    Node,
+}
+
+#[custom_function]
+impl Deep {
+    #[forward]
+    fn forward(x: ArrayView1<f64>, by: By, calls: Arc<AtomicUsize>) -> Array1<f64> {
+        assert!(matches!(by, By::Backward | By::Grad | By::Node) && Arc::strong_count(&calls) > 0);
+        &x - 1.0
+    }
+
+    #[backward(x)]
+    fn backward(
+        grad_output: Array1<f64>,
+        output: ArrayView1<f64>,
+        by: By,
+        calls: Arc<AtomicUsize>,
+    ) -> Array1<f64> {
+        calls.fetch_add(1, Ordering::Relaxed);
+        if output[0] > 0.0 {
+            let x = Tensor::from(output).set_requires_grad(true);
+            let gradient = enable_grad(|| gradient_of(&x, by, &calls));
+            assert_eq!(gradient, array![1.0]);
+        }
+        grad_output
+    }
+}
+
+fn gradient_of(x: &Tensor1<f64>, by: By, calls: &Arc<AtomicUsize>) -> Array1<f64> {
+    let y = Deep::apply(x, by, Arc::clone(calls));
+    match by {
+        By::Backward => {
+            y.sum().backward().unwrap();
+            x.grad().unwrap()
+        }
+        By::Grad => grad(&y.sum(), (x,)).unwrap().0.into_array(),
+        By::Node => {
+            let seed = Tensor::from(array![1.0]).into_dyn();
+            let mut gradients = y.grad_fn().unwrap().apply(&[Some(seed)]).unwrap();
+            let gradient = gradients.pop().flatten().unwrap();
+            gradient.into_dimensionality().unwrap().into_array()
+        }
+    }
+}
+
+#[test]
+fn passes_inside_of_passes_do_not_overflow_a_thread_of_2_mib() {
+    let nest = || {
+        for by in [By::Backward, By::Grad, By::Node] {
+            for (depth, levels) in [(2000.0, 2000), (200.0, 200)] {
+                let calls = Arc::new(AtomicUsize::new(0));
+                let x = leaf([depth]);
+                assert_eq!(gradient_of(&x, by, &calls), array![1.0]);
+                assert_eq!(calls.load(Ordering::Relaxed), levels);
+                assert_eq!(Arc::strong_count(&calls), 1);
+            }
+        }
+    };
+    thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(nest)
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+/// What has run, in order.
+type Events = Arc<Mutex<Vec<&'static str>>>;
+
+#[custom_function(grad(x) = {
+    events.lock().unwrap().push("outer");
+    grad_output.to_owned()
+})]
+fn outer(x: ArrayView1<f64>, events: Events) -> Array1<f64> {
+    let _ = events;
+    x.to_owned()
+}
+
+/// x − 1, whose backward runs a pass through itself until the result is negative.
+#[custom_function(grad(x) = {
+    events.lock().unwrap().push("inner");
+    if output[0] >= 0.0 {
+        enable_grad(|| {
+            let x = Tensor::from(output).set_requires_grad(true);
+            inner(&x, Arc::clone(events)).backward().unwrap();
+        });
+    }
+    grad_output.to_owned()
+})]
+fn inner(x: ArrayView1<f64>, events: Events) -> Array1<f64> {
+    let _ = events;
+    &x - 1.0
+}
+
+#[test]
+fn an_inner_pass_ends_before_the_outer_one_goes_on() {
+    for inner_is_newer in [true, false] {
+        let events = Events::default();
+        let (x, y) = (leaf([6.0]), leaf([9.0]));
+        let first = (!inner_is_newer).then(|| inner(&y, Arc::clone(&events)));
+        let a = outer(&x, Arc::clone(&events));
+        let b = first.unwrap_or_else(|| inner(&y, Arc::clone(&events)));
+        (a * b).backward().unwrap();
+        let events = events.lock().unwrap();
+        assert_eq!(events.len(), 11);
+        assert_eq!(events.iter().filter(|event| **event == "outer").count(), 1);
+        // The ten inner passes, each begun within the last, are one step of the outer pass.
+        let place = if inner_is_newer { 10 } else { 0 };
+        assert_eq!(events[place], "outer");
+    }
+}
+
+/// x, whose backward runs a pass that fails.
+#[custom_function(grad(x) = {
+    let inner = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+    let error = enable_grad(|| (&inner * 2.0).backward()).unwrap_err();
+    assert!(matches!(error, Error::NotScalar { .. }) && inner.grad().is_none());
+    grad_output.to_owned()
+})]
+fn survives(x: ArrayView1<f64>) -> Array1<f64> {
+    x.to_owned()
+}
+
+#[test]
+fn an_inner_pass_that_fails_is_the_authors_to_handle() {
+    let x = leaf([1.0]);
+    survives(&(&x * 3.0)).backward().unwrap();
+    assert_eq!(x.grad(), Some(array![3.0]));
+}
