@@ -40,6 +40,8 @@
 
 extern crate self as autograd_core;
 
+autograd_macros::same_version!();
+
 #[doc(hidden)]
 pub mod __private;
 mod alloc;
