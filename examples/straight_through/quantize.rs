@@ -54,7 +54,6 @@ impl<T: Element> Quantize<T> {
 mod tests {
     use std::f64::consts::TAU;
 
-    use pullback::Error;
     use pullback::ndarray::{Array1, Axis, array};
 
     use super::*;
@@ -117,7 +116,7 @@ mod tests {
     fn the_estimator_is_no_derivative() {
         let weight = Tensor::from(array![[0.3, -0.1], [1.0, 0.7]]).set_requires_grad(true);
         let outcome = Gradcheck::new().run(|(w,)| Quantize::apply(w, 2), (&weight,));
-        assert!(matches!(outcome, Err(Error::Gradcheck(_))), "{outcome:?}");
+        assert!(outcome.unwrap_err().mismatch().is_some());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ndarray::{Array, Array0, Array2, ArrayView, ArrayView2, Axis, Dimension};
 
 use super::{Contract, joined};
 use crate::kernels::{self, Lu, Subscripts};
-use crate::{Element, Error, Shape, Tensor, Tensor0, Tensor2, custom_function};
+use crate::{Element, Error, ErrorKind, Shape, Tensor, Tensor0, Tensor2, custom_function};
 
 #[track_caller]
 fn square<T: Element>(function: &str, a: &ArrayView2<'_, T>) {
@@ -27,11 +27,12 @@ fn square<T: Element>(function: &str, a: &ArrayView2<'_, T>) {
 fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<Lu<T>, Error> {
     square(function, a);
     let applied_at = Location::caller();
-    Lu::new(a).map_err(|pivot| Error::Singular {
-        function,
-        shape: Shape::from(a.shape()),
-        pivot,
-        applied_at,
+    Lu::new(a).map_err(|pivot| {
+        ErrorKind::Singular {
+            shape: Shape::from(a.shape()),
+            pivot,
+        }
+        .of(function, applied_at)
     })
 }
 
@@ -62,7 +63,7 @@ impl<T: Element, E: Dimension> Solve<T, E> {
     /// Here G is the gradient that comes in for X.
     ///
     /// # Errors
-    /// [`Error::Singular`] if A is.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if A is.
     ///
     /// # Panics
     /// If A is not square, or B has another number of rows, or neither one axis nor two.
@@ -162,7 +163,7 @@ impl<T: Element> Inverse<T> {
     /// Here G is the gradient that comes in for the inverse.
     ///
     /// # Errors
-    /// [`Error::Singular`] if there is none.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if there is none.
     ///
     /// # Panics
     /// If A is not square.
@@ -203,7 +204,7 @@ impl<T: Element> Det<T> {
     /// det A, the determinant.
     #[doc = crate::math!(r"\frac{\partial \det A}{\partial A} = \det A \cdot A^{-\top}")]
     /// # Errors
-    /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
     ///
     /// # Panics
     /// If A is not square.
@@ -324,7 +325,7 @@ impl<T: Element> Cholesky<T> {
     /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] if A is not.
+    /// [`ErrorKind::NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
     ///
     /// # Panics
     /// If A is not square.
@@ -333,10 +334,12 @@ impl<T: Element> Cholesky<T> {
     pub fn forward(a: ArrayView2<T>) -> Result<Array2<T>, Error> {
         square("cholesky", &a);
         let applied_at = Location::caller();
-        kernels::cholesky(&a).map_err(|pivot| Error::NotPositiveDefinite {
-            shape: Shape::from(a.shape()),
-            pivot,
-            applied_at,
+        kernels::cholesky(&a).map_err(|pivot| {
+            ErrorKind::NotPositiveDefinite {
+                shape: Shape::from(a.shape()),
+                pivot,
+            }
+            .of("cholesky", applied_at)
         })
     }
 

@@ -11,7 +11,7 @@ impl<T: Element> Tensor2<T> {
     /// [`Solve`](crate::ops::Solve) has the formula of the gradient.
     ///
     /// # Errors
-    /// [`Error::Singular`] if A is.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if A is.
     ///
     /// # Panics
     /// If A is not square, or b has another number of rows, or neither one axis nor two.
@@ -33,7 +33,7 @@ impl<T: Element> Tensor2<T> {
     /// The inverse. To solve a system, [`solve`](Self::solve) is faster and more exact.
     ///
     /// # Errors
-    /// [`Error::Singular`] if there is none.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if there is none.
     ///
     /// # Panics
     /// If the matrix is not square.
@@ -54,7 +54,7 @@ impl<T: Element> Tensor2<T> {
     /// The determinant.
     ///
     /// # Errors
-    /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
     ///
     /// # Panics
     /// If the matrix is not square.
@@ -74,7 +74,7 @@ impl<T: Element> Tensor2<T> {
     /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] if A is not.
+    /// [`ErrorKind::NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
     ///
     /// # Panics
     /// If the matrix is not square.
