@@ -14,7 +14,6 @@
 //! There is nothing in here but text; its code runs with the tests of the documentation.
 
 #[doc = include_str!("../docs/write_a_function.md")]
-#[doc = include_str!("../docs/write_a_function_further.md")]
 ///
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
@@ -29,7 +28,6 @@
 pub mod write_a_function {}
 
 #[doc = include_str!("../docs/what_the_compiler_checks.md")]
-#[doc = include_str!("../docs/what_the_compiler_checks_further.md")]
 pub mod what_the_compiler_checks {}
 
 #[doc = include_str!("../docs/from_pytorch.md")]
@@ -48,7 +46,6 @@ pub mod what_the_compiler_checks {}
 /// [`Parameter`]: crate::nn::Parameter
 /// [`Buffer`]: crate::nn::Buffer
 /// [`Mode`]: crate::nn::Mode
-/// [`Hooked`]: crate::nn::Hooked
 /// [`nn::init::kaiming_uniform`]: crate::nn::init::kaiming_uniform
 /// [`optim::schedule`]: crate::optim::schedule
 pub mod from_pytorch {}

@@ -13,14 +13,9 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The chapter of mistakes, which is two files.
+/// Returns the chapter of mistakes.
 fn chapter() -> String {
-    let parts = [
-        "what_the_compiler_checks",
-        "what_the_compiler_checks_further",
-    ];
-    let parts = parts.map(|part| read(&root().join("docs").join(part).with_extension("md")));
-    parts.concat()
+    read(&root().join("docs/what_the_compiler_checks.md"))
 }
 
 /// Each quoted message with the name of its test, such as `item/no_backward`.
