@@ -48,7 +48,6 @@ pub mod what_the_compiler_checks {}
 /// [`Parameter`]: crate::nn::Parameter
 /// [`Buffer`]: crate::nn::Buffer
 /// [`Mode`]: crate::nn::Mode
-/// [`Hooked`]: crate::nn::Hooked
 /// [`nn::init::kaiming_uniform`]: crate::nn::init::kaiming_uniform
 /// [`optim::schedule`]: crate::optim::schedule
 pub mod from_pytorch {}

@@ -3,7 +3,7 @@
 use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
 use pullback::nn::Parameter;
 use pullback::optim::{
-    Adam, AdamW, Norm, Optimizer, RmsProp, Sgd, clip_grad_norm, clip_grad_norm_of, clip_grad_value,
+    Adam, AdamW, Norm, Optimizer, Sgd, clip_grad_norm, clip_grad_norm_of, clip_grad_value,
 };
 
 use crate::counting::{allocations, bytes, signed};
@@ -43,7 +43,6 @@ fn a_step_over_many_parameters_allocates_nothing() {
         Box::new(
             AdamW::new(0.1).group(|path| path.ends_with(".1"), |group| group.weight_decay(0.0)),
         ),
-        Box::new(RmsProp::new(0.1).momentum(0.9).centered(true)),
     ];
     for mut optimizer in optimizers {
         let mut model = model();

@@ -10,12 +10,12 @@
 //! - [`Parameter`], [`Buffer`], [`Mode`], [`Seeds`]: what stands in its fields; [`Field`] says what else may.
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
 //! - [`init`]: first values, drawn from a [`Generator`].
-//! - Layers with weights: [`Linear`], [`Bilinear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
-//!   [`MultiheadAttention`], [`Gru`], [`Lstm`], with PyTorch's names, options and first values.
+//! - Layers with weights: [`Linear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
+//!   [`MultiheadAttention`], with PyTorch's names, options and first values.
 //! - What keeps training steady: [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`].
 //! - Functions as modules: [`Relu`], [`Gelu`], [`GeluTanh`], [`Silu`], [`Sigmoid`], [`Tanh`], [`LeakyRelu`],
 //!   [`Elu`], [`Softplus`], [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
-//! - [`Sequential`]: one [`Layer`] after the other; [`Hooked`]: a layer that others look into.
+//! - [`Sequential`]: one [`Layer`] after the other.
 //! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
 
 mod buffer;
@@ -40,11 +40,10 @@ pub use field::{Borrowed, Field};
 pub use forward::Forward;
 pub use generator::Generator;
 pub use layers::{
-    AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, BilinearBuilder, Conv1d, Conv2d, ConvBuilder,
-    ConvTranspose2d, Dropout, Elu, Embedding, EmbeddingBuilder, Flatten, ForwardHook, Gelu,
-    GeluTanh, GroupNorm, Gru, Hooked, Layer, LayerNorm, Layers, LeakyRelu, Linear, LinearBuilder,
-    Lstm, MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder, PerAxis, RecurrentBuilder,
-    RecurrentCell, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvBuilder, ConvTranspose2d, Dropout,
+    Elu, Embedding, EmbeddingBuilder, Flatten, Gelu, GeluTanh, GroupNorm, Layer, LayerNorm, Layers,
+    LeakyRelu, Linear, LinearBuilder, MaxPool2d, MultiheadAttention, MultiheadAttentionBuilder,
+    PerAxis, Relu, Sequential, Sigmoid, Silu, Softmax, Softplus, Tanh,
 };
 pub use mode::Mode;
 pub use module::Module;

@@ -28,7 +28,7 @@
 //! Read first [`Adam`], whose page has all of its settings. Then:
 //!
 //! - [`Optimizer`]: what all of them can do: a step, the learning rate, their state to save.
-//! - [`Sgd`], [`Adam`], [`AdamW`], [`RmsProp`]: updates from one gradient, with groups of parameters that have
+//! - [`Sgd`], [`Adam`], [`AdamW`]: updates from one gradient, with groups of parameters that have
 //!   settings of their own. [`Lbfgs`]: few parameters and exact gradients.
 //! - [`schedule`]: learning rates as functions of the step.
 //! - [`clip_grad_norm`], [`clip_grad_value`]: gradients kept within bounds.
@@ -38,7 +38,6 @@ mod clip;
 mod group;
 mod lbfgs;
 mod optimizer;
-mod rms_prop;
 pub mod schedule;
 mod settings;
 mod sgd;
@@ -53,5 +52,4 @@ pub use clip::{
 };
 pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
-pub use rms_prop::RmsProp;
 pub use sgd::Sgd;

@@ -5,10 +5,8 @@ mod attention;
 mod composed;
 mod convolutions;
 mod gradients;
-mod hooked;
 mod norms;
 mod printing;
-mod recurrent;
 mod seeds;
 mod shapes;
 mod simple;
@@ -86,16 +84,6 @@ fn gradcheck<M: Module>(
     forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
 ) {
     let checks = Gradcheck::new().second_order().forward_mode();
-    gradcheck_with(checks, module, inputs, forward);
-}
-
-#[track_caller]
-fn gradcheck_with<M: Module>(
-    checks: Gradcheck,
-    module: M,
-    inputs: &[ArrayD<f64>],
-    forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
-) {
     let of_inputs: usize = inputs.iter().map(ArrayD::len).sum();
     let theta = tensor(of_inputs + module.parameter_count(), 3) * 0.5;
     let module = std::sync::Mutex::new(module);

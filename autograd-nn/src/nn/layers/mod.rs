@@ -7,18 +7,15 @@
 mod activations;
 mod attention;
 mod batch_norm;
-mod bilinear;
 mod conv;
 mod dropout;
 mod embedding;
 mod group_norm;
-mod hooked;
 mod layer;
 mod layer_norm;
 mod linear;
 mod pool;
 mod print;
-mod recurrent;
 mod sequential;
 mod shapes;
 
@@ -27,17 +24,14 @@ pub use activations::{
 };
 pub use attention::{MultiheadAttention, MultiheadAttentionBuilder};
 pub use batch_norm::{BatchNorm1d, BatchNorm2d};
-pub use bilinear::{Bilinear, BilinearBuilder};
 pub use conv::{Conv1d, Conv2d, ConvBuilder, ConvTranspose2d};
 pub use dropout::Dropout;
 pub use embedding::{Embedding, EmbeddingBuilder};
 pub use group_norm::GroupNorm;
-pub use hooked::{ForwardHook, Hooked};
 pub use layer::Layer;
 pub use layer_norm::LayerNorm;
 pub use linear::{Linear, LinearBuilder};
 pub use pool::{AvgPool2d, MaxPool2d};
-pub use recurrent::{Gru, Lstm, RecurrentBuilder, RecurrentCell};
 pub use sequential::{Layers, Sequential};
 pub use shapes::PerAxis;
 

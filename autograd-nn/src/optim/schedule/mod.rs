@@ -22,18 +22,15 @@
 //! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
 //! - [`LinearWarmUp`], [`OneCycle`]: up from little.
 //! - [`Schedule::then`]: one after the other. Any `Fn(u64) -> f64` is a schedule too.
-//! - [`Plateau`]: by how training goes; it does keep something.
 
 mod cosine;
 mod decay;
 mod one_cycle;
-mod plateau;
 mod warm_up;
 
 pub use cosine::{Cosine, CosineRestarts};
 pub use decay::{Exponential, MultiStep, Step};
 pub use one_cycle::OneCycle;
-pub use plateau::Plateau;
 pub use warm_up::LinearWarmUp;
 
 /// A learning rate for each step.
