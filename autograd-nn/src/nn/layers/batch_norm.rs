@@ -211,7 +211,7 @@ batch_norm! {
     /// let mut norm = BatchNorm1d::new(1).eps(0.0);
     /// let x = Tensor::from(array![[1.0], [3.0]]);
     /// assert_eq!(norm.forward(&x).to_array(), array![[-1.0], [1.0]]);
-    /// assert_eq!(norm.running_mean.as_deref().unwrap().to_array(), array![0.1 * 2.0]);
+    /// assert_eq!(norm.running_mean.as_ref().unwrap().get().to_array(), array![0.1 * 2.0]);
     /// norm.eval();
     /// assert_ne!(norm.forward(&x).to_array(), array![[-1.0], [1.0]]);
     /// ```

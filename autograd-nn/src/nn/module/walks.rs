@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::AnyTensor;
-use crate::nn::{
-    AnyBuffer, AnyParameter, Field, Mode, Module, ParameterId, Path, Visitor, VisitorMut,
-};
+use crate::nn::{AnyParameter, Field, Mode, Module, ParameterId, Path, Visitor, VisitorMut};
 
 /// The parameters, tied ones once, each with what `name` makes of its path.
 pub(super) struct ListParameters<'a, N> {
@@ -50,10 +48,6 @@ impl SetMode {
 impl VisitorMut for SetMode {
     fn mode(&mut self, _: &Path<'_>, mode: &mut Mode) {
         mode.set_training(self.training);
-    }
-
-    fn buffer(&mut self, _: &Path<'_>, buffer: &mut dyn AnyBuffer) {
-        buffer.settle();
     }
 }
 
