@@ -47,6 +47,7 @@ pub use layers::{
 };
 pub use mode::Mode;
 pub use module::Module;
+pub(crate) use parameter::assign;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
 pub use path::Path;
 pub use seeds::Seeds;

@@ -2,6 +2,7 @@
 
 mod any;
 
+pub(crate) use any::assign;
 pub use any::{AnyParameter, AnyView, AnyViewMut};
 
 use std::fmt;

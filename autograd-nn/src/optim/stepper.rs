@@ -8,7 +8,7 @@ use super::settings::not_negative;
 use super::slot::{Slot, mismatch, slots};
 use super::state::{LEARNING_RATE, Reader, number, write};
 use crate::Element;
-use crate::nn::{AnyParameter, Field, Path, StateDict, StateError, VisitorMut};
+use crate::nn::{AnyParameter, Field, Path, StateDict, StateError, VisitorMut, assign};
 
 /// How one parameter is updated: an optimizer's formula, with its settings.
 pub(super) trait Rule: Clone + fmt::Debug {
@@ -195,7 +195,7 @@ impl<R: Rule> VisitorMut for Update<'_, R> {
         if let Some(first) = self.slots[place].tied_to {
             if let Some(value) = &self.slots[first].shared {
                 // INVARIANT: only parameters of one element type and shape can be tied.
-                parameter.update_any(&mut |own| own.assign(value));
+                parameter.update_any(&mut |own| assign(own, value));
             }
             return;
         }

@@ -1,10 +1,11 @@
 //! Parameters whose element types and ranks are forgotten.
 
-use std::any::Any;
+use std::marker::PhantomData;
 
 use super::{Parameter, ParameterId};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD, Dimension};
 use crate::{AnyTensor, Element, Tensor};
+use autograd_kernels::{Any, Family};
 
 /// An array of either element type, to look at.
 ///
@@ -26,13 +27,7 @@ use crate::{AnyTensor, Element, Tensor};
 /// }
 /// assert_eq!(squares, 25.0);
 /// ```
-#[derive(Clone, Debug)]
-pub enum AnyView<'a> {
-    /// Of `f32`.
-    F32(ArrayViewD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewD<'a, f64>),
-}
+pub type AnyView<'a> = Any<Views<'a>>;
 
 /// An array of either element type, to change. Of a parameter the elements lie in row-major order.
 ///
@@ -49,23 +44,31 @@ pub enum AnyView<'a> {
 /// }
 /// assert_eq!((w.item(), v.item()), (7.0, 7.0));
 /// ```
+pub type AnyViewMut<'a> = Any<ViewsMut<'a>>;
+
+/// [`AnyView`] of each element type.
 #[derive(Debug)]
-pub enum AnyViewMut<'a> {
-    /// Of `f32`.
-    F32(ArrayViewMutD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewMutD<'a, f64>),
+pub struct Views<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for Views<'a> {
+    type Of<T: Element> = ArrayViewD<'a, T>;
 }
 
-impl AnyViewMut<'_> {
-    /// Copies the elements of a tensor of the same element type and shape, which the caller has seen to.
-    pub(crate) fn assign(self, value: &AnyTensor) {
-        match (self, value) {
-            (Self::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
-            (Self::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
-            // INVARIANT: see above.
-            _ => unreachable!("values of two element types"),
-        }
+/// [`AnyViewMut`] of each element type.
+#[derive(Debug)]
+pub struct ViewsMut<'a>(PhantomData<&'a mut ()>);
+
+impl<'a> Family for ViewsMut<'a> {
+    type Of<T: Element> = ArrayViewMutD<'a, T>;
+}
+
+/// Copies the elements of a tensor of the same element type and shape.
+pub(crate) fn assign(own: AnyViewMut<'_>, value: &AnyTensor) {
+    match (own, value) {
+        (Any::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
+        (Any::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
+        // INVARIANT: the callers compare the element types.
+        _ => unreachable!("values of two element types"),
     }
 }
 
@@ -280,24 +283,6 @@ mod sealed {
     impl<T, D> Sealed for super::Parameter<T, D> {}
 }
 
-/// A mutable reference as that of the element type which it has.
-enum Mut<'a, D> {
-    F32(&'a mut Tensor<f32, D>),
-    F64(&'a mut Tensor<f64, D>),
-}
-
-impl<T: Element, D: Dimension + 'static> Parameter<T, D> {
-    fn split_mut(&mut self) -> Mut<'_, D> {
-        let tensor: &mut dyn Any = &mut self.tensor;
-        if tensor.is::<Tensor<f32, D>>() {
-            // INVARIANT: it was asked.
-            return Mut::F32(tensor.downcast_mut().expect("f32"));
-        }
-        // INVARIANT: an element is `f32` or `f64`.
-        Mut::F64(tensor.downcast_mut().expect("f64"))
-    }
-}
-
 impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
     fn shape(&self) -> &[usize] {
         self.tensor.shape()
@@ -337,43 +322,28 @@ impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
     }
 
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>)) {
-        match self.split_mut() {
-            Mut::F32(tensor) => tensor.update(|value| change(AnyViewMut::F32(value.into_dyn()))),
-            Mut::F64(tensor) => tensor.update(|value| change(AnyViewMut::F64(value.into_dyn()))),
-        }
+        self.tensor
+            .update(|value| change(T::into_any(value.into_dyn())));
     }
 
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool {
-        let done = match self.split_mut() {
-            Mut::F32(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F32(value.into_dyn()),
-                    AnyView::F32(grad.into_dyn()),
-                );
-            }),
-            Mut::F64(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F64(value.into_dyn()),
-                    AnyView::F64(grad.into_dyn()),
-                );
-            }),
-        };
+        let done = self.tensor.update_by_grad(|value, grad| {
+            change(T::into_any(value.into_dyn()), T::into_any(grad.into_dyn()));
+        });
         done.is_some()
     }
 
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F64(grad))),
-        };
+        let done = self
+            .tensor
+            .update_grad(|grad| change(T::into_any(grad.into_dyn())));
         done.is_some()
     }
 
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.with_grad(|grad| look(AnyView::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.with_grad(|grad| look(AnyView::F64(grad))),
-        };
+        let done = self
+            .tensor
+            .with_grad(|grad| look(T::into_any(grad.into_dyn())));
         done.is_some()
     }
 

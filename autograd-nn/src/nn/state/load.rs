@@ -11,7 +11,7 @@ use std::path::Path as FilePath;
 
 use super::dict::strip;
 use super::{Difference, StateDict, StateError, TensorSpec};
-use crate::nn::{AnyBuffer, AnyParameter, Field, ParameterId, Path, Visitor, VisitorMut};
+use crate::nn::{AnyBuffer, AnyParameter, Field, ParameterId, Path, Visitor, VisitorMut, assign};
 use crate::{AnyTensor, Element, Tensor};
 
 /// What did not fit and was left alone: names that only the tree or only the state has.
@@ -271,7 +271,7 @@ impl VisitorMut for Copy {
             return;
         };
         // INVARIANT: element type and shape were compared.
-        parameter.update_any(&mut |own| own.assign(&value));
+        parameter.update_any(&mut |own| assign(own, &value));
         self.done.insert(id, parameter.to_any());
     }
 
