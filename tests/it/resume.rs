@@ -73,14 +73,11 @@ impl Run {
             net: Net::new(&mut Generator::seed(seed)),
             optimizer: AdamW::new(0.01)
                 .weight_decay(0.1)
-                .group(
+                .param_group(
                     |path| path.ends_with("bias"),
                     |group| group.weight_decay(0.0),
                 )
-                .group(
-                    |path| path == "head.5.weight",
-                    |group| group.rate_factor(2.0),
-                ),
+                .param_group(|path| path == "head.5.weight", |group| group.lr_scale(2.0)),
             steps: 0,
         }
     }

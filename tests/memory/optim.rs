@@ -41,7 +41,8 @@ fn a_step_over_many_parameters_allocates_nothing() {
         Box::new(Sgd::new(0.1).momentum(0.9).nesterov(true)),
         Box::new(Adam::new(0.1).amsgrad(true)),
         Box::new(
-            AdamW::new(0.1).group(|path| path.ends_with(".1"), |group| group.weight_decay(0.0)),
+            AdamW::new(0.1)
+                .param_group(|path| path.ends_with(".1"), |group| group.weight_decay(0.0)),
         ),
     ];
     for mut optimizer in optimizers {

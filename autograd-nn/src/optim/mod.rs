@@ -11,7 +11,7 @@
 //!
 //! // Any module, or what may stand in a module's field.
 //! let mut model = vec![Parameter::new(array![3.0, -2.0]), Parameter::new(array![1.0])];
-//! let mut optimizer = Adam::new(0.1).group(|path| path == "1", |group| group.weight_decay(0.0));
+//! let mut optimizer = Adam::new(0.1).param_group(|path| path == "1", |group| group.weight_decay(0.0));
 //! let schedule = LinearWarmUp::new(0.1, 10).then(10, Cosine::new(0.1, 290));
 //! for step in 0..300 {
 //!     model.iter().for_each(|parameter| parameter.zero_grad());
@@ -35,21 +35,23 @@
 
 mod adam;
 mod clip;
+mod first_order;
 mod group;
 mod lbfgs;
 mod optimizer;
+mod rule;
 pub mod schedule;
 mod settings;
 mod sgd;
 mod slot;
 mod state;
-mod stepper;
 
 pub use adam::{Adam, AdamW};
 pub use clip::{
     NonFiniteNorm, Norm, clip_grad_norm, clip_grad_norm_of, clip_grad_value, grad_norm,
     try_clip_grad_norm,
 };
+pub use first_order::FirstOrder;
 pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
 pub use sgd::Sgd;

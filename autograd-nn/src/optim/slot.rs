@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::stepper::{Rule, Step};
+use super::rule::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{AnyParameter, Field, ParameterId, Path, Visitor};
 use crate::{AnyTensor, Element};

@@ -185,7 +185,7 @@ fn optimizers() -> Told {
         Adam::new(0.1).betas(1.0, 0.9);
         Adam::new(0.1).eps(-1.0);
         adam.step(&mut model(2));
-        Adam::new(0.1).group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
+        Adam::new(0.1).param_group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
         Lbfgs::new(1.0).history(0);
         Cosine::new(0.1, 0);
         OneCycle::new(0.1, 1);

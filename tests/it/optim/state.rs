@@ -49,7 +49,7 @@ fn optimizers() -> Vec<Box<dyn Fn() -> Box<dyn Optimizer>>> {
         Box::new(|| Box::new(Adam::new(0.1).amsgrad(true))),
         Box::new(|| {
             let plain = |group: AdamW| group.weight_decay(0.0).amsgrad(true);
-            Box::new(AdamW::new(0.1).group(|path| path.ends_with(".1"), plain))
+            Box::new(AdamW::new(0.1).param_group(|path| path.ends_with(".1"), plain))
         }),
     ]
 }
