@@ -1,81 +1,12 @@
-//! What may stand in a module's field.
+//! The types that may be a module's fields.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
 
-use super::{Buffer, Mode, Module, Parameter, Path, Visitor, VisitorMut};
+use super::{Buffer, Field, Mode, Module, Parameter, Path, Seeds, Visitor, VisitorMut};
 use crate::Element;
 use crate::ndarray::Dimension;
-
-/// What may stand in a field of a module, and be trained, saved and printed with it: parameters, buffers,
-/// modules, and lists, arrays, tuples, maps and `Option`s of them.
-///
-/// Plain data is marked `#[module(skip)]`. A parameter in any other container is a compile error: it would
-/// silently not be trained.
-///
-/// ```
-/// use std::collections::BTreeMap;
-///
-/// use pullback::ndarray::array;
-/// use pullback::nn::{Field, Parameter, Stateful};
-///
-/// /// Whatever may stand in a field can be saved.
-/// fn names(field: &(impl Field + Stateful)) -> Vec<String> {
-///     field.state_dict().names().map(str::to_owned).collect()
-/// }
-///
-/// let weight = Parameter::new(array![1.0]);
-/// assert_eq!(names(&vec![weight.clone(), weight.clone()]), ["0", "1"]);
-/// assert_eq!(names(&BTreeMap::from([("head".to_owned(), Some(weight))])), ["head"]);
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no parameter, buffer or module, nor a list, map or `Option` of them",
-    label = "neither trained nor saved with the module",
-    note = "mark plain data `#[module(skip)]`"
-)]
-pub trait Field {
-    /// Calls the visitor with what is here.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Field, Parameter, Path, Visitor};
-    ///
-    /// struct Paths(Vec<String>);
-    ///
-    /// impl<'a> Visitor<'a> for Paths {
-    ///     fn parameter(&mut self, path: &Path<'_>, _: &'a dyn AnyParameter) {
-    ///         self.0.push(path.to_string());
-    ///     }
-    /// }
-    ///
-    /// let mut paths = Paths(Vec::new());
-    /// let weight = Parameter::new(array![1.0]);
-    /// vec![(weight.clone(), weight)].visit(&Path::root().field("layers"), &mut paths);
-    /// assert_eq!(paths.0, ["layers.0.0", "layers.0.1"]);
-    /// ```
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
-
-    /// Calls the visitor with what is here, to change it.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Field, Parameter, Path, VisitorMut};
-    ///
-    /// struct Freeze;
-    ///
-    /// impl VisitorMut for Freeze {
-    ///     fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
-    ///         parameter.set_requires_grad(false);
-    ///     }
-    /// }
-    ///
-    /// let mut layers = vec![Parameter::new(array![1.0])];
-    /// layers.visit_mut(&Path::root(), &mut Freeze);
-    /// assert!(!layers[0].requires_grad());
-    /// ```
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
-}
 
 impl<T: Element, D: Dimension + 'static> Field for Parameter<T, D> {
     fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
@@ -103,6 +34,17 @@ impl Field for Mode {
 
     fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
         visitor.mode(path, self);
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Field for Seeds {
+    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+        visitor.seeds(path, self);
+    }
+
+    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.seeds(path, self);
     }
 }
 

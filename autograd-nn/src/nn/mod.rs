@@ -36,7 +36,7 @@ mod visit;
 pub use autograd_macros::Module;
 
 pub use buffer::{AnyBuffer, Buffer};
-pub use field::{Borrowed, Field};
+pub use field::Borrowed;
 pub use forward::Forward;
 pub use generator::Generator;
 pub use layers::{
@@ -55,4 +55,4 @@ pub use seeds::Seeds;
 pub use show::{extra_repr, fmt};
 pub use state::{Checkpoint, StateFile, load_checkpoint, load_checkpoint_with, save_checkpoint};
 pub use state::{Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec};
-pub use visit::{Visitor, VisitorMut};
+pub use visit::{Field, Visitor, VisitorMut};

@@ -1,13 +1,11 @@
 //! What every module can do.
 
-mod walks;
-
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::{AnyBuffer, AnyParameter, Field, Path, Visitor, VisitorMut};
-use walks::{ListParameters, SetMode, SetRequiresGrad};
+use super::{AnyBuffer, AnyParameter, Field, Mode, ParameterId, Path, Visitor, VisitorMut};
+use crate::AnyTensor;
 
 /// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
 /// `Display`, which prints the tree.
@@ -85,8 +83,8 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(shapes, [&[2, 3][..], &[2]]);
     /// ```
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
-        let listed = ListParameters::of(self.as_module(), |_| ()).into_iter();
-        listed.map(|((), parameter)| parameter).collect()
+        let list = listed(self.as_module(), |_| ()).into_iter();
+        list.map(|((), parameter)| parameter).collect()
     }
 
     /// The parameters with their dotted paths, tied ones once, under their first.
@@ -116,7 +114,7 @@ pub trait Module: Any + Send + Sync {
     /// assert!(picture.svg().contains("0.weight"));
     /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
-        ListParameters::of(self.as_module(), |path| path.to_string())
+        listed(self.as_module(), |path| path.to_string())
     }
 
     /// How many numbers are parameters, trained or not.
@@ -209,7 +207,7 @@ pub trait Module: Any + Send + Sync {
     /// assert!(dropout.mode.is_training());
     /// ```
     fn train(&mut self) {
-        SetMode::within(self.as_module_mut(), true);
+        set_training(self.as_module_mut(), true);
     }
 
     /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running figures.
@@ -225,7 +223,7 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(model.forward(&x).to_array(), x.to_array());
     /// ```
     fn eval(&mut self) {
-        SetMode::within(self.as_module_mut(), false);
+        set_training(self.as_module_mut(), false);
     }
 
     /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
@@ -244,6 +242,20 @@ pub trait Module: Any + Send + Sync {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn requires_grad(&mut self, required: bool) {
+        struct SetRequiresGrad {
+            required: bool,
+            /// The tensors that tied parameters share from now on.
+            seen: HashMap<ParameterId, AnyTensor>,
+        }
+        impl VisitorMut for SetRequiresGrad {
+            fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+                if let Some(tensor) = self.seen.get(&parameter.id()) {
+                    return parameter.show(tensor);
+                }
+                parameter.set_requires_grad(self.required);
+                self.seen.insert(parameter.id(), parameter.to_any());
+            }
+        }
         let mut set = SetRequiresGrad {
             required,
             seen: HashMap::new(),
@@ -356,4 +368,37 @@ impl<M: Module + ?Sized> Module for Box<M> {
     fn extra_repr(&self) -> String {
         (**self).extra_repr()
     }
+}
+
+/// The parameters, tied ones once, each with what `name` makes of its path.
+fn listed<N>(module: &dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &dyn AnyParameter)> {
+    struct List<'a, N> {
+        name: fn(&Path<'_>) -> N,
+        seen: HashSet<ParameterId>,
+        list: Vec<(N, &'a dyn AnyParameter)>,
+    }
+    impl<'a, N> Visitor<'a> for List<'a, N> {
+        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            if self.seen.insert(parameter.id()) {
+                self.list.push(((self.name)(path), parameter));
+            }
+        }
+    }
+    let mut list = List {
+        name,
+        seen: HashSet::new(),
+        list: vec![],
+    };
+    module.visit(&Path::root(), &mut list);
+    list.list
+}
+
+fn set_training(module: &mut dyn Module, training: bool) {
+    struct SetTraining(bool);
+    impl VisitorMut for SetTraining {
+        fn mode(&mut self, _: &Path<'_>, mode: &mut Mode) {
+            mode.set_training(self.0);
+        }
+    }
+    module.visit_mut(&Path::root(), &mut SetTraining(training));
 }

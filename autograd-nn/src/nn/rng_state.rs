@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand_core::Rng;
 
-use super::{Field, Path, Visitor, VisitorMut};
 use crate::replayed;
 
 /// A seed for each call of a module that draws at random, such as [`Dropout`](super::Dropout): a field of it.
@@ -145,17 +144,5 @@ impl fmt::Debug for Seeds {
             .field("first", &self.first)
             .field("calls", &self.calls())
             .finish()
-    }
-}
-
-// Few would want it from the compiler's list of fields.
-#[diagnostic::do_not_recommend]
-impl Field for Seeds {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
-        visitor.seeds(path, self);
-    }
-
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
-        visitor.seeds(path, self);
     }
 }
