@@ -7,7 +7,7 @@
 //! Read first [`Module`](derive@Module), how a struct becomes a module, and [`Linear`], a layer like all others. Then:
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
-//! - [`Parameter`], [`Buffer`], [`Mode`], [`Seeds`]: what stands in its fields; [`Field`] says what else may.
+//! - [`Parameter`], [`Buffer`], [`Mode`], [`RngState`]: what stands in its fields; [`Field`] says what else may.
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
 //! - [`init`]: first values, drawn from a [`Generator`].
 //! - Layers with weights: [`Linear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
@@ -28,7 +28,7 @@ mod mode;
 mod module;
 mod parameter;
 mod path;
-mod seeds;
+mod rng_state;
 mod show;
 mod state;
 mod visit;
@@ -49,8 +49,9 @@ pub use mode::Mode;
 pub use module::Module;
 pub(crate) use parameter::assign;
 pub use parameter::{AnyParameter, AnyView, AnyViewMut, Parameter, ParameterId};
-pub use path::Path;
-pub use seeds::Seeds;
+pub use path::ParameterPath;
+
+pub use rng_state::RngState;
 #[doc(hidden)]
 pub use show::{extra_repr, fmt};
 pub use state::{Checkpoint, StateFile, load_checkpoint, load_checkpoint_with, save_checkpoint};

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::{AnyBuffer, AnyParameter, Field, Mode, ParameterId, Path, Visitor, VisitorMut};
+use super::{
+    AnyBuffer, AnyParameter, Field, Mode, ParameterId, ParameterPath, Visitor, VisitorMut,
+};
 use crate::AnyTensor;
 
 /// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
@@ -50,10 +52,10 @@ pub trait Module: Any + Send + Sync {
     fn name(&self) -> Cow<'static, str>;
 
     /// Calls the visitor with each field, in the order of their declaration.
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>);
 
     /// Calls the visitor with each field, to change it.
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 
     /// The module without its type.
     fn as_module(&self) -> &dyn Module;
@@ -141,12 +143,12 @@ pub trait Module: Any + Send + Sync {
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
         struct List<'a>(Vec<(String, &'a dyn AnyBuffer)>);
         impl<'a> Visitor<'a> for List<'a> {
-            fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+            fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
                 self.0.push((path.to_string(), buffer));
             }
         }
         let mut list = List(vec![]);
-        self.as_module().visit(&Path::root(), &mut list);
+        self.as_module().visit(&ParameterPath::root(), &mut list);
         list.0
     }
 
@@ -162,13 +164,13 @@ pub trait Module: Any + Send + Sync {
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
         struct List<'a>(Vec<(String, &'a dyn Module)>);
         impl<'a> Visitor<'a> for List<'a> {
-            fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+            fn enter(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) -> bool {
                 self.0.push((path.to_string(), module));
                 true
             }
         }
         let mut list = List(vec![]);
-        self.as_module().visit(&Path::root(), &mut list);
+        self.as_module().visit(&ParameterPath::root(), &mut list);
         list.0
     }
 
@@ -189,11 +191,11 @@ pub trait Module: Any + Send + Sync {
     fn zero_grad(&self) {
         struct Zero;
         impl<'a> Visitor<'a> for Zero {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
                 parameter.zero_grad();
             }
         }
-        self.as_module().visit(&Path::root(), &mut Zero);
+        self.as_module().visit(&ParameterPath::root(), &mut Zero);
     }
 
     /// Switches to training, all modules in it too.
@@ -248,7 +250,7 @@ pub trait Module: Any + Send + Sync {
             seen: HashMap<ParameterId, AnyTensor>,
         }
         impl VisitorMut for SetRequiresGrad {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
                 if let Some(tensor) = self.seen.get(&parameter.id()) {
                     return parameter.show(tensor);
                 }
@@ -260,7 +262,8 @@ pub trait Module: Any + Send + Sync {
             required,
             seen: HashMap::new(),
         };
-        self.as_module_mut().visit_mut(&Path::root(), &mut set);
+        self.as_module_mut()
+            .visit_mut(&ParameterPath::root(), &mut set);
     }
 
     /// Calls `change` with every module, the innermost first, this one last:
@@ -292,12 +295,12 @@ pub trait Module: Any + Send + Sync {
     fn apply(&mut self, change: &mut dyn FnMut(&mut dyn Module)) {
         struct Apply<'a>(&'a mut dyn FnMut(&mut dyn Module));
         impl VisitorMut for Apply<'_> {
-            fn leave(&mut self, _: &Path<'_>, module: &mut dyn Module) {
+            fn leave(&mut self, _: &ParameterPath<'_>, module: &mut dyn Module) {
                 (self.0)(module);
             }
         }
         self.as_module_mut()
-            .visit_mut(&Path::root(), &mut Apply(change));
+            .visit_mut(&ParameterPath::root(), &mut Apply(change));
     }
 }
 
@@ -349,11 +352,11 @@ impl<M: Module + ?Sized> Module for Box<M> {
         (**self).name()
     }
 
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         (**self).visit_fields(path, visitor);
     }
 
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         (**self).visit_fields_mut(path, visitor);
     }
 
@@ -371,14 +374,17 @@ impl<M: Module + ?Sized> Module for Box<M> {
 }
 
 /// The parameters, tied ones once, each with what `name` makes of its path.
-fn listed<N>(module: &dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &dyn AnyParameter)> {
+fn listed<N>(
+    module: &dyn Module,
+    name: fn(&ParameterPath<'_>) -> N,
+) -> Vec<(N, &dyn AnyParameter)> {
     struct List<'a, N> {
-        name: fn(&Path<'_>) -> N,
+        name: fn(&ParameterPath<'_>) -> N,
         seen: HashSet<ParameterId>,
         list: Vec<(N, &'a dyn AnyParameter)>,
     }
     impl<'a, N> Visitor<'a> for List<'a, N> {
-        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             if self.seen.insert(parameter.id()) {
                 self.list.push(((self.name)(path), parameter));
             }
@@ -389,16 +395,16 @@ fn listed<N>(module: &dyn Module, name: fn(&Path<'_>) -> N) -> Vec<(N, &dyn AnyP
         seen: HashSet::new(),
         list: vec![],
     };
-    module.visit(&Path::root(), &mut list);
+    module.visit(&ParameterPath::root(), &mut list);
     list.list
 }
 
 fn set_training(module: &mut dyn Module, training: bool) {
     struct SetTraining(bool);
     impl VisitorMut for SetTraining {
-        fn mode(&mut self, _: &Path<'_>, mode: &mut Mode) {
+        fn mode(&mut self, _: &ParameterPath<'_>, mode: &mut Mode) {
             mode.set_training(self.0);
         }
     }
-    module.visit_mut(&Path::root(), &mut SetTraining(training));
+    module.visit_mut(&ParameterPath::root(), &mut SetTraining(training));
 }

@@ -1,4 +1,4 @@
-//! Seeds for what a module draws when it is called.
+//! The random state of a module that draws when it is called.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,14 +16,14 @@ use crate::replayed;
 ///
 /// ```
 /// use pullback::ndarray::Ix1;
-/// use pullback::nn::{Generator, Mode, Seeds, init};
+/// use pullback::nn::{Generator, Mode, RngState, init};
 /// use pullback::prelude::*;
 ///
 /// /// Adds noise in training.
 /// #[derive(Module)]
 /// struct Noise {
 ///     mode: Mode,
-///     seeds: Seeds,
+///     seeds: RngState,
 /// }
 ///
 /// impl Forward<&Tensor1<f32>> for Noise {
@@ -38,25 +38,25 @@ use crate::replayed;
 ///     }
 /// }
 ///
-/// let noise = Noise { mode: Mode::default(), seeds: Seeds::new(7) };
+/// let noise = Noise { mode: Mode::default(), seeds: RngState::new(7) };
 /// let x = Tensor::from(pullback::ndarray::Array1::zeros(3));
 /// let (first, second) = (noise.forward(&x).to_array(), noise.forward(&x).to_array());
 /// assert_ne!(first, second);
 /// noise.seeds.set_calls(0);
 /// assert_eq!(noise.forward(&x).to_array(), first);
 /// ```
-pub struct Seeds {
+pub struct RngState {
     first: u64,
     calls: AtomicU64,
 }
 
-impl Seeds {
+impl RngState {
     /// Seeds from this one on.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
     /// ```
     pub fn new(first: u64) -> Self {
@@ -66,10 +66,10 @@ impl Seeds {
     /// Seeds of their own, from a number that the generator draws.
     ///
     /// ```
-    /// use pullback::nn::{Generator, Seeds};
+    /// use pullback::nn::{Generator, RngState};
     ///
     /// let mut generator = Generator::seed(7);
-    /// let (first, second) = (Seeds::of(&mut generator), Seeds::of(&mut generator));
+    /// let (first, second) = (RngState::of(&mut generator), RngState::of(&mut generator));
     /// assert_ne!(first.draw(), second.draw());
     /// ```
     pub fn of(generator: &mut impl Rng) -> Self {
@@ -86,9 +86,9 @@ impl Seeds {
     /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
     /// ```
     pub fn draw(&self) -> u64 {
@@ -101,9 +101,9 @@ impl Seeds {
     /// The seed of the first call.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.draw();
     /// assert_eq!(seeds.first(), 7);
     /// ```
@@ -114,9 +114,9 @@ impl Seeds {
     /// How many calls there were.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.draw();
     /// assert_eq!(seeds.calls(), 1);
     /// ```
@@ -127,9 +127,9 @@ impl Seeds {
     /// Goes on as after so many calls.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.set_calls(100);
     /// assert_eq!((seeds.draw(), seeds.calls()), (107, 101));
     /// ```
@@ -138,9 +138,9 @@ impl Seeds {
     }
 }
 
-impl fmt::Debug for Seeds {
+impl fmt::Debug for RngState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seeds")
+        f.debug_struct("RngState")
             .field("first", &self.first)
             .field("calls", &self.calls())
             .finish()

@@ -9,7 +9,7 @@ use super::slot::in_blocks;
 use crate::Element;
 use crate::kernels::{map_in_place, norm};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, ParameterPath, Visitor};
 
 /// How long the gradients of a model are, taken as one vector.
 ///
@@ -233,7 +233,7 @@ fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)
         visit: F,
     }
     impl<'a, F: FnMut(&dyn AnyParameter)> Visitor<'a> for EachOnce<F> {
-        fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             if self.seen.insert(parameter.id()) {
                 (self.visit)(parameter);
             }
@@ -243,7 +243,7 @@ fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)
         seen: SEEN.take(),
         visit,
     };
-    model.visit(&Path::root(), &mut each);
+    model.visit(&ParameterPath::root(), &mut each);
     each.seen.clear();
     SEEN.set(each.seen);
 }

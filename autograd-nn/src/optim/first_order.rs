@@ -9,7 +9,7 @@ use super::rule::{Rule, Settings};
 use super::settings::not_negative;
 use super::slot::{Slot, mismatch, slots};
 use super::state::{LEARNING_RATE, Reader, number, write};
-use crate::nn::{AnyParameter, Field, Path, StateDict, StateError, VisitorMut, assign};
+use crate::nn::{AnyParameter, Field, ParameterPath, StateDict, StateError, VisitorMut, assign};
 
 /// An optimizer that updates each parameter by a formula, from its gradient: [`Sgd`](super::Sgd),
 /// [`Adam`](super::Adam) or [`AdamW`](super::AdamW).
@@ -154,7 +154,7 @@ impl<R: Rule> Optimizer for FirstOrder<R> {
             slots: self.slots.as_mut().expect("slots of the model"),
             count: 0,
         };
-        model.visit_mut(&Path::root(), &mut update);
+        model.visit_mut(&ParameterPath::root(), &mut update);
         for slot in update.slots {
             slot.shared = None;
         }
@@ -212,7 +212,7 @@ struct Update<'s, R> {
 }
 
 impl<R: Rule> VisitorMut for Update<'_, R> {
-    fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+    fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
         let place = self.count;
         self.count += 1;
         if let Some(first) = self.slots[place].tied_to {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::rule::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, Field, ParameterId, Path, Visitor};
+use crate::nn::{AnyParameter, Field, ParameterId, ParameterPath, Visitor};
 use crate::{AnyTensor, Element};
 use autograd_kernels::{Any, Family, counted};
 
@@ -43,7 +43,7 @@ pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
         first: HashMap<ParameterId, usize>,
     }
     impl<'a> Visitor<'a> for List {
-        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             let tied_to = self.first.get(&parameter.id()).copied();
             match tied_to {
                 Some(first) => self.slots[first].has_ties = true,
@@ -66,7 +66,7 @@ pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
         }
     }
     let mut list = List::default();
-    model.visit(&Path::root(), &mut list);
+    model.visit(&ParameterPath::root(), &mut list);
     list.slots
 }
 
@@ -78,7 +78,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
         problem: Option<String>,
     }
     impl<'a> Visitor<'a> for Check<'_> {
-        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             let slot = self.slots.get(self.count);
             self.count += 1;
             if self.problem.is_some() || slot.is_some_and(|slot| slot.id == parameter.id()) {
@@ -105,7 +105,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
         count: 0,
         problem: None,
     };
-    model.visit(&Path::root(), &mut check);
+    model.visit(&ParameterPath::root(), &mut check);
     let missing = slots.get(check.count);
     check.problem.or_else(|| {
         let slot = missing?;

@@ -14,7 +14,7 @@ mod simple;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::ndarray::{Array, ArrayD, Dimension, IntoDimension, IxDyn};
-use pullback::nn::{AnyParameter, Field, Generator, Path, VisitorMut, init};
+use pullback::nn::{AnyParameter, Field, Generator, ParameterPath, VisitorMut, init};
 use pullback::prelude::*;
 
 fn generator() -> Generator {
@@ -59,12 +59,12 @@ fn told<R>(call: impl FnOnce() -> R) -> String {
 fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f64>) {
     struct Set<'a>(&'a mut dyn FnMut(&[usize]) -> TensorD<f64>);
     impl VisitorMut for Set<'_> {
-        fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
             let value = (self.0)(parameter.shape());
             parameter.show(&value.into());
         }
     }
-    module.visit_mut(&Path::root(), &mut Set(&mut value));
+    module.visit_mut(&ParameterPath::root(), &mut Set(&mut value));
 }
 
 /// Part of a vector in a shape, and what comes after it.

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use crate::ndarray::Dimension;
-use crate::nn::{Forward, Mode, Module, Seeds};
+use crate::nn::{Forward, Mode, Module, RngState};
 use crate::{Element, Tensor};
 
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
@@ -36,7 +36,7 @@ pub struct Dropout {
     #[module(skip, show)]
     p: f64,
     /// Which elements are left out, call by call.
-    pub seeds: Seeds,
+    pub seeds: RngState,
 }
 
 impl Dropout {
@@ -76,7 +76,7 @@ impl Dropout {
         Self {
             mode: Mode::default(),
             p,
-            seeds: Seeds::new(seed),
+            seeds: RngState::new(seed),
         }
     }
 

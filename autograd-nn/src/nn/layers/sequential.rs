@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Layer;
-use crate::nn::{Field, Forward, Module, Path, Visitor, VisitorMut};
+use crate::nn::{Field, Forward, Module, ParameterPath, Visitor, VisitorMut};
 
 /// Layers of which each computes something from what the one before it gave.
 ///
@@ -76,11 +76,11 @@ impl<L: Field + Send + Sync + 'static> Module for Sequential<L> {
         Cow::Borrowed("Sequential")
     }
 
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         self.layers.visit(path, visitor);
     }
 
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         self.layers.visit_mut(path, visitor);
     }
 

@@ -6,7 +6,7 @@ use std::path::Path as FilePath;
 use super::load::{read, state_dict};
 use super::random::{differences, random_state, set_random_state};
 use super::{StateDict, StateError, StateFile};
-use crate::nn::{Field, Path};
+use crate::nn::{Field, ParameterPath};
 
 /// The prefix of the model's names.
 const MODEL: &str = "model";
@@ -88,8 +88,8 @@ pub fn save_checkpoint(
     extra: &[(&str, StateDict)],
     metadata: &[(&str, &str)],
 ) -> Result<(), StateError> {
-    let mut all = state_dict(model, &Path::root().field(MODEL));
-    all.extend(random_state(model, &Path::root().field(RANDOM)));
+    let mut all = state_dict(model, &ParameterPath::root().field(MODEL));
+    all.extend(random_state(model, &ParameterPath::root().field(RANDOM)));
     for (place, (prefix, state)) in extra.iter().enumerate() {
         let comes_twice = extra[..place].iter().any(|(other, _)| other == prefix);
         let is_the_models = [MODEL, RANDOM].contains(prefix);
@@ -184,7 +184,7 @@ where
     let mut file = StateFile::open(path)?;
     let mut extra = other_parts(&mut file)?;
     let random = extra.remove(RANDOM).unwrap_or_default().prefixed(RANDOM);
-    let root = Path::root();
+    let root = ParameterPath::root();
     let (model_root, random_root) = (root.field(MODEL), root.field(RANDOM));
     let wrong = differences(model, &random, &random_root);
     let (values, _) = read(model, &mut file, &model_root, true, wrong)?;

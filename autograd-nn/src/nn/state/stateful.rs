@@ -6,14 +6,14 @@ use super::StateFile;
 use super::load::{load, state_dict};
 use super::random::{differences, random_state, set_random_state};
 use super::{IncompatibleKeys, StateDict, StateError};
-use crate::nn::{Field, Path};
+use crate::nn::{Field, ParameterPath};
 
 /// Saving and loading, for every [`Module`](crate::nn::Module) and whatever else is a [`Field`]: a parameter, a
 /// list, a tuple.
 ///
 /// The state is the values of all parameters, trained or frozen, and of the buffers that are
 /// [persistent](crate::nn::Buffer::persistent), under their dotted paths. Gradients, `train` or `eval`, and
-/// fields that are skipped do not belong to it, nor do [`Seeds`](crate::nn::Seeds), which are the
+/// fields that are skipped do not belong to it, nor do [`RngState`](crate::nn::RngState), which are the
 /// [`random_state`](Self::random_state).
 ///
 /// Tied parameters are there under each of their paths, as in PyTorch. In a file their elements are written
@@ -54,7 +54,7 @@ pub trait Stateful: Field {
     /// ```
     #[track_caller]
     fn state_dict(&self) -> StateDict {
-        state_dict(self, &Path::root())
+        state_dict(self, &ParameterPath::root())
     }
 
     /// Takes over the values of a state, in place: gradients, hooks, ties and what is frozen stay.
@@ -80,10 +80,10 @@ pub trait Stateful: Field {
         state: &StateDict,
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
-        load(self, &mut &*state, &Path::root(), strict)
+        load(self, &mut &*state, &ParameterPath::root(), strict)
     }
 
-    /// The [`Seeds`](crate::nn::Seeds) of all modules under their dotted paths: what decides what they draw from now
+    /// The [`RngState`](crate::nn::RngState) of all modules under their dotted paths: what decides what they draw from now
     /// on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
     /// upper and the lower half of the first seed, then those of the number of calls.
     ///
@@ -108,7 +108,7 @@ pub trait Stateful: Field {
     /// ```
     #[track_caller]
     fn random_state(&self) -> StateDict {
-        random_state(self, &Path::root())
+        random_state(self, &ParameterPath::root())
     }
 
     /// Goes on drawing where [`random_state`](Self::random_state) was taken.
@@ -126,7 +126,7 @@ pub trait Stateful: Field {
     /// );
     /// ```
     fn load_random_state(&mut self, state: &StateDict) -> Result<(), StateError> {
-        let root = Path::root();
+        let root = ParameterPath::root();
         let differences = differences(self, state, &root);
         if !differences.is_empty() {
             return Err(StateError::keys(None, differences));

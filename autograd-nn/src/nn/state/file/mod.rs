@@ -18,7 +18,7 @@ use super::load::{Source, load};
 use super::{Difference, IncompatibleKeys, StateDict, StateError, TensorSpec};
 use crate::AnyTensor;
 use crate::ndarray::ArrayD;
-use crate::nn::{AnyViewMut, Field, Path};
+use crate::nn::{AnyViewMut, Field, ParameterPath};
 use header::{Dtype, Header, Stored};
 
 /// A safetensors file that has been opened and checked, and of which no element has been read.
@@ -289,7 +289,7 @@ impl StateFile {
         tree: &mut (impl Field + ?Sized),
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
-        load(tree, self, &Path::root(), strict)
+        load(tree, self, &ParameterPath::root(), strict)
     }
 
     /// Reads the elements of the tensor of this name into an array of its type and shape.
