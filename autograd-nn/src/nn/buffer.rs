@@ -1,4 +1,4 @@
-//! What is saved with a module and not trained.
+//! Buffers: tensors that are saved with a module and not trained.
 
 use std::fmt;
 use std::mem;
@@ -29,7 +29,7 @@ pub struct Buffer<T, D> {
 }
 
 impl<T: Element, D: Dimension> Buffer<T, D> {
-    /// A buffer with this value, which is saved with the state.
+    /// Creates a buffer with this value, which is saved with the state.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -58,7 +58,7 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
         self.shape.slice()
     }
 
-    /// Whether it is saved with the state, as it is unless this says otherwise.
+    /// Sets whether it is saved with the state; it is by default.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -74,7 +74,7 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
         self
     }
 
-    /// The value: a handle that keeps it.
+    /// Returns the value.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -154,7 +154,7 @@ impl<T: Element, D: Dimension> fmt::Debug for Buffer<T, D> {
 /// assert_eq!(buffers.map(|buffer| buffer.shape().len()), [1, 2]);
 /// ```
 pub trait AnyBuffer: Send + Sync + sealed::Sealed {
-    /// The lengths of the axes.
+    /// Returns the shape.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -164,7 +164,7 @@ pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     /// ```
     fn shape(&self) -> &[usize];
 
-    /// A handle on the value.
+    /// Returns the value.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -175,7 +175,7 @@ pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     /// ```
     fn to_any(&self) -> AnyTensor;
 
-    /// Sets the value; false, and nothing is done, if element type or shape differ.
+    /// Sets the value. Returns false, and does nothing, if element type or shape differ.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -189,7 +189,7 @@ pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     #[must_use = "whether it fits"]
     fn set_any(&self, value: &AnyTensor) -> bool;
 
-    /// Whether it is saved with the state.
+    /// Returns whether it is saved with the state.
     ///
     /// ```
     /// use pullback::ndarray::array;

@@ -55,7 +55,7 @@ impl<T: ?Sized> Field for PhantomData<T> {
     fn visit_mut(&mut self, _path: &ParameterPath<'_>, _visitor: &mut dyn VisitorMut) {}
 }
 
-// What is no field is told what a field is, and not what a module is. Elsewhere in this file, the attribute
+// For a type that is not a field, the compiler explains fields, not modules. Elsewhere in this file, the attribute
 // keeps what few would want from the compiler's list of fields.
 #[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
@@ -118,7 +118,7 @@ impl<F: Field> Field for [F] {
     }
 }
 
-/// Containers that are visited as what they hold.
+/// Containers that are visited as slices.
 macro_rules! as_slices {
     ($(($($generics:tt)*) $Container:ty),+) => {$(
         impl<$($generics)*> Field for $Container {
@@ -169,7 +169,7 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
     }
 }
 
-/// Fields by reference, where several are needed as one: an optimizer of two models gets
+/// A field by reference. An optimizer of two models takes
 /// `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
 ///
 /// ```

@@ -7,7 +7,7 @@
 //! Read first [`Module`](derive@Module), how a struct becomes a module, and [`Linear`], a layer like all others. Then:
 //!
 //! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
-//! - [`Parameter`], [`Buffer`], [`Mode`], [`RngState`]: what stands in its fields; [`Field`] says what else may.
+//! - [`Parameter`], [`Buffer`], [`Mode`], [`RngState`]: what its fields are; [`Field`]: what else they can be.
 //! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
 //! - [`init`]: first values, drawn from a [`Generator`].
 //! - Layers with weights: [`Linear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],

@@ -35,14 +35,14 @@ use crate::AnyTensor;
 /// assert_eq!(model.parameter_count(), 14);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no module",
-    label = "no module",
+    message = "`{Self}` is not a module",
+    label = "not a module",
     note = "`#[derive(Module)]` makes a module of a struct or an enum",
-    note = "a variant with one unnamed field stands for the module in it; with named fields it may hold \
+    note = "a variant with one unnamed field is the module in it; with named fields it may hold \
             any part of a module"
 )]
 pub trait Module: Any + Send + Sync {
-    /// The name that is printed: the type's.
+    /// Returns the name that is printed: that of the type.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -57,13 +57,13 @@ pub trait Module: Any + Send + Sync {
     /// Calls the visitor with each field, to change it.
     fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 
-    /// The module without its type.
+    /// Returns the module without its type.
     fn as_module(&self) -> &dyn Module;
 
-    /// The module without its type, to change it.
+    /// Returns the module without its type, to change it.
     fn as_module_mut(&mut self) -> &mut dyn Module;
 
-    /// What is printed within the parentheses beside the fields: sizes, options.
+    /// Returns what is printed in the parentheses beside the fields: sizes, options.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -75,7 +75,7 @@ pub trait Module: Any + Send + Sync {
         String::new()
     }
 
-    /// The parameters, tied ones once.
+    /// Returns the parameters, tied ones once.
     ///
     /// ```
     /// use pullback::nn::{AnyParameter, Generator, Linear, Module};
@@ -89,7 +89,7 @@ pub trait Module: Any + Send + Sync {
         list.map(|((), parameter)| parameter).collect()
     }
 
-    /// The parameters with their dotted paths, tied ones once, under their first.
+    /// Returns the parameters with their dotted paths, tied ones once, under their first.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
@@ -101,7 +101,7 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
     /// ```
     ///
-    /// They are the names of a picture too:
+    /// A picture can have the same names:
     ///
     /// ```
     /// use pullback::graph::Graph;
@@ -119,7 +119,7 @@ pub trait Module: Any + Send + Sync {
         listed(self.as_module(), |path| path.to_string())
     }
 
-    /// How many numbers are parameters, trained or not.
+    /// Returns the number of elements of all parameters, trained or not.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -131,7 +131,7 @@ pub trait Module: Any + Send + Sync {
         parameters.map(AnyParameter::len).sum()
     }
 
-    /// The buffers with their dotted paths.
+    /// Returns the buffers with their dotted paths.
     ///
     /// ```
     /// use pullback::nn::{BatchNorm1d, Module};
@@ -152,7 +152,7 @@ pub trait Module: Any + Send + Sync {
         list.0
     }
 
-    /// This module, under an empty path, and all in it.
+    /// Returns this module, under an empty path, and all modules in it.
     ///
     /// ```
     /// use pullback::nn::{Module, Relu, Sequential, Tanh};
@@ -174,7 +174,7 @@ pub trait Module: Any + Send + Sync {
         list.0
     }
 
-    /// Forgets the gradients of all parameters.
+    /// Drops the gradients of all parameters.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -198,7 +198,7 @@ pub trait Module: Any + Send + Sync {
         self.as_module().visit(&ParameterPath::root(), &mut Zero);
     }
 
-    /// Switches to training, all modules in it too.
+    /// Switches this module and all in it to training.
     ///
     /// ```
     /// use pullback::nn::{Dropout, Module};
@@ -212,7 +212,7 @@ pub trait Module: Any + Send + Sync {
         set_training(self.as_module_mut(), true);
     }
 
-    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running figures.
+    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running means.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -228,8 +228,8 @@ pub trait Module: Any + Send + Sync {
         set_training(self.as_module_mut(), false);
     }
 
-    /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
-    /// Parameters that are no longer trained forget their gradients.
+    /// Sets whether the parameters are trained: `model.encoder.requires_grad(false)` freezes a part.
+    /// Frozen parameters drop their gradients.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -305,7 +305,7 @@ pub trait Module: Any + Send + Sync {
 }
 
 impl dyn Module {
-    /// Whether it is a `M`.
+    /// Returns whether it is an `M`.
     ///
     /// ```
     /// use pullback::nn::{Linear, Module, Relu};
@@ -317,7 +317,7 @@ impl dyn Module {
         (self as &dyn Any).is::<M>()
     }
 
-    /// The module as what it is, if that is `M`.
+    /// Returns the module as an `M`, if it is one.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu};
@@ -330,7 +330,7 @@ impl dyn Module {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The module as what it is, to change it, if that is `M`.
+    /// Returns the module as an `M`, to change it, if it is one.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -381,22 +381,22 @@ fn listed<N>(
     struct List<'a, N> {
         name: fn(&ParameterPath<'_>) -> N,
         seen: HashSet<ParameterId>,
-        list: Vec<(N, &'a dyn AnyParameter)>,
+        parameters: Vec<(N, &'a dyn AnyParameter)>,
     }
     impl<'a, N> Visitor<'a> for List<'a, N> {
         fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             if self.seen.insert(parameter.id()) {
-                self.list.push(((self.name)(path), parameter));
+                self.parameters.push(((self.name)(path), parameter));
             }
         }
     }
     let mut list = List {
         name,
         seen: HashSet::new(),
-        list: vec![],
+        parameters: vec![],
     };
     module.visit(&ParameterPath::root(), &mut list);
-    list.list
+    list.parameters
 }
 
 fn set_training(module: &mut dyn Module, training: bool) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The way from a module to one of its parts, shown with dots: `layers.0.weight`.
+/// The path from a module to one of its parts, printed with dots: `layers.0.weight`.
 ///
 /// A path lives on the stack of a visit: it is a name and what is above it. `to_string` makes the name that
 /// [`named_parameters`](super::Module::named_parameters) gives.
@@ -29,7 +29,7 @@ enum Name<'a> {
 }
 
 impl<'a> ParameterPath<'a> {
-    /// The path of the module that is visited: no name.
+    /// Returns the path of the module that is visited: no name.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;
@@ -43,7 +43,7 @@ impl<'a> ParameterPath<'a> {
         }
     }
 
-    /// The path of a field, or of an entry of a map.
+    /// Returns the path of a field, or of an entry of a map.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;
@@ -58,7 +58,7 @@ impl<'a> ParameterPath<'a> {
         }
     }
 
-    /// The path of an item of a list or a tuple.
+    /// Returns the path of an item of a list or a tuple.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;
@@ -73,7 +73,7 @@ impl<'a> ParameterPath<'a> {
         }
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;
@@ -84,7 +84,7 @@ impl<'a> ParameterPath<'a> {
         self.above.map_or(0, |above| above.depth() + 1)
     }
 
-    /// What is shown of the path without its first `depth` names: the way from a module on it.
+    /// Returns the path without its first `depth` names, to print: the path from a module on it.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;

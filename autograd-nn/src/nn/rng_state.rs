@@ -10,8 +10,8 @@ use crate::replayed;
 /// A seed for each call of a module that draws at random, such as [`Dropout`](super::Dropout): a field of it.
 ///
 /// The seeds are the first one plus the number of calls so far. [`save_checkpoint`](super::save_checkpoint) saves
-/// both, so that a run that goes on draws what it would have drawn. They are no part of a
-/// [`state_dict`](super::Stateful::state_dict), for a model that is used has no need of them;
+/// both, so that a resumed run draws what it would have drawn. They are not part of a
+/// [`state_dict`](super::Stateful::state_dict), as a model in use does not need them;
 /// [`random_state`](super::Stateful::random_state) gives them alone.
 ///
 /// ```
@@ -51,7 +51,7 @@ pub struct RngState {
 }
 
 impl RngState {
-    /// Seeds from this one on.
+    /// Creates seeds that begin with this one.
     ///
     /// ```
     /// use pullback::nn::RngState;
@@ -63,7 +63,7 @@ impl RngState {
         Self::after(first, 0)
     }
 
-    /// Seeds of their own, from a number that the generator draws.
+    /// Creates seeds that begin with a number that the generator draws.
     ///
     /// ```
     /// use pullback::nn::{Generator, RngState};
@@ -76,13 +76,13 @@ impl RngState {
         Self::new(generator.next_u64())
     }
 
-    /// Those that go on after so many calls.
+    /// Creates seeds that continue after this number of calls.
     pub(super) fn after(first: u64, calls: u64) -> Self {
         let calls = AtomicU64::new(calls);
         Self { first, calls }
     }
 
-    /// The seed of one more call. Threads never get the same one. The second call of a function within
+    /// Returns the seed of one more call. Threads never get the same one. The second call of a function within
     /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
     ///
     /// ```
@@ -98,7 +98,7 @@ impl RngState {
         })
     }
 
-    /// The seed of the first call.
+    /// Returns the seed of the first call.
     ///
     /// ```
     /// use pullback::nn::RngState;
@@ -111,7 +111,7 @@ impl RngState {
         self.first
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     ///
     /// ```
     /// use pullback::nn::RngState;
@@ -124,7 +124,7 @@ impl RngState {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Goes on as after so many calls.
+    /// Continues as after this number of calls.
     ///
     /// ```
     /// use pullback::nn::RngState;

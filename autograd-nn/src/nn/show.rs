@@ -25,7 +25,7 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
-/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label stands
+/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label is printed
 /// alone.
 #[doc(hidden)]
 pub fn extra_repr(shown: &[(&str, &dyn fmt::Display)]) -> String {
@@ -165,7 +165,7 @@ impl Shown {
         all
     }
 
-    /// The list in which it stands, and its number there.
+    /// The list that it is in, and its number there.
     fn place(&self) -> Option<(&str, usize)> {
         let (list, number) = self.field.rsplit_once('.').unwrap_or(("", &self.field));
         Some((list, number.parse().ok()?))

@@ -2,7 +2,7 @@
 
 use super::{AnyBuffer, AnyParameter, Mode, Module, ParameterPath, RngState};
 
-/// What may stand in a field of a module, and be trained, saved and printed with it: parameters, buffers,
+/// Anything that can be a field of a module, and be trained, saved and printed with it: parameters, buffers,
 /// modules, and lists, arrays, tuples, maps and `Option`s of them.
 ///
 /// Plain data is marked `#[module(skip)]`. A parameter in any other container is a compile error: it would
@@ -14,7 +14,7 @@ use super::{AnyBuffer, AnyParameter, Mode, Module, ParameterPath, RngState};
 /// use pullback::ndarray::array;
 /// use pullback::nn::{Field, Parameter, Stateful};
 ///
-/// /// Whatever may stand in a field can be saved.
+/// /// Any field can be saved.
 /// fn names(field: &(impl Field + Stateful)) -> Vec<String> {
 ///     field.state_dict().names().map(str::to_owned).collect()
 /// }
@@ -24,12 +24,12 @@ use super::{AnyBuffer, AnyParameter, Mode, Module, ParameterPath, RngState};
 /// assert_eq!(names(&BTreeMap::from([("head".to_owned(), Some(weight))])), ["head"]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no parameter, buffer or module, nor a list, map or `Option` of them",
+    message = "`{Self}` is not a parameter, buffer or module, nor a list, map or `Option` of them",
     label = "neither trained nor saved with the module",
     note = "mark plain data `#[module(skip)]`"
 )]
 pub trait Field {
-    /// Calls the visitor with what is here.
+    /// Calls the visitor with every part of the field.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -50,7 +50,7 @@ pub trait Field {
     /// ```
     fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>);
 
-    /// Calls the visitor with what is here, to change it.
+    /// Calls the visitor with every part of the field, to change it.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -71,8 +71,8 @@ pub trait Field {
     fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 }
 
-/// What is called with the parts of a module, in the order of its fields. Every method does nothing unless
-/// it is written.
+/// Is called with the parts of a module, in the order of its fields. Every method does nothing unless
+/// it is implemented.
 ///
 /// ```
 /// use pullback::nn::{AnyParameter, Field, Parameter, ParameterPath, Visitor};
@@ -114,7 +114,7 @@ pub trait Visitor<'a> {
         let _ = path;
     }
 
-    /// A module, before its parts. Its parts are left out if the answer is false.
+    /// A module, before its parts. Its parts are left out if this returns false.
     fn enter(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) -> bool {
         let _ = (path, module);
         true
@@ -126,7 +126,7 @@ pub trait Visitor<'a> {
     }
 }
 
-/// As [`Visitor`], with parts that it may change.
+/// A [`Visitor`] that may change the parts.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -174,7 +174,7 @@ pub trait VisitorMut {
         let _ = (path, mode);
     }
 
-    /// A module, before its parts. Its parts are left out if the answer is false.
+    /// A module, before its parts. Its parts are left out if this returns false.
     fn enter(&mut self, path: &ParameterPath<'_>, module: &mut dyn Module) -> bool {
         let _ = (path, module);
         true

@@ -201,7 +201,7 @@ impl<const DECOUPLED: bool> Rule for AdamRule<DECOUPLED> {
             let slices = [value, average, squares, largest];
             return zip_slices_in_place(slices, grad, move |[w, m, v, most], g| {
                 let (m, v) = averages(w, m, v, g);
-                // What is no number is larger.
+                // NaN is larger.
                 let most = if v <= most { most } else { v };
                 [moved(w, m, most), m, v, most]
             });

@@ -50,10 +50,10 @@ pub struct SgdRule {
 }
 
 impl Sgd {
-    /// Gradient descent at this learning rate, without momentum or weight decay.
+    /// Creates gradient descent with this learning rate, without momentum or weight decay.
     ///
     /// # Panics
-    /// If the rate is negative or no number.
+    /// If the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::{Optimizer, Sgd};
@@ -73,10 +73,10 @@ impl Sgd {
         Self::of(learning_rate, rule)
     }
 
-    /// How much of the last step's direction goes on; 0 unless it is set.
+    /// Sets the share of the last step's direction that each step keeps; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -91,11 +91,11 @@ impl Sgd {
         self
     }
 
-    /// By how much less than the whole gradient is added to the direction, from the second update on; 0 unless
-    /// it is set.
+    /// Sets the share of the gradient that is not added to the direction, from the second update on; 0 by
+    /// default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -110,8 +110,8 @@ impl Sgd {
         self
     }
 
-    /// Looks ahead along the direction, after Nesterov. It needs momentum, and no dampening: the first step
-    /// panics otherwise.
+    /// Sets whether steps look ahead along the direction, after Nesterov. It needs momentum, and no dampening: the
+    /// first step panics otherwise.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -125,10 +125,10 @@ impl Sgd {
         self
     }
 
-    /// Adds this much of the value to the gradient: that of a penalty on squares; 0 unless it is set.
+    /// Adds this multiple of the value to the gradient, as a penalty on squares does; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -143,7 +143,7 @@ impl Sgd {
         self
     }
 
-    /// Goes up instead of down.
+    /// Maximizes instead of minimizing.
     ///
     /// ```
     /// use pullback::ndarray::array;

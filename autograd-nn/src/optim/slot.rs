@@ -17,7 +17,7 @@ pub(super) struct Slot {
     pub(super) tied_to: Option<usize>,
     /// Whether the same parameter comes again.
     pub(super) has_ties: bool,
-    /// The new value, for those that come again. It is let go with the visit: a value that somebody holds is
+    /// The new value, for those that come again. It is dropped after the visit: a value with another handle is
     /// copied by its next update.
     pub(super) shared: Option<AnyTensor>,
     /// The group that it belongs to, if any.

@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// What does not fit, if anything does not, with what nobody has read.
+    /// What does not fit, if anything does not, with what was not read.
     pub(super) fn finish(mut self) -> Result<(), StateError> {
         for (name, tensor) in self.state {
             if !self.used.contains(name) {

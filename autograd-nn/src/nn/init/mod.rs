@@ -1,7 +1,7 @@
 //! Initial values: arrays of a shape, drawn from a [`Generator`](super::Generator) where they are random.
 //!
 //! Read first [`kaiming_normal`], for layers that a ReLU follows, or [`xavier_normal`], for others: they fit the
-//! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For a layer of one's own:
+//! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For your own layer:
 //!
 //! ```
 //! use pullback::nn::init::{self, Fan, Nonlinearity};
@@ -36,7 +36,7 @@ use rand_core::Rng;
 use crate::Element;
 use crate::ndarray::{Array, Dimension, IntoDimension};
 
-/// An array of one value.
+/// Returns an array of one value.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -48,7 +48,7 @@ pub fn constant<T: Element, S: IntoDimension>(shape: S, value: T) -> Array<T, S:
     Array::from_elem(shape.into_dimension(), value)
 }
 
-/// An array of zeros.
+/// Returns an array of zeros.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -60,7 +60,7 @@ pub fn zeros<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
     constant(shape, T::zero())
 }
 
-/// An array of ones.
+/// Returns an array of ones.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -72,10 +72,10 @@ pub fn ones<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
     constant(shape, T::one())
 }
 
-/// Numbers spread evenly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
+/// Draws numbers uniformly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
 ///
 /// # Panics
-/// If `low` or `high` is no finite number, or `low` is larger.
+/// If `low` or `high` is not finite, or `low` is larger.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -101,10 +101,10 @@ pub fn uniform<T: Element, S: IntoDimension>(
     })
 }
 
-/// Numbers of the normal distribution with this mean and standard deviation.
+/// Draws numbers from the normal distribution with this mean and standard deviation.
 ///
 /// # Panics
-/// If one is no finite number, or `std` is negative.
+/// If one is not finite, or `std` is negative.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -124,14 +124,14 @@ pub fn normal<T: Element, S: IntoDimension>(
     filled(shape, || draw::standard_normal(generator) * std + mean)
 }
 
-/// Numbers of the normal distribution with this mean and standard deviation, of those only that lie between
+/// Draws numbers from the normal distribution with this mean and standard deviation, only those between
 /// `low` and `high`. What PyTorch calls `trunc_normal_`.
 ///
-/// Bounds may be infinite. They may lie anywhere, far from the mean too: nothing is drawn again, so that
+/// Bounds may be infinite. They may be anywhere, far from the mean too: nothing is drawn again, so that
 /// the next draw from the generator does not depend on them.
 ///
 /// # Panics
-/// If `mean` or `std` is no finite number, `std` is negative, or `low` is not below `high`.
+/// If `mean` or `std` is not finite, `std` is negative, or `low` is not below `high`.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};

@@ -41,7 +41,7 @@ use super::{Parameter, init};
 use crate::Element;
 use crate::ndarray::IntoDimension;
 
-/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, where an output has so many.
+/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, for outputs of `inputs` inputs.
 fn evenly<T: Element, S: IntoDimension>(
     shape: S,
     inputs: usize,

@@ -7,7 +7,7 @@ use crate::ndarray::{ArrayViewD, ArrayViewMutD, Dimension};
 use crate::{AnyTensor, Element, Tensor};
 use autograd_kernels::{Any, Family};
 
-/// An array of either element type, to look at.
+/// An array of either element type, to read.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -29,7 +29,7 @@ use autograd_kernels::{Any, Family};
 /// ```
 pub type AnyView<'a> = Any<Views<'a>>;
 
-/// An array of either element type, to change. Of a parameter the elements lie in row-major order.
+/// An array of either element type, to change. The elements of a parameter are in row-major order.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -83,7 +83,7 @@ pub(crate) fn assign(own: AnyViewMut<'_>, value: &AnyTensor) {
 /// assert_eq!(parameters.map(AnyParameter::len), [2, 1]);
 /// ```
 pub trait AnyParameter: Send + Sync + sealed::Sealed {
-    /// The lengths of the axes.
+    /// Returns the shape.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -93,7 +93,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn shape(&self) -> &[usize];
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -105,7 +105,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
         self.shape().iter().product()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// ```
     /// use pullback::ndarray::Array2;
@@ -117,7 +117,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
         self.len() == 0
     }
 
-    /// Which parameter it is: tied ones have one id.
+    /// Returns the identity of the parameter, which tied ones share.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -128,7 +128,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn id(&self) -> ParameterId;
 
-    /// A clone of the tensor, which shares value and gradient.
+    /// Returns a clone of the tensor, which shares value and gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -139,7 +139,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn to_any(&self) -> AnyTensor;
 
-    /// Whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
+    /// Returns whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -149,7 +149,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn requires_grad(&self) -> bool;
 
-    /// Trains it from now on, or no longer. A parameter that is no longer trained forgets its gradient.
+    /// Sets whether it is trained. A frozen parameter drops its gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -162,7 +162,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn set_requires_grad(&mut self, required: bool);
 
-    /// Ties it to `other`: they share gradient and identity from now on, and this one takes over the
+    /// Ties it to `other`: they share gradient and identity from now on, and this one takes the
     /// value.
     ///
     /// # Panics
@@ -178,7 +178,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn tie(&mut self, other: &dyn AnyParameter);
 
-    /// Makes it show `tensor`, with its gradient, under the identity that it has.
+    /// Replaces its tensor by `tensor`, with its gradient; the identity stays.
     ///
     /// # Panics
     /// If element type or shape differ.
@@ -209,7 +209,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
 
-    /// Changes the value in place by what is done with the gradient; false, and nothing is done, if there is
+    /// Changes the value in place by the gradient. Returns false, and does nothing, if there is
     /// none. See [`Tensor::update_by_grad`].
     ///
     /// ```
@@ -229,7 +229,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
 
-    /// Changes the gradient in place; false if there is none. See [`Tensor::update_grad`].
+    /// Changes the gradient in place. Returns false if there is none. See [`Tensor::update_grad`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -246,7 +246,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
 
-    /// Looks at the gradient without copying it; false if there is none. See [`Tensor::with_grad`].
+    /// Reads the gradient without copying it. Returns false if there is none. See [`Tensor::with_grad`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -257,7 +257,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
 
-    /// Forgets the gradient.
+    /// Drops the gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;

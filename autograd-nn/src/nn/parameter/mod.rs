@@ -1,4 +1,4 @@
-//! What is trained.
+//! Parameters: the tensors that are trained.
 
 mod any;
 
@@ -15,7 +15,7 @@ use crate::{Element, Tensor};
 /// A leaf that requires grad: what an optimizer changes. It derefs to its [`Tensor`].
 ///
 /// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are
-/// listed once, saved once and trained as one. Their values are equal after every step; a clone that stands
+/// listed once, saved once and trained as one. Their values are equal after every step; a clone that is
 /// outside the module keeps the value of its time. For an independent copy write
 /// `Parameter::new(parameter.to_array())`.
 ///
@@ -34,7 +34,7 @@ pub struct Parameter<T, D> {
     id: ParameterId,
 }
 
-/// Which parameter it is: clones have one, others never.
+/// The identity of a parameter, which its clones share.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -55,7 +55,7 @@ impl ParameterId {
 }
 
 impl<T: Element, D: Dimension> Parameter<T, D> {
-    /// A parameter with this value.
+    /// Creates a parameter with this value.
     ///
     /// ```
     /// use pullback::ndarray::array;

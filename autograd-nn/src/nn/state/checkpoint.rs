@@ -10,10 +10,10 @@ use crate::nn::{Field, ParameterPath};
 
 /// The prefix of the model's names.
 const MODEL: &str = "model";
-/// That of the model's seeds.
+/// The prefix of the names of the model's seeds.
 const RANDOM: &str = "random";
 
-/// What a checkpoint has beside the model: what [`load_checkpoint`] returns.
+/// The parts of a checkpoint beside the model, as [`load_checkpoint`] returns them.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -34,7 +34,7 @@ const RANDOM: &str = "random";
 pub struct Checkpoint {
     /// The other states, by their prefixes.
     pub extra: BTreeMap<String, StateDict>,
-    /// The strings beside the tensors: those of whoever saved it, `format` and `version`.
+    /// The strings beside the tensors: those given when it was saved, and `format` and `version`.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -134,15 +134,15 @@ pub fn load_checkpoint(
     load_checkpoint_with(path, model, |_, _| Ok(()))
 }
 
-/// As [`load_checkpoint`], with `take`, which gives the rest to whom it is for: it is called when the model's part
-/// fits and everything has been read, with the model as it still is. If `take` answers with an error, the model
+/// As [`load_checkpoint`], with `take`, which loads the rest: it is called when the model's part
+/// fits and everything has been read, with the model as it still is. If `take` returns an error, the model
 /// stays so: model and optimizer go on from one checkpoint or from none.
 ///
 /// An optimizer that refuses its state keeps the one it had. Of several, those before it have taken over theirs:
 /// load them into new ones, which a run that begins anew does without.
 ///
 /// # Errors
-/// As [`load_checkpoint`], and what `take` answers with.
+/// As [`load_checkpoint`], and the error of `take`.
 ///
 /// ```
 /// use pullback::ndarray::array;

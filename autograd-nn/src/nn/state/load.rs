@@ -16,7 +16,7 @@ use crate::nn::{
 };
 use crate::{AnyTensor, Element, Tensor};
 
-/// What did not fit and was left alone: names that only the tree or only the state has.
+/// The names that only the tree or only the state has.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -40,7 +40,7 @@ pub struct IncompatibleKeys {
 }
 
 impl IncompatibleKeys {
-    /// Whether everything fitted.
+    /// Returns whether everything fitted.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -67,7 +67,7 @@ pub(super) trait Source {
     /// What the tensor of this name is. Names beside [`names`](Self::names) may be known too.
     fn spec(&self, name: &str) -> Option<TensorSpec>;
 
-    /// The tensor of this name.
+    /// Returns the tensor of this name.
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError>;
 }
 
@@ -255,7 +255,7 @@ impl Values {
     }
 }
 
-/// Copies values into a tree that they fit, and lets go of each.
+/// Copies values into a tree that they fit, and drops each.
 struct Copy {
     values: Values,
     /// Tied parameters that have their value.

@@ -8,7 +8,7 @@ use super::random::{differences, random_state, set_random_state};
 use super::{IncompatibleKeys, StateDict, StateError};
 use crate::nn::{Field, ParameterPath};
 
-/// Saving and loading, for every [`Module`](crate::nn::Module) and whatever else is a [`Field`]: a parameter, a
+/// Saving and loading, for every [`Module`](crate::nn::Module) and every other [`Field`]: a parameter, a
 /// list, a tuple.
 ///
 /// The state is the values of all parameters, trained or frozen, and of the buffers that are
@@ -32,7 +32,7 @@ use crate::nn::{Field, ParameterPath};
 /// # Ok::<(), pullback::nn::StateError>(())
 /// ```
 pub trait Stateful: Field {
-    /// The values, under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
+    /// Returns the values under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
     /// before that change.
     ///
     /// # Panics
@@ -57,7 +57,7 @@ pub trait Stateful: Field {
         state_dict(self, &ParameterPath::root())
     }
 
-    /// Takes over the values of a state, in place: gradients, hooks, ties and what is frozen stay.
+    /// Takes the values of a state, in place: gradients, hooks, ties and `requires_grad` stay.
     ///
     /// With `strict` every path of the tree must be a name of the state and the other way round. Without, those
     /// that only one of them has are left alone and returned. Shapes and element types must fit either way.
@@ -83,8 +83,8 @@ pub trait Stateful: Field {
         load(self, &mut &*state, &ParameterPath::root(), strict)
     }
 
-    /// The [`RngState`](crate::nn::RngState) of all modules under their dotted paths: what decides what they draw from now
-    /// on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
+    /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths: they decide what is
+    /// drawn from now on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
     /// upper and the lower half of the first seed, then those of the number of calls.
     ///
     /// # Panics
@@ -111,7 +111,7 @@ pub trait Stateful: Field {
         random_state(self, &ParameterPath::root())
     }
 
-    /// Goes on drawing where [`random_state`](Self::random_state) was taken.
+    /// Continues drawing where [`random_state`](Self::random_state) was taken.
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
@@ -160,7 +160,7 @@ pub trait Stateful: Field {
         self.state_dict().save_safetensors(path, &[])
     }
 
-    /// Takes over the values of a safetensors file, when all of them have been read: they are in memory once more
+    /// Takes the values of a safetensors file, when all of them have been read: they are in memory once more
     /// until then. Every path of the tree must be in the file and the other way round; [`StateFile::load_into`] can
     /// leave some.
     ///

@@ -1,4 +1,4 @@
-//! What the last steps say of the curvature.
+//! The curvature, estimated from the last steps.
 
 use std::collections::VecDeque;
 

@@ -35,7 +35,7 @@ enum Bracket {
 impl Search<'_> {
     /// A place that satisfies the strong Wolfe conditions, or else the lowest that was tried, and the number of
     /// trials: PyTorch's search, after Schmidt's minFunc; Algorithms 3.5 and 3.6 in Nocedal and Wright,
-    /// *Numerical Optimization* (2006). Where the loss is no finite number it went too far.
+    /// *Numerical Optimization* (2006). A loss that is not finite is too far.
     pub(super) fn run(
         &self,
         first: f64,
@@ -129,7 +129,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the first is the lower, or as low; what is no number is highest.
+/// Whether the first is the lower, or as low; NaN is highest.
 fn is_at_most(a: &Point, b: &Point) -> bool {
     a.loss <= b.loss || b.loss.is_nan()
 }
@@ -163,7 +163,7 @@ fn cubic(a: &Point, b: &Point, [least, most]: [f64; 2]) -> f64 {
     let part = (far.slope + root - d) / (far.slope - near.slope + 2.0 * root);
     let length = far.length - (far.length - near.length) * part;
     if length.is_nan() {
-        // No root, or a loss that is no number.
+        // No root, or a loss that is NaN.
         return f64::midpoint(least, most);
     }
     length.max(least).min(most)

@@ -27,10 +27,10 @@ pub struct Cosine {
 }
 
 impl Cosine {
-    /// From this rate to 0 within so many steps.
+    /// Falls from this rate to 0 within `steps` steps.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Cosine, Schedule};
@@ -47,10 +47,10 @@ impl Cosine {
         }
     }
 
-    /// The rate at the end; 0 unless it is set.
+    /// Sets the rate at the end; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Cosine, Schedule};
@@ -97,10 +97,10 @@ pub struct CosineRestarts {
 }
 
 impl CosineRestarts {
-    /// From this rate toward 0 within so many steps, again and again.
+    /// Falls from this rate toward 0 within `steps` steps, again and again.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{CosineRestarts, Schedule};
@@ -116,7 +116,7 @@ impl CosineRestarts {
         }
     }
 
-    /// How many times as long each round is as the one before; 1 unless it is set.
+    /// Sets how many times as long each round is as the one before; 1 by default.
     ///
     /// # Panics
     /// If it is 0.
@@ -133,10 +133,10 @@ impl CosineRestarts {
         self
     }
 
-    /// The rate that each round goes toward; 0 unless it is set.
+    /// Sets the rate that each round falls toward; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{CosineRestarts, Schedule};

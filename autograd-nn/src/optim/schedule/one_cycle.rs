@@ -31,11 +31,11 @@ pub struct OneCycle {
 }
 
 impl OneCycle {
-    /// Up to this rate and down again within so many steps: from a 25th of it, 3 of 10 steps up, down to the
+    /// Rises to this rate and falls again within `steps` steps: from a 25th of it, 3 of 10 steps up, down to the
     /// 10,000th part of where it started.
     ///
     /// # Panics
-    /// If there are fewer than 2 steps, or the rate is negative or no number.
+    /// If there are fewer than 2 steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};
@@ -60,7 +60,7 @@ impl OneCycle {
         }
     }
 
-    /// The share of the steps on the way up; 0.3 unless it is set.
+    /// Sets the share of the steps on the way up; 0.3 by default.
     ///
     /// # Panics
     /// If it is not between 0 and 1.
@@ -100,7 +100,7 @@ impl OneCycle {
         self
     }
 
-    /// In straight lines instead of half cosines.
+    /// Uses straight lines instead of half cosines.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};
@@ -114,7 +114,7 @@ impl OneCycle {
         self
     }
 
-    /// Down to the first rate in as many steps as up, and from there to the last.
+    /// Falls to the first rate in as many steps as it rises, and from there to the last.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};

@@ -22,11 +22,11 @@ pub struct LinearWarmUp {
 }
 
 impl LinearWarmUp {
-    /// Up to this rate within so many steps, from `rate / (steps + 1)`, so that the first of them does
+    /// Rises to this rate within `steps` steps, from `rate / (steps + 1)`, so that the first of them does
     /// something.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
@@ -45,10 +45,10 @@ impl LinearWarmUp {
         }
     }
 
-    /// The part of the rate that it starts from.
+    /// Sets the part of the rate that it starts from.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{LinearWarmUp, Schedule};

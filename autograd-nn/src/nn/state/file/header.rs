@@ -9,7 +9,7 @@ use autograd_kernels::counted;
 /// The longest header, as every reader of the format has it.
 pub(super) const LONGEST: u64 = 100_000_000;
 
-/// The name that is no tensor's.
+/// The name that no tensor has.
 pub(super) const METADATA: &str = "__metadata__";
 
 /// What [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes under `format`.
@@ -122,7 +122,7 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
         let is_text = |byte: &u8| *byte >= b' ' || b"\t\n\r".contains(byte);
         if !piece[..next].iter().all(is_text) {
             return Ok(Err(
-                "its header is no JSON: it has control characters".to_owned()
+                "its header is not JSON: it has control characters".to_owned()
             ));
         }
         text.extend_from_slice(&piece[..next]);

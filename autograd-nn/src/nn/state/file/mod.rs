@@ -76,10 +76,10 @@ impl StateFile {
             path: path.to_owned(),
             reason,
         };
-        // Asked before it is opened: to open a pipe would wait for whoever writes to it.
+        // Asked before it is opened: to open a pipe would wait for a writer.
         let about = fs::metadata(path).map_err(StateError::io(path, "open"))?;
         if !about.is_file() {
-            return Err(malformed("it is no regular file".to_owned()));
+            return Err(malformed("it is not a regular file".to_owned()));
         }
         let mut file = File::open(path).map_err(StateError::io(path, "open"))?;
         let length = file.metadata().map_err(StateError::io(path, "read"))?.len();
@@ -96,7 +96,7 @@ impl StateFile {
         })
     }
 
-    /// The strings that the file has beside its tensors: those of whoever saved it, `format` and `version`.
+    /// Returns the strings of the file: those given when it was saved, and `format` and `version`.
     ///
     /// ```
     /// use pullback::nn::{StateDict, StateFile};
@@ -111,7 +111,7 @@ impl StateFile {
         &self.header.metadata
     }
 
-    /// All names, those that share their elements with another too.
+    /// Returns all names, those that share their elements with another too.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -129,7 +129,7 @@ impl StateFile {
         names.map(String::as_str)
     }
 
-    /// Element type and shape of the tensor of this name.
+    /// Returns the element type and shape of the tensor of this name.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -149,7 +149,7 @@ impl StateFile {
         self.header.get(name).map(spec)
     }
 
-    /// Reads the tensor of this name; `None` if there is none.
+    /// Reads the tensor of this name. Returns `None` if there is none.
     ///
     /// # Errors
     /// [`StateError::Keys`] if its elements are neither `f32` nor `f64`, [`StateError::Io`] if the disk fails.
@@ -261,7 +261,7 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Copies the values into a module, or whatever else is a [`Field`], when all of them have been read: they are
+    /// Copies the values into a module, or another [`Field`], when all of them have been read: they are
     /// in memory once more until then. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for
     /// `strict`.
     ///
@@ -333,7 +333,7 @@ impl Source for StateFile {
     }
 
     fn names(&self) -> Vec<String> {
-        // Without the tied ones: they are there for whoever asks, and nobody has to.
+        // Without the tied ones: they can be read, but need not be.
         self.header.tensors.keys().cloned().collect()
     }
 
@@ -358,7 +358,7 @@ impl StateDict {
     /// use pullback::nn::StateDict;
     ///
     /// let error = StateDict::load_safetensors("Cargo.toml").unwrap_err();
-    /// assert!(error.to_string().starts_with("Cargo.toml is no whole safetensors file: its header should have"));
+    /// assert!(error.to_string().starts_with("Cargo.toml is not a complete safetensors file: its header should have"));
     /// ```
     pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         StateFile::open(path)?.state_dict()
