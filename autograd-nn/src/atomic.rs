@@ -96,7 +96,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Nobody could be told.
+        // An error here could not be reported.
         let _ = fs::remove_file(&self.path);
     }
 }

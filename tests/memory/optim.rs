@@ -73,7 +73,7 @@ fn clipping_allocates_nothing() {
 }
 
 #[test]
-fn what_is_kept_of_a_large_parameter_is_all_that_is_allocated() {
+fn what_is_saved_for_a_large_parameter_is_all_that_is_allocated() {
     const LENGTH: usize = 1 << 18;
     let mut w = Parameter::new(Array1::<f32>::ones(LENGTH));
     w.set_grad(Array1::ones(LENGTH));

@@ -7,8 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A generator of random bits, xoshiro256++ (Blackman and Vigna, 2021): fast, and the same on any machine.
 ///
-/// What draws at random has it as an argument, so that a program says what its results depend on. Wherever
-/// `&mut impl Rng` is asked for, generators of the crate `rand` will do too.
+/// Functions that draw take it as an argument, so that a program shows what its results depend on. Wherever
+/// `&mut impl Rng` is asked for, generators of the crate `rand` can be given too.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};

@@ -12,7 +12,7 @@ use crate::replayed;
 /// The seeds are the first one plus the number of calls so far. [`save_checkpoint`](super::save_checkpoint) saves
 /// both, so that a resumed run draws what it would have drawn. They are not part of a
 /// [`state_dict`](super::Stateful::state_dict), as a model in use does not need them;
-/// [`random_state`](super::Stateful::random_state) gives them alone.
+/// [`random_state`](super::Stateful::random_state) returns them alone.
 ///
 /// ```
 /// use pullback::ndarray::Ix1;

@@ -1,4 +1,4 @@
-//! Gradients kept within bounds.
+//! Clipping of gradients.
 
 use std::cell::Cell;
 use std::collections::HashSet;

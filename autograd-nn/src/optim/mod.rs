@@ -31,7 +31,7 @@
 //! - [`Sgd`], [`Adam`], [`AdamW`]: updates from one gradient, with groups of parameters that have
 //!   different settings. [`Lbfgs`]: few parameters and exact gradients.
 //! - [`schedule`]: learning rates as functions of the step.
-//! - [`clip_grad_norm`], [`clip_grad_value`]: gradients kept within bounds.
+//! - [`clip_grad_norm`], [`clip_grad_value`]: clipping of gradients.
 
 mod adam;
 mod clip;

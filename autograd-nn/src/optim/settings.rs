@@ -1,4 +1,4 @@
-//! Settings that make no sense are refused by name, where they are given.
+//! Checks of settings, which panic with the name of the setting.
 
 #[track_caller]
 pub(super) fn not_negative(name: &str, value: f64) -> f64 {

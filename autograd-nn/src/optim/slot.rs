@@ -23,7 +23,7 @@ pub(super) struct Slot {
     /// The group that it belongs to, if any.
     pub(super) group: Option<usize>,
     pub(super) saved: Any<Arrays>,
-    /// The updates that there were.
+    /// The number of updates.
     pub(super) steps: u64,
 }
 

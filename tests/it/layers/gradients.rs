@@ -8,7 +8,7 @@ use pullback::nn::{
 };
 use pullback::prelude::*;
 
-use super::{generator, gradcheck, ranked, told, values};
+use super::{generator, gradcheck, panic_message, ranked, values};
 
 fn input<S: IntoDimension>(shape: S) -> [ArrayD<f64>; 1] {
     [values(shape, 5).into_dyn()]
@@ -30,7 +30,7 @@ where
 fn what_is_wrong_is_found() {
     let forgets = |input: bool, weight: bool| {
         let linear = Linear::builder(3, 2).bias(false).build(&mut generator());
-        told(|| {
+        panic_message(|| {
             gradcheck(linear, &[values((2, 3), 5).into_dyn()], |linear, inputs| {
                 let x = ranked::<Ix2>(&inputs[0]);
                 let x = if input { x.detach() } else { x };

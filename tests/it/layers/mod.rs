@@ -45,7 +45,7 @@ fn names(module: &dyn Module) -> Vec<String> {
 }
 
 /// What a call panics with.
-fn told<R>(call: impl FnOnce() -> R) -> String {
+fn panic_message<R>(call: impl FnOnce() -> R) -> String {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         panic!("nothing was refused")
     };

@@ -1,4 +1,4 @@
-//! Inputs that do not fit: told at the caller's line, with the layer and the shapes. Inputs at the edge.
+//! Inputs that do not fit: refused at the line of the caller, with the layer and the shapes. Inputs at the edge.
 
 use std::cell::Cell;
 use std::panic;
@@ -12,12 +12,12 @@ use pullback::nn::{
 };
 use pullback::prelude::*;
 
-use super::{generator, tensor, told};
+use super::{generator, panic_message, tensor};
 
 /// What the call panics with says `expected`.
 #[track_caller]
 fn says<R>(call: impl FnOnce() -> R, expected: &str) {
-    let found = told(call);
+    let found = panic_message(call);
     assert!(
         found.contains(expected),
         "{found}\ndoes not say: {expected}"
@@ -152,7 +152,7 @@ fn line_of_panic<R>(run: impl FnOnce() -> R) -> u32 {
         }));
     });
     PANICKED_AT.set(0);
-    told(run);
+    panic_message(run);
     PANICKED_AT.get()
 }
 

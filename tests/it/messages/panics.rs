@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// What a call says, and whether it says it of a line of this file.
-fn told(call: impl FnOnce()) -> (String, bool) {
+fn panic_message(call: impl FnOnce()) -> (String, bool) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let _alone = crate::functions::PANIC_HOOKS.lock();
@@ -42,7 +42,7 @@ fn told(call: impl FnOnce()) -> (String, bool) {
 }
 
 macro_rules! refused {
-    ($($call:expr;)*) => { vec![$(told(|| { let _ = $call; })),*] };
+    ($($call:expr;)*) => { vec![$(panic_message(|| { let _ = $call; })),*] };
 }
 
 pub(super) fn all(page: &mut Page) {
@@ -63,7 +63,7 @@ pub(super) fn all(page: &mut Page) {
     }
 }
 
-type Told = Vec<(String, bool)>;
+type Messages = Vec<(String, bool)>;
 
 fn generator() -> Generator {
     Generator::seed(1)
@@ -77,7 +77,7 @@ fn image() -> Tensor4<f64> {
     Tensor::from(Array4::zeros((1, 2, 4, 4)))
 }
 
-fn tensors() -> Told {
+fn tensors() -> Messages {
     let x = leaf([1.0, 2.0]);
     let y = &x * 2.0;
     refused! {
@@ -97,7 +97,7 @@ fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {
     list.iter().map(|x| x * x).collect()
 }
 
-fn functions() -> Told {
+fn functions() -> Messages {
     let (x, m) = (leaf([1.0, 2.0]), matrix(2, 3));
     refused! {
         &x + &leaf([1.0, 2.0, 3.0]);
@@ -122,7 +122,7 @@ fn functions() -> Told {
     }
 }
 
-fn losses() -> Told {
+fn losses() -> Messages {
     use pullback::kernels;
     use pullback::ops::Reduction::Mean;
     let m = matrix(2, 3);
@@ -135,7 +135,7 @@ fn losses() -> Told {
     }
 }
 
-fn layers() -> Told {
+fn layers() -> Messages {
     let g = &mut generator();
     let m = matrix(4, 5);
     let linear = Linear::<f64>::new(3, 2, g);
@@ -157,7 +157,7 @@ fn layers() -> Told {
     }
 }
 
-fn states() -> Told {
+fn states() -> Messages {
     let g = &mut generator();
     let state = [("a.b", StateDict::new())];
     let mut parameter = Parameter::new(array![1.0]);
@@ -171,7 +171,7 @@ fn states() -> Told {
     }
 }
 
-fn optimizers() -> Told {
+fn optimizers() -> Messages {
     let mut adam = Adam::new(0.1);
     let model = |count: usize| -> Vec<_> {
         let parameters = (0..count).map(|_| Parameter::new(array![1.0]));

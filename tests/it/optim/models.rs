@@ -12,7 +12,7 @@ fn vector(value: f64) -> Vector {
 }
 
 #[test]
-fn parameters_without_gradient_stay_with_what_is_kept_of_them() {
+fn parameters_without_gradient_stay_with_what_is_saved_for_them() {
     let mut model = vec![vector(1.0), vector(1.0)];
     let mut optimizer = Sgd::new(1.0).momentum(0.5).weight_decay(0.1);
     for parameter in &model {

@@ -17,7 +17,7 @@
 //! model of `f32` is that of `f64`, rounded. **A seed gives the same bits on any machine**: nothing but
 //! `+ − × /` and `√` is used, which IEEE 754 rounds in one way.
 //!
-//! - Simple: [`zeros`], [`ones`], [`constant`], [`uniform`], [`normal`], [`truncated_normal`].
+//! - Simple: [`uniform`], [`normal`], [`truncated_normal`].
 //! - By the size of a layer: [`xavier_uniform`], [`xavier_normal`], [`kaiming_uniform`],
 //!   [`kaiming_normal`]; [`fans`] are those sizes, [`Nonlinearity::gain`] what follows the layer.
 //! - [`orthogonal`]: rows or columns at right angles.
@@ -35,42 +35,6 @@ use rand_core::Rng;
 
 use crate::Element;
 use crate::ndarray::{Array, Dimension, IntoDimension};
-
-/// Returns an array of one value.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::constant(2, 0.5), array![0.5, 0.5]);
-/// ```
-pub fn constant<T: Element, S: IntoDimension>(shape: S, value: T) -> Array<T, S::Dim> {
-    Array::from_elem(shape.into_dimension(), value)
-}
-
-/// Returns an array of zeros.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::zeros::<f32, _>((1, 2)), array![[0.0, 0.0]]);
-/// ```
-pub fn zeros<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
-    constant(shape, T::zero())
-}
-
-/// Returns an array of ones.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::ones::<f32, _>((1, 2)), array![[1.0, 1.0]]);
-/// ```
-pub fn ones<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
-    constant(shape, T::one())
-}
 
 /// Draws numbers uniformly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
 ///
@@ -92,7 +56,7 @@ pub fn uniform<T: Element, S: IntoDimension>(
 ) -> Array<T, S::Dim> {
     assert!(
         low.is_finite() && high.is_finite() && low <= high,
-        "uniform from {low} to {high}: there are no such numbers"
+        "uniform from {low} to {high}: the bounds must be finite and in order"
     );
     filled(shape, || {
         let share = draw::unit(generator);
@@ -182,7 +146,7 @@ fn share_below(x: f64) -> f64 {
 fn is_normal(function: &str, mean: f64, std: f64) {
     assert!(
         mean.is_finite() && std.is_finite() && std >= 0.0,
-        "{function} with the mean {mean} and the standard deviation {std}: there is no such distribution"
+        "{function} with the mean {mean} and the standard deviation {std}: they must be finite, and the deviation not negative"
     );
 }
 

@@ -67,7 +67,7 @@ fn vectors(count: usize, length: usize, generator: &mut impl Rng) -> Vec<f64> {
             at_right_angles(drawn.collect(), &vectors)
         });
         let Some(vector) = vector else {
-            panic!("orthogonal: the generator gives the same numbers again and again")
+            panic!("orthogonal: the generator repeats the same numbers")
         };
         vectors.extend(vector);
     }

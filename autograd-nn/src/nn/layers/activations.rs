@@ -299,7 +299,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softmax {
     }
 }
 
-/// Each example of a batch as one row: all axes but the first made one, without a copy where the elements lie
+/// Each example of a batch as one row: all axes but the first made one, without a copy where the elements are
 /// in row-major order.
 ///
 /// ```

@@ -195,7 +195,7 @@ batch_norm! {
     /// a bias (Ioffe and Szegedy, 2015). Of rows of shape `[batch, channels]` or signals of shape `[batch,
     /// channels, length]`.
     ///
-    /// In training mean and variance are the batch's, and running means of them are kept: `(1 − momentum) ·
+    /// In training mean and variance are the batch's, and running means of them are tracked: `(1 − momentum) ·
     /// running + momentum · batch`. In evaluation they are the running ones, and nothing changes. Threads that
     /// train one layer at once may each lose the other's batch. A batch that
     /// [`checkpoint`](autograd_core::checkpoint()) computes again is counted once.

@@ -9,10 +9,10 @@ use crate::{Element, Tensor};
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
 /// (Srivastava and others, 2014).
 ///
-/// Which elements, follows from the seed that it has drawn and from how often it was called in training: a
+/// The elements follow from its seed and from the number of its calls in training: a
 /// program that runs again does the same, and so do threads if each has its own layer. Neither is part of
 /// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
-/// goes on bit for bit.
+/// continues bit for bit.
 ///
 /// Within [`checkpoint`](autograd_core::checkpoint()) the second call leaves out the same elements and is not counted.
 ///

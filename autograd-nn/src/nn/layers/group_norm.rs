@@ -41,7 +41,7 @@ impl<T: Element> GroupNorm<T> {
     /// Creates a layer with weights of 1, biases of 0 and an `eps` of 1e-5.
     ///
     /// # Panics
-    /// If the channels do not fall into the groups.
+    /// If the groups do not divide the channels.
     ///
     /// ```
     /// use pullback::nn::{GroupNorm, Module};
@@ -52,7 +52,7 @@ impl<T: Element> GroupNorm<T> {
     pub fn new(num_groups: usize, num_channels: usize) -> Self {
         assert!(
             num_groups > 0 && num_channels.is_multiple_of(num_groups),
-            "GroupNorm of {} in {}: they do not fall into them",
+            "GroupNorm of {} in {}: the groups must divide the channels",
             counted(num_channels, "channel", "channels"),
             counted(num_groups, "group", "groups")
         );

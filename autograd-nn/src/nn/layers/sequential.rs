@@ -161,7 +161,7 @@ impl<L> Sequential<L> {
     /// assert_eq!(model.forward(&Tensor::from(array![-2.0, -2.0])).to_array(), array![0.5, 0.5]);
     /// ```
     ///
-    /// A layer that does not take what the one before it gives is a compile error that names both:
+    /// A layer that does not take the output of the one before it is a compile error that names both:
     ///
     /// ```compile_fail,E0277
     /// use pullback::ndarray::Array4;

@@ -271,7 +271,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     fn zero_grad(&self);
 }
 
-/// A clone of the tensor, as [`AnyParameter::to_any`] gives it: where a tensor is asked for, a parameter is one.
+/// A clone of the tensor, as [`AnyParameter::to_any`] returns it.
 impl From<&dyn AnyParameter> for AnyTensor {
     fn from(parameter: &dyn AnyParameter) -> Self {
         parameter.to_any()

@@ -16,7 +16,7 @@ use crate::{Element, Tensor};
 ///
 /// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are
 /// listed once, saved once and trained as one. Their values are equal after every step; a clone that is
-/// outside the module keeps the value of its time. For an independent copy write
+/// outside the module keeps its value. For an independent copy write
 /// `Parameter::new(parameter.to_array())`.
 ///
 /// ```
@@ -111,7 +111,7 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 }
 
-/// A leaf whose elements lie in row-major order, which no update changes.
+/// A leaf with elements in row-major order, which no update changes.
 #[track_caller]
 fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
     let value = if value.is_standard_layout() {

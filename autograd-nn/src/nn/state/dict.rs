@@ -10,7 +10,7 @@ use crate::AnyTensor;
 /// Tensors under dotted paths, in the order of the names: the state of a module, of an optimizer, or of both.
 ///
 /// [`Stateful::state_dict`](super::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
-/// module until that changes, and keeps the values of its time.
+/// module until that changes, and keeps its values.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -253,21 +253,11 @@ impl Index<&str> for StateDict {
     }
 }
 
-impl From<BTreeMap<String, AnyTensor>> for StateDict {
-    fn from(tensors: BTreeMap<String, AnyTensor>) -> Self {
-        Self { tensors }
-    }
-}
-
-impl From<StateDict> for BTreeMap<String, AnyTensor> {
-    fn from(state: StateDict) -> Self {
-        state.tensors
-    }
-}
-
 impl FromIterator<(String, AnyTensor)> for StateDict {
     fn from_iter<I: IntoIterator<Item = (String, AnyTensor)>>(tensors: I) -> Self {
-        BTreeMap::from_iter(tensors).into()
+        Self {
+            tensors: BTreeMap::from_iter(tensors),
+        }
     }
 }
 

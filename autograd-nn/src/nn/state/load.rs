@@ -1,8 +1,8 @@
-//! A tree takes over the values of a state.
+//! Loading a state into a tree.
 //!
 //! # Note [All or nothing]
-//! All names, shapes and element types are compared first; then all elements are read, of a file into memory of
-//! their own; then they are copied into the tree, which nothing can refuse any more. Until then an error changes
+//! All names, shapes and element types are compared first; then all elements are read, those of a file into new
+//! memory; then they are copied into the tree, which cannot fail. Until then an error changes
 //! nothing. That takes the memory of what is read once more while a file is being loaded, and none for a state in
 //! memory.
 
@@ -64,7 +64,7 @@ pub(super) trait Source {
     /// All names.
     fn names(&self) -> Vec<String>;
 
-    /// What the tensor of this name is. Names beside [`names`](Self::names) may be known too.
+    /// Returns what the tensor of this name is. Names beside [`names`](Self::names) may be known too.
     fn spec(&self, name: &str) -> Option<TensorSpec>;
 
     /// Returns the tensor of this name.
@@ -124,7 +124,7 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
     keys
 }
 
-/// What a tree wants from a state.
+/// What a tree needs from a state.
 #[derive(Default)]
 struct Wants {
     list: Vec<Want>,
@@ -221,7 +221,7 @@ impl Wants {
     }
 }
 
-/// What a tree is to take over.
+/// The values to load into a tree.
 pub(super) struct Values {
     parameters: HashMap<ParameterId, AnyTensor>,
     buffers: BTreeMap<String, AnyTensor>,

@@ -126,7 +126,7 @@ pub(super) fn differences(
     differences
 }
 
-/// Takes over a state without [`differences`].
+/// Loads a state without [`differences`].
 pub(super) fn set_random_state(
     tree: &mut (impl Field + ?Sized),
     state: &StateDict,

@@ -84,8 +84,8 @@ pub trait Stateful: Field {
     }
 
     /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths: they decide what is
-    /// drawn from now on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
-    /// upper and the lower half of the first seed, then those of the number of calls.
+    /// drawn from now on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of
+    /// 32 bits each: the upper and the lower half of the first seed, then those of the number of calls.
     ///
     /// # Panics
     /// If two modules have seeds with one path.

@@ -135,7 +135,7 @@ fn write<T: Element>(array: ArrayViewMutD<'_, T>, part: &[f64]) {
     }
 }
 
-/// Forgets the gradients.
+/// Drops the gradients.
 pub(super) fn zero_grad(model: &(impl Field + ?Sized)) {
     struct Zero;
     impl<'a> Visitor<'a> for Zero {

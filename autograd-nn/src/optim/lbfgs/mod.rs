@@ -204,8 +204,8 @@ impl Lbfgs {
         self.rate = not_negative("learning rate", rate);
     }
 
-    /// Runs some iterations and returns the loss from before them. `loss` computes the loss of the model that it gets: with
-    /// gradients recorded, and the same for the same parameters. Gradients are set to zero and computed here;
+    /// Runs some iterations and returns the loss from before them. `loss` computes the loss of the model that it gets:
+    /// with gradients recorded, and the same for the same parameters. Gradients are set to zero and computed here;
     /// afterwards they are those of some place on the way.
     ///
     /// Parameters that do not require grad stay what they are. If others do than in the step before, the

@@ -1,11 +1,11 @@
-//! Along half a cosine, once or again and again.
+//! A fall along half a cosine, once or repeatedly.
 
 use std::f64::consts::PI;
 
 use super::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// From one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
+/// Falls from one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
 /// then on the smallest. PyTorch's `CosineAnnealingLR` has the same formula, and rises again after its end.
 /// Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
 #[doc = crate::math!(r"\text{min} + \frac{\text{rate} - \text{min}}{2} \left(1 + \cos\left(\pi \, \frac{\text{step}}{\text{steps}}\right)\right)")]
@@ -75,7 +75,7 @@ impl Schedule for Cosine {
     }
 }
 
-/// [`Cosine`] again and again, each time for as long as the last, or longer by a whole factor. PyTorch's
+/// Repeats a [`Cosine`], each time for as long as the last, or longer by a whole factor. PyTorch's
 /// `CosineAnnealingWarmRestarts`. Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*
 /// (2017).
 ///
@@ -97,7 +97,7 @@ pub struct CosineRestarts {
 }
 
 impl CosineRestarts {
-    /// Falls from this rate toward 0 within `steps` steps, again and again.
+    /// Falls from this rate toward 0 within `steps` steps, repeatedly.
     ///
     /// # Panics
     /// If there are no steps, or the rate is negative or not finite.
@@ -165,7 +165,7 @@ impl Schedule for CosineRestarts {
     }
 }
 
-/// From one rate to another, `part` of the way.
+/// The rate `part` of the way from one to another.
 pub(super) fn half_cosine(from: f64, to: f64, part: f64) -> f64 {
     to + (from - to) * (1.0 + (PI * part).cos()) / 2.0
 }

@@ -20,7 +20,7 @@
 //!
 //! - [`Step`], [`MultiStep`], [`Exponential`]: decay by a factor.
 //! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
-//! - [`LinearWarmUp`], [`OneCycle`]: up from little.
+//! - [`LinearWarmUp`], [`OneCycle`]: a rise at the start.
 //! - [`Schedule::then`]: one after the other. Any `Fn(u64) -> f64` is a schedule too.
 
 mod cosine;

@@ -1,10 +1,10 @@
-//! Up, and down to far below the start.
+//! A rise, and a fall to far below the start.
 
 use super::Schedule;
 use super::cosine::half_cosine;
 use crate::optim::settings::{not_negative, positive};
 
-/// From a part of the largest rate up to it, and down to very little, along half cosines: PyTorch's
+/// Rises from a part of the largest rate to it, and falls to very little, along half cosines: PyTorch's
 /// `OneCycleLR`, of the learning rate alone. With `steps` steps in all the largest rate is at the step
 /// `share · steps − 1`, and the smallest at the last, `steps − 1`. Smith and Topin, *Super-Convergence: Very Fast
 /// Training of Neural Networks Using Large Learning Rates* (2018).
@@ -81,8 +81,8 @@ impl OneCycle {
         self
     }
 
-    /// By what the largest rate is divided for the first, and the first for the last; 25 and 10,000 unless they
-    /// are set.
+    /// Sets what the largest rate is divided by for the first, and the first for the last; 25 and 10,000 by
+    /// default.
     ///
     /// # Panics
     /// If one is not a finite number above 0.

@@ -138,7 +138,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         let [embed_dim, kdim, vdim] = self.lengths;
         assert!(
             self.num_heads > 0 && embed_dim.is_multiple_of(self.num_heads),
-            "MultiheadAttention of length {embed_dim} with {}: it does not fall into them",
+            "MultiheadAttention of length {embed_dim} with {}: the heads must divide the length",
             counted(self.num_heads, "head", "heads")
         );
         let mut weight =

@@ -124,7 +124,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         let ([inputs, outputs], groups) = (self.channels, self.options.groups);
         assert!(
             groups > 0 && inputs.is_multiple_of(groups) && outputs.is_multiple_of(groups),
-            "{layer} of {} to {outputs} in {}: they do not fall into them",
+            "{layer} of {} to {outputs} in {}: the groups must divide both",
             counted(inputs, "channel", "channels"),
             counted(groups, "group", "groups")
         );

@@ -1,4 +1,4 @@
-//! The header: what a file says that it has, held against what it can have.
+//! The header of a file, checked against its length.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -85,7 +85,7 @@ pub(super) struct Header {
     pub(super) metadata: BTreeMap<String, String>,
 }
 
-/// Reads the header's text from the beginning of a file of `length` bytes; the inner error says what is wrong
+/// Reads the header's text from the beginning of a file of `length` bytes; the inner error is what is wrong
 /// with it.
 ///
 /// Piece by piece, and only while it may be JSON: a file that claims a long header and has a hole instead
@@ -135,7 +135,7 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
 }
 
 impl Header {
-    /// Reads the text and holds it against the number of bytes that follow it.
+    /// Reads the text and checks it against the number of bytes that follow it.
     pub(super) fn parse(text: &[u8], bytes: u64) -> Result<Self, String> {
         let (tensors, metadata) = json::parse(text)?;
         check_places(&tensors, bytes)?;
@@ -159,7 +159,7 @@ impl Header {
     }
 }
 
-/// Whether this key of the metadata says what kind of file it is.
+/// Whether this key of the metadata describes the kind of file.
 pub(super) fn is_reserved(key: &str) -> bool {
     key == "format" || key == "version"
 }

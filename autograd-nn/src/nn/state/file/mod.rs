@@ -1,7 +1,8 @@
 //! Safetensors files: eight bytes with the length of a JSON header, the header, the elements.
 //!
 //! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header`
-//! judges it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` puts a state into one; here they are read.
+//! checks it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` writes a state into one;
+//! here they are read.
 
 mod elements;
 mod header;
@@ -21,11 +22,11 @@ use crate::ndarray::ArrayD;
 use crate::nn::{AnyViewMut, Field, ParameterPath};
 use header::{Dtype, Header, Stored};
 
-/// A safetensors file that has been opened and checked, and of which no element has been read.
+/// A safetensors file that was opened and checked, without reading an element.
 ///
-/// Opening it reads the header and holds it against the length of the file: names that come twice, elements
-/// that overlap, lie outside or leave gaps, and shapes that do not give the number of bytes are errors. Memory
-/// is taken for what is really there, never for what a header merely claims.
+/// Opening it reads the header and checks it against the length of the file: names that are there twice, elements
+/// that overlap, are outside or leave gaps, and shapes that do not fit the number of bytes are errors. Memory
+/// is allocated for what is really there, never for what a header merely claims.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, array};
