@@ -121,7 +121,7 @@ fn train(
     random: &mut Generator,
 ) -> Result<Losses, Box<dyn Error>> {
     // Decay is for matrices, not for offsets and scales.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.05).group(
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.05).param_group(
         |path| path.ends_with("bias") || path.contains("norm"),
         |group| group.weight_decay(0.0),
     );

@@ -37,7 +37,7 @@ pub fn train(
     let mut random = Generator::seed(plan.seed);
     let mut model = Perceptron::new(&mut random);
     // Decay is for factors, not for offsets.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.01).group(
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.01).param_group(
         |path| path.ends_with("bias"),
         |group| group.weight_decay(0.0),
     );

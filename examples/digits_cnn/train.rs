@@ -38,7 +38,7 @@ pub fn train(
 ) -> Result<History, pullback::Error> {
     let mut random = Generator::seed(plan.seed);
     // Decay is for factors, not for offsets.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.02).group(
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.02).param_group(
         |path| path.ends_with("bias"),
         |group| group.weight_decay(0.0),
     );

@@ -257,7 +257,7 @@ fn layers_that_change_with_each_call_may_stand_in_a_checkpoint() -> Result<(), E
             .0
             .running_mean
             .as_ref()
-            .map(|mean| mean.to_array())
+            .map(|mean| mean.get().to_array())
     };
     let after_one = statistics();
     let seed = x.to_array();
