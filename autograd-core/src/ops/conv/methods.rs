@@ -116,7 +116,7 @@ impl<T: Element> Tensor4<T> {
                      an output padding of {output_padding:?}: they do not fit",
                     self.shape(),
                     weight.shape(),
-                    options.told()
+                    options.describe()
                 )
             };
             *size = length;

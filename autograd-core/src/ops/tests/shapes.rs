@@ -240,7 +240,7 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
         x.reshape((usize::MAX, 6)) => "reshape of a tensor of shape [2, 3] to [18446744073709551615, 6]: the numbers of elements differ";
         x.flatten::<IxDyn>(1, 2) => "flatten of a tensor of shape [2, 3]: there is no axis 2";
         x.flatten::<IxDyn>(1, 0) => "flatten of a tensor of shape [2, 3]: the axis 1 comes after 0";
-        x.flatten::<Ix2>(0, 1) => "flatten of a tensor of shape [2, 3]: the result has rank 1, its type another";
+        x.flatten::<Ix2>(0, 1) => "flatten of a tensor of shape [2, 3]: the result has rank 1, which is not that of its type";
         x.permute(&[0]) => "permute of a tensor of shape [2, 3] to the axes [0]: each must be named";
         x.permute(&[1, 1]) => "permute of a tensor of shape [2, 3]: the axis 1 is named twice in [1, 1]";
         x.swap_axes(0, 2) => "swap_axes of a tensor of shape [2, 3]: there is no axis 2";
@@ -277,15 +277,15 @@ fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is outside of it";
         x.index_select(Axis(2), &[]) => "index_select of a tensor of shape [2, 3]: there is no axis 2";
         x.index_add(Axis(0), &[2], &x) => "index_add along axis 0 of length 2: the index 2 is outside of it";
-        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: [1, 3] stand at the indices";
+        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: the parts at the indices have shape [1, 3]";
         x.gather(Axis(0), &indices) => "gather along axis 0 of length 2: the index 2 is outside of it";
-        y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: these are not lanes of that";
+        y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: they have lanes that the tensor does not have";
         x.scatter_add(Axis(1), &indices, &x) => "scatter_add of a tensor of shape [2, 3] with indices of shape [1, 3]";
         x.scatter_add(Axis(0), &indices, &x) => "scatter_add along axis 0 of length 2: the index 2 is outside of it";
     }
     let dynamic = x.into_dyn();
     let lane = ndarray::arr1(&[0]).into_dyn();
     says! {
-        dynamic.gather(Axis(0), &lane) => "gather along axis 0 of a tensor of shape [2, 3] with indices of shape [1]: these are not lanes of that";
+        dynamic.gather(Axis(0), &lane) => "gather along axis 0 of a tensor of shape [2, 3] with indices of shape [1]: they have lanes that the tensor does not have";
     }
 }
