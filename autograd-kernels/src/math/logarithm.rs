@@ -30,7 +30,7 @@ macro_rules! logarithms {
 
             const TERMS: [$float; $terms] = terms!($float, $terms);
 
-            /// k and f of a positive x.
+            /// Returns k and f of a positive x.
             #[inline(always)]
             fn parts(x: $float) -> ($float, $float) {
                 // Subnormal numbers are scaled first.

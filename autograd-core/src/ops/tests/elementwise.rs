@@ -270,7 +270,7 @@ fn masks_that_do_not_broadcast_are_named() {
 }
 
 #[test]
-#[should_panic(expected = "clamp between 0 and NaN: a bound is not a number")]
+#[should_panic(expected = "clamp between 0 and NaN: a bound is NaN")]
 fn bounds_that_are_not_numbers_are_named() {
     let _ = Tensor::from(array![1.0]).clamp(0.0, f64::NAN);
 }

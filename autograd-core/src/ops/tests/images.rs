@@ -130,7 +130,7 @@ fn convolutions_of_signals_whose_rank_is_known_at_run_time() {
 
 #[test]
 #[should_panic(
-    expected = "of tensors of shapes [] and [1, 1, 1], which have not both 3 axes, nor both 4"
+    expected = "of tensors of shapes [] and [1, 1, 1]: both must have 3 axes, or both 4"
 )]
 fn what_is_no_image_is_not_convolved() {
     let (x, weight) = (

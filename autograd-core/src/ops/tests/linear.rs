@@ -166,11 +166,11 @@ fn formulas_that_cannot_be_read_are_told() {
         ("ijk->i", "does not name the axes of shape [2, 3]"),
         ("i->i", "does not name the axes of shape [2, 3]"),
         ("ii->i", "axes `i` have lengths 2 and 3"),
-        ("i1->i", "`1` is no name of an axis"),
+        ("i1->i", "`1` cannot be the name of an axis"),
         ("ij->k", "no tensor has the output's `k`"),
         ("ij->ii", "the output has `i` twice"),
-        ("ij->i->j", "is no name of an axis"),
-        ("i.j->i", "`.` is no name of an axis"),
+        ("ij->i->j", "cannot be the name of an axis"),
+        ("i.j->i", "`.` cannot be the name of an axis"),
     ];
     for (formula, reason) in wrong {
         let call = std::panic::AssertUnwindSafe(|| einsum(formula, &[&x]));

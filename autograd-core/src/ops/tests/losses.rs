@@ -230,7 +230,7 @@ fn mistakes_are_told_at_the_callers_line() {
 }
 
 #[test]
-#[should_panic(expected = "cross_entropy of shape [3, 4]: the label 7 of row 1 is no class")]
+#[should_panic(expected = "cross_entropy of shape [3, 4]: the label 7 of row 1 is not a class")]
 fn a_label_that_is_no_class_is_named() {
     let _ = logits().cross_entropy(&[0, 7, 1], Reduction::Mean);
 }

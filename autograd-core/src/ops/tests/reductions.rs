@@ -314,7 +314,7 @@ fn a_missing_axis_is_told_at_the_callers_line() {
 }
 
 #[test]
-#[should_panic(expected = "max of shape [2, 0]: nothing has no largest element")]
+#[should_panic(expected = "max of shape [2, 0]: no elements have no maximum")]
 fn the_extreme_of_nothing_is_refused() {
     let _ = Tensor::from(numbers(&[2, 0])).max_axis(Axis(1));
 }

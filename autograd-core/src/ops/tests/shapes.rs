@@ -244,9 +244,9 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
         x.permute(&[0]) => "permute of a tensor of shape [2, 3] to the axes [0]: each must be named";
         x.permute(&[1, 1]) => "permute of a tensor of shape [2, 3]: the axis 1 is named twice in [1, 1]";
         x.swap_axes(0, 2) => "swap_axes of a tensor of shape [2, 3]: there is no axis 2";
-        x.squeeze(Axis(1)) => "squeeze of a tensor of shape [2, 3]: the axis 1 has another length than 1";
+        x.squeeze(Axis(1)) => "squeeze of a tensor of shape [2, 3]: the length of axis 1 is not 1";
         x.sum().squeeze(Axis(0)) => "squeeze of a tensor of shape []: there is no axis 0";
-        x.unsqueeze(Axis(3)) => "unsqueeze of a tensor of shape [2, 3]: there is no place for an axis 3";
+        x.unsqueeze(Axis(3)) => "unsqueeze of a tensor of shape [2, 3]: there cannot be an axis 3";
         x.flip(&[2]) => "flip of a tensor of shape [2, 3]: there is no axis 2";
         x.slice(s![.., 1..4]) => "slice of a tensor of shape [2, 3]: `1..4` is not within the axis 1";
         x.slice(s![-3.., ..]) => "slice of a tensor of shape [2, 3]: `-3..` is not within the axis 0";
@@ -254,7 +254,7 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
         x.clone().into_dyn().slice(s![.., .., ..].as_ref()) => "slice of a tensor of shape [2, 3]: there are entries for 3 axes";
         x.slice_axis(Axis(2), Slice::from(..)) => "slice_axis of a tensor of shape [2, 3]: there is no axis 2";
         x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: these are 2 together";
-        x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3]: into none at all";
+        x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3] into 0 parts: at least one is needed";
         x.roll(Axis(2), 1) => "roll of a tensor of shape [2, 3]: there is no axis 2";
         x.pad(&[(1, 1)], 0.0) => "pad of a tensor of shape [2, 3] by [(1, 1)]: each axis needs two widths";
         x.pad(&[(usize::MAX, 1), (0, 0)], 0.0) => "an array of shape [18446744073709551615, 3] is larger than any memory";
@@ -272,7 +272,7 @@ fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
         Tensor::concat(Axis(2), &[&x]) => "concat of a tensor of shape [2, 3]: there is no axis 2";
         Tensor::concat(Axis(0), &[&x, &y]) => "concat along axis 0 of tensors of shapes [2, 3] and [3, 2]: the other axes differ";
         Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors: at least one is needed";
-        Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there is no place for an axis 3";
+        Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there cannot be an axis 3";
         Tensor::stack(Axis(0), &[&x, &y]) => "stack of tensors of shapes [2, 3] and [3, 2]: they differ";
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is outside of it";
         x.index_select(Axis(2), &[]) => "index_select of a tensor of shape [2, 3]: there is no axis 2";
