@@ -4,15 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
-use super::{SHAPES, check, leaf, numbers, panic_line, unary};
+use super::{SHAPES, leaf, numbers, panic_line, unary};
 use crate::ops::SplitAt;
 use crate::{Tensor, Tensor1, Tensor2, TensorD};
 
 /// Squared first, so that second derivatives are not all zero.
 #[track_caller]
 fn checked(shape: &[usize], function: impl Fn(&TensorD<f64>) -> TensorD<f64>) {
-    let result = check().run(|(x,)| function(&(x * x)), (&leaf(shape),));
-    result.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+    gradchecks!(
+        |(x,)| function(&(x * x)),
+        (&leaf(shape),),
+        "shape {shape:?}"
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn views_are_of_the_same_memory() {
 }
 
 #[test]
-fn what_a_view_shows_stays() {
+fn views_do_not_change_with_the_tensor() {
     let x = matrix();
     let before = x.to_array();
     let (flat, reversed) = (x.reshape(24), x.flip(&[1]));
@@ -142,10 +145,8 @@ fn systems_are_solved_for_transposed_right_hand_sides() {
 fn parts_are_those_of_ndarray() {
     let x = matrix();
     let array = x.to_array();
-    assert_eq!(
-        x.slice(s![1..;2, -3..]).to_array(),
-        array.slice(s![1..;2, -3..])
-    );
+    let part = x.slice(s![1..;2, -3..]).to_array();
+    assert_eq!(part, array.slice(s![1..;2, -3..]));
     assert_eq!(x.slice(s![.., 2]).to_array(), array.column(2));
     assert_eq!(x.slice(s![-1, -1]).item(), array[[3, 5]]);
     assert_eq!(x.slice(s![3..3, ..]).shape(), [0, 6]);
@@ -154,15 +155,15 @@ fn parts_are_those_of_ndarray() {
         chunks.iter().map(|chunk| chunk.shape()[1]).collect()
     };
     assert_eq!(
-        [lengths(1), lengths(3), lengths(4)],
-        [vec![6], vec![2; 3], vec![2; 3]]
+        (lengths(1), lengths(3), lengths(4)),
+        (vec![6], vec![2; 3], vec![2; 3])
     );
     assert_eq!(lengths(100), [1; 6]);
     assert_eq!(x.slice(s![.., ..0]).chunks(Axis(1), 3).len(), 3);
 }
 
 #[test]
-fn gradients_of_many_parts_are_put_together_without_zeros_of_the_whole() {
+fn gradients_of_many_parts_are_concatenated() {
     let x = leaf(&[7]);
     let weigh = |x: &TensorD<f64>| {
         let parts = x.split(Axis(0), &[1, 0, 3, 1, 2]);
@@ -182,17 +183,17 @@ fn gradients_of_many_parts_are_put_together_without_zeros_of_the_whole() {
     let (gradient,) = crate::grad(&weighed, (&x,)).unwrap();
     let expected = array![1.0, 3.0, 3.0, 3.0, 4.0, 5.0, 5.0];
     assert_eq!(gradient.to_array(), expected.into_dyn());
-    check().run(|(x,)| weigh(&(x * x)), (&x,)).unwrap();
+    gradchecks!(|(x,)| weigh(&(x * x)), (&x,));
 }
 
 #[test]
 #[should_panic(expected = "split of a tensor of shape [3] at 4 along axis 0: it is shorter")]
-fn a_split_behind_the_end_is_refused() {
+fn a_split_after_the_end_is_refused() {
     let _ = SplitAt::apply(&Tensor::from(array![1.0, 2.0, 3.0]), Axis(0), 4);
 }
 
 #[test]
-fn moving_on_by_any_number_of_places() {
+fn rolling_by_any_number_of_positions() {
     let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
     for shift in [0, 3, -3, isize::MAX / 3 * 3, isize::MIN / 3 * 3] {
         assert_eq!(x.roll(Axis(0), shift).to_array(), x.to_array());
@@ -208,8 +209,8 @@ fn moving_on_by_any_number_of_places() {
     assert_eq!(empty.grad(), Some(Array2::zeros((0, 2))));
 }
 
-/// Checks what a mistake says, and that it says it of a line behind the one before; its line.
-fn told(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
+/// Checks the message of a panic, and that its line is after `before`. Returns the line.
+fn reported(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
     let (file, line) = panic_line(Box::new(&mistake));
     assert!(
         file == file!() && line > before,
@@ -223,19 +224,19 @@ fn told(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
 }
 
 /// One mistake a line.
-macro_rules! says {
+macro_rules! panics {
     ($($mistake:expr => $expected:expr;)*) => {
         let line = line!();
-        $(let line = told(line, || drop($mistake), $expected);)*
+        $(let line = reported(line, || drop($mistake), $expected);)*
         assert!(line < line!() + 60);
     };
 }
 
 #[test]
-fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
+fn mistakes_in_shapes_and_axes_are_reported_at_the_callers_line() {
     let x = Tensor::from(Array2::<f64>::zeros((2, 3)));
     let row: Tensor1<f64> = Tensor::from(Array1::zeros(3));
-    says! {
+    panics! {
         x.reshape(5) => "reshape of a tensor of shape [2, 3] to [5]: the numbers of elements differ";
         x.reshape((usize::MAX, 6)) => "reshape of a tensor of shape [2, 3] to [18446744073709551615, 6]: the numbers of elements differ";
         x.flatten::<IxDyn>(1, 2) => "flatten of a tensor of shape [2, 3]: there is no axis 2";
@@ -263,11 +264,11 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
 }
 
 #[test]
-fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
+fn mistakes_between_tensors_and_indices_are_reported_at_the_callers_line() {
     let x = Tensor::from(Array2::<f64>::zeros((2, 3)));
     let y = x.reshape((3, 2));
     let indices = arr2(&[[0, 1, 2]]);
-    says! {
+    panics! {
         Tensor2::<f64>::concat(Axis(0), &[]) => "concat of no tensors: at least one is needed";
         Tensor::concat(Axis(2), &[&x]) => "concat of a tensor of shape [2, 3]: there is no axis 2";
         Tensor::concat(Axis(0), &[&x, &y]) => "concat along axis 0 of tensors of shapes [2, 3] and [3, 2]: the other axes differ";
@@ -285,7 +286,7 @@ fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
     }
     let dynamic = x.into_dyn();
     let lane = ndarray::arr1(&[0]).into_dyn();
-    says! {
+    panics! {
         dynamic.gather(Axis(0), &lane) => "gather along axis 0 of a tensor of shape [2, 3] with indices of shape [1]: they have lanes that the tensor does not have";
     }
 }
