@@ -1,5 +1,7 @@
-//! One mistake a file, and what the compiler says to it: `tests/ui/<rule>/<mistake>.rs` beside its
-//! `.stderr`. The files of `tests/ui/pass/` must compile.
+//! What the compiler reports for mistakes: `tests/ui/<rule>.rs` has a module for each mistake against a
+//! rule, and its `.stderr` all messages. rustc stops after the phase that fails, so a mistake that a
+//! later phase finds is in a file of its own, `<rule>_types.rs` or `<rule>_lints.rs`. `tests/ui/pass.rs`,
+//! which must compile, is a test target by itself.
 //!
 //! The messages are compared to the letter on the compiler that they were recorded with
 //! (`TRYBUILD=overwrite cargo test --test ui` records them anew). Another compiler may word its own
@@ -17,45 +19,39 @@ const RECORDED_WITH: &str = "rustc 1.95.";
 
 #[test]
 fn mistakes_are_compile_errors() {
-    // Relative, as trybuild knows the files that it keeps line numbers of.
-    let root = Path::new("tests/ui");
-    let (passing, failing): (Vec<PathBuf>, Vec<PathBuf>) = sources(root)
-        .into_iter()
-        .partition(|file| file.starts_with(root.join("pass")));
-    assert!(
-        failing.len() > 40,
-        "{} mistakes are too few to be all",
-        failing.len()
-    );
+    let files = files();
+    let mistakes: usize = files.iter().map(|file| mistakes_in(file)).sum();
+    assert!(mistakes >= 260, "{mistakes} mistakes are too few to be all");
 
     let compiler = compiler();
     if compiler.starts_with(RECORDED_WITH) && env::var("UI").as_deref() != Ok("lines") {
+        // Without a case that passes, trybuild checks all files with one call of Cargo.
         let cases = trybuild::TestCases::new();
-        for file in &passing {
-            cases.pass(file);
-        }
-        for file in &failing {
+        for file in &files {
             cases.compile_fail(file);
         }
     } else {
         println!("on {compiler} the lines of the errors are compared, not their words");
-        compare_lines(&passing, &failing);
+        compare_lines(&files);
     }
 }
 
-/// The `.rs` files below `folder`.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a readable folder");
-    let mut files = Vec::new();
-    for path in entries.map(|entry| entry.expect("a readable folder").path()) {
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
+/// Returns the files with mistakes, relative, as trybuild knows the files that it keeps line numbers of.
+fn files() -> Vec<PathBuf> {
+    let entries = fs::read_dir("tests/ui").expect("a readable folder");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| !path.ends_with("pass.rs"))
+        .collect();
     files.sort();
     files
+}
+
+/// Returns the number of modules at the top of a file.
+fn mistakes_in(file: &Path) -> usize {
+    let text = fs::read_to_string(file).expect("a readable file");
+    text.lines().filter(|line| line.starts_with("mod ")).count()
 }
 
 fn compiler() -> String {
@@ -68,26 +64,15 @@ fn compiler() -> String {
 }
 
 /// Compiles all files in one crate and compares where the errors are.
-fn compare_lines(passing: &[PathBuf], failing: &[PathBuf]) {
+fn compare_lines(files: &[PathBuf]) {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let absolute =
-        |files: &[PathBuf]| -> Vec<_> { files.iter().map(|file| project.join(file)).collect() };
-    let (passing, failing) = (&absolute(passing), &absolute(failing));
-    let found = errors(&[&passing[..], failing].concat());
+    let files: Vec<PathBuf> = files.iter().map(|file| project.join(file)).collect();
+    let found = errors(&files);
     let mut wrong = String::new();
-    for file in passing.iter().chain(failing) {
+    for file in &files {
+        let expected = expected_lines(file);
         let found = found.get(file).cloned().unwrap_or_default();
-        let expected = if failing.contains(file) {
-            expected_lines(file)
-        } else {
-            BTreeSet::new()
-        };
-        let agrees = if failing.contains(file) {
-            !expected.is_empty() && expected.is_subset(&found)
-        } else {
-            found.is_empty()
-        };
-        if !agrees {
+        if expected.is_empty() || !expected.is_subset(&found) {
             let _ = writeln!(wrong, "{}: {expected:?}, found {found:?}", file.display());
         }
     }
@@ -124,7 +109,7 @@ fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
     let project = env!("CARGO_MANIFEST_DIR");
     let mut manifest = format!(
         "[package]\nname = \"mistakes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\npullback = {{ path = {project:?} }}\n\n[workspace]\n"
+         [dependencies]\npullback = {{ path = {project:?}, features = [\"nn\"] }}\n\n[workspace]\n"
     );
     for (number, file) in files.iter().enumerate() {
         let _ = write!(

@@ -14,7 +14,7 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     let own = match &model.definition.short {
         _ if !authors.is_empty() => None,
         None => Some(format!("Applies `{}` to tensors.", model.definition.ident)),
-        Some(short) => Some(format!("What `{}` does.", short.ident)),
+        Some(short) => Some(format!("Applies `{}` to tensors.", short.ident)),
     };
     let (own, table) = (doc(own.as_slice()), table(model));
     quote!(#(#authors)* #own #table)
@@ -72,7 +72,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     } = model;
     let mut lines: Vec<String> = [
         "",
-        "| | type | | kept for the gradient of |",
+        "| | type | | saved for the gradient of |",
         "|---|---|---|---|",
     ]
     .map(String::from)
@@ -89,7 +89,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
             .map(|output| output_row(output, saved, forward)),
     );
     lines.extend(forward.in_place().map(|(output, input)| {
-        let kind = format!("`{}` as it is then", input.name);
+        let kind = format!("value of `{}` after forward", input.name);
         row(&output.name, &show(&output.ty), &kind, saved, forward)
     }));
     lines.extend(forward.intermediates().map(|one| {
@@ -114,18 +114,24 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
 
 /// The documentation of the type behind a function in the short form.
 pub(crate) fn short_type(short: &Short) -> TokenStream {
-    doc(&[format!("What is behind `{}`.", short.ident)])
+    doc(&[format!(
+        "The differentiable function behind `{}`.",
+        short.ident
+    )])
 }
 
 /// The documentation of its forward.
 pub(crate) fn short_kernel(short: &Short) -> TokenStream {
-    doc(&[format!("`{}` on arrays, outside any graph.", short.ident)])
+    doc(&[format!(
+        "Computes `{}` on arrays, outside any graph.",
+        short.ident
+    )])
 }
 
 /// The documentation of `LinearFunctionNeedsInputGrad`.
 pub(crate) fn needs_input_grad(definition: &Definition) -> TokenStream {
     doc(&[format!(
-        "Which gradients of `{}` a backward pass needs.",
+        "The gradients of `{}` that a backward pass needs.",
         definition.ident
     )])
 }
@@ -138,10 +144,10 @@ pub(crate) fn needs_field(input: &Ident) -> TokenStream {
 /// The documentation of `LinearFunctionContext`.
 pub(crate) fn context(definition: &Definition) -> TokenStream {
     doc(&[
-        format!("What `{}` saves for its backward functions.", definition.ident),
+        format!("The values that `{}` saves for its backward functions.", definition.ident),
         String::new(),
-        "A field is `None` if no gradient was needed that it is saved for, or if the input was not given. A \
-         backward function that asks for `context` asks for all of it."
+        "A field is `None` if no gradient that needs it is needed, or if the input is absent. A backward function that \
+         asks for `context` asks for all of it."
             .to_owned(),
     ])
 }

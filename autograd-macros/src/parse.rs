@@ -143,7 +143,7 @@ impl Parse for Function {
         let vis = input.parse()?;
         let sig = input.parse()?;
         if !input.peek(token::Brace) {
-            return Err(input.error("a function has a body: `{ … }`"));
+            return Err(input.error("this function has no body; write `{ … }`"));
         }
         let body = input.parse()?;
         Ok(Self {
@@ -239,7 +239,7 @@ pub(crate) fn helper(attribute: &Attribute) -> Helper {
         Meta::List(list) => arguments(list.tokens.clone()),
         Meta::NameValue(pair) => {
             let name = crate::show::show(&pair.path);
-            let message = format!("arguments stand in parentheses; write `#[{name}(…)]`");
+            let message = format!("arguments must be in parentheses; write `#[{name}(…)]`");
             Err(syn::Error::new_spanned(pair.eq_token, message))
         }
     };

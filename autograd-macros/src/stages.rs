@@ -19,7 +19,7 @@ pub(crate) fn custom_function(
         unguarded(args, item, &author, default_crate)
     }));
     expanded.unwrap_or_else(|_| {
-        let message = "`#[custom_function]` failed on this item, which is a bug in it; \
+        let message = "`#[custom_function]` failed on this item, which is a bug in the macro; \
                        please report it with the item";
         quote!(#[allow(dead_code)] #author ::core::compile_error!(#message);)
     })

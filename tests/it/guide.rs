@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::house::table;
+use crate::house::{file_of_mistake, table};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -18,17 +18,69 @@ fn chapter() -> String {
     read(&root().join("docs/what_the_compiler_checks.md"))
 }
 
-/// Returns each quoted message with the name of its test, such as `item/no_backward`.
-fn quotes(chapter: &str) -> Vec<(String, &str)> {
-    let blocks = chapter.split("```text\n").skip(1);
-    let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
-    let named = blocks.map(|block| {
-        let place = block.split("--> tests/ui/").nth(1);
-        let name = place.and_then(|place| place.split(".rs:").next());
-        let name = name.unwrap_or_else(|| panic!("a message without a place:\n{block}"));
-        (name.to_owned(), block.trim_end())
-    });
-    named.collect()
+/// Returns each quoted message with the row of the table of mistakes that it is below, such as `M27`.
+fn quotes(chapter: &str) -> Vec<(&str, &str)> {
+    let mut row = "";
+    let mut quotes = Vec::new();
+    for (index, part) in chapter.split("```").enumerate() {
+        if index % 2 == 0 {
+            let last = part.rsplit("\n**").find(|text| text.starts_with('M'));
+            row = last.and_then(|text| text.split("**").next()).unwrap_or(row);
+        } else if let Some(quote) = part.strip_prefix("text\n") {
+            quotes.push((row, quote.trim_end()));
+        }
+    }
+    quotes
+}
+
+/// Returns the messages that are recorded for a mistake such as `gradients::too_few`.
+fn messages(mistake: &str) -> Vec<String> {
+    let (file, text) = file_of_mistake(mistake).expect("a mistake of the table");
+    let name = mistake.rsplit("::").next().unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let start = lines
+        .iter()
+        .position(|line| *line == format!("mod {name} {{"));
+    let start = start.expect("the module of the mistake");
+    let length = lines[start..].iter().position(|line| *line == "}");
+    let module = start + 1..=start + length.expect("the end of the module");
+    let line_of = |message: &&str| {
+        let place = message.split("--> tests/ui/").nth(1)?;
+        place.split(':').nth(1)?.parse::<usize>().ok()
+    };
+    read(&file.with_extension("stderr"))
+        .replace("\n\nerror", "\n\0error")
+        .split('\0')
+        .filter(|message| line_of(message).is_some_and(|line| module.contains(&line)))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A line without the number of the line of code that it shows, and without the place of an error.
+fn unnumbered(line: &str) -> &str {
+    let shown = line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit());
+    if shown.starts_with("-->") {
+        "-->"
+    } else {
+        shown
+    }
+}
+
+/// Whether a message begins with a quote, but for places and numbers of lines. A line of code may be
+/// quoted up to its brace; in its module it is indented by four spaces more.
+fn begins_with(message: &str, quote: &str) -> bool {
+    let mut lines = message.lines().map(unnumbered);
+    quote.lines().map(unnumbered).all(|quoted| {
+        let line = lines.next().unwrap_or_default();
+        if let Some(code) = line.strip_prefix("|     ") {
+            let quoted = quoted.strip_prefix("| ");
+            quoted.is_some_and(|quoted| {
+                code == quoted || quoted.ends_with('{') && code.starts_with(quoted)
+            })
+        } else {
+            line == quoted
+        }
+    })
 }
 
 #[test]
@@ -36,12 +88,15 @@ fn quoted_messages_are_what_the_compiler_says() {
     let chapter = chapter();
     let quotes = quotes(&chapter);
     assert!(quotes.len() >= 44, "{} messages", quotes.len());
-    for (name, quote) in quotes {
-        let recorded = root().join("tests/ui").join(&name).with_extension("stderr");
-        let said = read(&recorded);
+    let rows = table('M');
+    for (row, quote) in quotes {
+        let [.., cell] = rows.iter().find(|[name, ..]| name == row).expect("a row");
+        let names = cell.split('`').filter(|name| name.contains("::"));
+        let messages: Vec<String> = names.flat_map(messages).collect();
         assert!(
-            said.starts_with(quote),
-            "the guide says of `{name}`:\n{quote}\nbut the compiler:\n{said}"
+            messages.iter().any(|message| begins_with(message, quote)),
+            "the guide says of {row}:\n{quote}\nbut the compiler:\n{}",
+            messages.concat()
         );
     }
 }
@@ -57,7 +112,9 @@ fn each_mistake_has_its_line_and_each_compile_error_its_message() {
             line.starts_with(&format!("**{row}**")) || line.starts_with(&format!("| {row} |"))
         });
         assert_eq!(own.count(), 1, "{row} has no line of its own");
-        let quoted = quotes.iter().any(|(name, _)| test.contains(name.as_str()));
+        // Of rows that are the same mistake one has the message.
+        let mut alike = rows.iter().filter(|[.., other]| other == test);
+        let quoted = alike.any(|[name, ..]| quotes.iter().any(|(of, _)| of == name));
         assert!(kind != "C" || quoted, "{row} is a compile error: {test}");
     }
     let count = |of: &str| rows.iter().filter(|[_, kind, _]| kind == of).count();

@@ -339,18 +339,37 @@ fn tests() -> String {
     files.iter().map(|file| code(file)).collect()
 }
 
-/// The names in a cell that say where something is tested: files of `tests/ui/` and functions, which
-/// must exist.
-fn tests_named<'a>(cell: &'a str, tests: &str) -> Vec<&'a str> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// Returns the file of `tests/ui/` with the module of a mistake, such as `gradients::too_few`, and its text.
+pub(crate) fn file_of_mistake(name: &str) -> Option<(PathBuf, String)> {
+    let (rule, mistake) = name.split_once("::")?;
+    let is_of_rule = |file: &PathBuf| {
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy());
+        let is_rule =
+            stem.is_some_and(|stem| stem == rule || stem.starts_with(&format!("{rule}_")));
+        is_rule && file.extension().is_some_and(|extension| extension == "rs")
+    };
+    let opening = format!("mod {mistake} {{");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
+    fs::read_dir(folder)
+        .expect("a readable folder")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(is_of_rule)
+        .map(|file| (fs::read_to_string(&file).expect("a readable file"), file))
+        .find(|(text, _)| text.lines().any(|line| line == opening))
+        .map(|(text, file)| (file, text))
+}
+
+/// Returns the names in a cell of where something is tested: functions, and mistakes of `tests/ui/`.
+/// They must exist.
+pub(crate) fn tests_named<'a>(cell: &'a str, tests: &str) -> Vec<&'a str> {
     let is_name = |name: &&str| {
         let mut letters = name.chars();
-        name.contains('_') && letters.all(|c| c.is_ascii_alphanumeric() || "_/".contains(c))
+        (name.contains('_') || name.contains("::"))
+            && letters.all(|c| c.is_ascii_alphanumeric() || "_:".contains(c))
     };
     let names: Vec<&str> = cell.split('`').skip(1).step_by(2).filter(is_name).collect();
     for name in &names {
-        let file = root.join("tests/ui").join(name).with_extension("rs");
-        let exists = file.is_file() || tests.contains(&format!("fn {name}("));
+        let exists = file_of_mistake(name).is_some() || tests.contains(&format!("fn {name}("));
         assert!(exists, "{cell}: no test is named `{name}`");
     }
     names

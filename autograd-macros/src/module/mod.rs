@@ -26,7 +26,7 @@ use crate::print;
 pub(crate) fn derive(item: TokenStream) -> TokenStream {
     let expanded = catch_unwind(AssertUnwindSafe(|| unguarded(item)));
     expanded.unwrap_or_else(|_| {
-        let message = "`#[derive(Module)]` failed on this item, which is a bug in it; \
+        let message = "`#[derive(Module)]` failed on this item, which is a bug in the macro; \
                        please report it with the item";
         quote!(::core::compile_error!(#message);)
     })

@@ -184,7 +184,7 @@ fn what_stays_on_a_thread_is_known_by_its_name() {
 fn names_are_distinct_among_the_fields_of_one_variant() {
     let field = quote!(#[module(rename = "weight")] Parameter<f32, Ix1>);
     let twice = quote!(struct Twice(#field, #field););
-    let message = "`weight` is the name of another field already; give another";
+    let message = "another field is named `weight` already; choose another name";
     assert_eq!(errors(twice), [message]);
     let apart = quote!(enum Apart { First(#field, Mode), Second(#field, Mode) });
     assert_eq!(errors(apart), [""; 0]);

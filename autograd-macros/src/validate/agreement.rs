@@ -20,7 +20,7 @@ pub(super) struct Expected<'a> {
 /// ```text
 /// fn forward(input: ArrayView2<f32>, …) -> Array2<f32>
 /// fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView1<f32>) -> Array2<f32>
-/// //                                                  ^^^^^^^^^^^^^^^ `input` has rank 2 in forward, and rank 1 here
+/// //                                                  ^^^^^^^^^^^^^^^ `input` has rank 2 in forward, but has rank 1 here
 /// ```
 pub(super) fn agree(
     expected: &Expected<'_>,
@@ -32,7 +32,12 @@ pub(super) fn agree(
         return;
     };
     let Expected { subject, place, .. } = expected;
-    let message = format!("{subject} has {wanted} {place}, and {given} here");
+    let has = if place.starts_with("like") {
+        "must have"
+    } else {
+        "has"
+    };
+    let message = format!("{subject} {has} {wanted} {place}, but has {given} here");
     let help = format!("write `{}`", spell(found.form, expected.content));
     context.diagnostics.error_with_help(on, &message, &help);
 }
@@ -56,8 +61,8 @@ fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(S
     };
     let ranks = (show_rank(rank), show_rank(given_rank));
     let elements = (
-        format!("elements `{}`", show(element)),
-        format!("elements `{}`", show(given)),
+        format!("elements of type `{}`", show(element)),
+        format!("elements of type `{}`", show(given)),
     );
     let ranks_differ = ranks.0 != ranks.1 && is_certain_rank(rank) && is_certain_rank(given_rank);
     let elements_differ =

@@ -159,7 +159,7 @@ pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Dia
 ///
 /// ```text
 /// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
-/// //                     ^^^^^^ `#[tensor]` stands here twice
+/// //                     ^^^^^^ `#[tensor]` is given twice
 /// ```
 pub(super) fn on_parameter<'a>(
     attributes: &'a [syn::Attribute],
@@ -179,7 +179,7 @@ pub(super) fn on_parameter<'a>(
     if let Some(second) = ours.next() {
         diagnostics.error(
             second.path(),
-            format!("`#[{name}]` stands here twice; remove one"),
+            format!("`#[{name}]` is given twice; remove one"),
         );
     }
     Some(first)
@@ -194,7 +194,7 @@ pub(super) fn on_parameter<'a>(
 /// ```
 fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     let message =
-        format!("`{name}` belongs to the short form, a free `fn`, and this is an `impl` block");
+        format!("`{name}` belongs to the short form, a free `fn`, but this is an `impl` block");
     let help = match name.to_string().as_str() {
         "grad" => {
             "write a function for the gradient: `#[backward(x)] fn grad_x(…) -> …`".to_owned()
@@ -209,14 +209,14 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// #[custom_function(grad = grad_output.dot(&weight))]
-/// //                ^^^^ `grad` names the input whose gradient it gives
+/// //                ^^^^ `grad` must name the input whose gradient it gives
 /// #[custom_function(grad(input))]
 /// //                ^^^^ this gradient has no expression
 /// ```
 fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
     let names_an_input = |list: &Vec<Argument>| list.iter().any(|name| name.name != "ignores_grad");
     if !argument.list.as_ref().is_some_and(names_an_input) {
-        let message = "`grad` names the input whose gradient it gives; write `grad(x) = …`";
+        let message = "`grad` must name the input whose gradient it gives; write `grad(x) = …`";
         diagnostics.error(&argument.name, message);
     } else if argument.value.is_none() {
         let names = argument.list.iter().flatten();
@@ -264,14 +264,14 @@ pub(crate) fn known<'a>(
 ///
 /// ```text
 /// #[forward(outputs = y)]
-/// //        ^^^^^^^ `outputs` is a list of names; write `outputs(…)`
+/// //        ^^^^^^^ `outputs` must be a list of names; write `outputs(…)`
 /// #[forward(outputs(y, y))]
-/// //                   ^ `y` stands twice in `outputs`
+/// //                   ^ `y` is listed twice in `outputs`
 /// ```
 fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names> {
     let keyword = &argument.name;
     let (Some(list), None) = (&argument.list, &argument.value) else {
-        let message = format!("`{keyword}` is a list of names; write `{keyword}(…)`");
+        let message = format!("`{keyword}` must be a list of names; write `{keyword}(…)`");
         diagnostics.error(keyword, message);
         return None;
     };
@@ -283,7 +283,10 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
     for entry in list {
         is_bare(entry, diagnostics);
         if names.contains(&entry.name) {
-            let message = format!("`{}` stands twice in `{keyword}`; remove one", entry.name);
+            let message = format!(
+                "`{}` is listed twice in `{keyword}`; remove one",
+                entry.name
+            );
             diagnostics.error(&entry.name, message);
         } else {
             names.push(entry.name.clone());
@@ -299,12 +302,12 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
 ///
 /// ```text
 /// #[backward(input = 1)]
-/// //         ^^^^^ `input` is a name and takes no arguments
+/// //         ^^^^^ `input` takes neither arguments nor a value here
 /// ```
 pub(crate) fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
     if argument.list.is_some() || argument.value.is_some() {
         let name = &argument.name;
-        let message = format!("`{name}` is a name here and takes no arguments; write `{name}`");
+        let message = format!("`{name}` takes neither arguments nor a value here; write `{name}`");
         diagnostics.error(name, message);
     }
 }
@@ -313,7 +316,7 @@ pub(crate) fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// #[custom_function(name = linear)]
-/// //                ^^^^ `name` is a text; write `name = "…"`
+/// //                ^^^^ `name` must be a string; write `name = "…"`
 /// ```
 fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     if let (
@@ -327,7 +330,7 @@ fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     {
         return Some(text.value());
     }
-    let message = "`name` is a text that graphs and errors show; write `name = \"…\"`";
+    let message = "`name` must be a string, which graphs and errors show; write `name = \"…\"`";
     diagnostics.error(&argument.name, message);
     None
 }
@@ -336,13 +339,13 @@ fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
 ///
 /// ```text
 /// #[custom_function(crate = "pb")]
-/// //                ^^^^^ `crate` is a path; write `crate = pb`
+/// //                ^^^^^ `crate` must be a path; write `crate = pb`
 /// ```
 pub(crate) fn runtime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Path> {
     if let Some(path) = path_to(argument) {
         return Some(path);
     }
-    let message = "`crate` is the path under which this crate knows the library; \
+    let message = "`crate` must be the path of the library in this crate; \
                    write `crate = path`, without quotes";
     diagnostics.error(&argument.name, message);
     None

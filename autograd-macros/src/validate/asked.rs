@@ -140,8 +140,9 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
         .in_place()
         .any(|(one, input)| one.has_gradient() && input.name == output);
     if is_written {
-        let message =
-            format!("no gradient is named `{name}`: that of a single output is `grad_output`");
+        let message = format!(
+            "no gradient is named `{name}`; the gradient of a single output is `grad_output`"
+        );
         return Some((message, String::new()));
     }
     if output == "output" {
@@ -149,7 +150,8 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
         let [only] = names.as_slice() else {
             return None;
         };
-        let message = format!("no gradient is named `{name}`: it bears the name of its output");
+        let message =
+            format!("no gradient is named `{name}`; a gradient is named after its output");
         return Some((message, format!("write `{only}`. ")));
     }
     forward.outputs().find(|one| one.name == output)?;
@@ -198,7 +200,8 @@ fn is_no_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> 
     if context.forward.returned[index].role != Role::Intermediate {
         return Some(());
     }
-    let message = format!("`{name}` is saved for backward functions, and a `#[jvp]` rule is none");
+    let message =
+        format!("`{name}` is saved for backward functions, and a `#[jvp]` rule cannot use it");
     let help = "compute it from inputs and outputs, or make it an output";
     context.diagnostics.error_with_help(name, &message, help);
     None
@@ -209,7 +212,7 @@ fn is_no_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> 
 /// ```text
 /// #[backward(x)]
 /// fn backward(x: ArrayView1<f32>) -> Array1<f32>
-/// // ^^^^^^^^ `backward` asks for no gradient of an output, so it would ignore what comes in
+/// // ^^^^^^^^ `backward` asks for no gradient of an output, so the incoming gradient would be ignored
 /// ```
 fn a_gradient_is_asked_for(
     method: &Method,
@@ -225,12 +228,13 @@ fn a_gradient_is_asked_for(
     match (&options.ignores_grad, &method.expression) {
         (None, Some(expression)) if !asks && complete => {
             let names = list(gradient_names(context.forward));
-            let message =
-                format!("this gradient does not use {names}, so it would ignore what comes in");
+            let message = format!(
+                "this gradient does not use {names}, so the incoming gradient would be ignored"
+            );
             let covered = list_bare(&options.inputs);
             let unnamed = how_to_name(context.forward, "saves(…)");
             let help = format!(
-                "multiply by the gradient of the output, or say that it is meant: \
+                "multiply by the gradient of the output, or mark it as intended: \
                  `grad({covered}, ignores_grad) = …`{unnamed}"
             );
             context
@@ -240,7 +244,7 @@ fn a_gradient_is_asked_for(
         (None, None) if !asks && complete => {
             let names = gradient_names(context.forward);
             let message = format!(
-                "`{function}` asks for no gradient of an output, so it would ignore what comes in"
+                "`{function}` asks for no gradient of an output, so the incoming gradient would be ignored"
             );
             let help = format!(
                 "add a parameter named {}, or write `ignores_grad` into `#[backward(…)]`",
@@ -321,8 +325,7 @@ pub(super) fn every_gradient_arrives(
         } else {
             ("backward function asks for", "ask for")
         };
-        let message =
-            format!("no {asks} the gradient of {subject}: what comes in would be ignored");
+        let message = format!("no {asks} the gradient of {subject}, so it would be ignored");
         let help = format!("{ask} `{gradient}`, or {exemption}");
         if output.named {
             context.diagnostics.error_with_help(name, &message, &help);
@@ -345,7 +348,7 @@ pub(super) fn every_gradient_arrives(
 /// fn grad_x(grad_y: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
 /// #[backward(gain)]
 /// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
-/// //                                           ^^^^^^^^^^^^ `context` has `rstd`, an intermediate
+/// //                                           ^^^^^^^^^^^^ `context` contains the intermediate `rstd`
 /// ```
 pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<'_>) {
     let functions = || backwards.iter().map(|backward| &backward.function);
@@ -360,7 +363,8 @@ pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<
     for function in functions() {
         for Parameter { ty, .. } in function.requests(Wants::Context) {
             if sources.is_empty() {
-                let message = "`context` is empty: it has what backward functions ask for by name";
+                let message =
+                    "`context` is empty: it contains only what backward functions ask for by name";
                 let help = "ask for what this function needs by name, as in `x: ArrayView1<f64>`";
                 context.diagnostics.error_with_help(ty, message, help);
             } else if let Some((_, one)) = intermediate
@@ -368,7 +372,7 @@ pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<
             {
                 let name = &one.name;
                 let message = format!(
-                    "`context` has `{name}`, an intermediate: as a tensor its derivative would be lost"
+                    "`context` contains the intermediate `{name}`; taken as a tensor, its derivative would be lost"
                 );
                 let help = "ask for what this function needs by name";
                 context.diagnostics.error_with_help(ty, &message, help);
@@ -452,7 +456,7 @@ fn how_to_save(name: &Ident, suggestion: &str, forward: &Forward) -> String {
     let mut saved: Vec<Ident> = saved.map(|one| one.name.clone()).collect();
     saved.push(name.clone());
     format!(
-        "; an intermediate is returned by forward after its outputs and named, `#[forward(saves({}))]`",
+        "; to save an intermediate, return it from forward after the outputs and name it: `#[forward(saves({}))]`",
         list_bare(&saved)
     )
 }
@@ -464,7 +468,7 @@ fn how_to_name(forward: &Forward, write: &str) -> String {
     if forward.returned.iter().filter(is_unnamed).count() < 2 {
         return String::new();
     }
-    format!("; if forward returns intermediates after its outputs, name them, `{write}`")
+    format!("; if forward returns intermediates after its outputs, name them: `{write}`")
 }
 
 fn list_bare(names: &[Ident]) -> String {

@@ -97,7 +97,7 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
 /// #[backward(input)]
 /// fn grad_input(…) -> Array2<f32>
 /// #[backward(input, weight)]
-/// //         ^^^^^ the gradient of `input` comes from `grad_input` already
+/// //         ^^^^^ `grad_input` returns the gradient of `input` already
 /// ```
 fn is_not_covered<'a>(
     edge: usize,
@@ -111,23 +111,22 @@ fn is_not_covered<'a>(
         return;
     };
     let input = &context.forward.differentiable()[edge].0.name;
-    let message = format!("the gradient of `{input}` comes from `{owner}` already");
+    let message = format!("`{owner}` returns the gradient of `{input}` already");
     if on == function {
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
     } else if context.definition.short.is_some() {
-        let message =
-            format!("the gradient of `{input}` is given already; remove it here or there");
+        let message = format!("the gradient of `{input}` is given already; remove one of the two");
         context.diagnostics.error(on, message);
     } else if owner == function {
         context
             .diagnostics
-            .error(on, format!("`{input}` stands twice here; remove one"));
+            .error(on, format!("`{input}` is listed twice here; remove one"));
     } else {
         context
             .diagnostics
-            .error(on, format!("{message}; remove it here or there"));
+            .error(on, format!("{message}; remove one of the two"));
     }
 }
 

@@ -63,7 +63,7 @@ fn saved(source: Source, ty: &Type, covers: &[usize], context: &mut Context<'_>)
 ///
 /// ```text
 /// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
-/// //                                                          ^^^^^^^^^ `needs_input_grad` is no `[bool; 2]`
+/// //                                                          ^^^^^^^^^ `needs_input_grad` cannot have type `[bool; 2]`
 /// ```
 fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
     let expected = format!("{}NeedsInputGrad", context.definition.ident);
@@ -74,7 +74,7 @@ fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
     if last_segment(target).is_some_and(|segment| segment.ident == expected) {
         return Some((None, false));
     }
-    let message = format!("`needs_input_grad` is no `{}`", show(ty));
+    let message = format!("`needs_input_grad` cannot have type `{}`", show(ty));
     let help = format!(
         "write `{expected}`: a generated struct with one `bool` for each differentiable input"
     );
@@ -254,7 +254,7 @@ fn is_optional_alike(
             format!("`{name}` may be absent"),
             format!(
                 "write `Option<{spelled}>`; only `#[backward({name})]`, which runs when it is \
-                 there, may take it plain"
+                 given, may take it without `Option`"
             ),
         ),
         _ => return Some(()),
@@ -294,8 +294,9 @@ fn is_no_intermediate_tensor(
     let returned = &context.forward.returned[index];
     if returned.role == Role::Intermediate && form.is_some_and(Form::is_tensor) {
         let name = &returned.name;
-        let message =
-            format!("`{name}` is an intermediate: as a `&Tensor` its derivative would be lost");
+        let message = format!(
+            "`{name}` is an intermediate; taken as a `&Tensor`, its derivative would be lost"
+        );
         let on_arrays = match (&context.definition.short, &returned.tensor) {
             (None, Some(tensor)) => {
                 let view = agreement::spell(Form::View, &tensor.content);
@@ -304,7 +305,7 @@ fn is_no_intermediate_tensor(
             _ => "remove `higher_order`".to_owned(),
         };
         let help = format!(
-            "compute it anew from inputs and outputs, make it an output, or {on_arrays} and be once \
+            "compute it again from inputs and outputs, make it an output, or {on_arrays}, which makes the function once \
              differentiable"
         );
         context.diagnostics.error_with_help(ty, &message, &help);
@@ -316,7 +317,7 @@ fn is_no_intermediate_tensor(
 /// ```text
 /// fn forward(x: ArrayView1<f32>, factor: f64) -> Array1<f32>
 /// fn backward(grad_output: ArrayView1<f32>, factor: f32) -> Array1<f32>
-/// //                                                ^^^ `factor` is `f64` in forward, and `f32` here
+/// //                                                ^^^ `factor` is `f64` in forward, but `f32` here
 /// fn forward(x: ArrayView1<f32>, weight: &Array1<f32>) -> Array1<f32>
 /// fn backward(grad_output: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
 /// //                                                ^^^^^^^^^^^^^^^ `weight` is a value, and cannot be …
@@ -331,9 +332,9 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     let is_view = |ty| types::array(ty).is_some_and(|array| array.form != Form::Owned);
     let (message, help) = if is_exclusive || borrows(given) {
         (
-            format!("`{name}` is borrowed in forward and cannot be kept for backward"),
+            format!("`{name}` is borrowed in forward and cannot be saved for backward"),
             format!(
-                "take what owns its contents, or a `&` of it, in place of `{}`",
+                "take an owned type or a reference to one, in place of `{}`",
                 show(named.ty)
             ),
         )
@@ -351,7 +352,7 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     } else if !same(given, asked) && is_primitive(given) && is_primitive(asked) {
         (
             format!(
-                "`{name}` is `{spelled}` in forward, and `{}` here",
+                "`{name}` is `{spelled}` in forward, but `{}` here",
                 show(asked)
             ),
             format!("write `{spelled}`"),
@@ -369,7 +370,7 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
 /// ```text
 /// fn forward(x: ArrayView1<f32>, indices: &Array1<usize>) -> Array1<f32>
 /// fn backward(grad_output: ArrayView1<f32>, indices: &Array1<i32>) -> Array1<f32>
-/// //                                                  ^^^^^^^^^^^ `indices` has elements `usize` in forward, …
+/// //                                                  ^^^^^^^^^^^ `indices` has elements of type `usize` in forward, …
 /// ```
 fn arrays_agree(name: &Ident, given: &Type, asked: &Type, context: &mut Context<'_>) {
     if let (Some(given), Some(found)) = (types::array(given), types::array(asked)) {

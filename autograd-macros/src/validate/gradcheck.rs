@@ -80,7 +80,7 @@ impl Reader<'_> {
     /// #[custom_function(gradcheck(inptu = [3]))]
     /// //                          ^^^^^ forward has no input named `inptu`
     /// #[custom_function(gradcheck(input([3])))]
-    /// //                          ^^^^^ `input` is given as `input = …`
+    /// //                          ^^^^^ `input` has no value
     /// #[custom_function(gradcheck(input = [3], second_order))]
     /// //                                       ^^^^^^^^^^^^ forward has no input named `second_order`
     /// ```
@@ -89,7 +89,7 @@ impl Reader<'_> {
         let (Some(value), None) = (&entry.value, &entry.list) else {
             let mut inputs = self.forward.inputs.iter();
             if self.is_parameter(name) || inputs.any(|input| input.name == *name) {
-                let message = format!("`{name}` is given as `{name} = …`");
+                let message = format!("`{name}` has no value; write `{name} = …`");
                 self.diagnostics.error(name, message);
             } else {
                 self.is_no_input(name);
@@ -120,13 +120,9 @@ impl Reader<'_> {
         let message = format!("forward has no input named `{name}`");
         let text = name.to_string();
         let suggestion = match &text[..] {
-            "second_order" => {
-                "the second order is checked without being asked where backward takes tensors; "
-            }
-            "thorough" => "the check is thorough without being asked; ",
-            "forward_mode" => {
-                "forward mode is checked without being asked where there is a `#[jvp]` rule; "
-            }
+            "second_order" => "the second order is always checked where backward takes tensors; ",
+            "thorough" => "the check is always thorough; ",
+            "forward_mode" => "forward mode is always checked where there is a `#[jvp]` rule; ",
             "eps" | "atol" | "rtol" | "fast" => {
                 "a test of your own with `Gradcheck` can set this; "
             }
@@ -153,14 +149,14 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3], D = { Ix1 }))]
-    /// //                                       ^^^^^^^ `D` is a type, and this is none
+    /// //                                       ^^^^^^^ `D` is a type parameter, and this is not a type
     /// ```
     fn is_of_its_kind(&mut self, name: &Ident, value: &Expr) {
         let mut types = self.definition.generics.type_params();
         let is_type = syn::parse2::<Type>(value.to_token_stream()).is_ok();
         if !is_type && types.any(|param| param.ident == *name) {
-            let message = format!("`{name}` is a type, and this is none");
-            let help = format!("write it plain: `{name} = Type`");
+            let message = format!("`{name}` is a type parameter, and this is not a type");
+            let help = format!("write a type without braces: `{name} = Type`");
             self.diagnostics.error_with_help(value, &message, &help);
         }
     }
@@ -194,9 +190,9 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3] in 2.0))]
-    /// //                                     ^^^ `x` is drawn from a range with two ends, and this is none
+    /// //                                     ^^^ `x` is drawn from a range with two ends, which this is not
     /// #[custom_function(gradcheck(x = [3] in 1.0..-1.0))]
-    /// //                                     ^^^^^^^^^ no number lies in this range
+    /// //                                     ^^^^^^^^^ this range is empty
     /// ```
     fn within(&mut self, input: &Input, within: Option<&Expr>) -> Option<Within> {
         let (name, within) = (&input.name, within?);
@@ -210,14 +206,15 @@ impl Reader<'_> {
             ..
         }) = peel(within)
         else {
-            let message = format!("`{name}` is drawn from a range with two ends, and this is none");
+            let message =
+                format!("`{name}` is drawn from a range with two ends, which this is not");
             self.diagnostics.error_with_help(within, &message, &help);
             return None;
         };
         if let (Some(low), Some(high)) = (literal(low), literal(high))
             && low >= high
         {
-            let message = "no number lies in this range";
+            let message = "this range is empty";
             self.diagnostics.error_with_help(within, message, &help);
         }
         let (low, high) = (Expr::clone(low), Expr::clone(high));
@@ -228,11 +225,11 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3], factor = 2.5 in 1.0..3.0))]
-    /// //                                                   ^^^^^^^^ `factor` is no tensor
+    /// //                                                   ^^^^^^^^ `factor` is not a tensor
     /// ```
     fn is_not_drawn(&mut self, name: &Ident, within: Option<&Expr>) {
         if let Some(within) = within {
-            let message = format!("`{name}` is no tensor, and is not drawn from a range");
+            let message = format!("`{name}` is not a tensor and cannot be drawn from a range");
             let help = format!("write one expression for it: `{name} = …`");
             self.diagnostics.error_with_help(within, &message, &help);
         }
@@ -242,11 +239,11 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(parts = [3]))]
-    /// //                                   ^ `parts` is a list of tensors, and this is no shape
+    /// //                                   ^ `parts` is a list of tensors, and this is not a shape
     /// ```
     fn list(&mut self, input: &Input, ty: &TensorType, list: &ExprArray) -> Vec<ExprArray> {
         if list.elems.is_empty() {
-            let message = format!("a check of no tensors in `{}` finds nothing", input.name);
+            let message = format!("a check needs at least one tensor in `{}`", input.name);
             let help = format!(
                 "write a shape for each: `{} = {}`",
                 input.name,
@@ -262,7 +259,7 @@ impl Reader<'_> {
                 shapes.push(shape.clone());
             } else {
                 let name = &input.name;
-                let message = format!("`{name}` is a list of tensors, and this is no shape of one");
+                let message = format!("`{name}` is a list of tensors, and this is not a shape");
                 let help = format!("write a shape for each: `{name} = {}`", example(input));
                 self.diagnostics.error_with_help(element, &message, &help);
             }
@@ -274,14 +271,14 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = 2.5))]
-    /// //                                  ^^^ `input` is a tensor, and this is no shape
+    /// //                                  ^^^ `input` is a tensor, and this is not a shape
     /// ```
     fn is_a_shape(&mut self, input: &Input, value: &Expr) {
         let name = &input.name;
-        let message = format!("`{name}` is a tensor, and this is no shape");
+        let message = format!("`{name}` is a tensor, and this is not a shape");
         let shape = example(input);
         let help = format!(
-            "write the lengths of its axes, and where its elements lie if that matters: `{name} = {shape}`, \
+            "write the lengths of its axes, and the range of its elements if it matters: `{name} = {shape}`, \
              `{name} = {shape} in -1.0..1.0`"
         );
         self.diagnostics.error_with_help(value, &message, &help);
@@ -307,7 +304,7 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3, 2.5]))]
-    /// //                                      ^^^ a length is a whole number
+    /// //                                      ^^^ a length must be a whole number
     /// ```
     fn lengths_are_numbers(&mut self, shape: &ExprArray) {
         for length in &shape.elems {
@@ -322,7 +319,7 @@ impl Reader<'_> {
                 _ => true,
             };
             if !is_number {
-                let message = "a length is a whole number, or an expression of type `usize`";
+                let message = "a length must be a whole number or an expression of type `usize`";
                 self.diagnostics.error(length, message);
             }
         }
@@ -332,7 +329,7 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3]))]
-    /// //                                  ^^^ `input` has rank 2, and this shape has 1 length
+    /// //                                  ^^^ `input` has rank 2, but this shape has 1 length
     /// fn forward(input: ArrayView2<f32>) -> Array2<f32>
     /// ```
     fn has_the_rank(&mut self, input: &Input, ty: &TensorType, shape: &ExprArray) {
@@ -341,7 +338,7 @@ impl Reader<'_> {
         let has = format!("{found} length{plural}");
         match ty.content.rank() {
             Some(Rank::Fixed(rank)) if usize::from(*rank) != found => {
-                let message = format!("`{name}` has rank {rank}, and this shape has {has}");
+                let message = format!("`{name}` has rank {rank}, but this shape has {has}");
                 let help = format!(
                     "write a length for each axis: `{name} = {}`",
                     example(input)
@@ -359,7 +356,7 @@ impl Reader<'_> {
                 match known {
                     Some((_, Concrete::Rank(rank))) if *rank != found => {
                         let message = format!(
-                            "`{name}` has rank `{parameter}`, for which {} given before, and this \
+                            "`{name}` has rank `{parameter}`, for which {} given before, but this \
                              shape has {has}",
                             count(*rank, "length")
                         );
@@ -377,7 +374,7 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3, 4]))]
-    /// //                ^^^^^^^^^ `gradcheck` gives nothing for `weight`
+    /// //                ^^^^^^^^^ `gradcheck` has no argument for `weight`
     /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
     /// ```
     fn everything_is_given(&mut self) {
@@ -390,7 +387,7 @@ impl Reader<'_> {
             return;
         }
         let names = missing.iter().map(|input| input.name.to_string());
-        let message = format!("`gradcheck` gives nothing for {}", list(names));
+        let message = format!("`gradcheck` has no argument for {}", list(names));
         let write = |input: &&Input| match &input.tensor {
             Some(_) => format!("{} = {}", input.name, example(input)),
             None => format!("{} = …", input.name),

@@ -53,7 +53,7 @@ pub(super) fn read(
 ///
 /// ```text
 /// fn forward((height, width): (usize, usize), …)
-/// //         ^^^^^^^^^^^^^^^ this parameter has no name to ask for it by
+/// //         ^^^^^^^^^^^^^^^ this parameter has no name
 /// ```
 pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
     fn bound(pattern: &Pat) -> Option<&Ident> {
@@ -66,7 +66,7 @@ pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Optio
     }
     let name = bound(&parameter.pat).cloned();
     if name.is_none() {
-        let message = "this parameter has no name, and everything is asked for by name";
+        let message = "this parameter has no name; backward functions ask for everything by name";
         diagnostics.error_with_help(&parameter.pat, message, "write `name: Type`");
     }
     name
@@ -177,7 +177,7 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
-/// //                                               ^^^ `f32` is no tensor
+/// //                                               ^^^ `f32` is not a tensor
 /// ```
 fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorType, Kind)> {
     let (target, kind) = match (option_of(ty), list_of(ty)) {
@@ -186,7 +186,7 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
         _ => (ty, Kind::Single),
     };
     if is_primitive(target) || crate::types::array(target).is_some() {
-        let message = format!("`{}` is no tensor of `f32` or `f64`", show(ty));
+        let message = format!("`{}` is not a tensor of `f32` or `f64`", show(ty));
         diagnostics.error_with_help(ty, &message, "remove `#[tensor]`");
         return None;
     }
@@ -237,12 +237,12 @@ fn is_there_to_be_written_to(
 ///
 /// ```text
 /// fn forward(x: Tensor1<f32>) -> Array1<f32>
-/// //            ^^^^^^^^^^^^ forward takes a tensor by reference, and `Tensor1<f32>` is owned
+/// //            ^^^^^^^^^^^^ forward must take a tensor by reference, but `Tensor1<f32>` is owned
 /// ```
 fn is_borrowed(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
     if tensor.form == Form::Tensor {
         let message = format!(
-            "forward takes a tensor by reference, and `{}` is owned",
+            "forward must take a tensor by reference, but `{}` is owned",
             show(ty)
         );
         let help = format!(
@@ -257,9 +257,9 @@ fn is_borrowed(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// fn forward(count: usize) -> Array1<f32>
-/// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
+/// // ^^^^^^^ `forward` takes no tensor that could have a gradient
 /// fn forward(x: &Array1<f32>) -> Array1<f32>
-/// // ^^^^^^^ `forward` takes no tensor that a gradient could be for
+/// // ^^^^^^^ `forward` takes no tensor that could have a gradient
 /// ```
 fn something_is_differentiable(
     sig: &Signature,
@@ -267,17 +267,14 @@ fn something_is_differentiable(
     floats: &Floats,
     diagnostics: &mut Diagnostics,
 ) {
-    let message = format!(
-        "`{}` takes no tensor that a gradient could be for",
-        sig.ident
-    );
+    let message = format!("`{}` takes no tensor that could have a gradient", sig.ident);
     let as_tensors: Vec<String> = inputs
         .iter()
         .filter_map(|input| as_tensor(&input.name, &input.ty, floats))
         .collect();
     let help = if as_tensors.is_empty() {
-        "a tensor is written `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, `f64` or a \
-         type parameter; an alias for one is marked `#[tensor]`"
+        "write a tensor as `ArrayView2<f32>`, `Array2<f32>` or `&Tensor2<f32>`, with `f32`, `f64` or a type \
+         parameter; mark an alias of one with `#[tensor]`"
     } else {
         &as_tensors.join("; ")
     };

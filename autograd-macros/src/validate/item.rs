@@ -30,7 +30,7 @@ enum Part {
 /// ```text
 /// #[custom_function]
 /// pub struct LinearFunction;
-/// //  ^^^^^^ `#[custom_function]` stands on an `impl` block or a `fn`, found `struct`
+/// //  ^^^^^^ `#[custom_function]` must be applied to an `impl` block or a `fn`, found `struct`
 /// ```
 pub(super) fn block(
     item: Item,
@@ -45,7 +45,7 @@ pub(super) fn block(
         }
         Item::Other(keyword) => {
             let message = format!(
-                "`#[custom_function]` stands on an `impl` block or a `fn`, found `{keyword}`"
+                "`#[custom_function]` must be applied to an `impl` block or a `fn`, found `{keyword}`"
             );
             let help = "write `#[custom_function] impl Name { #[forward] fn forward(…) … }`";
             diagnostics.error_with_help(&keyword, &message, help);
@@ -59,7 +59,7 @@ pub(super) fn block(
 /// ```text
 /// #[custom_function]
 /// impl Clone for LinearFunction { … }
-/// //   ^^^^^ `#[custom_function]` stands on a type's own `impl` block, not on that of a trait
+/// //   ^^^^^ `#[custom_function]` must be applied to an inherent `impl` block, found an `impl` of a trait
 /// ```
 pub(super) fn definition(
     block: &ImplBlock,
@@ -69,8 +69,7 @@ pub(super) fn definition(
 ) -> Option<Definition> {
     let self_ty = &block.self_ty;
     if let Some(trait_) = &block.trait_ {
-        let message =
-            "`#[custom_function]` stands on a type's own `impl` block, not on that of a trait";
+        let message = "`#[custom_function]` must be applied to an inherent `impl` block, found an `impl` of a trait";
         let help = format!("write `impl {} {{ … }}`", show(self_ty));
         diagnostics.error_with_help(trait_, message, &help);
         return None;
@@ -308,12 +307,12 @@ fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
 ///
 /// ```text
 /// #[forward]
-/// //^^^^^^^ `#[forward]` stands on a function, found `const`
+/// //^^^^^^^ `#[forward]` must be applied to a function, found `const`
 /// const RATE: f64 = 0.5;
 /// ```
 fn stands_on_a_function(helper: &Helper, keyword: &Ident, diagnostics: &mut Diagnostics) {
     let name = &helper.name;
-    let message = format!("`#[{name}]` stands on a function, found `{keyword}`");
+    let message = format!("`#[{name}]` must be applied to a function, found `{keyword}`");
     diagnostics.error(name, message);
 }
 
@@ -336,13 +335,13 @@ fn is_not_generated(method: &Method, diagnostics: &mut Diagnostics) {
 /// ```text
 /// #[forward]
 /// fn forward(&self, x: ArrayView1<f32>) -> Array1<f32>
-/// //         ^^^^^ a differentiable function has no `self`
+/// //         ^^^^^ a differentiable function cannot take `self`
 /// ```
 fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics) {
     if let Some(receiver) = sig.receiver() {
-        let message = "a differentiable function has no `self`";
-        let help = "pass what it needs as a value: a parameter of forward that is no tensor can be \
-                    asked for in backward by its name";
+        let message = "a differentiable function cannot take `self`";
+        let help =
+            "pass what it needs as a value: backward can ask for each parameter of forward by name";
         diagnostics.error_with_help(receiver, message, help);
     }
     let mut qualifier = |on: &dyn quote::ToTokens, name: &str| {
@@ -366,7 +365,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
     }
     for param in &sig.generics.params {
         if !matches!(param, GenericParam::Lifetime(_)) {
-            let message = format!("`{}` cannot have parameters of its own", sig.ident);
+            let message = format!("`{}` cannot have its own generic parameters", sig.ident);
             let help = "put them on the `impl` block, where forward and backward share them";
             diagnostics.error_with_help(param, &message, help);
         }
@@ -377,10 +376,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
     });
     let is_cfg = |attribute: &&Attribute| attribute.path().is_ident("cfg");
     if let Some(cfg) = attrs.iter().chain(on_parameters).find(is_cfg) {
-        let message = format!(
-            "`{}` is to be the same under every configuration",
-            sig.ident
-        );
+        let message = format!("`{}` cannot depend on the configuration", sig.ident);
         diagnostics.error_with_help(
             cfg,
             &message,

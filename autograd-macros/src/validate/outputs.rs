@@ -106,7 +106,7 @@ fn returns_something(sig: &Signature, writes: bool, diagnostics: &mut Diagnostic
 ///
 /// ```text
 /// #[forward(outputs(y), saves(mean, rstd))]
-/// //                    ^^^^^ 3 things are named, `y`, `mean`, `rstd`, and 2 things are returned by forward
+/// //                    ^^^^^ 3 values are named, `y`, `mean`, `rstd`, but 2 values are returned by forward
 /// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>)
 /// ```
 fn counted_names(
@@ -136,10 +136,10 @@ fn counted_names(
     let names: Vec<Ident> = outputs.into_iter().chain(saves.iter().cloned()).collect();
     if let Some(keyword) = keyword.filter(|_| named != returned) {
         let message = format!(
-            "{} named, {}, and {} returned by forward",
-            count(named, "thing"),
+            "{} named, {}, but {} returned by forward",
+            count(named, "value"),
             list(names.iter().map(Ident::to_string)),
-            count(returned, "thing")
+            count(returned, "value")
         );
         let help = "forward returns the outputs first and then what is saved, all in one tuple";
         diagnostics.error_with_help(keyword, &message, help);
@@ -219,19 +219,19 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
     match floats.classify(ty) {
         Class::Tensor(tensor) if matches!(tensor.form, Form::Owned | Form::Tensor) => Some(tensor),
         Class::Tensor(tensor) if tensor.form == Form::ViewMut => {
-            let message = format!("`{}` is borrowed, and an output is owned", show(ty));
+            let message = format!("an output must be owned, but `{}` is borrowed", show(ty));
             let help = "what forward writes to is an output already: do not return it";
             diagnostics.error_with_help(ty, &message, help);
             Some(tensor)
         }
         Class::Tensor(tensor) => {
-            let message = format!("`{}` is borrowed, and an output is owned", show(ty));
+            let message = format!("an output must be owned, but `{}` is borrowed", show(ty));
             let owned = super::agreement::spell(Form::Owned, &tensor.content);
             diagnostics.error_with_help(ty, &message, &format!("return `{owned}`"));
             Some(tensor)
         }
         Class::Optional(tensor) => {
-            let message = format!("`{}` may be absent, and an output never is", show(ty));
+            let message = format!("an output cannot be optional, found `{}`", show(ty));
             diagnostics.error_with_help(ty, &message, "return the array itself");
             Some(tensor)
         }
@@ -300,8 +300,9 @@ fn exemptions_name_outputs(
             .find(|output| output.name == *name)
         {
             Some(output) if output.tensor.is_none() => {
-                let message =
-                    format!("`{name}` is no array of floats and has no gradient anyway; remove it");
+                let message = format!(
+                    "`{name}` is not an array of floats and has no gradient anyway; remove it"
+                );
                 diagnostics.error(name, message);
             }
             Some(_) => {}
@@ -340,7 +341,7 @@ fn something_has_a_gradient(
     }
     if exempt.is_empty() {
         let message = "forward returns no array of floats that could have a gradient";
-        let help = "return `Array2<f32>`, `Array<T, D>` or the like; an alias for one is not seen";
+        let help = "return an array such as `Array2<f32>` or `Array<T, D>`; an alias of one is not recognized";
         diagnostics.error_with_help(ty, message, help);
     } else {
         let message = "every output is `non_differentiable`: there is nothing to differentiate";

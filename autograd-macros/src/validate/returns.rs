@@ -84,15 +84,15 @@ fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>
 /// ```text
 /// #[backward(input, weight)]
 /// fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>,)
-/// //                                           ^^^^^^^^^^^^^^ 2 gradients are wanted, of `input`, `weight`, and a tuple of 1 is returned
+/// //                                           ^^^^^^^^^^^^^^ 2 gradients are expected, of `input`, `weight`, but a tuple of 1 is returned
 /// #[backward(input, weight)]
 /// fn backward(grad_output: ArrayView2<f32>) -> Vec<Array2<f32>>
-/// //                                           ^^^^^^^^^^^^^^^^ a gradient is an array of its own, not one in `Vec<Array2<f32>>`
+/// //                                           ^^^^^^^^^^^^^^^^ gradients must be returned one by one, found `Vec<Array2<f32>>`
 /// #[forward(outputs(y, place))]
 /// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, usize)
 /// #[jvp]
 /// fn jvp(tangent_x: ArrayView1<f32>, place: usize) -> (Array1<f32>, usize)
-/// //                                                  ^^^^^^^^^^^^^^^^^^^^ 1 tangent is wanted, of `y`, and 2 are returned
+/// //                                                  ^^^^^^^^^^^^^^^^^^^^ 1 tangent is expected, of `y`, but 2 are returned
 /// ```
 fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Option<Vec<&'a Type>> {
     let is_tuple = matches!(peel(ty), Type::Tuple(_));
@@ -104,7 +104,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
     let help = format!("return {}", wanted(due));
     let noun = due.first().map_or("gradient", |due| due.noun);
     if is_list && !wants_list && context.floats.hidden_tensor(ty, |_| true).is_some() {
-        let message = format!("a {noun} is an array of its own, not one in `{}`", show(ty));
+        let message = format!("{noun}s must be returned one by one, found `{}`", show(ty));
         context.diagnostics.error_with_help(ty, &message, &help);
         return None;
     }
@@ -123,7 +123,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
         number => format!("{number} are"),
     };
     let wanted_count = count(due.len(), noun);
-    let message = format!("{wanted_count} wanted, of {names}, and {returned} returned");
+    let message = format!("{wanted_count} expected, of {names}, but {returned} returned");
     let outputs = context.forward.outputs();
     let exempt = noun == "tangent" && outputs.into_iter().any(|output| !output.has_gradient());
     let why = if exempt && found.len() > due.len() {
@@ -142,7 +142,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
 /// ```text
 /// #[backward(bias)]
 /// fn grad_bias(grad_output: ArrayView2<f32>) -> Array2<f32>
-/// //                                            ^^^^^^^^^^^ the gradient of `bias` has rank 1 like `bias`, and rank 2 here
+/// //                                            ^^^^^^^^^^^ the gradient of `bias` must have rank 1 like `bias`, but has rank 2 here
 /// ```
 fn is_due(ty: &Type, due: &Due<'_>, context: &mut Context<'_>) {
     let Due {
@@ -163,7 +163,7 @@ fn is_due(ty: &Type, due: &Due<'_>, context: &mut Context<'_>) {
         return;
     };
     if !matches!(found.form, Form::Owned | Form::Tensor) {
-        let message = format!("{subject} is owned, and `{}` is borrowed", show(ty));
+        let message = format!("{subject} must be owned, but `{}` is borrowed", show(ty));
         let owned = if found.form.is_tensor() {
             Form::Tensor
         } else {

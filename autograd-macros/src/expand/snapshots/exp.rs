@@ -11,7 +11,7 @@ impl<T: Element, D: Dimension> Exp<T, D> {
         grad_output * output
     }
 }
-/// Which gradients of `Exp` a backward pass needs.
+/// The gradients of `Exp` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -29,7 +29,7 @@ const _: () = {
     impl<T: Element, D: Dimension> Exp<T, D> {
         /// Applies `Exp` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `i` | `ArrayView<T, D>` | input |  |
         /// | `output` | `Array<T, D>` | output | `i` |

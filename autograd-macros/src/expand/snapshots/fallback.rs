@@ -11,9 +11,9 @@ impl<T: Element> Double<T> {
     "forward has no input named `y`\n= help: the differentiable inputs: `x`"
 }
 ::core::compile_error! {
-    "`grad_output` has rank 1 like `output`, and rank 2 here\n= help: write `ArrayView1<T>`"
+    "`grad_output` must have rank 1 like `output`, but has rank 2 here\n= help: write `ArrayView1<T>`"
 }
-/// Which gradients of `Double` a backward pass needs.
+/// The gradients of `Double` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]

@@ -21,7 +21,7 @@ impl Update {
         todo!()
     }
 }
-/// Which gradients of `Update` a backward pass needs.
+/// The gradients of `Update` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -39,12 +39,12 @@ const _: () = {
     impl Update {
         /// Applies `Update` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `x` | `ArrayViewMut1<f64>` | input, written to | `x` |
         /// | `calls` | `ArrayViewMut1<f64>` | input, written to, not differentiable |  |
-        /// | `output_x` | `ArrayViewMut1<f64>` | `x` as it is then | `x` |
-        /// | `output_calls` | `ArrayViewMut1<f64>` | `calls` as it is then |  |
+        /// | `output_x` | `ArrayViewMut1<f64>` | value of `x` after forward | `x` |
+        /// | `output_calls` | `ArrayViewMut1<f64>` | value of `calls` after forward |  |
         ///
         /// It can be differentiated once.
         /// It has a rule for forward mode.

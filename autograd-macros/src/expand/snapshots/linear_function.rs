@@ -26,7 +26,7 @@ impl LinearFunction {
         grad_output.sum_axis(Axis(0))
     }
 }
-/// Which gradients of `LinearFunction` a backward pass needs.
+/// The gradients of `LinearFunction` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -48,7 +48,7 @@ const _: () = {
     impl LinearFunction {
         /// y = x Wᵀ + b
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `input` | `ArrayView2<f32>` | input | `weight` |
         /// | `weight` | `ArrayView2<f32>` | input | `input` |

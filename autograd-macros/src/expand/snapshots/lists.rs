@@ -21,7 +21,7 @@ impl Weighted {
         todo!()
     }
 }
-/// Which gradients of `Weighted` a backward pass needs.
+/// The gradients of `Weighted` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -40,7 +40,7 @@ const _: () = {
     impl Weighted {
         /// Applies `Weighted` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `parts` | `&[ArrayView1<f64>]` | list of inputs | `parts`, `weight` |
         /// | `weight` | `ArrayView1<f64>` | input |  |

@@ -11,7 +11,7 @@ impl MulConstant {
         grad_output * constant
     }
 }
-/// Which gradients of `MulConstant` a backward pass needs.
+/// The gradients of `MulConstant` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -28,7 +28,7 @@ const _: () = {
     impl MulConstant {
         /// Applies `MulConstant` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `tensor` | `ArrayView2<f64>` | input |  |
         /// | `constant` | `f64` | value | `tensor` |

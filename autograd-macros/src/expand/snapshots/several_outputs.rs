@@ -40,7 +40,7 @@ impl LayerNorm {
         todo!()
     }
 }
-/// Which gradients of `LayerNorm` a backward pass needs.
+/// The gradients of `LayerNorm` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -50,9 +50,9 @@ pub(crate) struct LayerNormNeedsInputGrad {
     /// Whether the gradient of `gain` is needed.
     pub(crate) gain: bool,
 }
-/// What `LayerNorm` saves for its backward functions.
+/// The values that `LayerNorm` saves for its backward functions.
 ///
-/// A field is `None` if no gradient was needed that it is saved for, or if the input was not given. A backward function that asks for `context` asks for all of it.
+/// A field is `None` if no gradient that needs it is needed, or if the input is absent. A backward function that asks for `context` asks for all of it.
 #[derive(::core::fmt::Debug)]
 struct LayerNormContext {
     /// Saved for the gradient of `x`, `gain`.
@@ -80,7 +80,7 @@ const _: () = {
     impl LayerNorm {
         /// Applies `LayerNorm` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `x` | `Array2<f64>` | input | `x`, `gain` |
         /// | `gain` | `&Tensor1<f64>` | input |  |

@@ -1,5 +1,5 @@
 ///
-/// | | type | | kept for the gradient of |
+/// | | type | | saved for the gradient of |
 /// |---|---|---|---|
 /// | `x` | `ArrayView<'a, T, D>` | input | `x` |
 /// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
@@ -28,7 +28,7 @@ where
 {
     <ScaledPower<T, D, F>>::apply(x, mask, n, axes, label, f)
 }
-/// What is behind `scaled_power`.
+/// The differentiable function behind `scaled_power`.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[allow(dead_code)]
 pub(crate) struct ScaledPower<T, D, F: ?Sized> {
@@ -47,7 +47,7 @@ impl<T, D: Dimension, F: ?Sized> ScaledPower<T, D, F>
 where
     T: Element,
 {
-    /// `scaled_power` on arrays, outside any graph.
+    /// Computes `scaled_power` on arrays, outside any graph.
     pub(crate) fn forward<'a>(
         x: ArrayView<'a, T, D>,
         mask: Option<ArrayView<T, D>>,
@@ -62,7 +62,7 @@ where
         todo!()
     }
 }
-/// Which gradients of `ScaledPower` a backward pass needs.
+/// The gradients of `ScaledPower` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -106,9 +106,9 @@ const _: () = {
         ) -> __p::Tensor<T, D> {
             grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x)
         }
-        /// What `scaled_power` does.
+        /// Applies `scaled_power` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `x` | `ArrayView<'a, T, D>` | input | `x` |
         /// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |

@@ -1,7 +1,7 @@
 /// y = x Wᵀ + b
 #[inline]
 ///
-/// | | type | | kept for the gradient of |
+/// | | type | | saved for the gradient of |
 /// |---|---|---|---|
 /// | `input` | `ArrayView2<f32>` | input | `weight` |
 /// | `weight` | `ArrayView2<f32>` | input | `input` |
@@ -19,7 +19,7 @@ pub fn linear(
 ) -> ::pullback::__private::Tensor2<f32> {
     <Linear>::apply(input, weight, bias)
 }
-/// What is behind `linear`.
+/// The differentiable function behind `linear`.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[allow(dead_code)]
 pub struct Linear {}
@@ -29,7 +29,7 @@ pub struct Linear {}
     clippy::trivially_copy_pass_by_ref,
 )]
 impl Linear {
-    /// `linear` on arrays, outside any graph.
+    /// Computes `linear` on arrays, outside any graph.
     #[inline]
     pub fn forward(
         input: ArrayView2<f32>,
@@ -43,7 +43,7 @@ impl Linear {
         }
     }
 }
-/// Which gradients of `Linear` a backward pass needs.
+/// The gradients of `Linear` that a backward pass needs.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 #[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
 #[allow(dead_code, clippy::struct_excessive_bools)]
@@ -98,9 +98,9 @@ const _: () = {
         ) -> __p::ndarray::Array<f32, __p::ndarray::Ix1> {
             grad_output.sum_axis(Axis(0))
         }
-        /// What `linear` does.
+        /// Applies `linear` to tensors.
         ///
-        /// | | type | | kept for the gradient of |
+        /// | | type | | saved for the gradient of |
         /// |---|---|---|---|
         /// | `input` | `ArrayView2<f32>` | input | `weight` |
         /// | `weight` | `ArrayView2<f32>` | input | `input` |

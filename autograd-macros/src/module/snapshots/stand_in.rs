@@ -1,5 +1,5 @@
 ::core::compile_error! {
-    "a module has no lifetimes, and `Tied` has `'a`\n= help: own what it consists of; a parameter that two modules share is in each a clone of the same: clones are tied"
+    "a module cannot have lifetimes, and `Tied` has `'a`\n= help: let the module own its fields; to share a parameter, give each module a clone: clones are tied"
 }
 #[allow(unused_variables)]
 impl<'a> ::pullback::nn::Field for Tied<'a> {

@@ -64,10 +64,10 @@ pub(super) fn of_field(helpers: &[Helper], diagnostics: &mut Diagnostics) -> Fie
 ///
 /// ```text
 /// enum Layer { #[module(skip)] Linear(Linear) }
-/// //             ^^^^^^ `#[module(…)]` stands on a type or a field, found a variant
+/// //             ^^^^^^ `#[module(…)]` must be applied to a type or a field, found a variant
 /// ```
 pub(super) fn is_misplaced(helper: &Helper, diagnostics: &mut Diagnostics) {
-    let message = "`#[module(…)]` stands on a type or a field, found a variant";
+    let message = "`#[module(…)]` must be applied to a type or a field, found a variant";
     let help = "mark the fields in its parentheses or braces: `Variant(#[module(skip)] f32)`";
     diagnostics.error_with_help(&helper.name, message, help);
 }
@@ -76,7 +76,7 @@ pub(super) fn is_misplaced(helper: &Helper, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// #[module]
-/// //^^^^^^ `#[module]` says nothing
+/// //^^^^^^ `#[module]` has no arguments
 /// in_features: usize
 /// ```
 fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
@@ -84,7 +84,7 @@ fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Ar
     for helper in helpers {
         match &helper.arguments {
             Ok(arguments) if arguments.is_empty() => {
-                let message = "`#[module]` says nothing; write `#[module(skip)]` on plain data, \
+                let message = "`#[module]` has no arguments; write `#[module(skip)]` on plain data, \
                                or remove it";
                 diagnostics.error(&helper.name, message);
             }
@@ -126,7 +126,7 @@ fn in_place<'a>(
 ///
 /// ```text
 /// #[module(name = Linear)]
-/// //       ^^^^ `name` is a text
+/// //       ^^^^ `name` must be a string
 /// ```
 fn name(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     if let Some(text) = text(argument)
@@ -134,7 +134,7 @@ fn name(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     {
         return Some(text.value());
     }
-    let message = "`name` is a text that is printed for the type; write `name = \"…\"`";
+    let message = "`name` must be a string, which is printed for the type; write `name = \"…\"`";
     diagnostics.error(&argument.name, message);
     None
 }
@@ -143,21 +143,21 @@ fn name(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
 ///
 /// ```text
 /// #[module(rename = "layer.weight")]
-/// //                ^^^^^^^^^^^^^^ a name in paths has no dots
+/// //                ^^^^^^^^^^^^^^ a name in paths cannot contain dots
 /// ```
 fn path_segment(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<LitStr> {
     let Some(text) = text(argument) else {
-        let message = "`rename` is a text, the name of this field in paths; \
+        let message = "`rename` must be a string, the name of this field in paths; \
                        write `rename = \"…\"`";
         diagnostics.error(&argument.name, message);
         return None;
     };
     if text.value().trim().is_empty() {
-        diagnostics.error(text, "a name in paths is not empty");
+        diagnostics.error(text, "a name in paths cannot be empty");
         return None;
     }
     if text.value().contains('.') {
-        let message = "a name in paths has no dots: they separate the names";
+        let message = "a name in paths cannot contain dots, which separate the names";
         diagnostics.error(text, message);
         return None;
     }
@@ -168,11 +168,11 @@ fn path_segment(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Li
 ///
 /// ```text
 /// #[module(extra_repr = "sizes")]
-/// //       ^^^^^^^^^^ `extra_repr` is the path of a function
+/// //       ^^^^^^^^^^ `extra_repr` must be the path of a function
 /// ```
 fn function(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Path> {
     path_to(argument).or_else(|| {
-        let message = "`extra_repr` is the path of a function `fn(&Self) -> String`; \
+        let message = "`extra_repr` must be the path of a function `fn(&Self) -> String`; \
                        write `extra_repr = path`, without quotes";
         diagnostics.error(&argument.name, message);
         None

@@ -88,7 +88,7 @@ fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnosti
 ///
 /// ```text
 /// #[module(rename = "bias")]
-/// //                ^^^^^^ `bias` is the name of another field already
+/// //                ^^^^^^ another field is named `bias` already
 /// weight: Parameter<f32, Ix2>,
 /// bias: Parameter<f32, Ix1>,
 /// ```
@@ -106,7 +106,7 @@ fn are_distinct(fields: &[parse::Field], options: &[FieldOptions], diagnostics: 
     for rename in visited().filter_map(|(_, options)| options.rename.as_ref()) {
         let new = rename.value();
         if taken.contains(&new) {
-            let message = format!("`{new}` is the name of another field already; give another");
+            let message = format!("another field is named `{new}` already; choose another name");
             diagnostics.error(rename, message);
         }
         taken.push(new);
@@ -117,28 +117,22 @@ fn are_distinct(fields: &[parse::Field], options: &[FieldOptions], diagnostics: 
 ///
 /// ```text
 /// #[module(skip)]
-/// //       ^^^^ `weight` is skipped, and holds a `Parameter`
+/// //       ^^^^ `weight` holds a `Parameter`
 /// weight: Parameter<f32, Ix2>,
 /// ```
 fn is_plain(field: &parse::Field, skip: &Ident, diagnostics: &mut Diagnostics) {
     let (name, what) = match held(&field.ty) {
-        Some(Held::Parameter) => ("Parameter", "neither be trained nor saved"),
+        Some(Held::Parameter) => ("Parameter", "be neither trained nor saved"),
         Some(Held::Buffer) => ("Buffer", "not be saved"),
         None => return,
     };
     let message = match &field.member {
-        Member::Named(field) => format!("`{field}` holds a `{name}`, and would {what}"),
-        Member::Unnamed(_) => format!("this field holds a `{name}`, and would {what}"),
+        Member::Named(field) => format!("`{field}` holds a `{name}`, which would {what}"),
+        Member::Unnamed(_) => format!("this field holds a `{name}`, which would {what}"),
     };
     let help = match name {
-        "Parameter" => {
-            "remove `skip`; a parameter that is not to be trained is frozen: \
-             `requires_grad(false)`"
-        }
-        _ => {
-            "remove `skip`; a buffer that is not to be saved says so itself: \
-             `persistent(false)`"
-        }
+        "Parameter" => "remove `skip`; to freeze a parameter, call `requires_grad(false)`",
+        _ => "remove `skip`; to leave a buffer out of what is saved, call `persistent(false)`",
     };
     diagnostics.error_with_help(skip, &message, help);
 }
@@ -147,7 +141,7 @@ fn is_plain(field: &parse::Field, skip: &Ident, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// enum Layer { Scale(Parameter<f32, Ix1>) }
-/// //                 ^^^^^^^^^^^^^^^^^^^ a `Parameter` is no module
+/// //                 ^^^^^^^^^^^^^^^^^^^ a `Parameter` is not a module
 /// ```
 fn is_a_module(ty: &Type, diagnostics: &mut Diagnostics) {
     const NO_MODULES: [&str; 8] = [
@@ -172,7 +166,7 @@ fn is_a_module(ty: &Type, diagnostics: &mut Diagnostics) {
         return;
     };
     let message = format!(
-        "a variant with one unnamed field stands for the module in it, and `{}` is none",
+        "a variant with one unnamed field must hold a module, and `{}` is not a module",
         show(ty)
     );
     diagnostics.error_with_help(ty, &message, help);
@@ -220,7 +214,7 @@ fn held(ty: &Type) -> Option<Held> {
 /// weight: Parameter<f32, Ix2>,
 /// ```
 fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
-    let message = "`show` prints plain data, and this field is printed as what it is";
+    let message = "`show` prints plain data, and this field is not marked as plain data";
     let help = "write `#[module(skip, show)]` if it is plain data, or remove `show`";
     diagnostics.error_with_help(show, message, help);
 }
@@ -231,7 +225,7 @@ fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
 /// #[derive(Module)]
 /// #[module(extra_repr = sizes)]
 /// struct Linear { #[module(skip, show)] in_features: usize, … }
-/// //                             ^^^^ `extra_repr` says what is printed already
+/// //                             ^^^^ `extra_repr` of the type defines what is printed already
 /// ```
 pub(super) fn is_said_once(
     definition: &Definition,
@@ -248,7 +242,7 @@ pub(super) fn is_said_once(
         .filter(|argument| argument.name == "show")
     {
         let message =
-            "`extra_repr` of the type says what is printed already; remove one of the two";
+            "`extra_repr` of the type defines what is printed already; remove one of the two";
         diagnostics.error(&argument.name, message);
     }
 }
@@ -257,12 +251,12 @@ pub(super) fn is_said_once(
 ///
 /// ```text
 /// enum Layer { Linear(#[module(rename = "linear")] Linear) }
-/// //                           ^^^^^^^^ this field is not in any path
+/// //                           ^^^^^^^^ this field has no name there
 /// ```
 fn is_not_renamed(field: &Field, written: &parse::Field, diagnostics: &mut Diagnostics) {
     if let (Part::Named(_), Some(helper)) = (&field.part, written.helpers.first()) {
-        let message = "a variant with one unnamed field stands for the module in it, \
-                       and the field is in no path";
+        let message = "a variant with one unnamed field has the path of the module in it, \
+                       and the field has no name there";
         let help = "remove `rename`, or give the field a name: `Variant { name: … }`";
         diagnostics.error_with_help(&helper.name, message, help);
     }

@@ -13,17 +13,17 @@ use crate::module::parse::Item;
 /// ```text
 /// #[derive(Module)]
 /// struct Linear<'a> { weight: &'a Parameter<f32, Ix2> }
-/// //            ^^ a module has no lifetimes
+/// //            ^^ a module cannot have lifetimes
 /// ```
 pub(super) fn definition(item: &Item, diagnostics: &mut Diagnostics) -> Definition {
     let options = arguments::of_type(&item.helpers, diagnostics);
     for lifetime in item.generics.lifetimes() {
         let message = format!(
-            "a module has no lifetimes, and `{}` has `{}`",
+            "a module cannot have lifetimes, and `{}` has `{}`",
             item.ident, lifetime.lifetime
         );
-        let help = "own what it consists of; a parameter that two modules share is in each a clone \
-                    of the same: clones are tied";
+        let help = "let the module own its fields; to share a parameter, give each module a clone: \
+                    clones are tied";
         diagnostics.error_with_help(lifetime, &message, help);
     }
     Definition {
@@ -42,10 +42,10 @@ pub(super) fn definition(item: &Item, diagnostics: &mut Diagnostics) -> Definiti
 /// ```text
 /// #[derive(Module)]
 /// union Either { a: ManuallyDrop<Linear>, b: u8 }
-/// // ^^ a module is a `struct` or an `enum`, found `union`
+/// // ^^ a module must be a `struct` or an `enum`, found `union`
 /// ```
 pub(super) fn is_no_union(keyword: Token![union], diagnostics: &mut Diagnostics) {
-    let message = "a module is a `struct` or an `enum`, found `union`";
+    let message = "a module must be a `struct` or an `enum`, found `union`";
     let help = "write an `enum` with a variant for each of its fields";
     diagnostics.error_with_help(&keyword, message, help);
 }

@@ -44,12 +44,12 @@ fn refuse(field: &Field, segment: &PathSegment, diagnostics: &mut Diagnostics) {
     });
     let help = match (container == "Rc", is_state) {
         (false, true) => {
-            "remove it: `forward` reads a parameter and may set a buffer by shared \
-                          reference, and an optimizer has the module by a mutable one"
+            "remove it: `forward` can read parameters and set buffers by shared \
+                          reference, and an optimizer takes the module by a mutable one"
         }
         (true, true) => {
-            "remove it: clones of a parameter are tied, wherever they stand; \
-                         a module of any type is a `Box<dyn Module>`"
+            "remove it: clones of a parameter are tied, wherever they are; \
+                         for a module of any type write `Box<dyn Module>`"
         }
         (false, false) => "write `Mutex` or `RwLock`, with `#[module(skip)]` on the field",
         (true, false) => "write `Arc`, with `#[module(skip)]` on the field",

@@ -1,0 +1,170 @@
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use pullback::prelude::*;
+
+mod context_with_an_intermediate_as_tensor {
+    use super::*;
+    pub struct Scaled;
+    #[custom_function]
+    impl Scaled {
+        #[forward(outputs(y), saves(factors))]
+        pub fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+            let factors = w.mapv(f64::exp);
+            (&x * &factors, factors)
+        }
+        #[backward(x)]
+        fn grad_x(grad_y: &Tensor1<f64>, context: &ScaledContext) -> Tensor1<f64> {
+            grad_y * context.factors.as_ref().unwrap()
+        }
+        #[backward(w)]
+        fn grad_w(grad_y: ArrayView1<f64>, x: ArrayView1<f64>, factors: ArrayView1<f64>) -> Array1<f64> {
+            &grad_y * &x * &factors
+        }
+    }
+}
+
+mod context_with_nothing_in_it {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, context: &SquareContext) -> Array1<f32> {
+            context
+                .x
+                .as_ref()
+                .map_or_else(|| grad_output.to_owned(), |x| &grad_output * &x.view() * 2.0)
+        }
+    }
+}
+
+mod gradient_by_another_name {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward(outputs(y))]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod gradient_of_a_value_output {
+    use super::*;
+    pub struct Relu;
+    #[custom_function]
+    impl Relu {
+        #[forward(outputs(y, index))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, usize) { (x.to_owned(), 0) }
+        #[backward(x)]
+        fn backward(grad_y: ArrayView1<f64>, grad_index: usize) -> Array1<f64> {
+            let _ = grad_index;
+            grad_y.to_owned()
+        }
+    }
+}
+
+mod ignores_and_asks {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x, ignores_grad)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod intermediate_that_is_not_saved {
+    use super::*;
+    pub struct StudentT;
+    #[custom_function]
+    impl StudentT {
+        #[forward(saves(r))]
+        pub fn forward(x: ArrayView1<f64>, nu: f64) -> (Array1<f64>, Array1<f64>) {
+            let q = x.mapv(|x| 1.0 + x * x / nu);
+            let r = q.mapv(f64::recip);
+            (q.mapv(|q| -(nu + 1.0) / 2.0 * q.ln()), r)
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, q: ArrayView1<f64>, nu: f64) -> Array1<f64> {
+            &grad_output / &q * -(nu + 1.0) / nu
+        }
+    }
+}
+
+mod intermediate_without_a_name {
+    use super::*;
+    pub struct StudentT;
+    #[custom_function]
+    impl StudentT {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, nu: f64) -> (Array1<f64>, Array1<f64>) {
+            let q = x.mapv(|x| 1.0 + x * x / nu);
+            (q.mapv(|q| -(nu + 1.0) / 2.0 * q.ln()), q)
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, q: ArrayView1<f64>, nu: f64) -> Array1<f64> {
+            &grad_output / &q * -(nu + 1.0) / nu
+        }
+    }
+}
+
+mod needs_input_grad_by_index {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, needs_input_grad: [bool; 1]) -> Array1<f32> {
+            &grad_output * f32::from(needs_input_grad[0])
+        }
+    }
+}
+
+mod no_gradient {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(x: ArrayView1<f32>) -> Array1<f32> { &x * 2.0 }
+    }
+}
+
+mod one_of_two_gradients {
+    use super::*;
+    pub struct Relu;
+    #[custom_function]
+    impl Relu {
+        #[forward(outputs(y, mask))]
+        pub fn forward(x: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (x.to_owned(), x.to_owned()) }
+        #[backward(x)]
+        fn backward(grad_y: ArrayView1<f64>) -> Array1<f64> { grad_y.to_owned() }
+    }
+}
+
+mod unknown_name {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, wieght: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&wieght) }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+            grad_output.t().dot(&input)
+        }
+    }
+}
+
+fn main() {}

@@ -1,0 +1,66 @@
+use pullback::ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
+use pullback::prelude::*;
+
+mod element_type {
+    use super::*;
+    pub struct Exp<T, D>(std::marker::PhantomData<(T, D)>);
+    #[custom_function]
+    impl<T, D: Dimension> Exp<T, D> {
+        #[forward]
+        pub fn forward(x: ArrayView<T, D>) -> Array<T, D> { todo!("{:?}", x.shape()) }
+        #[backward(x)]
+        fn backward(grad_output: Array<T, D>) -> Array<T, D> { grad_output }
+    }
+}
+
+mod rank {
+    use super::*;
+    pub struct Exp<T, D>(std::marker::PhantomData<(T, D)>);
+    #[custom_function]
+    impl<T: Element, D> Exp<T, D> {
+        #[forward]
+        pub fn forward(x: ArrayView<T, D>) -> Array<T, D> { todo!("{:p}", &x) }
+        #[backward(x)]
+        fn backward(grad_output: Array<T, D>) -> Array<T, D> { grad_output }
+    }
+}
+
+mod value_of_one_thread {
+    use std::marker::PhantomData;
+    use super::*;
+    #[derive(Clone)]
+    pub struct Unshared {
+        factor: f64,
+        of_one_thread: PhantomData<*const u8>,
+    }
+    // Sent, but not shared.
+    unsafe impl Send for Unshared {}
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, settings: Unshared) -> Array1<f64> {
+            let _ = settings.of_one_thread;
+            &x * settings.factor
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, settings: &Unshared) -> Array1<f64> { &grad_output * settings.factor }
+    }
+}
+
+mod value_without_clone {
+    use super::*;
+    pub struct Settings {
+        factor: f64,
+    }
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, settings: Settings) -> Array1<f64> { &x * settings.factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, settings: &Settings) -> Array1<f64> { &grad_output * settings.factor }
+    }
+}
+
+fn main() {}

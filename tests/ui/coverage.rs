@@ -1,0 +1,122 @@
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use pullback::prelude::*;
+
+mod gradient_of_a_borrowed_array {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: &Array2<f64>, weight: ArrayView2<f64>) -> Array2<f64> { x * &weight }
+        #[backward(x)]
+        fn grad_x(grad_output: ArrayView2<f64>, weight: ArrayView2<f64>) -> Array2<f64> { &grad_output * &weight }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f64>, x: ArrayView2<f64>) -> Array2<f64> { &grad_output * &x }
+    }
+}
+
+mod gradient_of_a_value {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+        #[backward(factor)]
+        fn grad_factor(grad_output: ArrayView1<f64>) -> f64 { grad_output.sum() }
+    }
+}
+
+mod gradient_of_an_exempt_input {
+    use super::*;
+    pub struct Mask;
+    #[custom_function]
+    impl Mask {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, #[non_differentiable] mask: ArrayView1<f64>) -> Array1<f64> { &x * &mask }
+        #[backward(x, mask)]
+        fn backward(grad_output: ArrayView1<f64>, mask: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) {
+            (&grad_output * &mask, grad_output.to_owned())
+        }
+    }
+}
+
+mod gradient_twice {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&weight) }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+            grad_output.t().dot(&input)
+        }
+        #[backward(input)]
+        fn again(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&weight) }
+    }
+}
+
+mod missing_gradient {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&weight) }
+    }
+}
+
+mod named_twice {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x, x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> (Array1<f32>, Array1<f32>) {
+            (grad_output.to_owned(), x.to_owned())
+        }
+    }
+}
+
+mod plain_and_named {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&weight) }
+        #[backward]
+        fn all(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>) {
+            (grad_output.to_owned(), grad_output.to_owned())
+        }
+    }
+}
+
+mod unknown_input {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { grad_output.dot(&weight) }
+        #[backward(wieght)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+            grad_output.t().dot(&input)
+        }
+    }
+}
+
+fn main() {}

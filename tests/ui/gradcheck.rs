@@ -1,0 +1,306 @@
+use pullback::ndarray::{Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Dimension};
+use pullback::prelude::*;
+
+mod empty_list {
+    use super::*;
+    #[custom_function(
+        grad(parts) = parts.iter().map(|_| grad_output.to_owned()).collect(),
+        gradcheck(parts = []),
+    )]
+    pub fn sum(parts: &[ArrayView1<f64>]) -> Array1<f64> { parts.iter().fold(Array1::zeros(3), |sum, part| sum + part) }
+}
+
+mod empty_range {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4] in 1.0..-1.0, weight = [5, 4] in (0.5..0.5), scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod given_twice {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4], weight = [5, 4], scale = 2.0, weight = [5, 4]))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod length_is_no_number {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 2.5], weight = [5, -4], scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod list_of_numbers {
+    use super::*;
+    #[custom_function(
+        grad(parts) = parts.iter().map(|_| grad_output.to_owned()).collect(),
+        gradcheck(parts = [3]),
+    )]
+    pub fn sum(parts: &[ArrayView1<f64>]) -> Array1<f64> { parts.iter().fold(Array1::zeros(3), |sum, part| sum + part) }
+}
+
+mod methods_of_gradcheck {
+    use super::*;
+    #[custom_function(
+        grad(x) = &grad_output * 2.0,
+        gradcheck(x = [3], second_order, thorough = true, forward_mode(), eps = 1e-6),
+    )]
+    pub fn double(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod no_list {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck)]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod no_range {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4] in 2.0, weight = [5, 4] in .., scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod no_shape {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = 3, weight = [5, 4], scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod nothing_for_some {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4]))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod only_a_name {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input, weight = [5, 4], scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod range_for_a_value {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4] in -1.0..1.0, weight = [5, 4], scale = 2.0 in 1.0..2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod rank_of_the_output {
+    use super::*;
+    #[custom_function(grad(x) = x.to_owned() * grad_output.sum(), gradcheck(x = [3], shape = &[1, 3]))]
+    pub fn reshape<D: Dimension, E: Dimension>(x: ArrayView<f64, D>, shape: &[usize]) -> Array<f64, E> {
+        todo!("{x} {shape:?}")
+    }
+}
+
+mod ranks_differ {
+    use super::*;
+    #[custom_function(
+        higher_order,
+        grad(x) = grad_output.clone(),
+        grad(y) = grad_output.clone(),
+        gradcheck(x = [3], y = [1, 3]),
+    )]
+    pub fn add<D: Dimension>(x: ArrayView<f64, D>, y: ArrayView<f64, D>) -> Array<f64, D> { &x + &y }
+}
+
+mod shape_for_a_value {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4], weight = [5, 4], scale = [2]))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod type_in_braces {
+    use std::marker::PhantomData;
+    use super::*;
+    pub struct Scale<D>(PhantomData<D>);
+    #[custom_function(gradcheck(x = [3], rank = PhantomData, D = { pullback::ndarray::Ix1 }))]
+    impl<D: Dimension + Send + Sync + 'static> Scale<D> {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, rank: PhantomData<D>) -> Array1<f64> {
+            let _ = rank;
+            x.to_owned()
+        }
+        #[backward(x)]
+        fn backward(grad_output: Array1<f64>) -> Array1<f64> { grad_output }
+    }
+}
+
+mod unknown_input {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3, 4], wieght = [5, 4], scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+mod wrong_rank {
+    use super::*;
+    pub struct Linear;
+    #[custom_function(gradcheck(input = [3], weight = [5, 4], scale = 2.0))]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            input.dot(&weight.t()) * scale
+        }
+        #[backward(input)]
+        fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.dot(&weight) * scale
+        }
+        #[backward(weight)]
+        fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>, scale: f32) -> Array2<f32> {
+            grad_output.t().dot(&input) * scale
+        }
+    }
+}
+
+fn main() {}

@@ -1,0 +1,140 @@
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use pullback::prelude::*;
+
+mod array {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> [Array2<f32>; 2] { todo!("{grad_output}") }
+    }
+}
+
+mod list {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> Vec<Array2<f32>> { todo!("{grad_output}") }
+    }
+}
+
+mod list_of_one {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Vec<Array1<f64>> {
+            vec![&grad_output * &x * 2.0]
+        }
+    }
+}
+
+mod nothing_returned {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) { let _ = &grad_output * &x * 2.0; }
+    }
+}
+
+mod number {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> f32 { (&grad_output * &x).sum() }
+    }
+}
+
+mod one_in_a_tuple {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> (Array1<f32>,) { (&grad_output * &x * 2.0,) }
+    }
+}
+
+mod too_few {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> Array2<f32> { todo!("{grad_output}") }
+    }
+}
+
+mod too_many {
+    use super::*;
+    pub struct Linear;
+    #[custom_function]
+    impl Linear {
+        #[forward]
+        pub fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
+        #[backward]
+        fn backward(grad_output: ArrayView2<f32>) -> (Array2<f32>, Array2<f32>, Array1<f32>) { todo!("{grad_output}") }
+    }
+}
+
+mod too_many_with_none {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> (Array1<f64>, Option<Array1<f64>>) {
+            (&grad_output * factor, None)
+        }
+    }
+}
+
+mod view {
+    use super::*;
+    pub struct Id;
+    #[custom_function]
+    impl Id {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { x.to_owned() }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>) -> ArrayView1<f32> { grad_output }
+    }
+}
+
+mod whole_numbers {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<i64> { grad_output.mapv(|grad| grad as i64) }
+    }
+}
+
+fn main() {}

@@ -1,0 +1,127 @@
+use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use pullback::prelude::*;
+
+mod alias_without_tensor {
+    use super::*;
+    type Matrix<'a> = ArrayView2<'a, f64>;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(x: Matrix<'_>) -> Array2<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView2<f64>) -> Array2<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod hidden_in_a_tuple {
+    use super::*;
+    pub struct Add;
+    #[custom_function]
+    impl Add {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, pair: (ArrayView1<f64>, ArrayView1<f64>)) -> Array1<f64> {
+            &x + &pair.0 + &pair.1
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod impl_trait {
+    use super::*;
+    pub struct Map;
+    #[custom_function]
+    impl Map {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, f: impl Fn(f64) -> f64) -> Array1<f64> { x.mapv(f) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod no_name {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, (a, b): (f64, f64)) -> Array1<f64> { &x * (a * b) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod no_name_in_backward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, _: ArrayView1<f32>) -> Array1<f32> { grad_output.to_owned() }
+    }
+}
+
+mod non_differentiable_value {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, #[non_differentiable] factor: f64) -> Array1<f64> { &x * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod nothing_differentiable {
+    use super::*;
+    pub struct Ones;
+    #[custom_function]
+    impl Ones {
+        #[forward]
+        pub fn forward(length: usize) -> Array1<f64> { Array1::ones(length) }
+        #[backward]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod only_a_borrowed_array {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn double(x: &Array1<f64>) -> Array1<f64> { x * 2.0 }
+}
+
+mod tensor_attribute_on_a_number {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, #[tensor] factor: f64) -> Array1<f64> { &x * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+}
+
+mod tensor_by_value {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        pub fn forward(x: Tensor1<f64>) -> Tensor1<f64> { &x + &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod view_by_reference {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn double(x: &ArrayView1<f64>) -> Array1<f64> { x * 2.0 }
+}
+
+fn main() {}

@@ -1,0 +1,337 @@
+use pullback::ndarray::{Array1, ArrayView1};
+use pullback::prelude::*;
+
+mod an_argument_is_missing {
+    use super::*;
+    pub struct Scale;
+    #[custom_function]
+    impl Scale {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, factor: f64) -> Array1<f64> { &x * factor }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, factor: f64) -> Array1<f64> { &grad_output * factor }
+    }
+    fn caller() {
+        let x = Tensor::from(Array1::ones(3));
+        let _ = Scale::apply(&x);
+    }
+}
+
+mod apply_by_hand {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+        pub fn apply() {}
+    }
+}
+
+mod async_forward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub async fn forward(x: ArrayView1<'_, f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod backward_on_a_macro_call {
+    use super::*;
+    macro_rules! gradient {
+        () => {
+            fn nothing() {}
+        };
+    }
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[backward(x)]
+        gradient!();
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod backward_with_self {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(&self, grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod called_on_an_instance {
+    use super::*;
+    pub struct Double;
+    #[custom_function]
+    impl Double {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+    fn caller() {
+        let x = Tensor::from(Array1::ones(3));
+        Double.apply(&x);
+    }
+}
+
+mod captured_from_outside {
+    use super::*;
+    fn caller() {
+        #[allow(unused_variables)]
+        let weight = Tensor::from(Array1::<f64>::ones(3)).set_requires_grad(true);
+        pub struct Scale;
+        #[custom_function]
+        impl Scale {
+            #[forward]
+            fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+                x.mapv(|x| x * weight.item())
+            }
+            #[backward(x)]
+            fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> {
+                grad_output.mapv(|grad| grad * weight.item())
+            }
+        }
+    }
+}
+
+mod const_forward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub const fn forward(x: ArrayView1<f32>) -> Array1<f32> {
+            std::mem::forget(x);
+            panic!()
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod empty {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {}
+}
+
+mod extern_forward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub extern "Rust" fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod forward_called_from_outside {
+    use super::*;
+    mod functions {
+        use super::*;
+        pub struct Square;
+        #[custom_function]
+        impl Square {
+            #[forward]
+            fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+            #[backward(x)]
+            fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x * 2.0 }
+        }
+    }
+    fn caller() {
+        let x = Array1::ones(3);
+        functions::Square::forward(x.view());
+    }
+}
+
+mod forward_on_a_constant {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        const RATE: f32 = 2.0;
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod forward_with_self {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(&self, x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod impl_of_a_trait {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Clone for Square {
+        fn clone(&self) -> Self { Square }
+    }
+}
+
+mod misspelt_attribute {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[foward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod no_backward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+    }
+}
+
+mod no_forward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod on_a_module {
+    use super::*;
+    #[custom_function]
+    pub mod square {}
+}
+
+mod on_a_struct {
+    use super::*;
+    #[custom_function]
+    pub struct Square;
+}
+
+mod on_a_trait {
+    use super::*;
+    #[custom_function]
+    pub trait Square {
+        #[forward]
+        fn forward(x: ArrayView1<f32>) -> Array1<f32>;
+    }
+}
+
+mod on_an_enum {
+    use super::*;
+    #[custom_function]
+    pub enum Square {}
+}
+
+mod parameters_of_its_own {
+    use super::*;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward<const N: usize>(x: ArrayView1<f64>, weights: [f64; N]) -> Array1<f64> {
+            &x * weights.iter().sum::<f64>()
+        }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { grad_output.to_owned() }
+    }
+}
+
+mod two_attributes {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        #[backward(x)]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod two_forwards {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[forward]
+        pub fn again(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod type_without_a_name {
+    use super::*;
+    pub trait Square {}
+    #[custom_function]
+    impl dyn Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod under_some_configurations {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[cfg(not(windows))]
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+mod unsafe_forward {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x)]
+        unsafe fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
+fn main() {}

@@ -1,8 +1,0 @@
-use pullback::prelude::*;
-
-pub struct Square;
-
-#[custom_function]
-impl Square {}
-
-fn main() {}

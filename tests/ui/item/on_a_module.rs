@@ -1,6 +1,0 @@
-use pullback::prelude::*;
-
-#[custom_function]
-pub mod square {}
-
-fn main() {}

@@ -1,6 +1,0 @@
-use pullback::prelude::*;
-
-#[custom_function]
-pub struct Square;
-
-fn main() {}

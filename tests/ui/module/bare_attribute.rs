@@ -1,9 +1,0 @@
-use pullback::prelude::*;
-
-#[derive(Module)]
-pub struct Dropout {
-    #[module]
-    pub rate: f64,
-}
-
-fn main() {}

@@ -1,7 +1,0 @@
-use pullback::prelude::*;
-
-#[derive(Module)]
-#[module(name = Relu)]
-pub struct Rectifier;
-
-fn main() {}

@@ -1,9 +1,0 @@
-use pullback::prelude::*;
-
-#[derive(Module)]
-pub enum Layer {
-    #[module(skip)]
-    Dropout(f64),
-}
-
-fn main() {}

@@ -1,9 +1,0 @@
-use pullback::ndarray::{Array1, ArrayView1};
-use pullback::prelude::*;
-
-#[custom_function(saves(y), grad(x) = &grad_output * *factor)]
-pub fn scale(x: ArrayView1<f32>, factor: f32) -> Array1<f32> {
-    &x * factor
-}
-
-fn main() {}
