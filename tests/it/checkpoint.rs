@@ -136,7 +136,7 @@ fn a_function_that_does_something_else_the_second_time_is_an_error() {
     let message = y.sum().backward().unwrap_err().to_string();
     assert!(
         message.starts_with(
-            "a saved tensor of `Exp` could not be unpacked: the checkpointed function kept 2 tensors when it was \
+            "a saved tensor of `Exp` could not be unpacked: the checkpointed function saved 2 tensors when it was \
              called again, 1 before: it must do the same each time"
         ),
         "{message}"
@@ -148,7 +148,7 @@ fn a_function_that_does_something_else_the_second_time_is_an_error() {
     };
     let message = checkpoint(shorter, &x).backward().unwrap_err().to_string();
     assert!(
-        message.contains("kept a tensor of shape [2, 3] when it was called again, [1, 3] before"),
+        message.contains("saved a tensor of shape [2, 3] when it was called again, [1, 3] before"),
         "{message}"
     );
     assert_eq!(x.grad(), None);

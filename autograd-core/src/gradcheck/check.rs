@@ -1,11 +1,9 @@
 //! One function at one place: its derivatives by backward passes and by forward mode against central
 //! differences, entry by entry, and those of its derivatives in turn.
 
-use std::panic::Location;
-
 use ndarray::Array2;
 
-use super::{Gradcheck, Tolerances, names, thorough};
+use super::tolerances::Tolerances;
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::forward_mode::{known, outputs_along};
@@ -30,75 +28,16 @@ pub(super) struct Check<'a> {
     pub(super) recorded: Recorded,
     pub(super) tolerances: Tolerances,
     /// Along directions first, and entry by entry only where these differ.
-    fast: bool,
+    pub(super) fast: bool,
     /// How the function was derived from the one that was given, if it was.
-    derived: Option<Mode>,
+    pub(super) derived: Option<Mode>,
     /// Is called with the largest difference of the derivatives by each entry of the inputs.
-    note: &'a dyn Fn(Derivative, f64),
-}
-
-/// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
-/// by backward passes and by forward mode.
-pub(super) fn check(
-    options: Gradcheck,
-    function: &ErasedFn<'_>,
-    inputs: &[AnyTensor],
-    orders: [u32; 2],
-    note: &dyn Fn(Derivative, f64),
-    called_at: &'static Location<'static>,
-) -> Result<(), Error> {
-    let is_marked = |input: &AnyTensor| input.edge().is_some();
-    let any = inputs.iter().any(is_marked);
-    let positions: Vec<usize> = (0..inputs.len())
-        .filter(|&position| !any || is_marked(&inputs[position]))
-        .collect();
-    let checked: Vec<AnyTensor> = positions.iter().map(|&at| inputs[at].clone()).collect();
-    let of_checked = |tensors: &[AnyTensor]| {
-        let mut all = inputs.to_vec();
-        for (&position, tensor) in positions.iter().zip(tensors) {
-            all[position] = tensor.clone();
-        }
-        function(&all)
-    };
-    let check = Check {
-        recorded: Recorded::run(of_checked, &checked, false, called_at)?,
-        function: Box::new(of_checked),
-        inputs: checked,
-        positions: positions.clone(),
-        count: inputs.len(),
-        tolerances: options.tolerances(inputs),
-        fast: options.fast,
-        derived: None,
-        note,
-    };
-    check
-        .run(orders, options.thorough)
-        .map_err(|error| names::named(error, &check))
+    pub(super) note: &'a dyn Fn(Derivative, f64),
 }
 
 impl Check<'_> {
-    fn run(&self, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
-        if backward > 0 {
-            self.compare(Mode::Backward)?;
-            if thorough {
-                thorough::check(self)?;
-            }
-        }
-        if backward > 1 {
-            // Nodes save no tangents: there is no forward mode over a backward pass.
-            self.of_gradients()?.run([backward - 1, 0], false)?;
-        }
-        if forward > 0 {
-            self.compare(Mode::Forward)?;
-        }
-        if forward > 1 {
-            self.of_tangents()?.run([forward - 1, forward - 1], false)?;
-        }
-        Ok(())
-    }
-
     /// The check of the function that maps the inputs, and gradients of the outputs, to gradients of the inputs.
-    fn of_gradients(&self) -> Result<Check<'_>, Error> {
+    pub(super) fn of_gradients(&self) -> Result<Check<'_>, Error> {
         let recorded = &self.recorded;
         let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
         let seeds: Vec<AnyTensor> = seeds.map(AnyTensor::arbitrary).collect();
@@ -115,7 +54,7 @@ impl Check<'_> {
     }
 
     /// The check of the function that maps the inputs, and a direction for each, to tangents of the outputs.
-    fn of_tangents(&self) -> Result<Check<'_>, Error> {
+    pub(super) fn of_tangents(&self) -> Result<Check<'_>, Error> {
         let directions = self.inputs.iter().map(AnyTensor::arbitrary).collect();
         let positions = self.positions.iter().map(|position| self.count + position);
         let function = |tensors: &[AnyTensor]| {
@@ -151,7 +90,7 @@ impl Check<'_> {
     }
 
     /// Compares the derivative of each entry of the outputs by each entry of the inputs.
-    fn compare(&self, mode: Mode) -> Result<(), Error> {
+    pub(super) fn compare(&self, mode: Mode) -> Result<(), Error> {
         if self.fast && self.agrees(mode)? {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use ndarray::Dimension;
 
 use super::samples::arbitrary;
-use super::{Gradcheck, check};
+use super::{Gradcheck, run};
 #[cfg(feature = "catalogue")]
 use crate::catalogue::{Errors, figures};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
@@ -92,7 +92,7 @@ pub fn gradcheck<I, O, F>(
         }
         let check = |inputs: &[AnyTensor]| {
             let options = Gradcheck::new().thorough();
-            check::check(options, &function, inputs, orders, note, called_at)
+            run::check(options, &function, inputs, orders, note, called_at)
         };
         check(&inputs).map_err(|error| format!(": {error}"))?;
         for signed in of_either_sign(&inputs, either_sign, &function) {

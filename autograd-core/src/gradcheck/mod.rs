@@ -1,6 +1,7 @@
 //! Numerical against analytical derivatives, to first and second order.
 //!
-//! `check` does the work, on tensors whose types are forgotten, and `directions` does less of it; `thorough` checks
+//! `run` checks one derivative after the other, `check` a single one, on tensors whose types are forgotten, and
+//! `directions` the same with less work; `thorough` checks
 //! what a right Jacobian does not show; `samples` has the numbers; `names` says whose derivative is wrong; `generated`
 //! is what the macro's tests call.
 
@@ -8,13 +9,16 @@ mod check;
 mod directions;
 pub(crate) mod generated;
 mod names;
+mod run;
 mod samples;
 mod thorough;
+mod tolerances;
 
 use std::panic::Location;
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors, erased};
 use crate::error::Error;
+use tolerances::Tolerances;
 
 /// Checks the gradients of a function against central differences.
 #[doc = crate::math!(r"\frac{\partial y_j}{\partial x_i} \approx \frac{y_j\left(x + \varepsilon e_i\right) - y_j\left(x - \varepsilon e_i\right)}{2 \varepsilon}")]
@@ -47,27 +51,6 @@ pub struct Gradcheck {
     thorough: bool,
     forward_mode: bool,
     fast: bool,
-}
-
-/// How closely derivatives are compared.
-#[derive(Clone, Copy, Debug)]
-struct Tolerances {
-    eps: f64,
-    atol: f64,
-    rtol: f64,
-}
-
-impl Tolerances {
-    /// By how much the analytical derivative may differ from this numerical one.
-    fn of(self, numerical: f64) -> f64 {
-        self.atol + self.rtol * numerical.abs()
-    }
-
-    /// Whether the two disagree. What is not a number agrees with nothing.
-    fn exceeded(self, analytical: f64, numerical: f64) -> bool {
-        let difference = (analytical - numerical).abs();
-        difference.is_nan() || difference > self.of(numerical)
-    }
 }
 
 impl Gradcheck {
@@ -265,7 +248,7 @@ impl Gradcheck {
         let inputs = inputs.to_tensors();
         let function = erased::<I, O>(inputs.lengths(), function);
         let (inputs, called_at) = (inputs.into_erased(), Location::caller());
-        check::check(
+        run::check(
             self,
             &function,
             &inputs,

@@ -6,8 +6,8 @@
 
 use ndarray::Array1;
 
-use super::Tolerances;
 use super::check::Check;
+use super::tolerances::Tolerances;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::recorded::{Recorded, or_zeros};

@@ -1,0 +1,67 @@
+//! The whole of a check: one derivative after the other, and whose it is that is wrong.
+
+use std::panic::Location;
+
+use super::check::{Check, Mode};
+use super::{Gradcheck, names, thorough};
+use crate::erased::{AnyTensor, ErasedFn};
+use crate::error::{Derivative, Error};
+use crate::recorded::Recorded;
+
+/// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
+/// by backward passes and by forward mode.
+pub(super) fn check(
+    options: Gradcheck,
+    function: &ErasedFn<'_>,
+    inputs: &[AnyTensor],
+    orders: [u32; 2],
+    note: &dyn Fn(Derivative, f64),
+    called_at: &'static Location<'static>,
+) -> Result<(), Error> {
+    let is_marked = |input: &AnyTensor| input.edge().is_some();
+    let any = inputs.iter().any(is_marked);
+    let positions: Vec<usize> = (0..inputs.len())
+        .filter(|&position| !any || is_marked(&inputs[position]))
+        .collect();
+    let checked: Vec<AnyTensor> = positions.iter().map(|&at| inputs[at].clone()).collect();
+    let of_checked = |tensors: &[AnyTensor]| {
+        let mut all = inputs.to_vec();
+        for (&position, tensor) in positions.iter().zip(tensors) {
+            all[position] = tensor.clone();
+        }
+        function(&all)
+    };
+    let check = Check {
+        recorded: Recorded::run(of_checked, &checked, false, called_at)?,
+        function: Box::new(of_checked),
+        inputs: checked,
+        positions: positions.clone(),
+        count: inputs.len(),
+        tolerances: options.tolerances(inputs),
+        fast: options.fast,
+        derived: None,
+        note,
+    };
+    run(&check, orders, options.thorough).map_err(|error| names::named(error, &check))
+}
+
+/// The derivatives of these orders, each as a function of what it is computed from.
+fn run(check: &Check<'_>, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
+    if backward > 0 {
+        check.compare(Mode::Backward)?;
+        if thorough {
+            thorough::check(check)?;
+        }
+    }
+    if backward > 1 {
+        // Nodes save no tangents: there is no forward mode over a backward pass.
+        run(&check.of_gradients()?, [backward - 1, 0], false)?;
+    }
+    if forward > 0 {
+        check.compare(Mode::Forward)?;
+    }
+    if forward > 1 {
+        run(&check.of_tangents()?, [forward - 1, forward - 1], false)?;
+    }
+    Ok(())
+}
