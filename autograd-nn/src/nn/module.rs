@@ -89,7 +89,8 @@ pub trait Module: Any + Send + Sync {
         list.map(|((), parameter)| parameter).collect()
     }
 
-    /// Returns the parameters with their dotted paths, tied ones once, under their first.
+    /// Returns the parameters with their dotted paths, tied ones once, under their first. A picture of a graph takes
+    /// them as names.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
@@ -99,21 +100,6 @@ pub trait Module: Any + Send + Sync {
     /// let model = Sequential::new((first, Relu, Linear::<f32>::new(8, 2, &mut generator)));
     /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
-    /// ```
-    ///
-    /// A picture can have the same names:
-    ///
-    /// ```
-    /// use pullback::graph::Graph;
-    /// use pullback::ndarray::Array2;
-    /// use pullback::nn::{Generator, Linear, Relu, Sequential};
-    /// use pullback::prelude::*;
-    ///
-    /// let random = &mut Generator::seed(1);
-    /// let model = Sequential::new((Linear::<f32>::new(3, 4, random), Relu, Linear::new(4, 1, random)));
-    /// let loss = model.forward(&Tensor::from(Array2::zeros((2, 3)))).sum();
-    /// let picture = Graph::of(&loss).name("loss", &loss).names(model.named_parameters());
-    /// assert!(picture.svg().contains("0.weight"));
     /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
         listed(self.as_module(), |path| path.to_string())
