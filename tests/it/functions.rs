@@ -1,7 +1,9 @@
 //! The functions that several tests define gradients of.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::Mutex;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, Once};
 
 use pullback::ndarray::{
     Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Dimension,
@@ -10,6 +12,32 @@ use pullback::prelude::*;
 
 /// Held by whoever puts a panic hook before the one that is there: of two at once, one would be lost.
 pub static PANIC_HOOKS: Mutex<()> = Mutex::new(());
+
+/// What a call panics with, and the file and the line of the panic.
+pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
+    thread_local! {
+        static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let _alone = PANIC_HOOKS.lock();
+        let former = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let at = info.location().map(|at| (at.file().to_owned(), at.line()));
+            PANICKED_AT.set(at);
+            former(info);
+        }));
+    });
+    let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
+        panic!("nothing was refused")
+    };
+    let (file, line) = PANICKED_AT.take().expect("a place");
+    let message = match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
+    };
+    (message, file, line)
+}
 
 /// y = x Wᵀ + b
 pub struct Linear;

@@ -4,6 +4,8 @@ use pullback::ndarray::{Array, Array1, Array2, Array4, ArrayView2, Axis, Dimensi
 use pullback::nn::Generator;
 use pullback::nn::init::{self, Fan, Nonlinearity};
 
+use crate::functions::panic_of;
+
 fn generator() -> Generator {
     Generator::seed(7)
 }
@@ -284,10 +286,6 @@ fn a_seed_gives_the_same_bits_for_ever() {
 
 #[test]
 fn bad_settings_are_refused_by_name() {
-    let told = |draw: Draw| {
-        let panic = std::panic::catch_unwind(|| draw(&mut generator())).expect_err("a panic");
-        *panic.downcast::<String>().expect("a message")
-    };
     let cases: [(Draw, &str); 6] = [
         (
             |g| init::uniform((1, 1), 1.0, 0.0, g),
@@ -315,7 +313,7 @@ fn bad_settings_are_refused_by_name() {
         ),
     ];
     for (draw, message) in cases {
-        let found = told(draw);
+        let found = panic_of(|| draw(&mut generator())).0;
         assert!(found.contains(message), "{found}");
     }
 }

@@ -57,3 +57,4 @@ pub use show::{extra_repr, fmt};
 pub use state::{Checkpoint, StateFile, load_checkpoint, load_checkpoint_with, save_checkpoint};
 pub use state::{Difference, IncompatibleKeys, StateDict, StateError, Stateful, TensorSpec};
 pub use visit::{Field, Visitor, VisitorMut};
+pub(crate) use visit::{each_parameter, each_parameter_mut};

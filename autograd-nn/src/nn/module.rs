@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     AnyBuffer, AnyParameter, Field, Mode, ParameterId, ParameterPath, Visitor, VisitorMut,
+    each_parameter, each_parameter_mut,
 };
 use crate::AnyTensor;
 
@@ -89,7 +90,8 @@ pub trait Module: Any + Send + Sync {
         list.map(|((), parameter)| parameter).collect()
     }
 
-    /// Returns the parameters with their dotted paths, tied ones once, under their first.
+    /// Returns the parameters with their dotted paths, tied ones once, under their first. A picture of a graph takes
+    /// them as names.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
@@ -99,21 +101,6 @@ pub trait Module: Any + Send + Sync {
     /// let model = Sequential::new((first, Relu, Linear::<f32>::new(8, 2, &mut generator)));
     /// let names: Vec<String> = model.named_parameters().into_iter().map(|(name, _)| name).collect();
     /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
-    /// ```
-    ///
-    /// A picture can have the same names:
-    ///
-    /// ```
-    /// use pullback::graph::Graph;
-    /// use pullback::ndarray::Array2;
-    /// use pullback::nn::{Generator, Linear, Relu, Sequential};
-    /// use pullback::prelude::*;
-    ///
-    /// let random = &mut Generator::seed(1);
-    /// let model = Sequential::new((Linear::<f32>::new(3, 4, random), Relu, Linear::new(4, 1, random)));
-    /// let loss = model.forward(&Tensor::from(Array2::zeros((2, 3)))).sum();
-    /// let picture = Graph::of(&loss).name("loss", &loss).names(model.named_parameters());
-    /// assert!(picture.svg().contains("0.weight"));
     /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
         listed(self.as_module(), |path| path.to_string())
@@ -189,13 +176,7 @@ pub trait Module: Any + Send + Sync {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn zero_grad(&self) {
-        struct Zero;
-        impl<'a> Visitor<'a> for Zero {
-            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-                parameter.zero_grad();
-            }
-        }
-        self.as_module().visit(&ParameterPath::root(), &mut Zero);
+        each_parameter(self.as_module(), |_, parameter| parameter.zero_grad());
     }
 
     /// Switches this module and all in it to training.
@@ -244,26 +225,15 @@ pub trait Module: Any + Send + Sync {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn requires_grad(&mut self, required: bool) {
-        struct SetRequiresGrad {
-            required: bool,
-            /// The tensors that tied parameters share from now on.
-            seen: HashMap<ParameterId, AnyTensor>,
-        }
-        impl VisitorMut for SetRequiresGrad {
-            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
-                if let Some(tensor) = self.seen.get(&parameter.id()) {
-                    return parameter.show(tensor);
-                }
-                parameter.set_requires_grad(self.required);
-                self.seen.insert(parameter.id(), parameter.to_any());
+        // The tensors that tied parameters share from now on.
+        let mut seen: HashMap<ParameterId, AnyTensor> = HashMap::new();
+        each_parameter_mut(self.as_module_mut(), |parameter| {
+            if let Some(tensor) = seen.get(&parameter.id()) {
+                return parameter.show(tensor);
             }
-        }
-        let mut set = SetRequiresGrad {
-            required,
-            seen: HashMap::new(),
-        };
-        self.as_module_mut()
-            .visit_mut(&ParameterPath::root(), &mut set);
+            parameter.set_requires_grad(required);
+            seen.insert(parameter.id(), parameter.to_any());
+        });
     }
 
     /// Calls `change` with every module, the innermost first, this one last:
@@ -378,25 +348,13 @@ fn listed<N>(
     module: &dyn Module,
     name: fn(&ParameterPath<'_>) -> N,
 ) -> Vec<(N, &dyn AnyParameter)> {
-    struct List<'a, N> {
-        name: fn(&ParameterPath<'_>) -> N,
-        seen: HashSet<ParameterId>,
-        parameters: Vec<(N, &'a dyn AnyParameter)>,
-    }
-    impl<'a, N> Visitor<'a> for List<'a, N> {
-        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-            if self.seen.insert(parameter.id()) {
-                self.parameters.push(((self.name)(path), parameter));
-            }
+    let (mut seen, mut list) = (HashSet::new(), vec![]);
+    each_parameter(module, |path, parameter| {
+        if seen.insert(parameter.id()) {
+            list.push((name(path), parameter));
         }
-    }
-    let mut list = List {
-        name,
-        seen: HashSet::new(),
-        parameters: vec![],
-    };
-    module.visit(&ParameterPath::root(), &mut list);
-    list.parameters
+    });
+    list
 }
 
 fn set_training(module: &mut dyn Module, training: bool) {

@@ -185,3 +185,31 @@ pub trait VisitorMut {
         let _ = (path, module);
     }
 }
+
+/// Calls `visit` with each parameter and its path, with tied ones each time.
+pub(crate) fn each_parameter<'a, F: Field + ?Sized>(
+    field: &'a F,
+    visit: impl FnMut(&ParameterPath<'_>, &'a dyn AnyParameter),
+) {
+    struct Each<V>(V);
+    impl<'a, V: FnMut(&ParameterPath<'_>, &'a dyn AnyParameter)> Visitor<'a> for Each<V> {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
+            (self.0)(path, parameter);
+        }
+    }
+    field.visit(&ParameterPath::root(), &mut Each(visit));
+}
+
+/// As [`each_parameter`], to change them.
+pub(crate) fn each_parameter_mut<F: Field + ?Sized>(
+    field: &mut F,
+    visit: impl FnMut(&mut dyn AnyParameter),
+) {
+    struct Each<V>(V);
+    impl<V: FnMut(&mut dyn AnyParameter)> VisitorMut for Each<V> {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
+            (self.0)(parameter);
+        }
+    }
+    field.visit_mut(&ParameterPath::root(), &mut Each(visit));
+}

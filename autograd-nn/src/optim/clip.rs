@@ -9,7 +9,7 @@ use super::slot::in_blocks;
 use crate::Element;
 use crate::kernels::{map_in_place, norm};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, ParameterPath, Visitor};
+use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, each_parameter};
 
 /// A norm of the gradients of a model, taken as one vector.
 ///
@@ -223,29 +223,19 @@ fn clamped<T: Element>(limit: f64) -> impl Fn(T) -> T + Sync {
 }
 
 /// Calls `visit` with each parameter once.
-fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)) {
+fn each_once(model: &(impl Field + ?Sized), mut visit: impl FnMut(&dyn AnyParameter)) {
     thread_local! {
         /// A set, for its memory.
         static SEEN: Cell<HashSet<ParameterId>> = Cell::default();
     }
-    struct EachOnce<F> {
-        seen: HashSet<ParameterId>,
-        visit: F,
-    }
-    impl<'a, F: FnMut(&dyn AnyParameter)> Visitor<'a> for EachOnce<F> {
-        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-            if self.seen.insert(parameter.id()) {
-                (self.visit)(parameter);
-            }
+    let mut seen = SEEN.take();
+    each_parameter(model, |_, parameter| {
+        if seen.insert(parameter.id()) {
+            visit(parameter);
         }
-    }
-    let mut each = EachOnce {
-        seen: SEEN.take(),
-        visit,
-    };
-    model.visit(&ParameterPath::root(), &mut each);
-    each.seen.clear();
-    SEEN.set(each.seen);
+    });
+    seen.clear();
+    SEEN.set(seen);
 }
 
 fn norm_of<T: Element>(grad: &ArrayViewD<'_, T>, kind: Norm) -> f64 {

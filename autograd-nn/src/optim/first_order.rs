@@ -9,7 +9,7 @@ use super::rule::{Rule, Settings};
 use super::settings::not_negative;
 use super::slot::{Slot, mismatch, slots};
 use super::state::{LEARNING_RATE, Reader, number, write};
-use crate::nn::{AnyParameter, Field, ParameterPath, StateDict, StateError, VisitorMut, assign};
+use crate::nn::{Field, StateDict, StateError, assign, each_parameter_mut};
 
 /// An optimizer that updates each parameter by a formula, from its gradient: [`Sgd`](super::Sgd),
 /// [`Adam`](super::Adam) or [`AdamW`](super::AdamW).
@@ -146,16 +146,27 @@ impl<R: Rule> Optimizer for FirstOrder<R> {
         } else {
             self.slots = Some(self.bind(model));
         }
-        let mut update = Update {
-            rate: self.rate,
-            settings: &self.settings,
-            groups: &self.groups,
-            // INVARIANT: they were made above if there were none.
-            slots: self.slots.as_mut().expect("slots of the model"),
-            count: 0,
-        };
-        model.visit_mut(&ParameterPath::root(), &mut update);
-        for slot in update.slots {
+        // INVARIANT: they were made above if there were none.
+        let slots = self.slots.as_mut().expect("slots of the model");
+        let mut place = 0;
+        each_parameter_mut(model, |parameter| {
+            let tied_to = slots[place].tied_to;
+            place += 1;
+            if let Some(first) = tied_to {
+                if let Some(value) = &slots[first].shared {
+                    // INVARIANT: only parameters of one element type and shape can be tied.
+                    parameter.update_any(&mut |own| assign(own, value));
+                }
+                return;
+            }
+            let slot = &mut slots[place - 1];
+            let settings = settings_of(&self.settings, &self.groups, slot);
+            let rate = self.rate * settings.lr_scale;
+            if slot.update(&settings.rule, rate, parameter) && slot.has_ties {
+                slot.shared = Some(parameter.to_any());
+            }
+        });
+        for slot in slots {
             slot.shared = None;
         }
     }
@@ -200,36 +211,6 @@ fn settings_of<'s, R>(
     slot: &Slot,
 ) -> &'s Settings<R> {
     slot.group.map_or(settings, |group| &groups[group].settings)
-}
-
-/// Visits the model and updates its parameters.
-struct Update<'s, R> {
-    rate: f64,
-    settings: &'s Settings<R>,
-    groups: &'s [Group<R>],
-    slots: &'s mut [Slot],
-    count: usize,
-}
-
-impl<R: Rule> VisitorMut for Update<'_, R> {
-    fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
-        let place = self.count;
-        self.count += 1;
-        if let Some(first) = self.slots[place].tied_to {
-            if let Some(value) = &self.slots[first].shared {
-                // INVARIANT: only parameters of one element type and shape can be tied.
-                parameter.update_any(&mut |own| assign(own, value));
-            }
-            return;
-        }
-        let slot = &mut self.slots[place];
-        let settings = settings_of(self.settings, self.groups, slot);
-        let rate = self.rate * settings.lr_scale;
-        let updated = slot.update(&settings.rule, rate, parameter);
-        if updated && slot.has_ties {
-            slot.shared = Some(parameter.to_any());
-        }
-    }
 }
 
 impl<R: Rule> fmt::Debug for FirstOrder<R> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::rule::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, Field, ParameterId, ParameterPath, Visitor};
+use crate::nn::{AnyParameter, Field, ParameterId, each_parameter};
 use crate::{AnyTensor, Element};
 use autograd_kernels::{Any, Family, counted};
 
@@ -37,78 +37,58 @@ impl Family for Arrays {
 
 /// The slots of a model's parameters, in the order of the visit, before any update.
 pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
-    #[derive(Default)]
-    struct List {
-        slots: Vec<Slot>,
-        first: HashMap<ParameterId, usize>,
-    }
-    impl<'a> Visitor<'a> for List {
-        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-            let tied_to = self.first.get(&parameter.id()).copied();
-            match tied_to {
-                Some(first) => self.slots[first].has_ties = true,
-                None => drop(self.first.insert(parameter.id(), self.slots.len())),
-            }
-            self.slots.push(Slot {
-                id: parameter.id(),
-                path: path.to_string(),
-                shape: parameter.shape().to_vec(),
-                tied_to,
-                has_ties: false,
-                shared: None,
-                group: None,
-                saved: match parameter.to_any() {
-                    AnyTensor::F32(_) => Any::F32(Default::default()),
-                    AnyTensor::F64(_) => Any::F64(Default::default()),
-                },
-                steps: 0,
-            });
+    let mut slots: Vec<Slot> = vec![];
+    let mut first: HashMap<ParameterId, usize> = HashMap::new();
+    each_parameter(model, |path, parameter| {
+        let tied_to = first.get(&parameter.id()).copied();
+        match tied_to {
+            Some(first) => slots[first].has_ties = true,
+            None => drop(first.insert(parameter.id(), slots.len())),
         }
-    }
-    let mut list = List::default();
-    model.visit(&ParameterPath::root(), &mut list);
-    list.slots
+        slots.push(Slot {
+            id: parameter.id(),
+            path: path.to_string(),
+            shape: parameter.shape().to_vec(),
+            tied_to,
+            has_ties: false,
+            shared: None,
+            group: None,
+            saved: match parameter.to_any() {
+                AnyTensor::F32(_) => Any::F32(Default::default()),
+                AnyTensor::F64(_) => Any::F64(Default::default()),
+            },
+            steps: 0,
+        });
+    });
+    slots
 }
 
 /// What is wrong if these are not the slots of the model's parameters.
 pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
-    struct Check<'s> {
-        slots: &'s [Slot],
-        count: usize,
-        problem: Option<String>,
-    }
-    impl<'a> Visitor<'a> for Check<'_> {
-        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-            let slot = self.slots.get(self.count);
-            self.count += 1;
-            if self.problem.is_some() || slot.is_some_and(|slot| slot.id == parameter.id()) {
-                return;
-            }
-            let shape = parameter.shape();
-            self.problem = Some(match slot {
-                Some(slot) if path.to_string() == slot.path && shape == slot.shape => {
-                    format!("`{path}` of shape {shape:?} is another parameter than before")
-                }
-                Some(slot) => format!(
-                    "found `{path}` of shape {shape:?} where `{}` of shape {:?} was before",
-                    slot.path, slot.shape
-                ),
-                None => format!(
-                    "`{path}` of shape {shape:?} was not there before, in a model of {}",
-                    counted(self.slots.len(), "parameter", "parameters")
-                ),
-            });
+    let (mut count, mut problem) = (0, None);
+    each_parameter(model, |path, parameter| {
+        let slot = slots.get(count);
+        count += 1;
+        if problem.is_some() || slot.is_some_and(|slot| slot.id == parameter.id()) {
+            return;
         }
-    }
-    let mut check = Check {
-        slots,
-        count: 0,
-        problem: None,
-    };
-    model.visit(&ParameterPath::root(), &mut check);
-    let missing = slots.get(check.count);
-    check.problem.or_else(|| {
-        let slot = missing?;
+        let shape = parameter.shape();
+        problem = Some(match slot {
+            Some(slot) if path.to_string() == slot.path && shape == slot.shape => {
+                format!("`{path}` of shape {shape:?} is another parameter than before")
+            }
+            Some(slot) => format!(
+                "found `{path}` of shape {shape:?} where `{}` of shape {:?} was before",
+                slot.path, slot.shape
+            ),
+            None => format!(
+                "`{path}` of shape {shape:?} was not there before, in a model of {}",
+                counted(slots.len(), "parameter", "parameters")
+            ),
+        });
+    });
+    problem.or_else(|| {
+        let slot = slots.get(count)?;
         let (path, shape) = (&slot.path, &slot.shape);
         Some(format!("`{path}` of shape {shape:?} is no longer there"))
     })

@@ -11,11 +11,16 @@ mod seeds;
 mod shapes;
 mod simple;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use pullback::ndarray::{Array, ArrayD, Dimension, IntoDimension, IxDyn};
 use pullback::nn::{AnyParameter, Field, Generator, ParameterPath, VisitorMut, init};
 use pullback::prelude::*;
+
+use crate::functions::panic_of;
+
+/// What a call panics with.
+fn panic_message<R>(call: impl FnOnce() -> R) -> String {
+    panic_of(call).0
+}
 
 fn generator() -> Generator {
     Generator::seed(7)
@@ -42,17 +47,6 @@ fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
 fn names(module: &dyn Module) -> Vec<String> {
     let named = module.named_parameters().into_iter();
     named.map(|(name, _)| name).collect()
-}
-
-/// What a call panics with.
-fn panic_message<R>(call: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
-        panic!("nothing was refused")
-    };
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
-    }
 }
 
 /// Gives each parameter a new value.

@@ -1,9 +1,5 @@
 //! Inputs that do not fit: refused at the line of the caller, with the layer and the shapes. Inputs at the edge.
 
-use std::cell::Cell;
-use std::panic;
-use std::sync::Once;
-
 use pullback::ndarray::Array2;
 use pullback::nn::{
     AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d, Dropout, Embedding,
@@ -13,6 +9,7 @@ use pullback::nn::{
 use pullback::prelude::*;
 
 use super::{generator, panic_message, tensor};
+use crate::functions::panic_of;
 
 /// What the call panics with says `expected`.
 #[track_caller]
@@ -135,25 +132,11 @@ fn options_that_do_not_fit_are_refused_by_name() {
     says(|| Softplus::new(0.0), "Softplus with the beta 0");
 }
 
-thread_local! {
-    static PANICKED_AT: Cell<u32> = const { Cell::new(0) };
-}
-
 /// The line of this file at which `run` panics.
 fn line_of_panic<R>(run: impl FnOnce() -> R) -> u32 {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _alone = crate::functions::PANIC_HOOKS.lock();
-        let former = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            let here = info.location().filter(|at| at.file() == file!());
-            PANICKED_AT.set(here.map_or(0, panic::Location::line));
-            former(info);
-        }));
-    });
-    PANICKED_AT.set(0);
-    panic_message(run);
-    PANICKED_AT.get()
+    let (_, file, line) = panic_of(run);
+    assert_eq!(file, file!());
+    line
 }
 
 #[test]

@@ -1,9 +1,5 @@
 //! What mistakes in shapes and settings say, at the line of whoever made them.
 
-use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-
 use pullback::functional::vjp;
 use pullback::ndarray::{Array2, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
@@ -16,29 +12,12 @@ use pullback::optim::{Adam, Lbfgs, Sgd, clip_grad_norm};
 use pullback::prelude::*;
 
 use super::Page;
-use crate::functions::leaf;
+use crate::functions::{leaf, panic_of};
 
-thread_local! {
-    static IS_HERE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What a call says, and whether it says it of a line of this file.
+/// What a call panics with, and whether the panic is at a line of this file.
 fn panic_message(call: impl FnOnce()) -> (String, bool) {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _alone = crate::functions::PANIC_HOOKS.lock();
-        let former = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            IS_HERE.set(info.location().is_some_and(|at| at.file() == file!()));
-            former(info);
-        }));
-    });
-    let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("it is refused");
-    let message = match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
-    };
-    (message, IS_HERE.get())
+    let (message, file, _) = panic_of(call);
+    (message, file == file!())
 }
 
 macro_rules! refused {

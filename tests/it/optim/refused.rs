@@ -1,13 +1,11 @@
 //! What a step refuses: another model, settings that make no sense, groups without parameters.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::AnyParameter;
 use pullback::optim::{Adam, AdamW, Optimizer, Sgd};
 use pullback::prelude::*;
+
+use crate::functions::panic_of;
 
 type Vector = Parameter<f64, Ix1>;
 
@@ -15,30 +13,11 @@ fn vector(value: f64) -> Vector {
     Parameter::new(array![value])
 }
 
-thread_local! {
-    /// Where this thread panicked last.
-    static PANICKED_AT: Cell<Option<(String, u32)>> = const { Cell::new(None) };
-}
-
 /// What a panic said, which must name a line of this file.
 fn refused(body: impl FnOnce()) -> String {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _alone = crate::functions::PANIC_HOOKS.lock();
-        let other = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let at = info.location().map(|at| (at.file().to_owned(), at.line()));
-            PANICKED_AT.set(at);
-            other(info);
-        }));
-    });
-    let panic = catch_unwind(AssertUnwindSafe(body)).expect_err("nothing was refused");
-    let (file, _) = PANICKED_AT.take().expect("a place");
-    assert!(file.ends_with("refused.rs"), "the panic was in {file}");
-    match panic.downcast::<String>() {
-        Ok(text) => *text,
-        Err(panic) => (*panic.downcast::<&str>().expect("a text")).to_owned(),
-    }
+    let (message, file, _) = panic_of(body);
+    assert_eq!(file, file!());
+    message
 }
 
 #[test]

@@ -93,9 +93,7 @@ pub(super) fn read<F: Field + ?Sized>(
     strict: bool,
     others: Vec<Difference>,
 ) -> Result<(Values, IncompatibleKeys), StateError> {
-    let mut wanted = Wants::default();
-    tree.visit(root, &mut wanted);
-    let plan = wanted.compare(source, &root.to_string());
+    let plan = compare(&parts(tree, root), source, &root.to_string());
     let may_be_left = |difference: &Difference| match difference {
         Difference::Missing { .. } | Difference::Unexpected { .. } => !strict,
         Difference::Mismatched { .. }
@@ -124,37 +122,39 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
     keys
 }
 
-/// What a tree needs from a state.
-#[derive(Default)]
-struct Wants {
-    list: Vec<Want>,
-}
-
-struct Want {
+/// A parameter or a persistent buffer of a tree.
+struct Part {
     key: String,
     /// `None`: a buffer.
     parameter: Option<ParameterId>,
-    spec: TensorSpec,
+    tensor: AnyTensor,
 }
 
-impl<'a> Visitor<'a> for Wants {
-    fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-        self.list.push(Want {
-            key: path.to_string(),
-            parameter: Some(parameter.id()),
-            spec: TensorSpec::of(&parameter.to_any()),
-        });
-    }
-
-    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
-        if buffer.is_persistent() {
-            self.list.push(Want {
+/// The parts of a tree, under paths below `root`.
+fn parts<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> Vec<Part> {
+    struct List(Vec<Part>);
+    impl<'a> Visitor<'a> for List {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
+            self.0.push(Part {
                 key: path.to_string(),
-                parameter: None,
-                spec: TensorSpec::of(&buffer.to_any()),
+                parameter: Some(parameter.id()),
+                tensor: parameter.to_any(),
             });
         }
+
+        fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
+            if buffer.is_persistent() {
+                self.0.push(Part {
+                    key: path.to_string(),
+                    parameter: None,
+                    tensor: buffer.to_any(),
+                });
+            }
+        }
     }
+    let mut list = List(vec![]);
+    tree.visit(root, &mut list);
+    list.0
 }
 
 /// What is copied from where, and what does not fit.
@@ -170,55 +170,47 @@ struct Names {
     buffers: HashSet<String>,
 }
 
-impl Wants {
-    fn compare(&self, source: &dyn Source, prefix: &str) -> Plan {
-        let mut names = Names::default();
-        let mut differences = Vec::new();
-        for want in &self.list {
-            let key = want.key.clone();
-            let expected = want.spec.clone();
-            match source.spec(&key) {
-                // Looked at below, when all paths to it are known.
-                None => {}
-                Some(found) if found != expected => differences.push(Difference::Mismatched {
-                    key,
-                    expected,
-                    found,
-                }),
-                Some(_) => match want.parameter {
-                    Some(id) => drop(names.parameters.entry(id).or_insert(key)),
-                    None => drop(names.buffers.insert(key)),
-                },
-            }
+fn compare(parts: &[Part], source: &dyn Source, prefix: &str) -> Plan {
+    let mut names = Names::default();
+    let mut differences = Vec::new();
+    for part in parts {
+        let key = part.key.clone();
+        let expected = TensorSpec::of(&part.tensor);
+        match source.spec(&key) {
+            // Looked at below, when all paths to it are known.
+            None => {}
+            Some(found) if found != expected => differences.push(Difference::Mismatched {
+                key,
+                expected,
+                found,
+            }),
+            Some(_) => match part.parameter {
+                Some(id) => drop(names.parameters.entry(id).or_insert(key)),
+                None => drop(names.buffers.insert(key)),
+            },
         }
-        let is_there = |want: &Want| {
-            let tied = want
-                .parameter
-                .is_some_and(|id| names.parameters.contains_key(&id));
-            tied || source.spec(&want.key).is_some()
-        };
-        let missing = self.list.iter().filter(|want| !is_there(want));
-        differences.extend(missing.map(|want| Difference::Missing {
-            key: want.key.clone(),
-            expected: want.spec.clone(),
-        }));
-        differences.extend(self.unexpected(source, prefix));
-        Plan { names, differences }
     }
-
-    fn unexpected(&self, source: &dyn Source, prefix: &str) -> Vec<Difference> {
-        let wanted: HashSet<&str> = self.list.iter().map(|want| want.key.as_str()).collect();
-        let mut unexpected = Vec::new();
-        for key in source.names() {
-            if wanted.contains(&key[..]) || strip(prefix, &key).is_none() {
-                continue;
-            }
-            if let Some(found) = source.spec(&key) {
-                unexpected.push(Difference::Unexpected { key, found });
-            }
+    let is_there = |part: &Part| {
+        let tied = part
+            .parameter
+            .is_some_and(|id| names.parameters.contains_key(&id));
+        tied || source.spec(&part.key).is_some()
+    };
+    let missing = parts.iter().filter(|part| !is_there(part));
+    differences.extend(missing.map(|part| Difference::Missing {
+        key: part.key.clone(),
+        expected: TensorSpec::of(&part.tensor),
+    }));
+    let wanted: HashSet<&str> = parts.iter().map(|part| part.key.as_str()).collect();
+    for key in source.names() {
+        if wanted.contains(&key[..]) || strip(prefix, &key).is_none() {
+            continue;
         }
-        unexpected
+        if let Some(found) = source.spec(&key) {
+            differences.push(Difference::Unexpected { key, found });
+        }
     }
+    Plan { names, differences }
 }
 
 /// The values to load into a tree.
@@ -229,15 +221,11 @@ pub(super) struct Values {
 
 impl Values {
     fn read(source: &mut dyn Source, names: Names) -> Result<Self, StateError> {
-        let mut read = |name: &str| source.read(name);
         let parameters = names.parameters.into_iter();
-        let parameters = parameters.map(|(id, name)| Ok((id, read(&name)?)));
+        let parameters = parameters.map(|(id, name)| Ok((id, source.read(&name)?)));
         let parameters = parameters.collect::<Result<_, StateError>>()?;
         let buffers = names.buffers.into_iter();
-        let buffers = buffers.map(|name| {
-            let tensor = read(&name)?;
-            Ok((name, tensor))
-        });
+        let buffers = buffers.map(|name| source.read(&name).map(|tensor| (name, tensor)));
         let buffers = buffers.collect::<Result<_, StateError>>()?;
         Ok(Self {
             parameters,
@@ -310,46 +298,21 @@ impl Source for &StateDict {
 /// If two parts have one path.
 #[track_caller]
 pub(super) fn state_dict<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> StateDict {
-    let mut gathered = Gathered::default();
-    tree.visit(root, &mut gathered);
-    if let Some(path) = gathered.twice {
-        panic!("two parameters or buffers have the path `{path}`");
+    let mut state = StateDict::new();
+    let mut tied: HashMap<ParameterId, AnyTensor> = HashMap::new();
+    for part in parts(tree, root) {
+        let value = || constant(&part.tensor);
+        let tensor = match part.parameter {
+            Some(id) => tied.entry(id).or_insert_with(value).clone(),
+            None => value(),
+        };
+        assert!(
+            state.insert(&part.key[..], tensor).is_none(),
+            "two parameters or buffers have the path `{}`",
+            part.key
+        );
     }
-    gathered.state
-}
-
-#[derive(Default)]
-struct Gathered {
-    state: StateDict,
-    tied: HashMap<ParameterId, AnyTensor>,
-    twice: Option<String>,
-}
-
-impl Gathered {
-    fn insert(&mut self, path: &ParameterPath<'_>, tensor: AnyTensor) {
-        let path = path.to_string();
-        if self.state.contains(&path) {
-            self.twice = Some(path);
-        } else {
-            self.state.insert(path, tensor);
-        }
-    }
-}
-
-impl<'a> Visitor<'a> for Gathered {
-    fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-        let tied = self.tied.entry(parameter.id());
-        let tensor = tied
-            .or_insert_with(|| constant(&parameter.to_any()))
-            .clone();
-        self.insert(path, tensor);
-    }
-
-    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
-        if buffer.is_persistent() {
-            self.insert(path, constant(&buffer.to_any()));
-        }
-    }
+    state
 }
 
 /// The same value without gradient and history.

@@ -56,31 +56,36 @@ fn spec() -> TensorSpec {
     }
 }
 
+/// The seeds of a tree with their paths, below `root`.
+fn listed<'a, F: Field + ?Sized>(
+    tree: &'a F,
+    root: &ParameterPath<'_>,
+) -> Vec<(String, &'a RngState)> {
+    struct List<'a>(Vec<(String, &'a RngState)>);
+    impl<'a> Visitor<'a> for List<'a> {
+        fn rng_state(&mut self, path: &ParameterPath<'_>, seeds: &'a RngState) {
+            self.0.push((path.to_string(), seeds));
+        }
+    }
+    let mut list = List(vec![]);
+    tree.visit(root, &mut list);
+    list.0
+}
+
 /// The state of all seeds of a tree, under paths below `root`.
 ///
 /// # Panics
 /// If two have one path.
 #[track_caller]
 pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &ParameterPath<'_>) -> StateDict {
-    #[derive(Default)]
-    struct Gathered {
-        state: StateDict,
-        twice: Option<String>,
+    let mut state = StateDict::new();
+    for (path, seeds) in listed(tree, root) {
+        assert!(
+            state.insert(&path[..], tensor(seeds)).is_none(),
+            "two modules have seeds with the path `{path}`"
+        );
     }
-    impl<'a> Visitor<'a> for Gathered {
-        fn rng_state(&mut self, path: &ParameterPath<'_>, seeds: &'a RngState) {
-            let path = path.to_string();
-            if self.state.insert(path.clone(), tensor(seeds)).is_some() {
-                self.twice = Some(path);
-            }
-        }
-    }
-    let mut gathered = Gathered::default();
-    tree.visit(root, &mut gathered);
-    if let Some(path) = gathered.twice {
-        panic!("two modules have seeds with the path `{path}`");
-    }
-    gathered.state
+    state
 }
 
 /// What of `state` does not fit the seeds of the tree, whose paths are below `root`.
@@ -89,34 +94,21 @@ pub(super) fn differences(
     state: &StateDict,
     root: &ParameterPath<'_>,
 ) -> Vec<Difference> {
-    struct Compare<'s> {
-        state: &'s StateDict,
-        wanted: HashSet<String>,
-        differences: Vec<Difference>,
-    }
-    impl<'a> Visitor<'a> for Compare<'_> {
-        fn rng_state(&mut self, path: &ParameterPath<'_>, _: &'a RngState) {
-            let key = path.to_string();
-            match self.state.get(&key) {
-                Some(tensor) => self.differences.extend(seeds(&key, tensor).err()),
-                None => self.differences.push(Difference::Missing {
-                    key: key.clone(),
-                    expected: spec(),
-                }),
-            }
-            self.wanted.insert(key);
+    let mut wanted = HashSet::new();
+    let mut differences = vec![];
+    for (key, _) in listed(tree, root) {
+        match state.get(&key) {
+            Some(tensor) => differences.extend(seeds(&key, tensor).err()),
+            None => differences.push(Difference::Missing {
+                key: key.clone(),
+                expected: spec(),
+            }),
         }
+        wanted.insert(key);
     }
-    let mut compare = Compare {
-        state,
-        wanted: HashSet::new(),
-        differences: vec![],
-    };
-    tree.visit(root, &mut compare);
-    let mut differences = compare.differences;
     let root = root.to_string();
     for (key, tensor) in state {
-        if strip(&root, key).is_some() && !compare.wanted.contains(key) {
+        if strip(&root, key).is_some() && !wanted.contains(key) {
             differences.push(Difference::Unexpected {
                 key: key.clone(),
                 found: TensorSpec::of(tensor),

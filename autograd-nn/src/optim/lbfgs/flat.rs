@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::Element;
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
 use crate::nn::{
-    AnyParameter, AnyView, AnyViewMut, Field, ParameterId, ParameterPath, Visitor, VisitorMut,
+    AnyParameter, AnyView, AnyViewMut, Field, ParameterId, each_parameter, each_parameter_mut,
 };
 
 /// Which part of the vector each parameter is, in the order of the visit. Tied ones have one part; those that
@@ -19,32 +19,18 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn of(model: &(impl Field + ?Sized)) -> Self {
-        struct List {
-            layout: Layout,
-            first: HashMap<ParameterId, Range<usize>>,
-        }
-        impl<'a> Visitor<'a> for List {
-            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-                let id = parameter.id();
-                let range = parameter.requires_grad().then(|| {
-                    let start = self.layout.length;
-                    let new = start..start + parameter.len();
-                    self.first.entry(id).or_insert(new).clone()
-                });
-                let end = range.as_ref().map_or(0, |range| range.end);
-                self.layout.length = self.layout.length.max(end);
-                self.layout.parts.push((id, range));
-            }
-        }
-        let mut list = List {
-            layout: Self {
-                parts: vec![],
-                length: 0,
-            },
-            first: HashMap::new(),
-        };
-        model.visit(&ParameterPath::root(), &mut list);
-        list.layout
+        let (mut parts, mut length) = (vec![], 0);
+        let mut first: HashMap<ParameterId, Range<usize>> = HashMap::new();
+        each_parameter(model, |_, parameter| {
+            let id = parameter.id();
+            let range = parameter.requires_grad().then(|| {
+                let new = length..length + parameter.len();
+                first.entry(id).or_insert(new).clone()
+            });
+            length = range.as_ref().map_or(length, |range| range.end.max(length));
+            parts.push((id, range));
+        });
+        Self { parts, length }
     }
 
     /// Whether both have the same parameters, trained or not.
@@ -77,49 +63,30 @@ impl Layout {
     fn gather(
         &self,
         model: &(impl Field + ?Sized),
-        read: impl FnMut(&dyn AnyParameter, &mut [f64]),
+        mut read: impl FnMut(&dyn AnyParameter, &mut [f64]),
     ) -> Vec<f64> {
-        struct Gather<'l, R> {
-            parts: std::slice::Iter<'l, (ParameterId, Option<Range<usize>>)>,
-            vector: Vec<f64>,
-            read: R,
-        }
-        impl<'a, R: FnMut(&dyn AnyParameter, &mut [f64])> Visitor<'a> for Gather<'_, R> {
-            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-                if let Some((_, Some(range))) = self.parts.next() {
-                    (self.read)(parameter, &mut self.vector[range.clone()]);
-                }
+        let (mut parts, mut vector) = (self.parts.iter(), vec![0.0; self.length]);
+        each_parameter(model, |_, parameter| {
+            if let Some((_, Some(range))) = parts.next() {
+                read(parameter, &mut vector[range.clone()]);
             }
-        }
-        let mut gather = Gather {
-            parts: self.parts.iter(),
-            vector: vec![0.0; self.length],
-            read,
-        };
-        model.visit(&ParameterPath::root(), &mut gather);
-        gather.vector
+        });
+        vector
     }
 
     /// Gives all trained parameters their values.
     pub(super) fn set(&self, model: &mut (impl Field + ?Sized), values: &[f64]) {
-        struct Set<'l> {
-            parts: std::slice::Iter<'l, (ParameterId, Option<Range<usize>>)>,
-            values: &'l [f64],
-        }
-        impl VisitorMut for Set<'_> {
-            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
-                let Some((_, Some(range))) = self.parts.next() else {
-                    return;
-                };
-                let part = &self.values[range.clone()];
-                parameter.update_any(&mut |value| match value {
-                    AnyViewMut::F32(value) => write(value, part),
-                    AnyViewMut::F64(value) => write(value, part),
-                });
-            }
-        }
-        let parts = self.parts.iter();
-        model.visit_mut(&ParameterPath::root(), &mut Set { parts, values });
+        let mut parts = self.parts.iter();
+        each_parameter_mut(model, |parameter| {
+            let Some((_, Some(range))) = parts.next() else {
+                return;
+            };
+            let part = &values[range.clone()];
+            parameter.update_any(&mut |value| match value {
+                AnyViewMut::F32(value) => write(value, part),
+                AnyViewMut::F64(value) => write(value, part),
+            });
+        });
     }
 }
 
@@ -133,15 +100,4 @@ fn write<T: Element>(array: ArrayViewMutD<'_, T>, part: &[f64]) {
     for (own, &element) in array.into_iter().zip(part) {
         *own = T::from_f64(element);
     }
-}
-
-/// Drops the gradients.
-pub(super) fn zero_grad(model: &(impl Field + ?Sized)) {
-    struct Zero;
-    impl<'a> Visitor<'a> for Zero {
-        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
-            parameter.zero_grad();
-        }
-    }
-    model.visit(&ParameterPath::root(), &mut Zero);
 }

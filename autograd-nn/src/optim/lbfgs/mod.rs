@@ -5,13 +5,13 @@ mod memory;
 mod state;
 mod wolfe;
 
-use flat::{Layout, zero_grad};
+use flat::Layout;
 use memory::{Memory, add};
 use wolfe::{Point, Search};
 
 use super::settings::{at_least_one, not_negative};
 use crate::kernels::dot_slices;
-use crate::nn::Field;
+use crate::nn::{Field, each_parameter};
 use crate::{Element, Error, Tensor0, enable_grad};
 use autograd_kernels::counted;
 
@@ -239,7 +239,7 @@ impl Lbfgs {
         let mut values = layout.values(model);
         let result = self.iterate(&mut values, &mut |values| {
             layout.set(model, values);
-            zero_grad(model);
+            each_parameter(model, |_, parameter| parameter.zero_grad());
             let loss = enable_grad(|| loss(model))?;
             loss.backward()?;
             Ok((loss.item().as_f64(), layout.gradient(model)))
