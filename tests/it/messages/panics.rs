@@ -1,4 +1,4 @@
-//! What mistakes in shapes and settings say, at the line of whoever made them.
+//! The messages of panics about shapes and settings, which name the line of the call.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
@@ -22,8 +22,8 @@ thread_local! {
     static IS_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a call says, and whether it says it of a line of this file.
-fn told(call: impl FnOnce()) -> (String, bool) {
+/// Returns the message of a panic, and whether its line is in this file.
+fn panic_of(call: impl FnOnce()) -> (String, bool) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let _alone = crate::functions::PANIC_HOOKS.lock();
@@ -42,7 +42,7 @@ fn told(call: impl FnOnce()) -> (String, bool) {
 }
 
 macro_rules! refused {
-    ($($call:expr;)*) => { vec![$(told(|| { let _ = $call; })),*] };
+    ($($call:expr;)*) => { vec![$(panic_of(|| { let _ = $call; })),*] };
 }
 
 pub(super) fn all(page: &mut Page) {
@@ -57,13 +57,13 @@ pub(super) fn all(page: &mut Page) {
     for (title, messages) in sections {
         page.section(title);
         for (message, is_here) in messages {
-            assert!(is_here, "not said of the caller's line: {message}");
+            assert!(is_here, "not the line of the call: {message}");
             page.line(&message);
         }
     }
 }
 
-type Told = Vec<(String, bool)>;
+type Panics = Vec<(String, bool)>;
 
 fn generator() -> Generator {
     Generator::seed(1)
@@ -77,7 +77,7 @@ fn image() -> Tensor4<f64> {
     Tensor::from(Array4::zeros((1, 2, 4, 4)))
 }
 
-fn tensors() -> Told {
+fn tensors() -> Panics {
     let x = leaf([1.0, 2.0]);
     let y = &x * 2.0;
     refused! {
@@ -97,7 +97,7 @@ fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {
     list.iter().map(|x| x * x).collect()
 }
 
-fn functions() -> Told {
+fn functions() -> Panics {
     let (x, m) = (leaf([1.0, 2.0]), matrix(2, 3));
     refused! {
         &x + &leaf([1.0, 2.0, 3.0]);
@@ -122,7 +122,7 @@ fn functions() -> Told {
     }
 }
 
-fn losses() -> Told {
+fn losses() -> Panics {
     use pullback::kernels;
     use pullback::ops::Reduction::Mean;
     let m = matrix(2, 3);
@@ -135,7 +135,7 @@ fn losses() -> Told {
     }
 }
 
-fn layers() -> Told {
+fn layers() -> Panics {
     let g = &mut generator();
     let m = matrix(4, 5);
     let linear = Linear::<f64>::new(3, 2, g);
@@ -161,7 +161,7 @@ fn layers() -> Told {
     }
 }
 
-fn states() -> Told {
+fn states() -> Panics {
     let g = &mut generator();
     let state = [("a.b", StateDict::new())];
     let mut parameter = Parameter::new(array![1.0]);
@@ -175,7 +175,7 @@ fn states() -> Told {
     }
 }
 
-fn optimizers() -> Told {
+fn optimizers() -> Panics {
     let mut adam = Adam::new(0.1);
     let model = |count: usize| -> Vec<_> {
         let parameters = (0..count).map(|_| Parameter::new(array![1.0]));
