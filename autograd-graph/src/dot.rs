@@ -1,6 +1,6 @@
 //! Drawings for Graphviz.
 
-use crate::picture::{Kind, Picture, Shown};
+use crate::picture::{Kind, Picture, Shown, ancestors};
 use crate::svg::summary;
 use crate::text::{count, push, quoted};
 
@@ -33,8 +33,7 @@ pub(crate) fn write(picture: &Picture) -> String {
 fn frames(picture: &Picture, text: &mut String) {
     let mut open: Vec<usize> = Vec::new();
     for (number, shown) in picture.boxes.iter().enumerate() {
-        let around = std::iter::successors(shown.group, |group| picture.groups[*group].parent);
-        let mut around: Vec<usize> = around.collect();
+        let mut around: Vec<usize> = ancestors(&picture.groups, shown.group).collect();
         around.reverse();
         while !around.starts_with(&open) {
             open.pop();

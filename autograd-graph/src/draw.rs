@@ -40,7 +40,7 @@ impl Graph {
     /// assert!(picture.ends_with("</svg>\n"));
     /// ```
     pub fn svg(&self) -> String {
-        svg::write(&Picture::of(self))
+        svg::draw(&Picture::of(self), true)
     }
 
     /// Writes the drawing as a self-contained page, which does not use the network. The saved values of a node are shown

@@ -5,7 +5,7 @@ use std::slice;
 
 use crate::nodes::{Link, Nodes, index};
 use crate::options::Names;
-use crate::picture::{BoxId, DraftArc, Group, Kind, Shown};
+use crate::picture::{BoxId, DraftArc, Group, Kind, Shown, ancestors};
 use crate::runs::{Run, drawn, drawn_edge};
 use crate::text::{bytes, count, line_of, pattern, push, series, shapes};
 use autograd_core::Shape;
@@ -112,13 +112,12 @@ impl<'a, 'g> Functions<'a, 'g> {
 
     /// Returns `group` and the frames around it, the innermost first.
     pub(crate) fn ancestors(&self, group: Option<usize>) -> Vec<usize> {
-        std::iter::successors(group, |group| self.frames[*group].parent).collect()
+        ancestors(&self.frames, group).collect()
     }
 
     /// Returns how many nodes a node in `group` represents.
     pub(crate) fn occurrences(&self, group: Option<usize>) -> usize {
-        self.ancestors(group)
-            .into_iter()
+        ancestors(&self.frames, group)
             .map(|group| self.frames[group].times)
             .product()
     }
@@ -244,8 +243,8 @@ impl<'a, 'g> Functions<'a, 'g> {
                 let names: Vec<String> = saved.iter().map(|saved| saved.name.clone()).collect();
                 lines.push(format!("saves {}, {}", series(&names), amount(&saved)));
                 hover.extend(saved.iter().map(|saved| {
-                    let shape = saved.shape.as_ref().map(|shape| format!(" {shape}"));
-                    let shape = shape.unwrap_or_default();
+                    let shape = saved.shape.as_ref();
+                    let shape = shape.map_or_else(String::new, |shape| format!(" {shape}"));
                     let amount = amount(slice::from_ref(saved));
                     format!("saves {}: {}{shape}, {amount}", saved.name, saved.ty)
                 }));

@@ -17,7 +17,7 @@ pub(crate) fn write(picture: &Picture) -> String {
          <main tabindex=\"0\" aria-label=\"Drawing\">\n",
         xml(&svg::summary(picture)),
     );
-    svg::within_page(picture, &mut page);
+    page.push_str(&svg::draw(picture, false));
     page.push_str("</main>\n");
     legend(picture, &mut page);
     push!(
@@ -29,11 +29,12 @@ pub(crate) fn write(picture: &Picture) -> String {
 
 /// Returns the title of the page, with the names of the outputs.
 fn title(picture: &Picture) -> String {
-    let outputs = picture.boxes.iter().filter(|shown| match shown.kind {
-        Kind::Output => shown.title != "output",
-        _ => false,
-    });
-    let names: Vec<String> = outputs.map(|shown| shown.title.clone()).collect();
+    let names: Vec<String> = picture
+        .boxes
+        .iter()
+        .filter(|shown| shown.kind == Kind::Output && shown.title != "output")
+        .map(|shown| shown.title.clone())
+        .collect();
     if names.is_empty() {
         "Graph".to_owned()
     } else {

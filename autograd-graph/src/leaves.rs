@@ -136,8 +136,8 @@ fn arcs(functions: &Functions<'_, '_>, class: &Class, box_number: usize) -> Vec<
         let Some(node) = functions.shown[taker] else {
             continue;
         };
-        let links = functions.nodes.links(node).iter();
-        let link = links.copied().find(|link| link.input == input);
+        let mut links = functions.nodes.links(node).iter().copied();
+        let link = links.find(|link| link.input == input);
         let label = link.map_or_else(String::new, |link| functions.label(node, link));
         match arcs.last_mut() {
             Some((last, labels)) if *last == taker => labels.push(label),

@@ -65,12 +65,7 @@ impl Graph {
     /// assert_eq!(Graph::of(&x.exp().detach()).totals().nodes, 0);
     /// ```
     pub fn of<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Self {
-        Self {
-            roots: vec![Root::new(root.shape(), root.gradient_edge())],
-            names: Names::default(),
-            gradients: false,
-            fold: true,
-        }
+        Self::of_all(&[]).and(root)
     }
 
     /// Returns the graph of several tensors, of either element type and any rank.

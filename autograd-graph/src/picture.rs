@@ -43,6 +43,11 @@ pub(crate) struct Group {
     pub(crate) times: usize,
 }
 
+/// Returns `group` and the frames around it, the innermost first.
+pub(crate) fn ancestors(groups: &[Group], group: Option<usize>) -> impl Iterator<Item = usize> {
+    std::iter::successors(group, |group| groups[*group].parent)
+}
+
 /// The contents of a drawing. A box is listed after those that use its outputs, and the boxes of a frame are
 /// adjacent.
 #[derive(Clone, Debug)]

@@ -23,18 +23,6 @@ const NOTE: f64 = 26.0;
 const STACK: f64 = 4.0;
 const TIP: f64 = 7.0;
 
-/// Draws a self-contained image.
-pub(crate) fn write(picture: &Picture) -> String {
-    let mut text = String::new();
-    drawing(picture, true, &mut text);
-    text
-}
-
-/// Draws an image for a page that has the summary elsewhere.
-pub(crate) fn within_page(picture: &Picture, text: &mut String) {
-    drawing(picture, false, text);
-}
-
 /// Returns the summary above a drawing.
 pub(crate) fn summary(picture: &Picture) -> String {
     let totals = &picture.totals;
@@ -74,7 +62,10 @@ fn label(arc: &Arc) -> Cow<'_, str> {
     shortened(&arc.label, LETTERS_OF_NAME)
 }
 
-fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
+/// Draws an image: with its summary if it `is_alone`, without for a page that has the summary elsewhere.
+pub(crate) fn draw(picture: &Picture, is_alone: bool) -> String {
+    let mut output = String::new();
+    let text = &mut output;
     let mut arriving = vec![Vec::new(); picture.boxes.len()];
     for arc in &picture.arcs {
         arriving[arc.to].push(label_width(&label(arc)));
@@ -125,6 +116,7 @@ fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
     push!(text, "<g transform=\"translate({left:.1} {top:.1})\">\n");
     contents(picture, &layout, text);
     text.push_str("</g>\n</svg>\n");
+    output
 }
 
 fn contents(picture: &Picture, layout: &Layout, text: &mut String) {
@@ -180,15 +172,10 @@ fn measured(shown: &Shown, beside: f64) -> Item {
 }
 
 fn draw_frame(frame: Rect, text: &mut String) {
-    let Rect {
-        x,
-        y,
-        width,
-        height,
-    } = frame;
     push!(
         text,
-        "<rect class=\"frame\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"12\"/>\n"
+        "<rect class=\"frame\" {} rx=\"12\"/>\n",
+        attributes(frame)
     );
 }
 
@@ -272,32 +259,33 @@ fn draw_box(number: usize, shown: &Shown, rect: Rect, text: &mut String) {
 }
 
 fn draw_shape(kind: Kind, rect: Rect, text: &mut String) {
-    let Rect {
-        x,
-        y,
-        width,
-        height,
-    } = rect;
+    let corner = 8.0;
     if matches!(kind, Kind::Output | Kind::Constant) {
-        let cut = 8.0;
-        let (across, down) = (width - 2.0 * cut, height - 2.0 * cut);
+        let (across, down) = (rect.width - 2.0 * corner, rect.height - 2.0 * corner);
         push!(
             text,
-            "<path class=\"shape\" d=\"M{:.1} {y:.1}h{across:.1}l{cut} {cut}v{down:.1}l-{cut} {cut}h-{across:.1}\
-             l-{cut} -{cut}v-{down:.1}z\"/>",
-            x + cut
+            "<path class=\"shape\" d=\"M{:.1} {:.1}h{across:.1}l{corner} {corner}v{down:.1}l-{corner} {corner}\
+             h-{across:.1}l-{corner} -{corner}v-{down:.1}z\"/>",
+            rect.x + corner,
+            rect.y
         );
         return;
     }
-    let round = if kind == Kind::Leaf {
-        height / 2.0
-    } else {
-        8.0
-    };
+    let is_round = kind == Kind::Leaf;
+    let radius = if is_round { rect.height / 2.0 } else { corner };
     push!(
         text,
-        "<rect class=\"shape\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{round:.1}\"/>"
+        "<rect class=\"shape\" {} rx=\"{radius:.1}\"/>",
+        attributes(rect)
     );
+}
+
+/// Returns the attributes of a rectangle.
+fn attributes(rect: Rect) -> String {
+    format!(
+        "x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"",
+        rect.x, rect.y, rect.width, rect.height
+    )
 }
 
 /// Returns a path of curves that begin and end vertically, and straight lines between them.

@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn many_words_are_shortened() {
         assert_eq!(series(&owned(&["a", "", "b"])), "a, b");
-        let many: Vec<String> = (0..50).map(|place| format!("x[{place}]")).collect();
+        let many: Vec<String> = (0..50).map(|index| format!("x[{index}]")).collect();
         assert_eq!(series(&many), "x[0] … x[49] (50)");
         assert_eq!(pattern(&owned(&["a.0.w", "a.1.w", "a.10.w"])), "a.*.w");
         assert_eq!(pattern(&owned(&["aa", "aaa"])), "aa*");

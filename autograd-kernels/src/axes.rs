@@ -166,15 +166,13 @@ impl Axes {
             self.axes.unwrap_or(0) == 0 || last < shape.len(),
             "{function} of shape {shape:?} over axis {last}: there is no such axis"
         );
-        let lengths = shape.iter().enumerate();
-        let reduced = lengths.filter_map(|(axis, &length)| {
-            if self.contains(axis) {
-                self.keepdim.then_some(1)
-            } else {
-                Some(length)
-            }
-        });
-        Shape::from(&reduced.collect::<Vec<usize>>()[..])
+        let reduced: Vec<usize> = shape
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| self.keepdim || !self.contains(*axis))
+            .map(|(axis, &length)| if self.contains(axis) { 1 } else { length })
+            .collect();
+        Shape::from(&reduced[..])
     }
 }
 

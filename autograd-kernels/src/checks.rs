@@ -64,8 +64,11 @@ pub fn has_rank<E: Dimension>(function: &str, shape: &[usize], rank: usize) {
 /// Returns the number of elements of an array of `shape`, or `None` if no array has that shape: in ndarray the
 /// product of all lengths that are not 0 must fit into an `isize`.
 pub fn size(shape: &[usize]) -> Option<usize> {
-    let lengths = shape.iter().filter(|length| **length != 0);
-    let most = lengths.copied().try_fold(1, usize::checked_mul)?;
+    let most = shape
+        .iter()
+        .copied()
+        .filter(|&length| length != 0)
+        .try_fold(1, usize::checked_mul)?;
     isize::try_from(most).ok()?;
     Some(if shape.contains(&0) { 0 } else { most })
 }

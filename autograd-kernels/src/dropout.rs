@@ -63,8 +63,9 @@ mod tests {
                 let both = |a: usize, b: usize| {
                     let (first, second) =
                         (y.slice(s![..100 - a, ..1000 - b]), y.slice(s![a.., b..]));
-                    let zeros = first.iter().zip(&second).filter(|(x, y)| **x + **y == 0.0);
-                    zeros.count() as f64 / first.len() as f64
+                    let both_zero = |(x, y): &(&f64, &f64)| **x + **y == 0.0;
+                    let zeros = first.iter().zip(&second).filter(both_zero).count();
+                    zeros as f64 / first.len() as f64
                 };
                 assert!((both(0, 1) - p * p).abs() < 0.01, "{p} {seed}");
                 assert!((both(1, 0) - p * p).abs() < 0.01, "{p} {seed}");

@@ -60,51 +60,44 @@ pub enum Any<F: Family> {
     F64(F::Of<f64>),
 }
 
-impl Element for f32 {
-    #[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]
-    fn from_f64(value: f64) -> Self {
-        value as Self
-    }
+macro_rules! elements {
+    ($($T:ident $Variant:ident $Other:ident, $from_f64:expr, $as_f64:expr;)+) => {$(
+        impl Element for $T {
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                $from_f64(value)
+            }
 
-    fn as_f64(self) -> f64 {
-        f64::from(self)
-    }
+            #[inline]
+            fn as_f64(self) -> f64 {
+                $as_f64(self)
+            }
 
-    #[inline]
-    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
-        Any::F32(value)
-    }
+            #[inline]
+            fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
+                Any::$Variant(value)
+            }
 
-    #[inline]
-    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
-        match any {
-            Any::F32(value) => Some(value),
-            Any::F64(_) => None,
+            #[inline]
+            fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
+                match any {
+                    Any::$Variant(value) => Some(value),
+                    Any::$Other(_) => None,
+                }
+            }
         }
-    }
+    )+};
 }
 
-impl Element for f64 {
-    fn from_f64(value: f64) -> Self {
-        value
-    }
+elements! {
+    f32 F32 F64, rounded, f64::from;
+    f64 F64 F32, |value| value, |value| value;
+}
 
-    fn as_f64(self) -> f64 {
-        self
-    }
-
-    #[inline]
-    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
-        Any::F64(value)
-    }
-
-    #[inline]
-    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
-        match any {
-            Any::F64(value) => Some(value),
-            Any::F32(_) => None,
-        }
-    }
+#[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]
+#[inline]
+fn rounded(value: f64) -> f32 {
+    value as f32
 }
 
 mod sealed {

@@ -72,10 +72,8 @@ fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, reduced_axes: Axes) -> Option
         return Some(axes);
     }
     axes.sort_by_key(|&axis| std::cmp::Reverse(x.stride_of(Axis(axis))));
-    let kept = axes
-        .iter()
-        .filter(|&&axis| !reduced_axes.contains(axis) && x.len_of(Axis(axis)) != 1);
-    kept.is_sorted().then_some(axes)
+    let is_kept = |axis: &&usize| !reduced_axes.contains(**axis) && x.len_of(Axis(**axis)) != 1;
+    axes.iter().filter(is_kept).is_sorted().then_some(axes)
 }
 
 /// Returns the elements with the axes in another order.
@@ -266,7 +264,7 @@ fn each_lane<T: Element, D: Dimension>(
     let block = length * inner;
     let (rows_x, rows_y) = (rows(x), y.map(rows));
     let mut results: Vec<T> = memory::take(x.len());
-    let mut together = (inner > 1 && !x.is_empty()).then(|| {
+    let mut buffers = (inner > 1 && !x.is_empty()).then(|| {
         let others = y.map(|_| LaneBuffer::new(length));
         (LaneBuffer::new(length), others)
     });
@@ -276,7 +274,7 @@ fn each_lane<T: Element, D: Dimension>(
             .map_or(&[][..], |y| &y[start..start + block]);
         results.extend_from_slice(&rows_x[start..start + block]);
         let target = &mut results[start..];
-        let Some((lanes, others)) = &mut together else {
+        let Some((lanes, others)) = &mut buffers else {
             f(target, of_y);
             continue;
         };
@@ -314,10 +312,10 @@ mod tests {
 
     /// Sums with ndarray, axis after axis.
     fn by_ndarray(x: &ArrayD<f64>, reduced_axes: Axes) -> ArrayD<f64> {
-        let axes = (0..x.ndim())
+        (0..x.ndim())
             .rev()
-            .filter(|&axis| reduced_axes.contains(axis));
-        axes.fold(x.clone(), |x, axis| x.sum_axis(Axis(axis)))
+            .filter(|&axis| reduced_axes.contains(axis))
+            .fold(x.clone(), |x, axis| x.sum_axis(Axis(axis)))
     }
 
     #[test]

@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn solutions_solve() {
         for size in [0, 1, 2, 5, 12] {
-            // The largest elements are beside the diagonal: rows have to change places.
+            // The largest elements are beside the diagonal: rows have to be swapped.
             let mut a = numbers((size, size), 0.0);
             for row in 0..size {
                 a[[row, (row + 1) % size]] += 2.0;

@@ -224,8 +224,10 @@ impl Cache {
     fn make_room(&mut self) -> Vec<Large> {
         let mut surplus = Vec::new();
         while self.held > self.limit {
-            let sizes = self.sizes.iter_mut().filter(|size| !size.unused.is_empty());
-            let Some(large) = sizes
+            let Some(large) = self
+                .sizes
+                .iter_mut()
+                .filter(|size| !size.unused.is_empty())
                 .min_by_key(|size| size.taken)
                 .and_then(|size| size.unused.pop())
             else {

@@ -76,8 +76,10 @@ pub fn pad<T: Element, D: Dimension>(
         "pad of a tensor of shape {:?} by {widths:?}: each axis needs two widths",
         x.shape()
     );
-    let lengths = x.shape().iter().zip(widths);
-    let shape: Vec<usize> = lengths
+    let shape: Vec<usize> = x
+        .shape()
+        .iter()
+        .zip(widths)
         .map(|(length, (before, after))| length.saturating_add(*before).saturating_add(*after))
         .collect();
     let mut padded = full(&shape, value);

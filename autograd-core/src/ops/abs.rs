@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
+use super::{constant, unary_backward};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// |x| of each element.
@@ -36,7 +36,7 @@ impl<T: Element, D: Dimension> Abs<T, D> {
             grad_output,
             x,
             |grad, x| grad * sign(x),
-            |x| Tensor::from(kernels::map(&x.view(), sign)),
+            |x| constant(x, sign),
         )
     }
 

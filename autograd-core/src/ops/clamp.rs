@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
+use super::{constant, unary_backward};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// Each element limited to a range.
@@ -52,7 +52,7 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
                     T::zero()
                 }
             },
-            |x| inside(x, min, max),
+            |x| constant(x, move |x| T::from_f64(f64::from(x >= min && x <= max))),
         )
     }
 
@@ -80,10 +80,4 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub fn clamp(&self, min: T, max: T) -> Self {
         Clamp::apply(self, min, max)
     }
-}
-
-/// Returns 1 between the bounds and 0 elsewhere, as a constant.
-fn inside<T: Element, D: Dimension>(x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
-    let each = move |x: T| T::from_f64(f64::from(x >= min && x <= max));
-    kernels::map(&x.view(), each).into()
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
+use super::{constant, unary_backward};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x of each positive element, α(eˣ − 1) of the others.
@@ -84,10 +84,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// Returns 1 where x is positive, α eˣ elsewhere.
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
-    let side =
-        |left: T, right: T| kernels::map(&x.view(), |x| if x > T::zero() { right } else { left });
-    let left = Tensor::from(side(alpha, T::zero()));
-    let right = Tensor::from(side(T::zero(), T::one()));
+    let left = constant(x, move |x| if x > T::zero() { T::zero() } else { alpha });
+    let right = constant(x, |x| if x > T::zero() { T::one() } else { T::zero() });
     // Large numbers are clamped: ∞ · 0 would not be 0.
     left * x.clamp(T::neg_infinity(), T::zero()).exp() + right
 }

@@ -141,6 +141,11 @@ fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {
     Tensor::from(kernels::full(shape, T::zero()))
 }
 
+/// Returns `f` of each element as a constant, for derivatives that are piecewise constant.
+fn constant<T: Element, D: Dimension>(x: &Tensor<T, D>, f: impl Fn(T) -> T + Sync) -> Tensor<T, D> {
+    kernels::map(&x.view(), f).into()
+}
+
 /// Returns the gradient of a function of one number: `fused` of the output's gradient and the saved tensor or, if it is
 /// recorded, the gradient times `slope` of the saved tensor. The tangent is computed in the same way, so that the
 /// `#[jvp]` rules of these functions call their `backward`.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
+use super::{constant, unary_backward};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// max(x, 0) of each element.
@@ -35,7 +35,12 @@ impl<T: Element, D: Dimension> Relu<T, D> {
             grad_output,
             output,
             |grad, y| if y <= T::zero() { T::zero() } else { grad },
-            |output| steps(output),
+            |output| {
+                constant(
+                    output,
+                    |y| if y <= T::zero() { T::zero() } else { T::one() },
+                )
+            },
         )
     }
 
@@ -79,7 +84,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
             grad_output,
             x,
             move |grad, x| if x > T::zero() { grad } else { grad * slope },
-            |x| slopes(x, slope),
+            |x| constant(x, move |x| if x > T::zero() { T::one() } else { slope }),
         )
     }
 
@@ -119,16 +124,4 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub fn leaky_relu(&self, slope: T) -> Self {
         LeakyRelu::apply(self, slope)
     }
-}
-
-/// Returns 1 where max(x, 0) is not 0, and 0 elsewhere, as a constant.
-fn steps<T: Element, D: Dimension>(output: &Tensor<T, D>) -> Tensor<T, D> {
-    let each = move |y: T| if y <= T::zero() { T::zero() } else { T::one() };
-    kernels::map(&output.view(), each).into()
-}
-
-/// Returns 1 where x is positive, and `slope` elsewhere, as a constant.
-fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-    let each = move |x: T| if x > T::zero() { T::one() } else { slope };
-    kernels::map(&x.view(), each).into()
 }

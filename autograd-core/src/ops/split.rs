@@ -92,7 +92,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         let sum = lengths.iter().copied().fold(0, usize::saturating_add);
         assert!(
             sum == self.shape()[axis.index()],
-            "split of a tensor of shape {:?} along axis {} into {lengths:?}: these are {sum} together",
+            "split of a tensor of shape {:?} along axis {} into {lengths:?}: their sum is {sum}",
             self.shape(),
             axis.index()
         );

@@ -15,10 +15,10 @@ mod straight;
 pub(super) use rect::{FRAME, Item, Rect};
 pub(super) use routes::{Route, arriving_width};
 
-use super::picture::{Arc, Picture};
+use super::picture::{Arc, Picture, ancestors};
 use order::Layered;
 use place::Places;
-use rect::FRAME_TOP;
+use rect::{FRAME_TOP, bands};
 
 /// The positions of boxes, frames and arcs.
 #[derive(Clone, Debug)]
@@ -103,16 +103,8 @@ fn waypoints_within(
     picture: &Picture,
 ) -> Vec<(usize, Rect)> {
     let groups = &picture.groups;
-    let around =
-        |number: usize| std::iter::successors(items[number].group, |group| groups[*group].parent);
-    let mut bands: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
-    for number in 0..items.len() {
-        let layer = layered.layer_of[number];
-        for group in around(number) {
-            let (first, last) = bands[group].unwrap_or((layer, layer));
-            bands[group] = Some((first.min(layer), last.max(layer)));
-        }
-    }
+    let around = |number: usize| ancestors(groups, items[number].group);
+    let bands = bands(items, groups, &layered.layer_of);
     let mut found = Vec::new();
     for (arc, way) in picture.arcs.iter().zip(&layered.ways) {
         for group in around(arc.from).chain(around(arc.to)) {
@@ -121,12 +113,7 @@ fn waypoints_within(
                 let layer = layered.layer_of[vertex];
                 let (first, last) = bands[group]?;
                 let (top, bottom) = places.layers[layer];
-                let rect = Rect {
-                    x: places.x[vertex],
-                    y: top,
-                    width: 0.0,
-                    height: bottom - top,
-                };
+                let rect = Rect::line(places.x[vertex], top, bottom);
                 (first..=last).contains(&layer).then_some((group, rect))
             }));
         }
@@ -137,17 +124,8 @@ fn waypoints_within(
 impl Layout {
     /// Moves everything so that the upper left corner is at the origin.
     fn move_to_corner(&mut self) {
-        let point = |&(x, y): &(f64, f64)| Rect {
-            x,
-            y,
-            width: 0.0,
-            height: 0.0,
-        };
-        let points = self
-            .routes
-            .iter()
-            .flat_map(|route| &route.points)
-            .map(point);
+        let points = self.routes.iter().flat_map(|route| &route.points);
+        let points = points.map(|&(x, y)| Rect::line(x, y, y));
         let rects = self.boxes.iter().chain(self.frames.iter().flatten());
         let Some(whole) = rects.copied().chain(points).reduce(Rect::around) else {
             return;

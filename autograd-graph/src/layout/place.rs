@@ -1,9 +1,9 @@
 //! The coordinates of boxes and waypoints.
 
 use super::order::Layered;
-use super::rect::{FRAME, FRAME_TOP, Item, Rect};
+use super::rect::{FRAME, FRAME_TOP, Item, Rect, bands};
 use super::straight::straighten;
-use crate::picture::Group;
+use crate::picture::{Group, ancestors};
 
 /// The room beside a box, beside a waypoint, and between layers.
 const BESIDE: f64 = 28.0;
@@ -68,7 +68,7 @@ fn apart<'a>(
 ) -> impl Fn(usize, usize) -> f64 + 'a {
     let mut borders = vec![0.0_f64; layered.layers.len()];
     for (number, item) in items.iter().enumerate() {
-        let frames = std::iter::successors(item.group, |group| groups[*group].parent);
+        let frames = ancestors(groups, item.group);
         let border = &mut borders[layered.layer_of[number]];
         *border = border.max(FRAME * frames.count() as f64);
     }
@@ -184,11 +184,14 @@ fn vertical(
     let mut y = 0.0;
     for (number, layer) in layered.layers.iter().enumerate() {
         if number > 0 {
-            let arcs = layer.iter().flat_map(|&lower| {
-                let uppers = layered.above[lower].iter();
-                uppers.map(move |&upper| (x[upper] - x[lower]).abs())
-            });
-            let farthest = arcs.fold(0.0, f64::max);
+            let farthest = layer
+                .iter()
+                .flat_map(|&lower| {
+                    layered.above[lower]
+                        .iter()
+                        .map(move |&upper| x[upper] - x[lower])
+                })
+                .fold(0.0, |farthest, offset| f64::max(farthest, offset.abs()));
             y += BETWEEN + (SLOPE * farthest).min(MOST_SLOPE) + below[number - 1] + above[number];
             if has_labels(number) {
                 y += LABELS;
@@ -209,15 +212,8 @@ fn frame_room(
     groups: &[Group],
     count: usize,
 ) -> (Vec<f64>, Vec<f64>) {
-    let mut spans: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
-    for (item, &layer) in items.iter().zip(layer_of) {
-        for group in std::iter::successors(item.group, |group| groups[*group].parent) {
-            let (first, last) = spans[group].unwrap_or((layer, layer));
-            spans[group] = Some((first.min(layer), last.max(layer)));
-        }
-    }
     let (mut above, mut below) = (vec![0.0; count], vec![0.0; count]);
-    for (first, last) in spans.into_iter().flatten() {
+    for (first, last) in bands(items, groups, layer_of).into_iter().flatten() {
         above[first] += FRAME_TOP;
         below[last] += FRAME;
     }
@@ -231,11 +227,11 @@ mod tests {
     #[test]
     fn positions_are_the_wishes_where_there_is_room() {
         let wishes = [(0.0, 1.0), (10.0, 1.0), (10.0, 1.0), (40.0, 1.0)];
-        let places = nearest(&wishes, &[0.0, 4.0, 8.0, 12.0]);
-        assert_eq!(places, [0.0, 8.0, 12.0, 40.0]);
+        let found = nearest(&wishes, &[0.0, 4.0, 8.0, 12.0]);
+        assert_eq!(found, [0.0, 8.0, 12.0, 40.0]);
         // The wish with the larger weight is fulfilled.
-        let places = nearest(&[(0.0, 1e9), (0.0, 1.0)], &[0.0, 5.0]);
-        assert!(places[0].abs() < 1e-6 && (places[1] - 5.0).abs() < 1e-6);
+        let found = nearest(&[(0.0, 1e9), (0.0, 1.0)], &[0.0, 5.0]);
+        assert!(found[0].abs() < 1e-6 && (found[1] - 5.0).abs() < 1e-6);
         assert!(nearest(&[], &[]).is_empty());
     }
 }

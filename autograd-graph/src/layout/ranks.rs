@@ -4,8 +4,8 @@
 //! A frame is a rectangle that must not contain other boxes: it has its own layers, and boxes that are listed before it
 //! are above it in the drawing, boxes that are listed after it are below.
 
-use super::rect::Item;
-use crate::picture::{Arc, Group};
+use super::rect::{Item, bands};
+use crate::picture::{Arc, Group, ancestors};
 
 /// Returns the layers of the boxes, 0 at the top. An arc always leads down.
 pub(super) fn layers(items: &[Item], arcs: &[Arc], groups: &[Group]) -> Vec<usize> {
@@ -13,14 +13,6 @@ pub(super) fn layers(items: &[Item], arcs: &[Arc], groups: &[Group]) -> Vec<usiz
     lift_outputs(items, arcs, groups, &mut ranks);
     let highest = ranks.iter().copied().max().unwrap_or(0);
     ranks.into_iter().map(|rank| highest - rank).collect()
-}
-
-/// Returns `group` and the frames around it, the outermost first.
-fn ancestors(groups: &[Group], group: Option<usize>) -> Vec<usize> {
-    let mut ancestors: Vec<usize> =
-        std::iter::successors(group, |group| groups[*group].parent).collect();
-    ancestors.reverse();
-    ancestors
 }
 
 /// Returns the ranks, counted from the bottom: each as low as the boxes that use its outputs allow.
@@ -46,18 +38,11 @@ fn ranks(items: &[Item], arcs: &[Arc]) -> Vec<usize> {
 
 /// Moves outputs up to their functions, if no frame is in between.
 fn lift_outputs(items: &[Item], arcs: &[Arc], groups: &[Group], ranks: &mut [usize]) {
-    let mut bands: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
-    for (item, rank) in items.iter().zip(ranks.iter()) {
-        for group in ancestors(groups, item.group) {
-            let (low, high) = bands[group].unwrap_or((*rank, *rank));
-            bands[group] = Some((low.min(*rank), high.max(*rank)));
-        }
-    }
+    let bands = bands(items, groups, ranks);
     for arc in arcs.iter().filter(|arc| items[arc.to].is_output) {
-        let own = ancestors(groups, items[arc.to].group);
+        let own: Vec<usize> = ancestors(groups, items[arc.to].group).collect();
         let foreign = |rank: usize| {
-            let mut bands = bands.iter().enumerate();
-            bands.find_map(|(group, band)| {
+            bands.iter().enumerate().find_map(|(group, band)| {
                 let (low, high) = (*band)?;
                 (!own.contains(&group) && (low..=high).contains(&rank)).then_some(low)
             })

@@ -1,4 +1,6 @@
-//! Rectangles.
+//! The sizes of boxes, the bands of frames, and rectangles.
+
+use crate::picture::{Group, ancestors};
 
 /// The room within a frame, and above its contents for its label.
 pub(crate) const FRAME: f64 = 14.0;
@@ -14,6 +16,22 @@ pub(crate) struct Item {
     pub(crate) is_output: bool,
 }
 
+/// Returns the first and the last layer of each frame; `None` for a frame without boxes.
+pub(super) fn bands(
+    items: &[Item],
+    groups: &[Group],
+    layers: &[usize],
+) -> Vec<Option<(usize, usize)>> {
+    let mut bands = vec![None; groups.len()];
+    for (item, &layer) in items.iter().zip(layers) {
+        for group in ancestors(groups, item.group) {
+            let (first, last) = bands[group].unwrap_or((layer, layer));
+            bands[group] = Some((first.min(layer), last.max(layer)));
+        }
+    }
+    bands
+}
+
 /// A rectangle: its upper left corner and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rect {
@@ -24,6 +42,16 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
+    /// Returns a vertical line.
+    pub(crate) fn line(x: f64, top: f64, bottom: f64) -> Self {
+        Self {
+            x,
+            y: top,
+            width: 0.0,
+            height: bottom - top,
+        }
+    }
+
     pub(crate) fn right(&self) -> f64 {
         self.x + self.width
     }

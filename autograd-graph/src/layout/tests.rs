@@ -2,7 +2,7 @@ use super::*;
 use crate::nodes::Totals;
 use crate::picture::{Group, Kind, Shown};
 
-/// Boxes of some size in frames, and arcs `from` `to`, of which the giver has the larger number.
+/// Returns boxes in frames, and arcs `from` `to` from boxes with larger numbers to boxes with smaller ones.
 fn picture(groups: &[Option<usize>], arcs: &[(usize, usize)], frames: &[Option<usize>]) -> Picture {
     let shown = |group: &Option<usize>| Shown {
         kind: Kind::Function,
@@ -52,7 +52,7 @@ fn contains(outer: Rect, inner: Rect) -> bool {
     outer.around(inner) == outer
 }
 
-/// What holds of every drawing.
+/// Checks what holds for every drawing.
 fn check(picture: &Picture, layout: &Layout) {
     let whole = Rect {
         x: 0.0,
@@ -65,10 +65,8 @@ fn check(picture: &Picture, layout: &Layout) {
         for other in &layout.boxes[number + 1..] {
             assert!(!overlap(*rect, *other), "box {number} is on another");
         }
-        let around = std::iter::successors(picture.boxes[number].group, |group| {
-            picture.groups[*group].parent
-        });
-        let around: Vec<usize> = around.collect();
+        let group = picture.boxes[number].group;
+        let around: Vec<usize> = ancestors(&picture.groups, group).collect();
         for (group, frame) in layout.frames.iter().enumerate() {
             let frame = frame.expect("a frame with boxes");
             if around.contains(&group) {
@@ -86,16 +84,11 @@ fn check(picture: &Picture, layout: &Layout) {
         assert!((to.x..=to.right()).contains(&x));
         assert!(route.points.windows(2).all(|pair| pair[0].1 <= pair[1].1));
         assert!(route.points.len().is_multiple_of(2));
-        // Between curves an arc leads straight down, beside the boxes of a layer.
+        // Between curves, an arc is a vertical line beside the boxes of a layer.
         for pair in route.points[1..route.points.len() - 1].chunks(2) {
             let [(x, top), (below, bottom)] = [pair[0], pair[1]];
             assert_eq!(x, below);
-            let way = Rect {
-                x,
-                y: top,
-                width: 0.0,
-                height: bottom - top,
-            };
+            let way = Rect::line(x, top, bottom);
             for (number, rect) in layout.boxes.iter().enumerate() {
                 assert!(!overlap(*rect, way), "an arc leads through box {number}");
             }
@@ -141,8 +134,7 @@ fn boxes_of_random_graphs_do_not_overlap() {
 
 #[test]
 fn frames_have_their_boxes_and_no_others() {
-    // 0 takes a leaf, 1, and what the frame {2, {3, 4}, 5} gives; that takes what 6 gives, and 0 takes 7 too,
-    // which stands behind all.
+    // The inputs of 0 are the leaf 1, the frame {2, {3, 4}, 5} and the last box 7; the input of the frame is 6.
     let groups = [None, None, Some(0), Some(1), Some(1), Some(0), None, None];
     let arcs = [
         (1, 0),
@@ -177,8 +169,8 @@ fn a_long_arc_is_straight() {
 }
 
 #[test]
-fn arcs_stand_clear_of_the_borders_of_frames() {
-    // 1, 2 and 3 are in a frame; what 4 gives goes to the first and the last of them, what 5 gives past them.
+fn arcs_keep_a_distance_from_the_borders_of_frames() {
+    // 1, 2 and 3 are in a frame; arcs lead from 4 to the first and the last of them, and from 5 past them.
     let groups = [None, Some(0), Some(0), Some(0), None, None];
     let arcs = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (4, 1), (5, 0)];
     let picture = picture(&groups, &arcs, &[None]);
@@ -189,7 +181,7 @@ fn arcs_stand_clear_of_the_borders_of_frames() {
         let points = &layout.routes[arc].points;
         points[1..points.len() - 1].iter().map(|point| point.0)
     };
-    // One ends in the frame, and stands within; the other goes past.
+    // One ends in the frame, and is within it; the other passes it.
     assert!(xs(5).len() > 0 && xs(5).all(|x| frame.x < x && x < frame.right()));
     let near = |x: f64, border: f64| (x - border).abs() < 6.0;
     assert!(xs(6).len() > 0 && xs(6).all(|x| !near(x, frame.x) && !near(x, frame.right())));

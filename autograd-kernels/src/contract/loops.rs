@@ -80,11 +80,12 @@ pub(super) fn find<T>(
 
 /// Returns whether the loops write to each of `size` elements of the output.
 pub(super) fn cover(loops: &[Loop], size: usize) -> bool {
-    if loops.iter().any(|one| one.length == 0) {
-        return false;
-    }
-    let writing = loops.iter().filter(|one| one.strides[2] != 0);
-    writing.map(|one| one.length).product::<usize>() == size
+    let written: usize = loops
+        .iter()
+        .filter(|one| one.strides[2] != 0)
+        .map(|one| one.length)
+        .product();
+    written == size && loops.iter().all(|one| one.length > 0)
 }
 
 fn row_major(shape: &[usize]) -> Vec<isize> {

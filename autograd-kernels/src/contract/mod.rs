@@ -121,7 +121,7 @@ impl<T> Arrays<T> {
     #[inline]
     unsafe fn step(self, one: &Loop, count: usize) -> Self {
         let count = count.cast_signed();
-        // SAFETY: within the arrays, as the caller says.
+        // SAFETY: within the arrays, as the caller guarantees.
         unsafe {
             Self {
                 x: self.x.offset(count * one.strides[0]),

@@ -63,7 +63,7 @@ unsafe fn by_matrixmultiply<T: Library>(product: &Product<T>, gemm: Routine<T>) 
     let [m, k, n] = product.lengths;
     let (a, b) = (product.a, product.b);
     let [c_rows, c_columns] = product.c_strides;
-    // SAFETY: as the type of the product says; with β = 0, C is not read.
+    // SAFETY: as `Product` requires; with β = 0, C is not read.
     unsafe {
         gemm(
             m,
@@ -90,7 +90,7 @@ unsafe fn by_gemm<T: Library>(product: &Product<T>) {
     let (a, b) = (product.a, product.b);
     let [c_rows, c_columns] = product.c_strides;
     // Its α is our β, and its β our α; it takes column strides first.
-    // SAFETY: as the type of the product says; without `read_dst`, C is not read.
+    // SAFETY: as `Product` requires; without `read_dst`, C is not read.
     unsafe {
         gemm::gemm(
             m,
@@ -133,7 +133,7 @@ unsafe fn by_blas<T: Library>(product: &Product<T>) -> bool {
     ) else {
         return false;
     };
-    // SAFETY: as the type of the product says; with β = 0, C is not read.
+    // SAFETY: as `Product` requires; with β = 0, C is not read.
     unsafe {
         let a = ArrayView2::from_shape_ptr((m, k).strides(of_a), product.a.start);
         let b = ArrayView2::from_shape_ptr((k, n).strides(of_b), product.b.start);

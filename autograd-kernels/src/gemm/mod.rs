@@ -228,7 +228,7 @@ impl<T: backend::Library> Product<T> {
     }
 }
 
-/// The rows or columns that stay together on one thread.
+/// The rows or columns of a part, which one thread computes.
 const BLOCK: usize = 32;
 
 /// How many products of elements are worth a thread.

@@ -106,7 +106,7 @@ impl<T: Element> Product<T> {
         } else {
             (m, part.len())
         };
-        // SAFETY: within the matrices, as the caller says.
+        // SAFETY: within the matrices, as the caller guarantees.
         unsafe {
             Self {
                 lengths: [m, k, n],

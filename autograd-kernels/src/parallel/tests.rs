@@ -19,7 +19,7 @@ fn ranges_are_all_that_was_asked_for() {
 }
 
 #[test]
-fn pieces_are_whole_rows_in_their_places() {
+fn pieces_are_whole_rows_in_order() {
     for (rows, row) in [(0, 3), (1, 1), (5, 7), (1000, 3), (4, 0)] {
         let mut elements = vec![usize::MAX; rows * row];
         split_mut(&mut elements, row, 1, |first, piece| {

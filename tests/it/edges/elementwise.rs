@@ -70,7 +70,7 @@ fn analytic<T: Element>() -> Vec<Row<T>> {
     ]
 }
 
-/// x − x³/3 + x⁵/10 − …, which converges fast for numbers as small as those here.
+/// Returns x − x³/3 + x⁵/10 − …, times 2/√π, which converges fast for small numbers.
 fn erf(x: f64) -> f64 {
     if !x.is_finite() {
         return x.signum();
@@ -86,13 +86,10 @@ fn erf(x: f64) -> f64 {
 
 fn with_kinks<T: Element>() -> Vec<Row<T>> {
     let number = T::from_f64;
-    // What is no number wins.
+    // NaN wins.
     let first = |x: f64, y: f64, wins: bool| {
-        if x.is_nan() || (wins && !y.is_nan()) {
-            x
-        } else {
-            y
-        }
+        let is_first = x.is_nan() || (wins && !y.is_nan());
+        if is_first { x } else { y }
     };
     vec![
         binary(
@@ -169,12 +166,12 @@ fn chosen<T: Element>() -> Vec<Row<T>> {
             let repeated = |x: &ArrayD<f64>| x.broadcast(&shape[..]).expect("fits").to_owned();
             let (first, second) = (repeated(&x[0]), repeated(&x[1]));
             placed(&shape, |place| {
-                let from = if mask()[place[place.len() - 1]] {
-                    &first
+                let is_first = mask()[place[place.len() - 1]];
+                if is_first {
+                    first[place]
                 } else {
-                    &second
-                };
-                from[place]
+                    second[place]
+                }
             })
         },
     )]

@@ -1,9 +1,9 @@
-//! What the functions are run on: numbers of several kinds, in tensors of every layout.
+//! The inputs of the functions: numbers of several kinds, in tensors of every layout.
 
 use pullback::ndarray::{Array, ArrayD, Axis, IxDyn, Slice};
 use pullback::prelude::*;
 
-/// Numbers between −1.5 and 1.5, each different, which f32 holds exactly.
+/// Returns different numbers between −1.5 and 1.5, which are exact in f32.
 pub fn ordinary(shape: &[usize], seed: usize) -> ArrayD<f64> {
     let mut position = 97 * seed;
     Array::from_shape_simple_fn(IxDyn(shape), || {
@@ -20,7 +20,7 @@ pub enum Fill {
     With(f64),
     /// One is infinite, another on the other side.
     BothInfinities,
-    /// Only 0 and −0, as ties too.
+    /// Only 0 and −0, with ties.
     Zeros,
 }
 
@@ -61,7 +61,7 @@ impl Fill {
     }
 }
 
-/// How a tensor lies in memory.
+/// The layout of a tensor in memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
     Contiguous,
@@ -81,17 +81,17 @@ impl Layout {
         Self::Repeated,
     ];
 
-    /// Each layout once for the first input.
+    /// Returns each layout once for the first input.
     pub fn starts(fill: Fill) -> impl Iterator<Item = (Fill, Self)> {
         Self::ALL.into_iter().map(move |layout| (fill, layout))
     }
 
-    /// The layouts of all inputs, which differ from each other.
+    /// Returns the layouts of all inputs, which differ from each other.
     pub fn from(first: Self) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().cycle().skip(first as usize)
     }
 
-    /// A tensor of these numbers that shows memory in this way.
+    /// Returns a tensor of these numbers with this layout.
     pub fn show<T: Element>(self, array: &ArrayD<f64>) -> TensorD<T> {
         let array = array.mapv(T::from_f64);
         let axes = 0..array.ndim();

@@ -1,5 +1,5 @@
-//! Every built-in function at the edges: axes of length 0, rank 0, tensors that show the memory of
-//! others backwards, with gaps, transposed or repeated, infinities, both zeros and what is no number.
+//! Every built-in function at the edges: axes of length 0, rank 0, views that are reversed, with gaps, transposed
+//! or repeated, infinities, both zeros and NaN.
 //!
 //! The result is that of a plain computation on contiguous arrays, in f64 and in f32; gradients have the
 //! shapes of their inputs and are those of contiguous copies. Each group of functions has a file of rows.
@@ -34,7 +34,7 @@ fn all<T: Element>() -> Vec<Row<T>> {
     groups.into_iter().flatten().collect()
 }
 
-/// The result, and the gradient of each input.
+/// Returns the result, and the gradient of each input.
 fn run<T: Element>(row: &Row<T>, inputs: &[TensorD<T>]) -> (ArrayD<T>, Vec<ArrayD<T>>) {
     let leaf = |input: &TensorD<T>| input.detach().set_requires_grad(true);
     let leaves: Vec<TensorD<T>> = inputs.iter().map(leaf).collect();
@@ -42,11 +42,11 @@ fn run<T: Element>(row: &Row<T>, inputs: &[TensorD<T>]) -> (ArrayD<T>, Vec<Array
     let upstream = ordinary(output.shape(), 7).mapv(T::from_f64);
     let passed = output.backward_with(upstream);
     passed.unwrap_or_else(|error| panic!("{}: {error}", row.name));
-    let gradients = leaves.iter().map(|leaf| leaf.grad().expect("a gradient"));
-    (output.to_array(), gradients.collect())
+    let gradient = |leaf: &TensorD<T>| leaf.grad().expect("a gradient");
+    (output.to_array(), leaves.iter().map(gradient).collect())
 }
 
-/// Whether the shapes are one and the numbers are close; what is no number or infinite is the same.
+/// Returns whether the shapes are equal and the numbers are close; NaN and infinities must be equal.
 fn agree<T: Element>(found: &ArrayD<T>, expected: &ArrayD<f64>, tolerance: f64) -> bool {
     let is_close = |found: f64, expected: f64| {
         let both_are_none = found.is_nan() && expected.is_nan();
@@ -61,11 +61,16 @@ fn agree<T: Element>(found: &ArrayD<T>, expected: &ArrayD<f64>, tolerance: f64) 
 
 fn check<T: Element>(row: &Row<T>, tolerance: f64) {
     for shapes in &row.shapes {
-        let fills = Fill::ALL.into_iter();
-        let fills = fills.filter(|fill| fill.is_finite() || !row.is_of_finite);
-        for (fill, first) in fills.flat_map(Layout::starts) {
-            let inputs = shapes.iter().zip(0..).zip(Layout::from(first));
-            let inputs: Vec<TensorD<T>> = inputs
+        let is_used = |fill: &Fill| fill.is_finite() || !row.is_of_finite;
+        for (fill, first) in Fill::ALL
+            .into_iter()
+            .filter(is_used)
+            .flat_map(Layout::starts)
+        {
+            let inputs: Vec<TensorD<T>> = shapes
+                .iter()
+                .zip(0..)
+                .zip(Layout::from(first))
                 .map(|((shape, seed), layout)| layout.show(&fill.array(shape, seed)))
                 .collect();
             let copies: Vec<TensorD<T>> = inputs
@@ -110,18 +115,16 @@ fn every_function_is_right_at_the_edges_in_f32() {
     }
 }
 
-/// The names of the nodes that a tensor's history consists of.
-fn names(history: Option<Node>, into: &mut BTreeSet<&'static str>) {
-    let mut rest = vec![history];
+/// Adds the names of the nodes of a tensor's graph.
+fn names(node: Option<Node>, into: &mut BTreeSet<&'static str>) {
+    let mut rest: Vec<Node> = node.into_iter().collect();
     while let Some(node) = rest.pop() {
-        if let Some(node) = node {
-            into.insert(node.name());
-            rest.extend(node.next_functions());
-        }
+        into.insert(node.name());
+        rest.extend(node.next_functions().into_iter().flatten());
     }
 }
 
-/// The functions that the sources of the built-in ones define.
+/// Adds the functions that the sources of the built-in functions define.
 fn defined(folder: &Path, into: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
@@ -130,11 +133,11 @@ fn defined(folder: &Path, into: &mut BTreeSet<String>) {
             continue;
         }
         let source = fs::read_to_string(&path).expect("a readable source");
-        let functions = source.lines().filter(|line| line.contains("(PhantomData<"));
-        for line in functions.filter_map(|line| line.strip_prefix("pub struct ")) {
-            let name = line.chars().take_while(|c| c.is_alphanumeric());
-            into.insert(name.collect());
-        }
+        let name = |line: &str| -> Option<String> {
+            let (name, _) = line.strip_prefix("pub struct ")?.split_once('<')?;
+            line.contains("(PhantomData<").then(|| name.to_owned())
+        };
+        into.extend(source.lines().filter_map(name));
     }
 }
 

@@ -5,41 +5,31 @@ use pullback::ndarray::{ArrayD, Axis, Dimension, IxDyn};
 use pullback::ops::{ChannelRepeat, ChannelSum, CrossEntropyOptions};
 use pullback::prelude::*;
 
-use super::rows::{Row, along, binary, placed, row, whole};
+use super::rows::{Row, along, binary, placed, ranked, row, whole};
 
 pub fn rows<T: Element>() -> Vec<Row<T>> {
     let groups = [norms(), channels(), losses(), of_labels(), tables()];
     groups.into_iter().flatten().collect()
 }
 
-/// An input as a function of one rank takes it.
-fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
-    x.clone()
-        .into_dimensionality()
-        .expect("the function's rank")
-}
-
-/// Less the mean and over the deviation.
+/// Subtracts the mean, and divides by the deviation.
 fn normalized(x: &[f64]) -> Vec<f64> {
     let mean = x.iter().sum::<f64>() / x.len() as f64;
     let var = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64;
-    x.iter()
-        .map(|x| (x - mean) / (var + 0.125).sqrt())
-        .collect()
+    let deviation = (var + 0.125).sqrt();
+    x.iter().map(|x| (x - mean) / deviation).collect()
 }
 
-/// Each row as one, in the shape that they had.
+/// Applies a function to each row, and returns the rows in their shape.
 fn in_rows(x: &ArrayD<f64>, rows: usize, f: impl Fn(&[f64]) -> Vec<f64>) -> ArrayD<f64> {
     let width = x.len() / rows.max(1);
     let matrix = x.to_shape((rows, width)).expect("as many elements");
     let matrix = along(&matrix.into_owned().into_dyn(), Axis(1), &f);
-    matrix
-        .to_shape(x.shape())
-        .expect("as many elements")
-        .into_owned()
+    let result = matrix.to_shape(x.shape()).expect("as many elements");
+    result.into_owned()
 }
 
-/// Numbers for the second axis of three, so that they broadcast.
+/// Returns numbers for the second axis of three, which broadcast.
 fn column(x: &ArrayD<f64>) -> ArrayD<f64> {
     x.clone().insert_axis(Axis(1))
 }
@@ -176,65 +166,58 @@ fn losses<T: Element>() -> Vec<Row<T>> {
     ]
 }
 
+/// Returns a row for a function of a matrix.
+fn of_matrix<T: Element, D: Dimension>(
+    name: &str,
+    shapes: &[&[&[usize]]],
+    function: impl Fn(Tensor2<T>) -> Tensor<T, D> + 'static,
+    plain: impl Fn(&ArrayD<f64>) -> ArrayD<f64> + 'static,
+) -> Row<T> {
+    let function = move |x: &[TensorD<T>]| function(ranked(&x[0])).into_dyn();
+    row(name, shapes, function, move |x| plain(&x[0]))
+}
+
 fn of_labels<T: Element>() -> Vec<Row<T>> {
     let labels = [2, 0, 7];
     let options = CrossEntropyOptions {
         label_smoothing: 0.25,
         ignore_index: Some(7),
     };
+    let (some, none): (&[&[&[usize]]], &[&[&[usize]]]) = (&[&[&[3, 4]]], &[&[&[0, 4]]]);
+    let nothing = |_: &ArrayD<f64>| ArrayD::zeros(IxDyn(&[0]));
     vec![
-        row(
+        of_matrix(
             "nll_loss",
-            &[&[&[3, 4]]],
-            move |x| {
-                ranked::<T, _>(&x[0])
-                    .nll_loss_unreduced(&labels, Some(7))
-                    .into_dyn()
-            },
-            |x| placed(&[3], |place| [-x[0][[0, 2]], -x[0][[1, 0]], 0.0][place[0]]),
+            some,
+            move |x| x.nll_loss_unreduced(&labels, Some(7)),
+            |x| placed(&[3], |at| [-x[[0, 2]], -x[[1, 0]], 0.0][at[0]]),
         ),
-        row(
+        of_matrix(
             "nll_loss of nothing",
-            &[&[&[0, 4]]],
-            move |x| {
-                ranked::<T, _>(&x[0])
-                    .nll_loss_unreduced(&[], None)
-                    .into_dyn()
-            },
-            |_| ArrayD::zeros(IxDyn(&[0])),
+            none,
+            |x| x.nll_loss_unreduced(&[], None),
+            nothing,
         ),
-        row(
+        of_matrix(
             "cross_entropy",
-            &[&[&[3, 4]]],
+            some,
+            move |x| x.cross_entropy_unreduced(&labels, options),
             move |x| {
-                ranked::<T, _>(&x[0])
-                    .cross_entropy_unreduced(&labels, options)
-                    .into_dyn()
-            },
-            move |x| {
-                placed(&[3], |place| {
-                    let row = x[0].index_axis(Axis(0), place[0]);
+                placed(&[3], |at| {
+                    let row = x.index_axis(Axis(0), at[0]);
                     let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     let sum: f64 = row.iter().map(|x| (x - largest).exp()).sum();
-                    let losses = row.iter().map(|x| sum.ln() + largest - x);
-                    let losses: Vec<f64> = losses.collect();
-                    let label = labels[place[0]];
-                    let own = losses
-                        .get(label)
-                        .map(|own| 0.75 * own + 0.25 / 4.0 * losses.iter().sum::<f64>());
-                    own.unwrap_or(0.0)
+                    let losses = row.mapv(|x| sum.ln() + largest - x);
+                    let smooth = |own| 0.75 * own + 0.25 / 4.0 * losses.sum();
+                    losses.get(labels[at[0]]).map_or(0.0, smooth)
                 })
             },
         ),
-        row(
+        of_matrix(
             "cross_entropy of nothing",
-            &[&[&[0, 4]]],
-            move |x| {
-                ranked::<T, _>(&x[0])
-                    .cross_entropy_unreduced(&[], options)
-                    .into_dyn()
-            },
-            |_| ArrayD::zeros(IxDyn(&[0])),
+            none,
+            move |x| x.cross_entropy_unreduced(&[], options),
+            nothing,
         ),
     ]
 }
@@ -242,22 +225,15 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
 fn tables<T: Element>() -> Vec<Row<T>> {
     let indices = [1, 0, 1];
     let tables: &[&[&[usize]]] = &[&[&[2, 3]], &[&[2, 0]]];
+    let selected = move |x: &ArrayD<f64>| x.select(Axis(0), &indices);
+    let padded = move |x: Tensor2<T>| x.embedding_padded(&indices, 0);
     vec![
-        row(
+        of_matrix(
             "embedding",
             tables,
-            move |x| ranked::<T, _>(&x[0]).embedding(&indices).into_dyn(),
-            move |x| x[0].select(Axis(0), &indices),
+            move |x| x.embedding(&indices),
+            selected,
         ),
-        row(
-            "embedding_padded",
-            tables,
-            move |x| {
-                ranked::<T, _>(&x[0])
-                    .embedding_padded(&indices, 0)
-                    .into_dyn()
-            },
-            move |x| x[0].select(Axis(0), &indices),
-        ),
+        of_matrix("embedding_padded", tables, padded, selected),
     ]
 }

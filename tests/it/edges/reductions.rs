@@ -1,4 +1,4 @@
-//! Reductions over one axis, several and all, and what else is made of lanes.
+//! Reductions over one axis, several and all, and other functions of lanes.
 
 use pullback::kernels::Axes;
 use pullback::ndarray::{ArrayD, Axis, arr0};
@@ -16,12 +16,20 @@ fn number(x: f64) -> ArrayD<f64> {
     arr0(x).into_dyn()
 }
 
-/// The elements in row-major order.
+/// Returns the elements in row-major order.
 fn elements(x: &ArrayD<f64>) -> Vec<f64> {
     x.iter().copied().collect()
 }
 
-/// Those of the shapes along whose axes, or along the named one, there is something.
+fn sum(x: &[f64]) -> f64 {
+    x.iter().sum()
+}
+
+fn product(x: &[f64]) -> f64 {
+    x.iter().product()
+}
+
+/// Removes the shapes whose axis has length 0.
 fn of_some<T>(rows: Vec<Row<T>>) -> Vec<Row<T>> {
     let mut rows = rows;
     for (axis, row) in rows.iter_mut().enumerate() {
@@ -44,7 +52,7 @@ fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The largest by an order; what is no number is largest in any.
+/// Returns the largest by an order; NaN is the largest in any order.
 fn extreme(x: &[f64], is_before: impl Fn(f64, f64) -> bool) -> f64 {
     let last = |last: f64, &x: &f64| {
         let wins = x.is_nan() || is_before(last, x);
@@ -62,7 +70,7 @@ fn min(x: &[f64]) -> f64 {
 }
 
 fn logsumexp(x: &[f64]) -> f64 {
-    // One that is infinite decides.
+    // An infinite element is the result.
     let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     match x.iter().any(|x| x.is_nan()) {
         true => f64::NAN,
@@ -77,134 +85,95 @@ fn softmax(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - largest).exp() / sum).collect()
 }
 
+/// Returns a row for a reduction of all elements.
+fn total<T: Element>(
+    name: &str,
+    function: fn(&TensorD<T>) -> Tensor0<T>,
+    plain: fn(&[f64]) -> f64,
+) -> Row<T> {
+    let function = move |x: &TensorD<T>| function(x).into_dyn();
+    whole(name, function, move |x| number(plain(&elements(x))))
+}
+
 fn of_all<T: Element>() -> Vec<Row<T>> {
     let mut rows = vec![
-        whole(
-            "logsumexp",
-            |x| x.logsumexp().into_dyn(),
-            |x| number(logsumexp(&elements(x))),
-        ),
-        whole(
-            "mean",
-            |x| x.mean().into_dyn(),
-            |x| number(mean(&elements(x))),
-        ),
-        whole(
-            "norm",
-            |x| x.norm().into_dyn(),
-            |x| number(norm(&elements(x))),
-        ),
-        whole("prod", |x| x.prod().into_dyn(), |x| number(x.product())),
-        whole(
-            "std",
-            |x| x.std(0).into_dyn(),
-            |x| number(var(&elements(x), 0).sqrt()),
-        ),
-        whole("sum", |x| x.sum().into_dyn(), |x| number(x.sum())),
-        whole(
-            "var",
-            |x| x.var(1).into_dyn(),
-            |x| number(var(&elements(x), 1)),
-        ),
+        total("max", Tensor::max, max),
+        total("min", Tensor::min, min),
     ];
-    let mut extremes = [
-        whole("max", |x| x.max().into_dyn(), |x| number(max(&elements(x)))),
-        whole("min", |x| x.min().into_dyn(), |x| number(min(&elements(x)))),
-    ];
-    for row in &mut extremes {
+    for row in &mut rows {
         row.shapes.retain(|shapes| !shapes[0].contains(&0));
     }
-    rows.extend(extremes);
+    rows.extend([
+        total("logsumexp", Tensor::logsumexp, logsumexp),
+        total("mean", Tensor::mean, mean),
+        total("norm", Tensor::norm, norm),
+        total("prod", Tensor::prod, product),
+        total("std", |x| x.std(0), |x| var(x, 0).sqrt()),
+        total("sum", Tensor::sum, sum),
+        total("var", |x| x.var(1), |x| var(x, 1)),
+    ]);
     rows
 }
 
 fn over_one<T: Element>() -> Vec<Row<T>> {
+    let std = |lane: &[f64]| var(lane, 0).sqrt();
+    let kept = |x: &TensorD<T>, axis: Axis| x.sum_keepdim(&[axis.index()]);
     let groups = [
         folds("logsumexp", |x, axis| x.logsumexp_axis(axis), logsumexp),
         folds("mean", |x, axis| x.mean_axis(axis), mean),
         folds("norm", |x, axis| x.norm_axis(axis), norm),
-        folds(
-            "prod",
-            |x, axis| x.prod_axis(axis),
-            |lane| lane.iter().product(),
-        ),
-        folds(
-            "std",
-            |x, axis| x.std_axis(axis, 0),
-            |lane| var(lane, 0).sqrt(),
-        ),
-        folds("sum", |x, axis| x.sum_axis(axis), |lane| lane.iter().sum()),
+        folds("prod", |x, axis| x.prod_axis(axis), product),
+        folds("std", |x, axis| x.std_axis(axis, 0), std),
+        folds("sum", |x, axis| x.sum_axis(axis), sum),
         folds("var", |x, axis| x.var_axis(axis, 1), |lane| var(lane, 1)),
         of_some(folds("max", |x, axis| x.max_axis(axis), max)),
         of_some(folds("min", |x, axis| x.min_axis(axis), min)),
-        lanes(
-            "sum_keepdim",
-            |x, axis| x.sum_keepdim(&[axis.index()]),
-            |lane| vec![lane.iter().sum()],
-        ),
+        lanes("sum_keepdim", kept, |lane| vec![sum(lane)]),
     ];
     groups.into_iter().flatten().collect()
 }
 
-/// Of all but the middle one of three axes.
+/// Reduces all but the middle one of three axes.
 fn outer(x: &ArrayD<f64>, plain: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
-    placed(&[x.shape()[1]], |place| {
-        plain(&elements(&x.index_axis(Axis(1), place[0]).to_owned()))
+    placed(&[x.shape()[1]], |index| {
+        plain(&elements(&x.index_axis(Axis(1), index[0]).to_owned()))
     })
 }
 
-fn over_several<T: Element>() -> Vec<Row<T>> {
+/// Returns a row for a reduction over the first and the last of three axes.
+fn several<T: Element>(
+    name: &str,
+    function: fn(&TensorD<T>) -> TensorD<T>,
+    plain: fn(&[f64]) -> f64,
+) -> Row<T> {
     let shapes: &[&[&[usize]]] = &[&[&[2, 3, 4]], &[&[3, 0, 2]], &[&[0, 3, 0]]];
-    let kept = |x: ArrayD<f64>| x.insert_axis(Axis(0)).insert_axis(Axis(2));
+    row(
+        name,
+        shapes,
+        move |x| function(&x[0]),
+        move |x| outer(&x[0], plain),
+    )
+}
+
+fn over_several<T: Element>() -> Vec<Row<T>> {
+    let mut max = several("max_axes", |x| x.max_axes(&[0, 2]), max);
+    max.shapes.pop();
+    let mut none = several("sum_axes over none", |x| x.sum_axes(&[]), sum);
+    none.plain = Box::new(|x| x[0].clone());
+    let mut kept = several("var_keepdim", |x| x.var_keepdim(&[0, 2], 0), sum);
+    kept.plain = Box::new(|x| {
+        let variances = outer(&x[0], |x| var(x, 0));
+        variances.insert_axis(Axis(0)).insert_axis(Axis(2))
+    });
     vec![
-        row(
-            "logsumexp_axes",
-            shapes,
-            |x| x[0].logsumexp_axes(&[2, 0]),
-            |x| outer(&x[0], logsumexp),
-        ),
-        row(
-            "mean_axes",
-            shapes,
-            |x| x[0].mean_axes(&[0, 2]),
-            |x| outer(&x[0], mean),
-        ),
-        row(
-            "norm_axes",
-            shapes,
-            |x| x[0].norm_axes(&[0, 2]),
-            |x| outer(&x[0], norm),
-        ),
-        row(
-            "prod_axes",
-            shapes,
-            |x| x[0].prod_axes(&[0, 2]),
-            |x| outer(&x[0], |x| x.iter().product()),
-        ),
-        row(
-            "sum_axes",
-            shapes,
-            |x| x[0].sum_axes(&[0, 2]),
-            |x| outer(&x[0], |x| x.iter().sum()),
-        ),
-        row(
-            "sum_axes over none",
-            shapes,
-            |x| x[0].sum_axes(&[]),
-            |x| x[0].clone(),
-        ),
-        row(
-            "max_axes",
-            &shapes[..2],
-            |x| x[0].max_axes(&[0, 2]),
-            |x| outer(&x[0], max),
-        ),
-        row(
-            "var_axes_keepdim",
-            shapes,
-            |x| x[0].var_keepdim(&[0, 2], 0),
-            move |x| kept(outer(&x[0], |x| var(x, 0))),
-        ),
+        several("logsumexp_axes", |x| x.logsumexp_axes(&[2, 0]), logsumexp),
+        several("mean_axes", |x| x.mean_axes(&[0, 2]), mean),
+        several("norm_axes", |x| x.norm_axes(&[0, 2]), norm),
+        several("prod_axes", |x| x.prod_axes(&[0, 2]), product),
+        several("sum_axes", |x| x.sum_axes(&[0, 2]), sum),
+        max,
+        none,
+        kept,
     ]
 }
 
@@ -236,7 +205,7 @@ fn of_lanes<T: Element>() -> Vec<Row<T>> {
     groups.into_iter().flatten().collect()
 }
 
-/// What gradients of reductions are made of.
+/// The functions that gradients of reductions use.
 fn repeated<T: Element>() -> Vec<Row<T>> {
     let axes = Axes::of(&[0, 2]);
     let axis = Axes::one(Axis(1));
@@ -247,7 +216,7 @@ fn repeated<T: Element>() -> Vec<Row<T>> {
             move |x| DotAxes::apply(&x[0], &x[1], axis),
             |x| {
                 let products = &x[0] * &x[1];
-                along(&products, Axis(1), &|lane: &[f64]| vec![lane.iter().sum()])
+                along(&products, Axis(1), &|lane: &[f64]| vec![sum(lane)])
                     .index_axis_move(Axis(1), 0)
             },
         ),

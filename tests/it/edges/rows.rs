@@ -1,4 +1,4 @@
-//! A function with its plain computation, and the shapes that it is run on.
+//! Rows: a function, its plain computation and the shapes of its inputs.
 
 use pullback::ndarray::{Array, ArrayD, Axis, Dimension, IxDyn, Zip};
 use pullback::prelude::*;
@@ -27,22 +27,22 @@ const PAIRS: [[&[usize]; 2]; 6] = [
 /// A function of its inputs.
 type Function<T> = Box<dyn Fn(&[TensorD<T>]) -> TensorD<T>>;
 
-/// The same on contiguous arrays, as simple as it can be.
+/// The same on contiguous arrays, as simply as possible.
 type Plain = Box<dyn Fn(&[ArrayD<f64>]) -> ArrayD<f64>>;
 
-/// A function, and what it should give.
+/// A function and its expected results.
 pub struct Row<T> {
     pub name: String,
-    /// The shapes of the inputs, for each time that it is run.
+    /// The shapes of the inputs, for each run.
     pub shapes: Vec<Vec<Vec<usize>>>,
     pub function: Function<T>,
     pub plain: Plain,
-    /// Whether it is only run on finite numbers.
+    /// Whether it is run on finite numbers only.
     pub is_of_finite: bool,
 }
 
 impl<T> Row<T> {
-    /// For a function whose result on other numbers depends on how it is computed.
+    /// Restricts a function to finite numbers, if the result on others depends on how it is computed.
     pub fn of_finite(mut self) -> Self {
         self.is_of_finite = true;
         self
@@ -65,7 +65,7 @@ pub fn row<T>(
     }
 }
 
-/// Of one tensor of any shape.
+/// Returns a row for a function of one tensor of any shape.
 pub fn whole<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>) -> TensorD<T> + 'static,
@@ -81,7 +81,7 @@ pub fn whole<T: Element>(
     )
 }
 
-/// Of each element.
+/// Returns a row for a function of each element.
 pub fn unary<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>) -> TensorD<T> + 'static,
@@ -90,7 +90,7 @@ pub fn unary<T: Element>(
     whole(name, function, move |x| x.mapv(&plain))
 }
 
-/// Of the elements of two tensors that broadcast.
+/// Returns a row for a function of the elements of two tensors that broadcast.
 pub fn binary<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>, &TensorD<T>) -> TensorD<T> + 'static,
@@ -98,7 +98,7 @@ pub fn binary<T: Element>(
 ) -> Row<T> {
     let shapes: Vec<&[&[usize]]> = PAIRS.iter().map(|pair| &pair[..]).collect();
     let plain = move |x: &[ArrayD<f64>]| {
-        // Addition broadcasts; here it is for the shape.
+        // Addition broadcasts: this is for the shape.
         let zeros = &x[0] * 0.0 + &x[1] * 0.0;
         let repeated = |x: &ArrayD<f64>| x.broadcast(zeros.raw_dim()).expect("fits").to_owned();
         Zip::from(&repeated(&x[0]))
@@ -108,7 +108,7 @@ pub fn binary<T: Element>(
     row(name, &shapes, move |x| function(&x[0], &x[1]), plain)
 }
 
-/// Of the lanes along each axis in turn, one row an axis: a lane becomes a lane.
+/// Returns a row for each axis, of a function that makes a lane of a lane.
 pub fn lanes<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>, Axis) -> TensorD<T> + Clone + 'static,
@@ -117,7 +117,7 @@ pub fn lanes<T: Element>(
     each_axis(name, function, move |x, axis| along(x, axis, &plain))
 }
 
-/// Of the lanes along each axis in turn, one row an axis: a lane becomes a number.
+/// Returns a row for each axis, of a function that makes a number of a lane.
 pub fn folds<T: Element>(
     name: &str,
     function: impl Fn(&TensorD<T>, Axis) -> TensorD<T> + Clone + 'static,
@@ -148,7 +148,7 @@ fn each_axis<T: Element>(
     rows.collect()
 }
 
-/// The array whose lanes are made of those of `x`, one by one.
+/// Returns the array of `plain` of each lane of `x`.
 pub fn along(x: &ArrayD<f64>, axis: Axis, plain: &impl Fn(&[f64]) -> Vec<f64>) -> ArrayD<f64> {
     let mut shape = x.raw_dim();
     shape[axis.index()] = plain(&vec![0.0; x.len_of(axis)]).len();
@@ -159,7 +159,13 @@ pub fn along(x: &ArrayD<f64>, axis: Axis, plain: &impl Fn(&[f64]) -> Vec<f64>) -
     result
 }
 
-/// An array of a shape, made of elements found by their places.
+/// Returns an array of a shape, whose elements are computed from their indices.
 pub fn placed(shape: &[usize], element: impl Fn(&[usize]) -> f64) -> ArrayD<f64> {
-    Array::from_shape_fn(IxDyn(shape), |place| element(place.slice()))
+    Array::from_shape_fn(IxDyn(shape), |index| element(index.slice()))
+}
+
+/// Returns an input with the rank of a function.
+pub fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
+    let ranked = x.clone().into_dimensionality();
+    ranked.expect("the function's rank")
 }

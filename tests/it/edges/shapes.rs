@@ -70,7 +70,7 @@ fn views<T: Element>() -> Vec<Row<T>> {
             move |x| x[0].slice(halves).into_dyn().to_owned(),
         ),
         row(
-            "place",
+            "slice_backward",
             &[&[&[2, 3]], &[&[2, 0]]],
             |x| {
                 SliceBackward::apply(
@@ -114,13 +114,10 @@ fn moves<T: Element>() -> Vec<Row<T>> {
         |x| x.pad(&vec![(2, 1); x.ndim()], T::from_f64(0.5)),
         |x| {
             let shape: Vec<usize> = x.shape().iter().map(|length| length + 3).collect();
-            placed(&shape, |place| {
-                let place: Option<Vec<usize>> =
-                    place.iter().map(|index| index.checked_sub(2)).collect();
-                place
-                    .and_then(|place| x.get(&place[..]))
-                    .copied()
-                    .unwrap_or(0.5)
+            placed(&shape, |index| {
+                let inside: Option<Vec<usize>> = index.iter().map(|i| i.checked_sub(2)).collect();
+                let element = inside.and_then(|inside| x.get(&inside[..]).copied());
+                element.unwrap_or(0.5)
             })
         },
     )];
@@ -146,12 +143,12 @@ fn moves<T: Element>() -> Vec<Row<T>> {
 }
 
 fn between<T: Element>() -> Vec<Row<T>> {
-    let joined: &[&[&[usize]]] = &[
+    let along: &[&[&[usize]]] = &[
         &[&[2, 3], &[2, 1], &[2, 0]],
         &[&[0, 3], &[0, 1], &[0, 2]],
         &[&[2, 0], &[2, 0], &[2, 0]],
     ];
-    let alike: &[&[&[usize]]] = &[
+    let equal: &[&[&[usize]]] = &[
         &[&[], &[], &[]],
         &[&[5], &[5], &[5]],
         &[&[2, 0], &[2, 0], &[2, 0]],
@@ -160,7 +157,7 @@ fn between<T: Element>() -> Vec<Row<T>> {
     vec![
         row(
             "concat",
-            joined,
+            along,
             |x| Tensor::concat(Axis(1), &[&x[0], &x[1], &x[2]]),
             |x| {
                 let views = [x[0].view(), x[1].view(), x[2].view()];
@@ -169,7 +166,7 @@ fn between<T: Element>() -> Vec<Row<T>> {
         ),
         row(
             "stack",
-            alike,
+            equal,
             |x| Tensor::stack(Axis(x[0].ndim()), &[&x[0], &x[1], &x[2]]),
             |x| {
                 let views = [x[0].view(), x[1].view(), x[2].view()];

@@ -1,11 +1,11 @@
-//! Typed values out of the parsed file, for attributes and arrays alike.
+//! Typed values from the parsed file, for attributes and arrays.
 
 use pullback::ndarray::{ArrayD, IxDyn};
 use serde_json::Value;
 
-/// What an attribute can be read as.
+/// A type of attributes.
 pub trait Attribute: Sized {
-    /// `None` if the value is something else.
+    /// Returns `None` if the value has another type.
     fn read(value: &Value) -> Option<Self>;
 }
 
@@ -61,7 +61,7 @@ impl Attribute for ArrayD<f64> {
 pub struct Attributes(pub Value);
 
 impl Attributes {
-    /// The attribute `name`; for one that may be missing, `A` is an `Option`.
+    /// Returns the attribute `name`; if it may be missing, `A` is an `Option`.
     #[track_caller]
     pub fn get<A: Attribute>(&self, name: &str) -> A {
         A::read(&self.0[name]).unwrap_or_else(|| {

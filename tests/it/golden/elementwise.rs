@@ -5,8 +5,6 @@ use pullback::prelude::*;
 
 use super::{Attributes, Function};
 
-pub const MISSING: &[&str] = &[];
-
 pub fn function<T: Element>(op: &str, attributes: &Attributes) -> Option<Function<T>> {
     let number = |name| T::from_f64(attributes.get(name));
     Some(match op {

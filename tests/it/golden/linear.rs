@@ -4,9 +4,7 @@ use pullback::ndarray::{Dimension, Ix1, Ix2, Ix3, Ix4};
 use pullback::ops::ConvOptions;
 use pullback::prelude::*;
 
-use super::{Attributes, Function};
-
-pub const MISSING: &[&str] = &[];
+use super::{Attributes, Function, ranked};
 
 pub fn function<T: Element>(op: &str, attributes: &Attributes) -> Option<Function<T>> {
     Some(match op {
@@ -70,11 +68,4 @@ type Pool<T> = fn(&Tensor4<T>, [usize; 2], [usize; 2], [usize; 2]) -> Tensor4<T>
 fn pool<T: Element>(attributes: &Attributes, pool: Pool<T>) -> Function<T> {
     let (kernel, stride) = (attributes.get("kernel"), attributes.get("stride"));
     Box::new(move |x| pool(&ranked(&x[0]), kernel, stride, [0, 0]).into_dyn())
-}
-
-/// An input as a function of one rank takes it.
-fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
-    x.clone()
-        .into_dimensionality()
-        .expect("the function's rank")
 }

@@ -1,12 +1,10 @@
 //! Reductions, norms, losses, and what looks up rows of a table.
 
-use pullback::ndarray::{Axis, Dimension, Ix1, Ix2};
+use pullback::ndarray::{Axis, Ix1, Ix2};
 use pullback::ops::Reduction;
 use pullback::prelude::*;
 
-use super::{Attributes, Function};
-
-pub const MISSING: &[&str] = &[];
+use super::{Attributes, Function, ranked};
 
 pub fn function<T: Element>(op: &str, attributes: &Attributes) -> Option<Function<T>> {
     along_an_axis(op, attributes)
@@ -75,11 +73,4 @@ fn layer<T: Element>(op: &str, attributes: &Attributes) -> Option<Function<T>> {
         }
         _ => return None,
     })
-}
-
-/// An input as a function of one rank takes it.
-fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
-    x.clone()
-        .into_dimensionality()
-        .expect("the function's rank")
 }

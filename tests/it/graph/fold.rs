@@ -1,4 +1,4 @@
-//! What is repeated is drawn once.
+//! Repeated blocks are drawn once.
 
 use std::thread;
 
@@ -7,9 +7,9 @@ use pullback::graph::Graph;
 use pullback::ndarray::{Array1, Axis, s};
 use pullback::prelude::*;
 
-use super::{boxes, leaf, matrix, texts, titles};
+use super::{boxes, leaf, matrix, sorted, texts, titles};
 
-/// What the frames of a drawing say.
+/// Returns the labels of the frames of a drawing.
 fn frames(svg: &str) -> Vec<String> {
     texts(svg, "frame-label")
 }
@@ -45,9 +45,10 @@ fn residual_blocks_are_one_block() {
     let svg = graph.svg();
     assert_eq!(frames(&svg), ["× 50"]);
     assert_eq!(titles(&svg, "function"), ["Add", "Relu", "Linear"]);
-    let mut leaves = titles(&svg, "leaf");
-    leaves.sort();
-    assert_eq!(leaves, ["layers.*.bias", "layers.*.weight", "leaf"]);
+    assert_eq!(
+        sorted(titles(&svg, "leaf")),
+        ["layers.*.bias", "layers.*.weight", "leaf"]
+    );
     assert!(texts(&svg, "note")[0].starts_with("150 nodes · 101 leaves"));
     let dot = graph.dot();
     assert_eq!(dot.matches(" -> ").count(), 7);
@@ -79,12 +80,10 @@ fn repetitions_are_found_within_repetitions() {
     frames.sort();
     assert!(frames.contains(&"× 12".to_owned()), "{frames:?}");
     assert!(frames.contains(&"× 4".to_owned()), "{frames:?}");
-    let functions = titles(&svg, "function");
-    assert_eq!(
-        functions.iter().filter(|name| *name == "Softmax").count(),
-        1
-    );
-    assert_eq!(functions.iter().filter(|name| *name == "Concat").count(), 1);
+    for function in ["Softmax", "Concat"] {
+        let functions = titles(&svg, "function");
+        assert_eq!(functions.iter().filter(|name| *name == function).count(), 1);
+    }
     // The first input, and the weights: of each block its own, those of queries, keys and values in one.
     assert_eq!(titles(&svg, "leaf").len(), 3);
 }
@@ -139,7 +138,7 @@ fn two_states_are_carried_from_block_to_block() {
 }
 
 #[test]
-fn blocks_that_are_joined_otherwise_are_not_folded() {
+fn blocks_with_different_edges_are_not_folded() {
     let x = leaf(3);
     let mut all = vec![x.exp()];
     for step in 0..12_usize {

@@ -1,5 +1,5 @@
-//! Pictures of graphs, and traces: `fold` has what is drawn once, `saved` what nodes save, `trace` the
-//! traces; here is what drawings consist of.
+//! Pictures of graphs, and traces: `fold` tests repeated blocks, `saved` the saved values of nodes, `trace` traces; this
+//! file tests the contents of drawings.
 
 mod fold;
 mod page;
@@ -38,7 +38,7 @@ fn matrix(rows: usize, columns: usize) -> Tensor2<f64> {
     Tensor::from(Array2::from_elem((rows, columns), 0.5)).set_requires_grad(true)
 }
 
-/// The boxes of a drawing: what kind each is and what it says.
+/// Returns the boxes of a drawing: the kind and the lines of each.
 fn boxes(svg: &str) -> Vec<(String, Vec<String>)> {
     let mut boxes = Vec::new();
     let mut lines = Vec::new();
@@ -55,21 +55,28 @@ fn boxes(svg: &str) -> Vec<(String, Vec<String>)> {
     boxes
 }
 
-/// The titles of the boxes of one kind.
+/// Returns the titles of the boxes of one kind.
 fn titles(svg: &str, kind: &str) -> Vec<String> {
-    let boxes = boxes(svg).into_iter();
-    let of_kind = boxes.filter(|(other, _)| other == kind);
-    of_kind.map(|(_, lines)| lines[0].clone()).collect()
+    boxes(svg)
+        .into_iter()
+        .filter(|(other, _)| other == kind)
+        .map(|(_, lines)| lines[0].clone())
+        .collect()
 }
 
-/// All text of one class.
+/// Returns all text of one class.
 fn texts(svg: &str, class: &str) -> Vec<String> {
-    let elements = elements(svg).into_iter();
     let is_of = |element: &Drawn| {
         let classes = element.attribute("class").unwrap_or_default();
         classes.split(' ').any(|other| other == class)
     };
+    let elements = elements(svg).into_iter();
     elements.filter(is_of).map(|element| element.text).collect()
+}
+
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort();
+    texts
 }
 
 #[test]
@@ -89,9 +96,7 @@ fn a_drawing_shows_functions_leaves_and_outputs() {
     // x and w, each of 8 bytes an element, and the shape of w as a value.
     assert!(linear[2].starts_with("saves x, weight"), "{linear:?}");
     assert!(linear[3].starts_with("graph/mod.rs:"), "{linear:?}");
-    let mut labels = texts(&svg, "label");
-    labels.sort();
-    assert_eq!(labels, ["weight", "x"]);
+    assert_eq!(sorted(texts(&svg, "label")), ["weight", "x"]);
     assert!(texts(&svg, "note")[0].starts_with("3 nodes · 2 leaves · "));
 }
 
@@ -124,18 +129,14 @@ fn computed_tensors_have_names_too() {
 }
 
 #[test]
-fn outputs_of_a_function_are_told_apart() {
+fn outputs_of_a_function_are_labeled() {
     let x = leaf(3);
     let (a, b) = Twice::apply(&x);
     let svg = Graph::of(&(&a * &b)).svg();
-    let mut labels = texts(&svg, "label");
-    labels.sort();
     // Both ways lead from one box to the other.
-    assert_eq!(labels, ["x = output 0, y = output 1"]);
+    assert_eq!(sorted(texts(&svg, "label")), ["x = output 0, y = output 1"]);
     let svg = Graph::of(&a).and(&b).svg();
-    let mut labels = texts(&svg, "label");
-    labels.sort();
-    assert_eq!(labels, ["output 0", "output 1"]);
+    assert_eq!(sorted(texts(&svg, "label")), ["output 0", "output 1"]);
     assert_eq!(titles(&svg, "output").len(), 2);
 }
 
@@ -173,7 +174,7 @@ fn a_freed_graph_is_drawn_without_what_it_saved() -> Result<(), Error> {
 }
 
 #[test]
-fn what_was_not_recorded_is_drawn_as_a_constant() {
+fn a_tensor_without_a_node_is_drawn_as_a_constant() {
     let svg = graph::svg(&Tensor::from(array![1.0, 2.0]));
     assert_eq!(boxes(&svg).len(), 1);
     assert_eq!(titles(&svg, "constant"), ["constant"]);
@@ -198,9 +199,7 @@ fn several_outputs_share_what_leads_to_them() {
         .name("b", &b)
         .svg();
     assert_eq!(titles(&svg, "function"), ["Sin", "Tanh", "Exp"]);
-    let mut outputs = titles(&svg, "output");
-    outputs.sort();
-    assert_eq!(outputs, ["a", "b"]);
+    assert_eq!(sorted(titles(&svg, "output")), ["a", "b"]);
 }
 
 #[test]
@@ -231,7 +230,7 @@ fn the_language_of_graphviz_is_balanced() {
 }
 
 #[test]
-fn a_page_needs_nothing_but_itself() {
+fn a_page_is_self_contained() {
     let x = leaf(2);
     let page = graph::html(&x.exp());
     let links = ["src=", "href=", "url(", "@import", "fetch("];
@@ -299,11 +298,8 @@ fn a_model_names_its_parameters() {
     }
     let loss = x.linear(&model.head, None).sum();
     let graph = Graph::of(&loss).names(model.named_parameters());
-    let mut leaves = titles(&graph.svg(), "leaf");
-    leaves.sort_unstable();
-    assert_eq!(
-        leaves,
-        ["layers.0.weight", "layers.1.bias", "layers.1.weight"]
-    );
+    let leaves = sorted(titles(&graph.svg(), "leaf"));
+    let names = ["layers.0.weight", "layers.1.bias", "layers.1.weight"];
+    assert_eq!(leaves, names);
     assert!(graph.html().contains("layers.1.bias") && graph.dot().contains("layers.1.bias"));
 }

@@ -1,4 +1,4 @@
-//! What nodes save.
+//! The saved values of nodes.
 
 use pullback::graph::Graph;
 use pullback::ndarray::{Array1, ArrayView1, array, s};
@@ -20,9 +20,8 @@ impl Everything {
         shift: f32,
     ) -> Array1<f64> {
         let factor = factors.iter().product::<f64>() + f64::from(shift);
-        let sum = parts
-            .iter()
-            .fold(Array1::<f64>::zeros(x.len()), |sum, part| sum + part);
+        let zeros = Array1::<f64>::zeros(x.len());
+        let sum = parts.iter().fold(zeros, |sum, part| sum + part);
         &x * factor * sum
     }
 
@@ -34,11 +33,8 @@ impl Everything {
         shift: f32,
     ) -> Array1<f64> {
         let factor = factors.iter().product::<f64>() + f64::from(shift);
-        let sum = parts
-            .iter()
-            .fold(Array1::<f64>::zeros(grad_output.len()), |sum, part| {
-                sum + part
-            });
+        let zeros = Array1::<f64>::zeros(grad_output.len());
+        let sum = parts.iter().fold(zeros, |sum, part| sum + part);
         &grad_output * factor * sum
     }
 }
@@ -63,14 +59,7 @@ fn tensors_lists_and_values_are_named() {
     let saved = node(&y).saved().expect("not freed");
     let shown: Vec<_> = saved
         .iter()
-        .map(|saved| {
-            (
-                &saved.name[..],
-                saved.shape.as_deref(),
-                saved.ty,
-                saved.bytes,
-            )
-        })
+        .map(|saved| (&*saved.name, saved.shape.as_deref(), saved.ty, saved.bytes))
         .collect();
     let three = Some(&[3][..]);
     assert_eq!(shown[0], ("parts[0]", three, "f64", 24));
@@ -96,7 +85,7 @@ fn what_was_freed_is_known_as_freed() -> Result<(), Error> {
     let (sum, square) = (node(&y), &y * &y);
     // One that saves nothing can be freed too, with hooks and without.
     let handle = y.register_hook(|_| None);
-    assert!(sum.saved().is_some_and(|kept| kept.is_empty()));
+    assert!(sum.saved().is_some_and(|saved| saved.is_empty()));
     Backward::of(&square.sum()).retain_graph(true).run()?;
     assert!(sum.saved().is_some() && node(&square).saved().is_some());
     square.sum().backward()?;
@@ -136,10 +125,8 @@ fn what_was_packed_is_elsewhere() {
     let x = leaf(100);
     let y = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp());
     let saved = node(&y).saved().expect("not freed");
-    assert_eq!(
-        (saved[0].shape.as_deref(), saved[0].bytes),
-        (Some(&[100][..]), 0)
-    );
+    assert_eq!(saved[0].shape.as_deref(), Some(&[100][..]));
+    assert_eq!(saved[0].bytes, 0);
     assert_eq!(Graph::of(&y).totals().bytes, 0);
     assert!(Graph::of(&y).svg().contains(">saves output, packed<"));
 }

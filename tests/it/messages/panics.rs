@@ -1,4 +1,4 @@
-//! What mistakes in shapes and settings say, at the line of whoever made them.
+//! The messages of panics about shapes and settings, which name the line of the call.
 
 use pullback::functional::vjp;
 use pullback::ndarray::{Array2, Array4, Axis, Ix1, array, s};
@@ -36,7 +36,7 @@ pub(super) fn all(page: &mut Page) {
     for (title, messages) in sections {
         page.section(title);
         for (message, is_here) in messages {
-            assert!(is_here, "not said of the caller's line: {message}");
+            assert!(is_here, "not the line of the call: {message}");
             page.line(&message);
         }
     }

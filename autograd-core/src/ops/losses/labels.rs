@@ -30,14 +30,16 @@ pub(super) fn counted<T: Element>(
     ignore_index: Option<usize>,
 ) -> Option<Tensor1<T>> {
     let ignored = ignore_index.filter(|ignored| labels.contains(ignored))?;
-    let counts = labels.iter().map(|&label| {
+    let count = |&label: &usize| {
         if label == ignored {
             T::zero()
         } else {
             T::one()
         }
-    });
-    Some(Tensor1::from(counts.collect::<Array1<T>>()))
+    };
+    Some(Tensor1::from(
+        labels.iter().map(count).collect::<Array1<T>>(),
+    ))
 }
 
 /// Returns how many labels count.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use ndarray::{Array1, ArrayView2, Axis};
+use ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 
 use super::{Reduction, labels};
 use crate::kernels::Axes;
@@ -40,12 +40,12 @@ impl<T: Element> NllLoss<T> {
         ignore_index: Option<usize>,
     ) -> (Array1<T>, Shape) {
         labels::check("nll_loss", x.shape(), labels, ignore_index);
-        let each = x.rows().into_iter().zip(labels);
-        let losses = each.map(|(row, &label)| match ignore_index {
+        let loss = |(row, &label): (ArrayView1<T>, &usize)| match ignore_index {
             Some(ignored) if ignored == label => T::zero(),
             _ => -row[label],
-        });
-        (losses.collect(), Shape::from(x.shape()))
+        };
+        let losses = x.rows().into_iter().zip(labels).map(loss).collect();
+        (losses, Shape::from(x.shape()))
     }
 
     #[backward(x)]

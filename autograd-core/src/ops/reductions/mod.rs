@@ -31,7 +31,8 @@ pub(super) use methods::methods;
 
 use ndarray::{Axis, Dimension};
 
-use crate::kernels::{self, Axes};
+use crate::kernels::Axes;
+use crate::ops::constant;
 use crate::{Element, Tensor};
 
 /// Returns the axis of a reduction over one axis.
@@ -53,7 +54,5 @@ fn repeated_sum<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis) -> Tenso
 /// Returns the tensor with 0 replaced by 1, to divide something by it that is 0 there too.
 #[track_caller]
 fn apart_from_zero<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
-    let is_zero = |x: T| if x.is_zero() { T::one() } else { T::zero() };
-    // Where the elements are 0 is a constant.
-    x + Tensor::from(kernels::map(&x.view(), is_zero))
+    x + constant(x, |x| if x.is_zero() { T::one() } else { T::zero() })
 }

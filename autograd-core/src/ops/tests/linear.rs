@@ -4,10 +4,10 @@ use std::panic::Location;
 
 use ndarray::{Array1, Array2, Array4, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn, array, s};
 
-use super::{assert_close, numbers, panic_line};
+use super::{assert_close, numbers};
 use crate::ops::einsum;
 use crate::ops::{AttentionOptions, ConvOptions};
-use crate::{ErrorKind, Tensor, Tensor2, Tensor4, TensorD};
+use crate::{ErrorKind, Tensor, Tensor2, TensorD};
 
 /// Returns a leaf of different numbers of either sign.
 pub(super) fn leaf<D: Dimension>(shape: &[usize], seed: f64) -> Tensor<f64, D> {
@@ -226,30 +226,15 @@ fn shapes_that_do_not_fit_are_reported_at_the_callers_line() {
     let (x, y, w) = (&vector.clone().into_dyn(), &matrix, &image);
     let number = &vector.sum().into_dyn();
     let (k, s, p) = ([2, 2], [0, 1], [0, 0]);
-    let mistakes: [(Box<dyn Fn()>, u32); 11] = [
-        (Box::new(|| drop(vector.matmul(y))), line!()),
-        (Box::new(|| drop(y.matmul(y))), line!()),
-        (Box::new(|| drop(number.matmul(y))), line!()),
-        (Box::new(|| drop(vector.linear(y, None))), line!()),
-        (Box::new(|| drop(einsum("ij->ik", &[x]))), line!()),
-        (Box::new(|| drop(w.conv2d(&other, None, plain))), line!()),
-        (Box::new(|| drop(transposed(w, plain))), line!()),
-        (Box::new(|| drop(w.max_pool2d(k, s, p))), line!()),
-        (Box::new(|| drop(w.avg_pool2d(k, k, k))), line!()),
-        (Box::new(|| drop(attended(y, &attention))), line!()),
-        (Box::new(|| drop(y.solve(&vector))), line!()),
-    ];
-    for (mistake, line) in mistakes {
-        assert_eq!(panic_line(mistake), (file!().to_owned(), line));
-    }
-}
-
-#[track_caller]
-fn transposed(x: &Tensor4<f64>, options: ConvOptions<2>) -> Tensor4<f64> {
-    x.conv_transpose2d(x, None, options, [0, 0])
-}
-
-#[track_caller]
-fn attended(x: &Tensor2<f64>, options: &AttentionOptions) -> Tensor2<f64> {
-    x.scaled_dot_product_attention(x, &x.t(), options)
+    panics_here!(vector.matmul(y));
+    panics_here!(y.matmul(y));
+    panics_here!(number.matmul(y));
+    panics_here!(vector.linear(y, None));
+    panics_here!(einsum("ij->ik", &[x]));
+    panics_here!(w.conv2d(&other, None, plain));
+    panics_here!(w.conv_transpose2d(w, None, plain, [0, 0]));
+    panics_here!(w.max_pool2d(k, s, p));
+    panics_here!(w.avg_pool2d(k, k, k));
+    panics_here!(y.scaled_dot_product_attention(y, &y.t(), &attention));
+    panics_here!(y.solve(&vector));
 }

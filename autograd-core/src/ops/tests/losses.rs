@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Axis, array};
 
-use super::{SHAPES, assert_close, leaf, numbers};
+use super::{SHAPES, assert_close, leaf, matrix, numbers};
 use crate::ops::{CrossEntropyOptions, Reduction};
 use crate::{Tensor, Tensor2, TensorD, grad};
 
@@ -80,8 +80,7 @@ fn kinks_and_extremes() {
 }
 
 fn logits() -> Tensor2<f64> {
-    let logits: Array2<f64> = numbers(&[3, 4]).into_dimensionality().unwrap();
-    Tensor::from(logits * 3.0).set_requires_grad(true)
+    Tensor::from(matrix(3, 4) * 3.0).set_requires_grad(true)
 }
 
 const PLAIN: CrossEntropyOptions = CrossEntropyOptions {

@@ -17,7 +17,7 @@ macro_rules! gradchecks {
 /// Checks that a mistake panics at the line of the call.
 macro_rules! panics_here {
     ($mistake:expr) => {
-        let line = super::panic_line(Box::new(|| drop($mistake)));
+        let line = crate::ops::tests::panic_line(Box::new(|| drop($mistake)));
         assert_eq!(line, (file!().to_owned(), line!()));
     };
 }
@@ -44,6 +44,10 @@ fn numbers(shape: &[usize]) -> ArrayD<f64> {
         position += 1.0;
         0.5 + (position * 0.754_877_666_246_693).fract()
     })
+}
+
+fn matrix(rows: usize, columns: usize) -> Array2<f64> {
+    numbers(&[rows, columns]).into_dimensionality().unwrap()
 }
 
 fn leaf(shape: &[usize]) -> TensorD<f64> {
@@ -150,16 +154,7 @@ fn broadcasting_and_its_reverse() {
 
 #[test]
 fn products_of_matrices() {
-    let x = Tensor::from(
-        numbers(&[2, 3])
-            .into_dimensionality::<ndarray::Ix2>()
-            .unwrap(),
-    );
-    let y = Tensor::from(
-        numbers(&[3, 4])
-            .into_dimensionality::<ndarray::Ix2>()
-            .unwrap(),
-    );
+    let (x, y) = (Tensor::from(matrix(2, 3)), Tensor::from(matrix(3, 4)));
     gradchecks!(|(x, y)| x.matmul(y), (&x, &y));
     gradchecks!(|(x,)| x.matmul(&x.t()), (&x,));
     let empty = Tensor::from(Array2::<f64>::zeros((0, 3)));
@@ -168,9 +163,7 @@ fn products_of_matrices() {
 
 #[test]
 fn views_of_every_layout_give_what_arrays_give() {
-    let base = numbers(&[4, 6])
-        .into_dimensionality::<ndarray::Ix2>()
-        .unwrap();
+    let base = matrix(4, 6);
     let mut flipped = base.clone();
     flipped.invert_axis(Axis(1));
     let layouts = [
@@ -208,18 +201,12 @@ fn matrices_that_do_not_fit_are_named() {
 
 #[test]
 fn a_shape_mistake_is_reported_at_the_callers_line() {
-    let (x, y) = (
-        Tensor::from(array![1.0, 2.0]),
-        Tensor::from(array![1.0, 2.0, 3.0]),
-    );
-    for (mistake, line) in [
-        (Box::new(|| drop(&x * &y)) as Box<dyn Fn()>, line!()),
-        (Box::new(|| drop(x.clone() - y.clone())), line!()),
-        (Box::new(|| drop(x.broadcast_to::<IxDyn>(&[3]))), line!()),
-        (Box::new(|| drop(y.sum_to::<IxDyn>(&[2]))), line!()),
-    ] {
-        assert_eq!(panic_line(mistake), (file!().to_owned(), line));
-    }
+    let x = Tensor::from(array![1.0, 2.0]);
+    let y = Tensor::from(array![1.0, 2.0, 3.0]);
+    panics_here!(&x * &y);
+    panics_here!(x.clone() - y.clone());
+    panics_here!(x.broadcast_to::<IxDyn>(&[3]));
+    panics_here!(y.sum_to::<IxDyn>(&[2]));
 }
 
 /// Returns the file and line that a panic names.

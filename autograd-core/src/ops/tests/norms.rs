@@ -1,8 +1,8 @@
 //! Normalization, dropout and embeddings.
 
-use ndarray::{Array1, Array2, ArrayD, Axis, Ix1, IxDyn, array};
+use ndarray::{Array1, ArrayD, Axis, Ix1, IxDyn, array};
 
-use super::{assert_close, leaf, numbers};
+use super::{assert_close, leaf, matrix, numbers};
 use crate::ops::Statistics;
 use crate::{Element, Gradcheck, Tensor, Tensor1, Tensor2, TensorD, checkpoint, grad};
 
@@ -159,8 +159,7 @@ fn dropout_in_a_checkpoint_chooses_the_same_elements() {
 }
 
 fn weight() -> Tensor2<f64> {
-    let weight: Array2<f64> = numbers(&[4, 3]).into_dimensionality().unwrap();
-    Tensor::from(weight).set_requires_grad(true)
+    Tensor::from(matrix(4, 3)).set_requires_grad(true)
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
-use super::{SHAPES, leaf, numbers, panic_line, unary};
+use super::{SHAPES, leaf, panic_line, unary};
 use crate::ops::SplitAt;
 use crate::{Tensor, Tensor1, Tensor2, TensorD};
 
@@ -91,7 +91,7 @@ fn elements_found_by_index_in_each_lane() {
 }
 
 fn matrix() -> Tensor2<f64> {
-    Tensor::from(numbers(&[4, 6]).into_dimensionality::<Ix2>().unwrap())
+    Tensor::from(super::matrix(4, 6))
 }
 
 #[test]
@@ -217,9 +217,11 @@ fn reported(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
         "{expected}: {file}:{line}"
     );
     let payload = catch_unwind(AssertUnwindSafe(mistake)).expect_err("a panic");
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    assert_eq!(text, Some(expected));
+    let text = payload.downcast_ref::<String>().map_or_else(
+        || *payload.downcast_ref::<&str>().expect("a text"),
+        String::as_str,
+    );
+    assert_eq!(text, expected);
     line
 }
 
@@ -254,7 +256,7 @@ fn mistakes_in_shapes_and_axes_are_reported_at_the_callers_line() {
         x.slice(s![2, ..]) => "slice of a tensor of shape [2, 3]: `2` is not within the axis 0";
         x.clone().into_dyn().slice(s![.., .., ..].as_ref()) => "slice of a tensor of shape [2, 3]: there are entries for 3 axes";
         x.slice_axis(Axis(2), Slice::from(..)) => "slice_axis of a tensor of shape [2, 3]: there is no axis 2";
-        x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: these are 2 together";
+        x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: their sum is 2";
         x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3] into 0 parts: at least one is needed";
         x.roll(Axis(2), 1) => "roll of a tensor of shape [2, 3]: there is no axis 2";
         x.pad(&[(1, 1)], 0.0) => "pad of a tensor of shape [2, 3] by [(1, 1)]: each axis needs two widths";

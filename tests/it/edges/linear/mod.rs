@@ -4,12 +4,12 @@ mod naive;
 
 use std::sync::Arc;
 
-use pullback::ndarray::{Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
+use pullback::ndarray::{Array2, ArrayD, Axis, Ix1, Ix2, Ix3, Ix4, arr1, arr2};
 use pullback::ops::{AttentionOptions, ConvOptions, Pool2dOptions};
 use pullback::ops::{AvgPool2dBackward, Gather2d, MaxUnpool2d, einsum};
 use pullback::prelude::*;
 
-use super::rows::{Row, placed, row};
+use super::rows::{Row, placed, ranked, row};
 
 pub fn rows<T: Element>() -> Vec<Row<T>> {
     let groups = [
@@ -20,13 +20,6 @@ pub fn rows<T: Element>() -> Vec<Row<T>> {
         systems(),
     ];
     groups.into_iter().flatten().collect()
-}
-
-/// An input as a function of one rank takes it.
-fn ranked<T: Element, D: Dimension>(x: &TensorD<T>) -> Tensor<T, D> {
-    x.clone()
-        .into_dimensionality()
-        .expect("the function's rank")
 }
 
 fn products<T: Element>() -> Vec<Row<T>> {
@@ -40,9 +33,8 @@ fn products<T: Element>() -> Vec<Row<T>> {
                 &[&[1, 1], &[1, 0]],
             ],
             |x| {
-                ranked::<T, Ix2>(&x[0])
-                    .matmul(&ranked::<T, Ix2>(&x[1]))
-                    .into_dyn()
+                let (x, y) = (ranked::<T, Ix2>(&x[0]), ranked::<T, Ix2>(&x[1]));
+                x.matmul(&y).into_dyn()
             },
             |x| naive::product(&x[0], &x[1]),
         ),
@@ -156,10 +148,13 @@ fn pooling<T: Element>() -> Vec<Row<T>> {
         padding: [1, 1],
     };
     let images: &[&[&[usize]]] = &[&[&[2, 2, 4, 3]], &[&[0, 2, 4, 3]]];
-    let places = |batch: usize| {
-        let places = arr2(&[[5, 0, 5], [1, 2, 3]]);
-        let places = places.to_shape((1, 2, 1, 3)).expect("as many");
-        places.broadcast((batch, 2, 1, 3)).expect("fits").to_owned()
+    let indices = |batch: usize| {
+        let indices = arr2(&[[5, 0, 5], [1, 2, 3]]);
+        let indices = indices.to_shape((1, 2, 1, 3)).expect("as many");
+        indices
+            .broadcast((batch, 2, 1, 3))
+            .expect("fits")
+            .to_owned()
     };
     vec![
         row(
@@ -181,33 +176,35 @@ fn pooling<T: Element>() -> Vec<Row<T>> {
             move |x| naive::pooled(&x[0], windows, |window| window.iter().sum::<f64>() / 6.0),
         ),
         row(
-            "the reverse of avg_pool2d",
+            "avg_pool2d_backward",
             &[&[&[2, 2, 2, 4]], &[&[0, 2, 2, 4]]],
             move |x| AvgPool2dBackward::apply(&ranked(&x[0]), windows, [4, 3]).into_dyn(),
-            move |x| naive::shares(&x[0], windows, [4, 3]),
+            move |x| naive::avg_pool2d_backward(&x[0], windows, [4, 3]),
         ),
         row(
-            "pick",
+            "gather2d",
             &[&[&[2, 2, 2, 3]], &[&[0, 2, 2, 3]]],
-            move |x| Gather2d::apply(&ranked(&x[0]), &places(x[0].shape()[0])).into_dyn(),
+            move |x| Gather2d::apply(&ranked(&x[0]), &indices(x[0].shape()[0])).into_dyn(),
             move |x| {
                 placed(&[x[0].shape()[0], 2, 1, 3], |at| {
-                    let place = places(1)[[0, at[1], 0, at[3]]];
-                    x[0][[at[0], at[1], place / 3, place % 3]]
+                    let index = indices(1)[[0, at[1], 0, at[3]]];
+                    x[0][[at[0], at[1], index / 3, index % 3]]
                 })
             },
         ),
         row(
-            "put",
+            "max_unpool2d",
             &[&[&[2, 2, 1, 3]], &[&[0, 2, 1, 3]]],
             move |x| {
-                MaxUnpool2d::apply(&ranked(&x[0]), &places(x[0].shape()[0]), [2, 3]).into_dyn()
+                MaxUnpool2d::apply(&ranked(&x[0]), &indices(x[0].shape()[0]), [2, 3]).into_dyn()
             },
             move |x| {
                 placed(&[x[0].shape()[0], 2, 2, 3], |at| {
-                    let here = |k: &usize| places(1)[[0, at[1], 0, *k]] == 3 * at[2] + at[3];
-                    let shares = (0..3).filter(here).map(|k| x[0][[at[0], at[1], 0, k]]);
-                    shares.sum()
+                    let here = |k: &usize| indices(1)[[0, at[1], 0, *k]] == 3 * at[2] + at[3];
+                    (0..3)
+                        .filter(here)
+                        .map(|k| x[0][[at[0], at[1], 0, k]])
+                        .sum()
                 })
             },
         ),

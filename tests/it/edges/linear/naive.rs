@@ -1,4 +1,4 @@
-//! The same as sums, element by element.
+//! The functions of `linear` as sums, element by element.
 
 use pullback::ndarray::{ArrayD, Axis, IxDyn, Slice};
 use pullback::ops::{ConvOptions, Pool2dOptions};
@@ -7,45 +7,36 @@ use crate::edges::rows::placed;
 
 pub fn product(x: &ArrayD<f64>, y: &ArrayD<f64>) -> ArrayD<f64> {
     let inner = x.shape()[1];
-    placed(&[x.shape()[0], y.shape()[1]], |place| {
-        let terms = (0..inner).map(|k| x[[place[0], k]] * y[[k, place[1]]]);
-        terms.sum()
+    placed(&[x.shape()[0], y.shape()[1]], |at| {
+        (0..inner).map(|k| x[[at[0], k]] * y[[k, at[1]]]).sum()
     })
 }
 
 /// Products of matrices, where a vector is a row on the left and a column on the right.
 pub fn batched(x: &ArrayD<f64>, y: &ArrayD<f64>) -> ArrayD<f64> {
     let (row, column) = (x.ndim() == 1, y.ndim() == 1);
-    let x = if row {
-        x.clone().insert_axis(Axis(0))
-    } else {
-        x.clone()
-    };
-    let y = if column {
-        y.clone().insert_axis(Axis(1))
-    } else {
-        y.clone()
-    };
+    let (mut x, mut y) = (x.clone(), y.clone());
+    if row {
+        x = x.insert_axis(Axis(0));
+    }
+    if column {
+        y = y.insert_axis(Axis(1));
+    }
     let (of_x, of_y) = (&x.shape()[..x.ndim() - 2], &y.shape()[..y.ndim() - 2]);
-    // Addition broadcasts; here it is for the shape.
+    // Addition broadcasts: this is for the shape.
     let leading = (ArrayD::<f64>::zeros(of_x) + ArrayD::<f64>::zeros(of_y))
         .shape()
         .to_vec();
     let (rows, inner) = (x.shape()[x.ndim() - 2], x.shape()[x.ndim() - 1]);
     let columns = y.shape()[y.ndim() - 1];
-    let x = x
-        .broadcast(&[&leading[..], &[rows, inner]].concat()[..])
-        .expect("fits");
-    let y = y
-        .broadcast(&[&leading[..], &[inner, columns]].concat()[..])
-        .expect("fits");
-    let mut output = placed(&[&leading[..], &[rows, columns]].concat(), |place| {
-        let (lead, last) = place.split_at(leading.len());
-        let terms = (0..inner).map(|k| {
-            let left = &[lead, &[last[0], k]].concat()[..];
-            x[left] * y[&[lead, &[k, last[1]]].concat()[..]]
-        });
-        terms.sum()
+    let shape = |last: [usize; 2]| [&leading[..], &last].concat();
+    let x = x.broadcast(shape([rows, inner])).expect("fits");
+    let y = y.broadcast(shape([inner, columns])).expect("fits");
+    let mut output = placed(&shape([rows, columns]), |at| {
+        let (lead, last) = at.split_at(leading.len());
+        let index = |last: [usize; 2]| [lead, &last].concat();
+        let term = |k| x[&index([last[0], k])[..]] * y[&index([k, last[1]])[..]];
+        (0..inner).map(term).sum()
     });
     if column {
         output = output.index_axis_move(Axis(leading.len() + 1), 0);
@@ -56,14 +47,19 @@ pub fn batched(x: &ArrayD<f64>, y: &ArrayD<f64>) -> ArrayD<f64> {
     output
 }
 
-/// The place in an image that a window looks at, `None` in what was added around it.
+/// Returns the index in an image of an element of a window; `None` in the padding.
 fn seen(
     [window, inside]: [usize; 2],
     [stride, padding, dilation]: [usize; 3],
     length: usize,
 ) -> Option<usize> {
-    let place = (window * stride + inside * dilation).checked_sub(padding)?;
-    (place < length).then_some(place)
+    let index = (window * stride + inside * dilation).checked_sub(padding)?;
+    (index < length).then_some(index)
+}
+
+/// Returns the stride, the padding and the dilation of an axis.
+fn along(options: &ConvOptions<2>, axis: usize) -> [usize; 3] {
+    [options.stride, options.padding, options.dilation].map(|lengths| lengths[axis])
 }
 
 pub fn conv2d(
@@ -72,13 +68,7 @@ pub fn conv2d(
     bias: &ArrayD<f64>,
     options: ConvOptions<2>,
 ) -> ArrayD<f64> {
-    let by = |axis: usize| {
-        [
-            options.stride[axis],
-            options.padding[axis],
-            options.dilation[axis],
-        ]
-    };
+    let by = |axis| along(&options, axis);
     let length = |axis: usize| {
         let [stride, padding, dilation] = by(axis);
         let span = dilation * (weight.shape()[2 + axis] - 1) + 1;
@@ -109,13 +99,7 @@ pub fn conv_transpose2d(
     options: ConvOptions<2>,
     output_padding: [usize; 2],
 ) -> ArrayD<f64> {
-    let by = |axis: usize| {
-        [
-            options.stride[axis],
-            options.padding[axis],
-            options.dilation[axis],
-        ]
-    };
+    let by = |axis| along(&options, axis);
     let length = |axis: usize| {
         let [stride, padding, dilation] = by(axis);
         let span = dilation * (weight.shape()[2 + axis] - 1) + 1;
@@ -137,7 +121,7 @@ pub fn conv_transpose2d(
     output
 }
 
-/// Calls `f` with the elements that each window sees.
+/// Calls `f` with the elements of each window.
 pub fn pooled(x: &ArrayD<f64>, windows: Pool2dOptions, f: impl Fn(&[f64]) -> f64) -> ArrayD<f64> {
     let length = |axis: usize| {
         let padded = x.shape()[2 + axis] + 2 * windows.padding[axis];
@@ -152,27 +136,31 @@ pub fn pooled(x: &ArrayD<f64>, windows: Pool2dOptions, f: impl Fn(&[f64]) -> f64
             .flat_map(|row| {
                 columns
                     .iter()
-                    .map(move |&column| [at[0], at[1], row, column])
+                    .map(move |&column| x[[at[0], at[1], row, column]])
             })
-            .map(|place| x[place])
             .collect();
         f(&window)
     })
 }
 
-/// The largest element; what is no number is larger than all.
+/// Returns the maximum; NaN is larger than all numbers.
 pub fn largest(elements: &[f64]) -> f64 {
-    elements.iter().fold(f64::NEG_INFINITY, |largest, &x| {
+    let larger = |largest: f64, &x: &f64| {
         if x.is_nan() || x > largest {
             x
         } else {
             largest
         }
-    })
+    };
+    elements.iter().fold(f64::NEG_INFINITY, larger)
 }
 
-/// Each element's share of the mean added to what its window sees.
-pub fn shares(x: &ArrayD<f64>, windows: Pool2dOptions, size: [usize; 2]) -> ArrayD<f64> {
+/// Adds each element, divided by the size of a window, to the pixels of its window.
+pub fn avg_pool2d_backward(
+    x: &ArrayD<f64>,
+    windows: Pool2dOptions,
+    size: [usize; 2],
+) -> ArrayD<f64> {
     let by = |axis: usize| [windows.stride[axis], windows.padding[axis], 1];
     let area = (windows.kernel[0] * windows.kernel[1]) as f64;
     let mut image = ArrayD::zeros(IxDyn(&[x.shape()[0], x.shape()[1], size[0], size[1]]));
