@@ -1,8 +1,8 @@
-//! The test that is to be generated.
+//! Describes the test that is to be generated.
 
 use syn::{Expr, ExprArray, Ident};
 
-/// What `gradcheck(…)` says.
+/// The arguments of `gradcheck(…)`.
 pub(crate) struct Gradcheck {
     /// For each input, in the order of forward.
     pub(crate) samples: Vec<Sample>,
@@ -29,16 +29,16 @@ pub(crate) struct Within {
 pub(crate) enum Concrete {
     /// An element type.
     Double,
-    /// The dimension of so many axes.
+    /// The dimension with this number of axes.
     Rank(usize),
-    /// What the author says.
+    /// An expression that is given.
     Given(Expr),
     /// What the compiler finds out.
     Inferred,
 }
 
 impl Sample {
-    /// The shapes of its tensors.
+    /// Returns the shapes of its tensors.
     pub(crate) fn shapes(&self) -> &[ExprArray] {
         match self {
             Self::Shape(shape, _) => std::slice::from_ref(shape),
@@ -47,7 +47,7 @@ impl Sample {
         }
     }
 
-    /// The range that its author gives.
+    /// Returns the range that is given.
     pub(crate) fn within(&self) -> Option<&Within> {
         match self {
             Self::Shape(_, within) | Self::Shapes(_, within) => within.as_ref(),
