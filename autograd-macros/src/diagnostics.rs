@@ -1,6 +1,6 @@
 //! Collects all mistakes of an item, to report them at once, and has the wording that messages share.
 //!
-//! Every message is lower case, sets code in backticks and says what is wrong, what was expected
+//! Every message is lower case, sets code in backticks and states what is wrong, what was expected
 //! instead, and, where that is not obvious, what to write. It is reported on the token to change and
 //! uses the names of the definition.
 

@@ -78,7 +78,7 @@ pub(crate) struct TensorType {
     pub(crate) content: Content,
 }
 
-/// What a parameter or a returned value is.
+/// The kind of a parameter or a returned value.
 pub(crate) enum Class {
     Tensor(TensorType),
     /// `Option<…>` of a tensor.
@@ -88,7 +88,7 @@ pub(crate) enum Class {
     Value,
 }
 
-/// How a value is written in a parameter list.
+/// The way in which a parameter takes a value.
 #[derive(Clone)]
 pub(crate) enum Passing {
     /// `V`

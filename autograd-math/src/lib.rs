@@ -25,7 +25,7 @@ const USE: &str = "`math!` takes a formula in LaTeX as a string\n= help: write `
 /// # use autograd_math as pullback;
 /// /// y = 1 / (1 + e⁻ˣ)
 /// #[doc = pullback::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}")]
-/// /// It lies between 0 and 1.
+/// /// It is between 0 and 1.
 /// pub fn sigmoid(x: f64) -> f64 {
 ///     1.0 / (1.0 + (-x).exp())
 /// }

@@ -58,7 +58,7 @@ pub(crate) fn one_line(written: &str) -> Result<String, String> {
     let mut tables: Vec<(Table, usize)> = Vec::new();
     let mut rest = written;
     while let Some(first) = rest.chars().next() {
-        // What is no tag is the sign `<` of a formula.
+        // Anything but a tag is the sign `<` of a formula.
         let is_tag = first == '<'
             && rest[1..].starts_with(|next: char| next == '/' || next.is_ascii_alphabetic());
         if !is_tag {
@@ -99,7 +99,7 @@ fn text<'a>(html: &mut String, rest: &'a str, first: char) -> &'a str {
         '&' => html.push_str("&amp;"),
         '<' => html.push_str("&lt;"),
         '>' => html.push_str("&gt;"),
-        // The sign of a millionth, which no browser slants, stands there for the letter.
+        // The sign of a millionth, which no browser slants, is there for the letter.
         '\u{b5}' => html.push('\u{3bc}'),
         control if control.is_control() => html.push(' '),
         letter => html.push(letter),
@@ -140,7 +140,7 @@ fn open(html: &mut String, tables: &mut Vec<(Table, usize)>, tag: &str) -> Resul
         }
         ("mtable", _) => {
             let table = Table::of(classes);
-            // Fractions in equations below each other are as large as in one that stands alone.
+            // Fractions in equations below each other are as large as in a single one.
             if matches!(table, Table::Sides) {
                 html.push_str(" displaystyle=\"true\"");
             }

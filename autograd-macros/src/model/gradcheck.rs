@@ -6,11 +6,11 @@ use syn::{Expr, ExprArray, Ident};
 pub(crate) struct Gradcheck {
     /// For each input, in the order of forward.
     pub(crate) samples: Vec<Sample>,
-    /// What parameters of the block become.
+    /// The types and ranks that parameters of the block become.
     pub(crate) parameters: Vec<(Ident, Concrete)>,
 }
 
-/// What an input is in a test.
+/// The input of a test.
 pub(crate) enum Sample {
     /// A tensor of this shape.
     Shape(ExprArray, Option<Within>),
@@ -25,7 +25,7 @@ pub(crate) struct Within {
     pub(crate) high: Expr,
 }
 
-/// What a parameter of the block is in a test.
+/// The type or rank that a parameter of the block has in a test.
 pub(crate) enum Concrete {
     /// An element type.
     Double,
@@ -33,7 +33,7 @@ pub(crate) enum Concrete {
     Rank(usize),
     /// An expression that is given.
     Given(Expr),
-    /// What the compiler finds out.
+    /// Left to the compiler.
     Inferred,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct FunctionModel {
     pub(crate) backwards: Vec<Backward>,
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
-    /// What backward functions ask for, in the order inputs, outputs, intermediates.
+    /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
     /// The test that is to be generated.
@@ -55,7 +55,7 @@ pub(crate) struct Forward {
     /// Its lifetimes; it has no other parameters.
     pub(crate) generics: Generics,
     pub(crate) inputs: Vec<Input>,
-    /// What it returns: outputs first, then intermediates. After them are the inputs that it writes to,
+    /// The values that it returns: outputs first, then intermediates. After them are the inputs that it writes to,
     /// which are outputs too.
     pub(crate) returned: Vec<Returned>,
     /// Whether it returns a tuple, if only of one.
@@ -91,7 +91,7 @@ pub(crate) struct Returned {
     /// `None`: a value.
     pub(crate) tensor: Option<TensorType>,
     pub(crate) role: Role,
-    /// What its gradient is named after, if not itself: that of an input `x` which is written to is
+    /// The name that its gradient has, if not its own: that of an input `x` which is written to is
     /// `grad_x`, while the value is `output_x`.
     pub(crate) named_after: Option<Ident>,
 }
@@ -128,7 +128,7 @@ pub(crate) struct Backward {
 pub(crate) struct Derivative {
     pub(crate) ident: Ident,
     pub(crate) parameters: Vec<Parameter>,
-    /// What it returns: the gradients of the inputs that it covers, or a tangent for each differentiable output.
+    /// The returned types: the gradients of the inputs that it covers, or a tangent for each differentiable output.
     pub(crate) returns: Type,
 }
 
@@ -142,7 +142,7 @@ pub(crate) struct Parameter {
     pub(crate) optional: bool,
 }
 
-/// What a parameter gets, by its name.
+/// The value that a parameter gets, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// The gradient of the differentiable output of this number.
@@ -192,14 +192,14 @@ impl Forward {
         inputs.map(|input| &input.ty).chain(returned)
     }
 
-    /// Whether a parameter of the block is the element type of a tensor.
+    /// Returns whether a parameter of the block is the element type of a tensor.
     pub(crate) fn has_element(&self, param: &Ident) -> bool {
         self.tensors()
             .filter_map(|tensor| tensor.content.element())
             .any(|ty| is_parameter(ty, param))
     }
 
-    /// Whether a parameter of the block is the rank of a tensor.
+    /// Returns whether a parameter of the block is the rank of a tensor.
     pub(crate) fn has_rank(&self, param: &Ident) -> bool {
         self.tensors()
             .filter_map(|tensor| tensor.content.rank())
@@ -313,7 +313,7 @@ impl Forward {
 }
 
 impl Input {
-    /// Whether forward writes to it.
+    /// Returns whether forward writes to it.
     pub(crate) fn is_in_place(&self) -> bool {
         let tensor = self.tensor.as_ref();
         tensor.is_some_and(|tensor| tensor.ty.form == Form::ViewMut)
@@ -334,7 +334,7 @@ impl Returned {
         }
     }
 
-    /// Whether it is a differentiable output.
+    /// Returns whether it is a differentiable output.
     pub(crate) fn has_gradient(&self) -> bool {
         self.gradient().is_some()
     }
@@ -364,7 +364,7 @@ impl Derivative {
             .filter(move |parameter| parameter.wants == wants)
     }
 
-    /// Whether some parameter asks for this.
+    /// Returns whether some parameter asks for this.
     pub(crate) fn asks_for(&self, wants: Wants) -> bool {
         self.requests(wants).next().is_some()
     }
@@ -384,7 +384,7 @@ impl Derivative {
         tuple_elements(&self.returns)
     }
 
-    /// Whether it works on tensors, so that what it computes can be differentiated again.
+    /// Returns whether it works on tensors, so that what it computes can be differentiated again.
     pub(crate) fn is_on_tensors(&self) -> bool {
         let mut forms = self.parameters.iter().filter_map(|asked| asked.form);
         match forms.next() {

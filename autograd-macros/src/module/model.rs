@@ -11,7 +11,7 @@ pub(super) struct ModuleModel {
     pub(super) body: Body,
 }
 
-/// What is known of the type before its fields are read.
+/// The properties of the type apart from its fields.
 pub(super) struct Definition {
     pub(super) ident: Ident,
     pub(super) generics: Generics,
@@ -50,7 +50,7 @@ pub(super) struct Field {
     pub(super) part: Part,
 }
 
-/// What a field is to the module.
+/// The role of a field in the module.
 pub(super) enum Part {
     /// Visited under its name.
     Named(String),
@@ -60,7 +60,7 @@ pub(super) enum Part {
     Skipped(Option<Shown>),
 }
 
-/// How plain data is printed.
+/// The way in which plain data is printed.
 pub(super) struct Shown {
     /// Before the value; a field without a name is printed by its value alone.
     pub(super) label: Option<String>,

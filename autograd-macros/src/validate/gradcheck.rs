@@ -50,7 +50,7 @@ struct Reader<'a> {
     definition: &'a Definition,
     forward: &'a Forward,
     given: Vec<Option<Sample>>,
-    /// What the block's parameters become, each with the input that determines it.
+    /// The types and ranks of the block's parameters, each with the input that determines it.
     parameters: Vec<(Ident, Concrete)>,
     diagnostics: &'a mut Diagnostics,
 }

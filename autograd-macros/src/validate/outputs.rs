@@ -9,7 +9,7 @@ use crate::model::{Input, Returned, Role};
 use crate::show::show;
 use crate::types::{Class, Floats, Form, TensorType, peel, result_of};
 
-/// What was read of forward's return type.
+/// The result of reading forward's return type.
 pub(super) struct ReadOutputs {
     pub(super) returned: Vec<Returned>,
     pub(super) tuple: bool,
