@@ -1,8 +1,8 @@
-//! Every differentiable function of a program: the built-in ones and two that are defined here.
+//! Lists every differentiable function of a program: the built-in ones and two that are defined here.
 //!
-//! `cargo run --example catalogue` prints a table of them and writes `target/catalogue.html`, a page to look
-//! at and to search; `cargo run --example catalogue -- FILE` writes it elsewhere. How wrong the gradients
-//! are, the tests know: run them before, and the page shows it.
+//! `cargo run --example catalogue` prints a table of them and writes `target/catalogue.html`, a page with a
+//! search; `cargo run --example catalogue -- FILE` writes it elsewhere. If the tests ran before, the page
+//! shows the largest errors of the gradients:
 //!
 //! ```text
 //! export PULLBACK_CATALOGUE=$PWD/target/gradcheck
@@ -10,11 +10,11 @@
 //! cargo run --example catalogue --features math
 //! ```
 //!
-//! With the feature `math`, formulas stand there as in a book.
+//! With the feature `math`, the page shows typeset formulas.
 
 #![allow(
     dead_code,
-    reason = "the functions are listed, and called by their tests alone"
+    reason = "the functions are listed here, and only their tests call them"
 )]
 
 use std::error::Error;
@@ -44,17 +44,17 @@ fn mish<T: Element, D: Dimension>(x: ArrayView<T, D>) -> Array<T, D> {
     x.mapv(|x| x * x.exp().ln_1p().tanh())
 }
 
-/// The distance to a sphere.
+/// Computes the distance to a sphere.
 struct SphereDistance<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(point = [3], center = [3], radius = 0.5))]
 impl<T: Element> SphereDistance<T> {
     /// d = ‖p − c‖ − r
     ///
-    /// It is negative inside. In the center no direction leads away: the gradient there is zero.
+    /// It is negative inside. At the center the gradient is zero, because no direction leads away.
     ///
     /// # Panics
-    /// If point and center differ in their number of coordinates.
+    /// If point and center have different numbers of coordinates.
     #[forward(outputs(distance), saves(away))]
     #[track_caller]
     fn forward(point: ArrayView1<T>, center: ArrayView1<T>, radius: T) -> (Array0<T>, Array1<T>) {
@@ -86,7 +86,7 @@ impl<T: Element> SphereDistance<T> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut functions = catalogue();
-    // The program's own first.
+    // The program's own functions come first.
     functions.sort_by_key(|function| function.module.starts_with("autograd_core::"));
     print(&functions);
 
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A line for each function, in columns.
+/// Prints a line for each function, in columns.
 fn print(functions: &[&Entry]) {
     let head = [
         "function",
@@ -147,7 +147,7 @@ fn columns(function: &Entry) -> [String; 5] {
     let signature = function.signature;
     let inputs: Vec<&str> = signature.inputs.iter().map(|input| input.name).collect();
     let outputs: Vec<&str> = signature.outputs.iter().map(|output| output.name).collect();
-    // What is saved for the same gradients is shown together.
+    // Values that are saved for the same gradients are shown together.
     let mut saved_for: Vec<(&[&str], Vec<&str>)> = Vec::new();
     for saved in signature.saved {
         match saved_for

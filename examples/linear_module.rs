@@ -1,7 +1,7 @@
 //! The `Linear` module of PyTorch's notes on extending `torch.nn`: parameters, an optional bias that is
 //! registered as absent, and a printed form, around a custom function.
 //!
-//! It is trained to find a plane again from noisy points on it. Run it with
+//! It is trained to recover a plane from noisy points on it. Run it with
 //! `cargo run --release --example linear_module`.
 
 #![allow(
@@ -43,12 +43,12 @@ pub fn linear_function(
 #[module(extra_repr = Linear::sizes)]
 pub struct Linear {
     weight: Parameter<f64, Ix2>,
-    // `None` is registered, and printed, as such.
+    // `None` is registered and printed as `None`.
     bias: Option<Parameter<f64, Ix1>>,
 }
 
 impl Linear {
-    /// Weights and bias are uniform between −0.1 and 0.1, as in the notes.
+    /// Creates a layer with weights and bias uniform between −0.1 and 0.1, as in the notes.
     pub fn new(inputs: usize, outputs: usize, bias: bool, random: &mut Generator) -> Self {
         Self {
             weight: init::uniform((outputs, inputs), -0.1, 0.1, random).into(),
@@ -112,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let error_of_slopes = largest(&(&linear.weight.view() - &slopes).flatten().to_owned());
     let error = error_of_slopes.max(largest(&(&found.view() - &offsets)));
     println!("largest error of the plane: {error:.1e}");
-    // The mean of the noise over the points is what cannot be known.
+    // The mean of the noise over the points cannot be known.
     if error > 5.0 * NOISE / (POINTS as f64).sqrt() {
         return Err(format!("the plane was not found: {error}").into());
     }

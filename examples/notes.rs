@@ -86,7 +86,7 @@ impl<T: Element> GenericLinear<T> {
     }
 }
 
-/// y = c·x, with a constant that is no tensor
+/// y = c·x, with a constant that is not a tensor
 pub struct MulConstant;
 
 #[custom_function(gradcheck(tensor = [2, 3], constant = 2.5))]
@@ -159,20 +159,20 @@ fn linear() -> Result<(), Box<dyn Error>> {
     y.sum().backward()?;
     println!("without a bias: y = {}, dW = {}", flat(&y), show(&w));
 
-    // What the macro read in the signatures:
-    println!("what is kept, and for whose gradient:");
+    // What the macro found in the signatures:
+    println!("what is saved, and for which gradient:");
     for saved in LinearFunction::SIGNATURE.saved {
         println!("  `{}` for {}", saved.name, saved.needed_for.join(", "));
     }
     Ok(())
 }
 
-/// An array on one line.
+/// Writes an array on one line.
 fn flat(array: &impl std::fmt::Display) -> String {
     array.to_string().replace(",\n ", ", ")
 }
 
-/// The accumulated gradient on one line.
+/// Writes the accumulated gradient on one line.
 fn show<D: Dimension>(leaf: &Tensor<f32, D>) -> String {
     leaf.grad()
         .map_or_else(|| "none".to_owned(), |grad| flat(&grad))
@@ -196,12 +196,12 @@ fn graph() {
 }
 
 fn mul_constant() -> Result<(), Box<dyn Error>> {
-    title("MulConstant: y = c·x, where c is no tensor");
+    title("MulConstant: y = c·x, where c is not a tensor");
     let t = Tensor::from(array![[1.0, -2.0]]).set_requires_grad(true);
     let y = MulConstant::apply(&t, 2.5);
     y.backward_with(array![[1.0, 10.0]])?;
     println!(
-        "y = {y}; with [[1, 10]] coming in, dt = {}",
+        "y = {y}; with an incoming gradient of [[1, 10]], dt = {}",
         t.grad().unwrap_or_default()
     );
 
@@ -242,23 +242,23 @@ fn checks() -> Result<(), Box<dyn Error>> {
     let weight = wave(30, 20).set_requires_grad(true);
     let check = Gradcheck::new().eps(1e-6).atol(1e-4);
     check.run(|(x, w)| GenericLinear::apply(x, w, None), (&input, &weight))?;
-    println!("linear, (20, 20) x (30, 20), eps 1e-6, atol 1e-4: right");
+    println!("linear, (20, 20) x (30, 20), eps 1e-6, atol 1e-4: passed");
     let bias = Tensor::from(wave(1, 30).to_array().row(0).to_owned()).set_requires_grad(true);
     check.run(
         |(x, w, b)| GenericLinear::apply(x, w, Some(b)),
         (&input, &weight, &bias),
     )?;
-    println!("the same with a bias: right");
+    println!("the same with a bias: passed");
     check.run(|(t,)| MulConstant::apply(t, 2.5), (&wave(3, 4),))?;
-    println!("MulConstant: right");
+    println!("MulConstant: passed");
     check
         .second_order()
         .run(|(t,)| Exp::apply(t), (&wave(3, 4),))?;
-    println!("Exp, to second order: right");
+    println!("Exp, to second order: passed");
     Ok(())
 }
 
-/// Numbers between -1 and 1 without a pattern that a wrong gradient could share.
+/// Returns numbers between -1 and 1 without a pattern that a wrong gradient could share.
 fn wave(rows: usize, columns: usize) -> Tensor2<f64> {
     let mut angle = 0.0_f64;
     Tensor::from(Array2::from_shape_simple_fn((rows, columns), || {
@@ -267,7 +267,7 @@ fn wave(rows: usize, columns: usize) -> Tensor2<f64> {
     }))
 }
 
-/// A function whose gradient is wrong in a way that no compiler can see.
+/// A function whose gradient is wrong in a way that a compiler cannot find.
 struct Halved;
 
 #[custom_function]

@@ -1,20 +1,20 @@
-//! The guide: chapters to read, from the first function of your own to how the engine works.
+//! The guide: chapters from your first function to how the engine works.
 //!
-//! | chapter | for whom |
+//! | chapter | read it if you |
 //! |---|---|
-//! | [Write a function](write_a_function) | who has a kernel and its gradient: from eˣ to attention, one thing at a time |
-//! | [What the compiler checks](what_the_compiler_checks) | who wants to know what can go wrong: ninety-nine mistakes, and the message of each |
-//! | [From PyTorch](from_pytorch) | who knows `torch.autograd`, `torch.nn` and `torch.optim` |
-//! | [From burn and candle](from_burn_and_candle) | who knows these frameworks |
-//! | [How the engine works](how_the_engine_works) | who wants to look inside, with experiments |
-//! | [Speed](speed) | who wants functions that cost little |
+//! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
+//! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
+//! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
+//! | [From burn and candle](from_burn_and_candle) | know these frameworks |
+//! | [How the engine works](how_the_engine_works) | want to look inside, with experiments |
+//! | [Speed](speed) | want fast functions |
 //!
-//! Read first [Write a function](write_a_function), and then whichever chapter answers a question.
+//! Start with [Write a function](write_a_function). The other chapters can be read in any order. Modules and
+//! optimizers need the feature `nn`, and pictures need `graph`; the feature `full` has both.
 //!
-//! There is nothing in here but text; its code runs with the tests of the documentation.
+//! This module contains only text. Its code runs with the documentation tests.
 
 #[doc = include_str!("../docs/write_a_function.md")]
-#[doc = include_str!("../docs/write_a_function_further.md")]
 ///
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
@@ -29,7 +29,6 @@
 pub mod write_a_function {}
 
 #[doc = include_str!("../docs/what_the_compiler_checks.md")]
-#[doc = include_str!("../docs/what_the_compiler_checks_further.md")]
 pub mod what_the_compiler_checks {}
 
 #[doc = include_str!("../docs/from_pytorch.md")]
@@ -48,7 +47,6 @@ pub mod what_the_compiler_checks {}
 /// [`Parameter`]: crate::nn::Parameter
 /// [`Buffer`]: crate::nn::Buffer
 /// [`Mode`]: crate::nn::Mode
-/// [`Hooked`]: crate::nn::Hooked
 /// [`nn::init::kaiming_uniform`]: crate::nn::init::kaiming_uniform
 /// [`optim::schedule`]: crate::optim::schedule
 pub mod from_pytorch {}

@@ -45,17 +45,38 @@
 //!
 //! - [`custom_function`]: what a definition may consist of, with an example of each.
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
-//! - [`Tensor::backward`], [`grad()`]: gradients into leaves, or handed back; of any order.
+//! - [`Tensor::backward`], [`grad()`]: gradients that are added to the leaves, or returned; of any order.
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
 //! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
-//! - [`Gradcheck`]: is the gradient right?
-//! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes.
-//! - [`nn`]: modules: parameters, buffers and what is computed with them; layers; saving and loading.
-//!   [`Module`](derive@Module) derives them.
-//! - [`catalogue`](catalogue()): every function of a program in one list, and as a page to search.
+//! - [`Gradcheck`]: checks gradients against finite differences.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
-//! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: that of large arrays.
+//! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: the memory of large arrays.
+//! - [`catalogue`](catalogue()): every function of a program in one list, or as a page to search.
+//! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes; [`inspect`]: the
+//!   same as data, to draw or count it differently.
+//! - [`nn`]: modules with parameters and buffers, layers, saving and loading; [`Module`](derive@Module) derives them.
 //! - [`optim`]: optimizers, schedules of the learning rate, clipping of gradients.
+//!
+//! # Features
+//!
+//! | feature | | adds |
+//! |---|---|---|
+//! | `ops` | default | the built-in functions: methods of [`Tensor`] from `exp` to `conv2d`, and [`ops`]. Operators, `sum`, `mean`, `reshape`, `slice` and `stack` need no feature |
+//! | `catalogue` | default | [`catalogue()`]; with `graph`, also its page, `catalogue::html` |
+//! | `nn` | | [`nn`], [`optim`] and `#[derive(Module)]`. Includes `ops` |
+//! | `graph` | | [`graph`] |
+//! | `math` | | formulas in the documentation as MathML, where they are otherwise LaTeX in a block of code |
+//! | `gemm` | | products of matrices by the crate [gemm](https://docs.rs/gemm), which is faster than the default on large ones |
+//! | `blas` | | products of matrices by the BLAS that the program links. Takes precedence over `gemm` |
+//! | `full` | | all of these but `blas`, which needs a library to link |
+
+#![cfg_attr(
+    not(feature = "full"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "the front page shows what is behind features too"
+    )
+)]
 
 extern crate self as pullback;
 
@@ -69,12 +90,12 @@ pub use autograd_core::catalogue::catalogue;
 #[cfg(feature = "ops")]
 pub use autograd_core::ops;
 pub use autograd_core::{
-    AnyTensor, Backward, Check, Derivative, Element, Error, Function, Grad, Gradcheck, HookHandle,
-    InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature, OutputTensors,
-    SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5,
-    Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad, functional, grad, inspect,
-    is_grad_enabled, is_recomputing, jvp, kernels, math, memory, ndarray, no_grad, replayed,
-    saved_tensors_hooks,
+    AnyTensor, Backward, Check, Derivative, Element, Error, ErrorKind, Function, Grad, Gradcheck,
+    HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
+    OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
+    Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
+    functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math, memory,
+    ndarray, no_grad, replayed, saved_tensors_hooks,
 };
 #[cfg(feature = "graph")]
 pub use autograd_graph as graph;

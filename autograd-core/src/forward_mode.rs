@@ -1,10 +1,9 @@
 //! Forward mode: derivatives along one direction, computed beside the values.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use crate::erased::AnyTensor;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{Failure, new_level};
 
 /// An output of a function, and its tangent if it depends on a primal that has one.
@@ -31,7 +30,7 @@ pub(crate) fn outputs_along(
 
 /// An output and its tangent, zeros if it depends on no primal that has one, or what forward mode lacks.
 pub(crate) fn known((value, tangent): Along) -> Result<(AnyTensor, AnyTensor), Error> {
-    let tangent = tangent.map_err(|failure| Arc::unwrap_or_clone(failure.error))?;
+    let tangent = tangent.map_err(|failure| failure.error)?;
     let tangent = tangent.unwrap_or_else(|| value.zeros());
     Ok((value, tangent))
 }
@@ -55,12 +54,11 @@ pub(crate) fn check_tangents(
     let mut pairs = primals.iter().zip(tangents).enumerate();
     let unequal = pairs.find(|(_, (primal, tangent))| primal.shape() != tangent.shape());
     unequal.map_or(Ok(()), |(position, (primal, tangent))| {
-        Err(Error::TangentShape {
-            function,
+        Err(ErrorKind::TangentShape {
             of: format!("input {position}"),
             expected: primal.shape().into(),
             found: tangent.shape().into(),
-            applied_at,
-        })
+        }
+        .of(function, applied_at))
     })
 }

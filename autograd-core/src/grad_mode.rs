@@ -6,7 +6,7 @@ thread_local! {
     static ENABLED: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Whether functions applied on this thread are recorded now.
+/// Returns whether functions applied on this thread are recorded now.
 ///
 /// ```
 /// use autograd_core::{is_grad_enabled, no_grad};
@@ -19,7 +19,7 @@ pub fn is_grad_enabled() -> bool {
     ENABLED.get()
 }
 
-/// Runs `body` without recording: what it computes has no `grad_fn` and keeps nothing.
+/// Runs `body` without recording: what it computes has no `grad_fn` and saves nothing.
 ///
 /// Nests with [`enable_grad`]; the former mode is back when `body` returns or panics. Each thread has
 /// a mode of its own.
@@ -55,7 +55,7 @@ pub(crate) fn with_grad_mode<R>(enabled: bool, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Stops recording until the guard is dropped: how generated code runs an author's forward.
+/// Stops recording until the guard is dropped: how generated code runs a forward function.
 #[doc(hidden)]
 #[inline]
 pub fn unrecorded() -> GradModeGuard {

@@ -38,7 +38,7 @@ trait Remove: Send + Sync {
 impl<F: ?Sized + Send + Sync> Remove for Mutex<Option<Arc<F>>> {
     fn remove(&self) {
         let hook = self.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Only now: a hook that goes may run code of the user's as it goes.
+        // Only now: a hook that goes may run user code when it is dropped.
         drop(hook);
     }
 
@@ -270,7 +270,7 @@ impl Node {
     }
 
     /// Has `hook` called after this node has run in a backward pass, with the gradients of its inputs,
-    /// which it may replace, and those of its outputs. `None` stands for an input that needs none, and for
+    /// which it may replace, and those of its outputs. `None` is for an input that needs none, and for
     /// every output if the hook was registered while the node was running.
     ///
     /// A pass fails as with [`register_prehook`](Self::register_prehook).

@@ -59,7 +59,7 @@ impl Node {
     ///
     /// let x = Tensor::from(array![[1.0]]).set_requires_grad(true);
     /// let node = x.matmul(&x).grad_fn().unwrap();
-    /// assert_eq!((node.input_name(0), node.input_name(1)), ("a".to_owned(), "b".to_owned()));
+    /// assert_eq!((node.input_name(0), node.input_name(1)), ("x".to_owned(), "y".to_owned()));
     /// ```
     #[track_caller]
     pub fn input_name(&self, edge: usize) -> String {
@@ -82,7 +82,7 @@ impl Node {
         self.0.outputs().iter().map(PackedShape::unpack).collect()
     }
 
-    /// Whether the node accumulates the gradient of a leaf.
+    /// Returns whether the node accumulates the gradient of a leaf.
     ///
     /// ```
     /// use autograd_core::Tensor;

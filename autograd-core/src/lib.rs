@@ -40,6 +40,8 @@
 
 extern crate self as autograd_core;
 
+autograd_macros::same_version!();
+
 #[doc(hidden)]
 pub mod __private;
 mod alloc;
@@ -76,7 +78,7 @@ mod tape;
 mod tensor;
 
 /// Makes a differentiable function of an `impl` block or of a function; the page of
-/// `pullback::custom_function` says what may stand in it.
+/// `pullback::custom_function` says what it may contain.
 ///
 /// ```
 /// use autograd_core::ndarray::{Array1, ArrayView1, array};
@@ -105,7 +107,7 @@ pub use catalogue::catalogue;
 pub use checkpoint::{checkpoint, is_recomputing, replayed};
 pub use engine::{Backward, Grad, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
-pub use error::{Check, Derivative, Error, Mismatch};
+pub use error::{Check, Derivative, Error, ErrorKind, Mismatch};
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use functional::jvp;
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};

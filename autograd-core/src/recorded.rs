@@ -115,7 +115,7 @@ pub(crate) fn or_zeros(found: Vec<Option<AnyTensor>>, like: &[AnyTensor]) -> Vec
         .collect()
 }
 
-/// The tensor with a node of its own, so that what a function makes of it is told from other uses of the
+/// The tensor with a node of its own, so that what a function makes of it is distinct from other uses of the
 /// tensor, and nothing is accumulated. With `create_graph` the node leads on to the tensor's history.
 pub(crate) fn set_apart(
     tensor: &AnyTensor,

@@ -1,8 +1,8 @@
-//! What a node keeps of tensors for its backward, and the hooks through which it may go elsewhere.
+//! What a node saves of tensors for its backward, and the hooks through which it may go elsewhere.
 //!
 //! # Note [Packing]
-//! Inside [`saved_tensors_hooks`] a tensor that a node would keep goes through `pack` when the function is
-//! applied, and the node keeps what comes back; `unpack` makes a tensor of it again when the node runs.
+//! Inside [`saved_tensors_hooks`] a tensor that a node would save goes through `pack` when the function is
+//! applied, and the node saves what `pack` returns; `unpack` makes a tensor of it again when the node runs.
 //! Shape and element type must be the former ones. Both run without recording, and outside any such hooks.
 
 use std::cell::{Cell, RefCell};
@@ -57,15 +57,15 @@ pub(crate) type Unpack = Box<dyn Fn() -> Result<AnyTensor, String> + Send + Sync
 impl<T: Element> Saved<T> {
     #[inline]
     pub(crate) fn new<D: Dimension>(tensor: &Tensor<T, D>) -> Self {
-        Self::keep(tensor.raw.buffer.clone())
+        Self::of(tensor.raw.buffer.clone())
     }
 
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
-        Self::keep(Buffer::compact(array))
+        Self::of(Buffer::compact(array))
     }
 
     #[inline]
-    fn keep(buffer: Buffer<T>) -> Self {
+    fn of(buffer: Buffer<T>) -> Self {
         if PACKING.get() {
             Self::packed(buffer)
         } else {
@@ -137,7 +137,7 @@ thread_local! {
     static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `body`; the tensors that functions applied in it keep for their backward go through `hooks`.
+/// Runs `body`; the tensors that functions applied in it save for their backward go through `hooks`.
 pub(crate) fn with_saved_hooks<R>(hooks: Arc<dyn SavedHooks>, body: impl FnOnce() -> R) -> R {
     /// Takes the hooks away again, in a panic too.
     struct Guard;
@@ -187,16 +187,16 @@ fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Runs `body`; what the functions applied in it keep of tensors goes through `pack`, and comes back
+/// Runs `body`; what the functions applied in it save of tensors goes through `pack`, and comes back
 /// through `unpack` when a backward pass needs it: on disk in between, say, or compressed.
 ///
-/// `pack` gets each tensor that is kept, as a constant; `unpack` gets what `pack` gave, each time that
-/// the node runs, and answers with a tensor of the same shape and element type, or with a `Result`. Of
-/// nested calls the innermost applies. What no backward function asks for is not kept, hence not packed.
+/// `pack` gets each tensor that is saved, as a constant; `unpack` gets what `pack` gave, each time that
+/// the node runs, and returns a tensor of the same shape and element type, or a `Result` of one. Of
+/// nested calls the innermost applies. What no backward function asks for is not saved, hence not packed.
 ///
 /// A backward pass fails, and changes nothing, if `unpack` fails or panics.
 ///
-/// Saved tensors in temporary files, which are removed with the nodes that kept them:
+/// Saved tensors in temporary files, which are removed with the nodes that saved them:
 ///
 /// ```
 /// use autograd_core::ndarray::{ArrayD, array};
@@ -260,14 +260,14 @@ where
 /// What `unpack` of [`saved_tensors_hooks`] may give: a tensor, or a `Result` of one.
 ///
 /// ```
-/// use autograd_core::{Error, Tensor, saved_tensors_hooks};
+/// use autograd_core::{ErrorKind, Tensor, saved_tensors_hooks};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let kept = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp().sum());
+/// let found = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp().sum());
 /// let lost = saved_tensors_hooks(|_| (), |()| Err("the disk is gone"), || x.exp().sum());
-/// assert!(kept.backward().is_ok());
-/// assert!(matches!(lost.backward(), Err(Error::Unpack { .. })));
+/// assert!(found.backward().is_ok());
+/// assert!(matches!(lost.backward().unwrap_err().kind(), ErrorKind::Unpack { .. }));
 /// ```
 pub trait Unpacked {
     #[doc(hidden)]

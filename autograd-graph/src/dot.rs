@@ -4,7 +4,7 @@ use crate::picture::{Kind, Picture, Shown};
 use crate::svg::summary;
 use crate::text::{count, push, quoted};
 
-/// A graph from top to bottom, a cluster for each frame.
+/// Writes a graph from top to bottom, with a cluster for each frame.
 pub(crate) fn write(picture: &Picture) -> String {
     let mut text = String::from("digraph {\n");
     push!(
@@ -29,7 +29,7 @@ pub(crate) fn write(picture: &Picture) -> String {
     text
 }
 
-/// The boxes, in their frames. A frame stands behind those around it, so a stack of open ones is enough.
+/// Writes the boxes in their frames. A frame is listed after those around it, so a stack of open frames is enough.
 fn frames(picture: &Picture, text: &mut String) {
     let mut open: Vec<usize> = Vec::new();
     for (number, shown) in picture.boxes.iter().enumerate() {

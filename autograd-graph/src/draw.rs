@@ -1,4 +1,4 @@
-//! From the options of a [`Graph`] to what is drawn, and on to its formats.
+//! From the options of a [`Graph`] to a [`Picture`], and to its formats.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,12 @@ use crate::functions::Functions;
 use crate::leaves::leaf_boxes;
 use crate::nodes::Nodes;
 use crate::options::Graph;
-use crate::picture::{Arc, End, Part, Picture, Placed, Shown};
+use crate::picture::{Arc, BoxId, DraftArc, Picture, Placed, Shown};
 use crate::roots::root_boxes;
 use crate::{dot, html, svg};
 
 impl Graph {
-    /// The graph in the language of Graphviz, for `dot -Tpdf` and its kin. What is repeated is a
-    /// cluster.
+    /// Writes the graph in the language of Graphviz, for commands such as `dot -Tpdf`. A repeated block is a cluster.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -28,9 +27,8 @@ impl Graph {
         dot::write(&Picture::of(self))
     }
 
-    /// The graph drawn: an SVG image that stands alone, legible on a light and on a dark background as
-    /// the viewer's settings ask for it. Functions are boxes, leaves are round, outputs have cut corners;
-    /// what is repeated has a frame.
+    /// Draws the graph as a self-contained SVG image, with light or dark colors as in the viewer's settings. Functions
+    /// are boxes, leaves are round, outputs have cut corners; a repeated block has a frame.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -45,10 +43,10 @@ impl Graph {
         svg::write(&Picture::of(self))
     }
 
-    /// The drawing on a page of its own, which needs no network: what a node keeps is shown under the
-    /// pointer, or for the box that Tab or the arrow keys led to, with the edges that lead to it and away
-    /// from it. The drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel,
-    /// and moved with the mouse; it prints on a page's width.
+    /// Writes the drawing as a self-contained page, which does not use the network. The saved values of a node are shown
+    /// under the pointer, or for the box that was selected with Tab or the arrow keys, and its edges are highlighted. The
+    /// drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel, and moved with the mouse;
+    /// printed, it has the width of the paper.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -78,13 +76,13 @@ impl Picture {
         arcs.extend(leaves.arcs);
         arcs.extend(output_arcs);
         let (boxes, numbers) = in_order(&functions, leaves.boxes, outputs);
-        let arcs = arcs.into_iter().map(|arc| Arc {
+        let arc = |arc: DraftArc| Arc {
             from: numbers[&arc.from],
             to: numbers[&arc.to],
             label: arc.label,
-        });
+        };
         Self {
-            arcs: arcs.collect(),
+            arcs: arcs.into_iter().map(arc).collect(),
             boxes,
             elided: functions.not_drawn(),
             groups: functions.frames,
@@ -93,33 +91,36 @@ impl Picture {
     }
 }
 
-/// All boxes in order: outputs before what gives them, leaves behind the last that takes them. One that is
-/// in fewer frames than its neighbor stands outside of those that it is not in.
+/// Returns all boxes in order: outputs before their functions, leaves after the last box that uses them. A box that is in
+/// fewer frames than its neighbor is outside of the other frames.
 fn in_order(
     functions: &Functions<'_, '_>,
     leaves: Vec<Placed>,
     outputs: Vec<Placed>,
-) -> (Vec<Shown>, HashMap<End, usize>) {
-    let mut before: HashMap<Option<usize>, Vec<(End, Shown)>> = HashMap::new();
+) -> (Vec<Shown>, HashMap<BoxId, usize>) {
+    let mut before: HashMap<Option<usize>, Vec<(BoxId, Shown)>> = HashMap::new();
     for (number, Placed { shown, beside }) in outputs.into_iter().enumerate() {
-        let beside = beside.map(|place| functions.outside(place, shown.group, true));
+        let beside = beside.map(|beside| functions.outside(beside, shown.group, true));
         let entry = before.entry(beside).or_default();
-        entry.push((End(Part::Output, number), shown));
+        entry.push((BoxId::Output(number), shown));
     }
-    let mut behind: HashMap<Option<usize>, Vec<(End, Shown)>> = HashMap::new();
+    let mut after: HashMap<Option<usize>, Vec<(BoxId, Shown)>> = HashMap::new();
     for (number, Placed { shown, beside }) in leaves.into_iter().enumerate() {
-        let beside = beside.map(|place| functions.outside(place, shown.group, false));
-        let entry = behind.entry(beside).or_default();
-        entry.push((End(Part::Leaf, number), shown));
+        let beside = beside.map(|beside| functions.outside(beside, shown.group, false));
+        let entry = after.entry(beside).or_default();
+        entry.push((BoxId::Leaf(number), shown));
     }
     let mut all = before.remove(&None).unwrap_or_default();
-    all.extend(behind.remove(&None).unwrap_or_default());
-    for (place, shown) in functions.boxes().into_iter().enumerate() {
-        all.extend(before.remove(&Some(place)).unwrap_or_default());
-        all.push((End(Part::Function, place), shown));
-        all.extend(behind.remove(&Some(place)).unwrap_or_default());
+    all.extend(after.remove(&None).unwrap_or_default());
+    for (number, shown) in functions.boxes().into_iter().enumerate() {
+        all.extend(before.remove(&Some(number)).unwrap_or_default());
+        all.push((BoxId::Function(number), shown));
+        all.extend(after.remove(&Some(number)).unwrap_or_default());
     }
-    let numbers = all.iter().enumerate();
-    let numbers = numbers.map(|(number, (end, _))| (*end, number)).collect();
+    let numbers = all
+        .iter()
+        .enumerate()
+        .map(|(number, (id, _))| (*id, number))
+        .collect();
     (all.into_iter().map(|(_, shown)| shown).collect(), numbers)
 }

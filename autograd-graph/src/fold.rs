@@ -1,104 +1,106 @@
-//! Finding what is repeated.
+//! Finding repeated blocks of nodes.
 //!
 //! # Note [Folding]
-//! The nodes of functions, in falling order of sequence numbers, are a text; a letter is a name, a line
-//! and the shapes of the outputs. What a loop applied is then a word that follows on itself, and the edges
-//! decide whether the repetitions are joined alike (`joined_alike`). Such words are looked for with windows
-//! of 1, 2, 4, … letters: if a word is no longer than the window, the distance from one occurrence of the
-//! window to the next is the word's length. Short words come first, and what is found becomes one letter
-//! before the next, larger window: so repetitions inside of repetitions are found too. Each window takes one
-//! walk along the text and one table, n log n in all; a long chain of one function is a single letter after
-//! the first.
+//! The nodes of functions, in falling order of sequence numbers, are a sequence of items. The kind of an item is its
+//! name, its line and the shapes of its outputs. The nodes that a loop applied are then adjacent blocks of the same
+//! kinds, and the edges decide whether the blocks are connected in the same way (`equally_connected`). Such blocks are
+//! searched for with windows of 1, 2, 4, … items: if a block is not longer than the window, the distance from one
+//! occurrence of the window to the next is the period, the length of the block. Short periods are found first, and a run
+//! of blocks becomes one item before the next, larger window: so repetitions inside of repetitions are found too. Each
+//! window takes one pass over the items and one table, n log n in all; a long chain of one function is a single item
+//! after the first window.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use crate::nodes::{Nodes, index};
-use crate::runs::{Run, joined_alike};
+use crate::runs::{Run, equally_connected};
 
-/// The longest window, and the one for blocks that are longer than twice that: they are found where so many
-/// letters occur in a block only once.
+/// The largest window, and the last one, for blocks longer than twice the largest: they are found where so many
+/// adjacent items occur only once in a block.
 const LARGEST_WINDOW: usize = 4096;
 const LAST_WINDOW: usize = 64;
 
-/// How many blocks are folded, and of how many nodes blocks that occur only twice are.
+/// The fewest blocks that are folded, and the fewest nodes of blocks of which two are folded.
 const TIMES: usize = 3;
 const NODES_OF_TWO: usize = 6;
 
-/// A letter of the text: a node, or a run that was found before.
+/// An item of the sequence: a node, or a run that was found before.
 #[derive(Clone, Debug)]
-struct Letter {
-    id: u32,
+struct Item {
+    kind: u32,
     start: usize,
     len: usize,
     run: Option<Run>,
 }
 
-/// The repetitions among the nodes of functions, in order.
+/// Returns the repetitions among the nodes of functions, in order.
 pub(crate) fn runs(nodes: &Nodes<'_>) -> Vec<Run> {
     let mut folder = Folder::new(nodes);
     let mut window = 1;
-    while window <= LARGEST_WINDOW && 2 * window <= folder.text.len() {
+    while window <= LARGEST_WINDOW && 2 * window <= folder.items.len() {
         folder.fold(window, 2 * window);
         window *= 2;
     }
     folder.fold(LAST_WINDOW, usize::MAX);
-    let runs = folder.text.into_iter();
-    runs.filter_map(|letter| letter.run).collect()
+    folder
+        .items
+        .into_iter()
+        .filter_map(|item| item.run)
+        .collect()
 }
 
 struct Folder<'a, 'g> {
     nodes: &'a Nodes<'g>,
-    text: Vec<Letter>,
-    /// The numbers of folded words: of a word's letters and how often it occurs.
-    words: HashMap<(Vec<u32>, usize), u32>,
-    letters: u32,
-    /// Whether no edge leads past a node from before it to behind it.
+    items: Vec<Item>,
+    /// The kinds of folded runs, by the kinds of the items of a block and the number of blocks.
+    runs: HashMap<(Vec<u32>, usize), u32>,
+    /// The number of kinds of nodes.
+    kinds: u32,
+    /// Whether no edge leads past a node, from a node before it to a node after it.
     is_cut: Vec<bool>,
 }
 
-/// A word that follows on itself in the text.
+/// Adjacent blocks of the same kinds of items.
 #[derive(Clone, Copy)]
 struct Repeat {
     start: usize,
     period: usize,
-    /// Where the last letter that equals the one a period before it ends.
+    /// The end of the items that have the same kind as the item one period before.
     end: usize,
 }
 
 impl<'a, 'g> Folder<'a, 'g> {
     fn new(nodes: &'a Nodes<'g>) -> Self {
-        let mut ids = HashMap::new();
-        let letter = |node: usize| {
-            let next = index(ids.len());
-            let id = *ids.entry(fingerprint(nodes, node)).or_insert(next);
-            let (start, len, run) = (node, 1, None);
-            Letter {
-                id,
-                start,
-                len,
-                run,
+        let mut kinds = HashMap::new();
+        let item = |node: usize| {
+            let next = index(kinds.len());
+            Item {
+                kind: *kinds.entry(fingerprint(nodes, node)).or_insert(next),
+                start: node,
+                len: 1,
+                run: None,
             }
         };
-        let text = (0..nodes.functions).map(letter).collect();
+        let items = (0..nodes.functions).map(item).collect();
         Self {
             nodes,
-            text,
-            letters: index(ids.len()),
-            words: HashMap::new(),
+            items,
+            kinds: index(kinds.len()),
+            runs: HashMap::new(),
             is_cut: cuts(nodes),
         }
     }
 
-    /// Folds the words of so many letters at most that windows of this size show.
+    /// Folds the blocks of at most `longest` items that windows of this size find.
     fn fold(&mut self, window: usize, longest: usize) {
-        let next = next_occurrences(&self.text, window);
-        let mut folded: Vec<Letter> = Vec::with_capacity(self.text.len());
-        // What was looked at last, so that no text is compared with itself twice at the same distance.
+        let next = next_occurrences(&self.items, window);
+        let mut folded: Vec<Item> = Vec::with_capacity(self.items.len());
+        // The last comparison, so that items are not compared twice at the same distance.
         let (mut period, mut end) = (0, 0);
         let mut refused = (0, 0);
         let mut at = 0;
-        while at < self.text.len() {
+        while at < self.items.len() {
             let distance = next[at] as usize;
             let is_new = distance != refused.0 || at >= refused.1;
             if (1..=longest).contains(&distance) && is_new {
@@ -108,80 +110,80 @@ impl<'a, 'g> Folder<'a, 'g> {
                 if end >= at + 2 * period {
                     let start = self.begin(at, period, &folded);
                     let repeat = Repeat { start, period, end };
-                    if let Some((before, letter, behind)) = self.folded(repeat) {
+                    if let Some((before, item, after)) = self.folded(repeat) {
                         folded.truncate(folded.len() - (at - start));
-                        folded.extend_from_slice(&self.text[start..before]);
-                        folded.push(letter);
-                        at = behind;
+                        folded.extend_from_slice(&self.items[start..before]);
+                        folded.push(item);
+                        at = after;
                         continue;
                     }
                     refused = (period, end - period);
                 }
             }
-            folded.push(self.text[at].clone());
+            folded.push(self.items[at].clone());
             at += 1;
         }
-        self.text = folded;
+        self.items = folded;
     }
 
-    /// Where the text that equals itself at this distance ends: the end of the later one.
+    /// Returns the end of the items, from `at + distance` on, that have the same kind as those `distance` before.
     fn equal_until(&self, at: usize, distance: usize) -> usize {
-        let pairs = self.text[at..].iter().zip(&self.text[at + distance..]);
-        let equal = pairs.take_while(|(letter, other)| letter.id == other.id);
+        let equal = self.items[at..]
+            .iter()
+            .zip(&self.items[at + distance..])
+            .take_while(|(item, other)| item.kind == other.kind);
         at + distance + equal.count()
     }
 
-    /// Where it begins: letters that were passed, but not folded in this walk, may belong to it.
-    fn begin(&self, at: usize, period: usize, folded: &[Letter]) -> usize {
+    /// Returns the start of a repetition. Earlier items that were not folded in this pass may belong to it.
+    fn begin(&self, at: usize, period: usize, folded: &[Item]) -> usize {
         let mut start = at;
         let mut passed = folded.iter().rev();
         while start > 0
-            && self.text[start - 1].id == self.text[start - 1 + period].id
+            && self.items[start - 1].kind == self.items[start - 1 + period].kind
             && passed
                 .next()
-                .is_some_and(|letter| letter.start == self.text[start - 1].start)
+                .is_some_and(|item| item.start == self.items[start - 1].start)
         {
             start -= 1;
         }
         start
     }
 
-    /// Makes one letter of a word that follows on itself; the places in the text where that begins, and
-    /// where it ends.
-    fn folded(&mut self, repeat: Repeat) -> Option<(usize, Letter, usize)> {
+    /// Folds adjacent blocks into one item. Returns the index of the first item, the new item, and the index after the
+    /// last.
+    fn folded(&mut self, repeat: Repeat) -> Option<(usize, Item, usize)> {
         let Repeat { start, period, end } = repeat;
         let (times, rest) = ((end - start) / period, (end - start) % period);
-        // Where the word begins is open within the rest: best at a node that all paths go through.
-        let is_cut = |offset: &usize| self.is_cut[self.text[start + offset].start];
+        // The first block may begin anywhere within the rest: best at a node that is on all paths.
+        let is_cut = |offset: &usize| self.is_cut[self.items[start + offset].start];
         let start = start + (0..=rest).find(is_cut).unwrap_or(0);
-        let word = &self.text[start..start + period];
-        let first = word[0].start;
-        let len = word.iter().map(|letter| letter.len).sum();
-        let times = joined_alike(self.nodes, first, len, times);
+        let block = &self.items[start..start + period];
+        let first = block[0].start;
+        let len = block.iter().map(|item| item.len).sum();
+        let times = equally_connected(self.nodes, first, len, times);
         if times < 2 || (times < TIMES && len < NODES_OF_TWO) {
             return None;
         }
-        let inner = word.iter().filter_map(|letter| letter.run.clone());
         let run = Run {
             start: first,
             period: len,
             times,
-            inner: inner.collect(),
+            inner: block.iter().filter_map(|item| item.run.clone()).collect(),
         };
-        let ids = word.iter().map(|letter| letter.id).collect();
-        let fresh = self.letters + index(self.words.len());
-        let id = *self.words.entry((ids, times)).or_insert(fresh);
-        let letter = Letter {
-            id,
+        let kinds = block.iter().map(|item| item.kind).collect();
+        let new = self.kinds + index(self.runs.len());
+        let item = Item {
+            kind: *self.runs.entry((kinds, times)).or_insert(new),
             start: first,
             len: len * times,
             run: Some(run),
         };
-        Some((start, letter, start + period * times))
+        Some((start, item, start + period * times))
     }
 }
 
-/// A number that tells nodes apart which are no repetitions of each other.
+/// Returns a number that differs for nodes that are not repetitions of each other.
 fn fingerprint(nodes: &Nodes<'_>, node: usize) -> u64 {
     let node = nodes.all[node];
     let mut hasher = DefaultHasher::new();
@@ -193,40 +195,43 @@ fn fingerprint(nodes: &Nodes<'_>, node: usize) -> u64 {
     hasher.finish()
 }
 
+/// Returns, for each node, whether no edge leads past it.
 fn cuts(nodes: &Nodes<'_>) -> Vec<bool> {
     let mut farthest = 0;
     let mut is_cut = Vec::with_capacity(nodes.functions);
     for node in 0..nodes.functions {
         is_cut.push(farthest <= node);
-        let to = nodes.links(node).iter().map(|link| link.to);
-        let to = to.filter(|to| !nodes.is_leaf(*to));
-        farthest = to.map(|to| to as usize).fold(farthest, usize::max);
+        farthest = nodes
+            .links(node)
+            .iter()
+            .map(|link| link.to)
+            .filter(|to| !nodes.is_leaf(*to))
+            .fold(farthest, |farthest, to| farthest.max(to as usize));
     }
     is_cut
 }
 
-/// For each place, how far it is to where the same letters as in the window there occur next; 0 if they do
-/// not.
-fn next_occurrences(text: &[Letter], window: usize) -> Vec<u32> {
-    /// Odd, without a pattern.
+/// Returns, for each item, the distance to the next occurrence of the window that begins there; 0 if there is none.
+fn next_occurrences(items: &[Item], window: usize) -> Vec<u32> {
+    /// An odd number without a pattern.
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let power = (0..window).fold(1_u64, |power, _| power.wrapping_mul(BASE));
-    let mut next = vec![0; text.len()];
+    let mut next = vec![0; items.len()];
     let mut latest: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
-    // Letters are mixed, so that small numbers do not cancel each other.
-    let mixed = |at: usize| {
-        (u64::from(text[at].id) + 1)
+    // Kinds are scrambled, so that small numbers do not cancel each other.
+    let scrambled = |at: usize| {
+        (u64::from(items[at].kind) + 1)
             .wrapping_mul(BASE)
             .rotate_left(29)
     };
     let mut hash = 0_u64;
-    for at in (0..text.len()).rev() {
-        // The first letter has the lowest power, so one is added in front and one falls off the end.
-        hash = hash.wrapping_mul(BASE).wrapping_add(mixed(at));
-        if at + window < text.len() {
-            hash = hash.wrapping_sub(mixed(at + window).wrapping_mul(power));
+    for at in (0..items.len()).rev() {
+        // The first item has the lowest power: one is added in front and one removed at the end.
+        hash = hash.wrapping_mul(BASE).wrapping_add(scrambled(at));
+        if at + window < items.len() {
+            hash = hash.wrapping_sub(scrambled(at + window).wrapping_mul(power));
         }
-        if at + window <= text.len()
+        if at + window <= items.len()
             && let Some(later) = latest.insert(hash, index(at))
         {
             next[at] = later - index(at);
@@ -235,7 +240,7 @@ fn next_occurrences(text: &[Letter], window: usize) -> Vec<u32> {
     next
 }
 
-/// The hasher of numbers that are hashes already: their halves, folded.
+/// A hasher of numbers that are already hashes: it combines their halves.
 #[derive(Default)]
 struct Folded(u64);
 
@@ -262,30 +267,31 @@ mod tests {
     use autograd_core::ndarray::{self, array};
     use autograd_core::{Tensor, Tensor1};
 
-    fn text(ids: &[u32]) -> Vec<Letter> {
-        let letter = |(start, &id): (usize, &u32)| Letter {
-            id,
+    fn items(kinds: &[u32]) -> Vec<Item> {
+        let item = |(start, &kind): (usize, &u32)| Item {
+            kind,
             start,
             len: 1,
             run: None,
         };
-        ids.iter().enumerate().map(letter).collect()
+        kinds.iter().enumerate().map(item).collect()
     }
 
     #[test]
-    fn windows_occur_again_where_all_their_letters_do() {
-        let text = text(&[1, 2, 1, 3, 1, 2, 1]);
-        assert_eq!(next_occurrences(&text, 1), [2, 4, 2, 0, 2, 0, 0]);
-        assert_eq!(next_occurrences(&text, 2), [4, 4, 0, 0, 0, 0, 0]);
-        assert_eq!(next_occurrences(&text, 3), [4, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(next_occurrences(&text, 4), [0; 7]);
+    fn windows_occur_again_where_all_their_items_do() {
+        let items = items(&[1, 2, 1, 3, 1, 2, 1]);
+        assert_eq!(next_occurrences(&items, 1), [2, 4, 2, 0, 2, 0, 0]);
+        assert_eq!(next_occurrences(&items, 2), [4, 4, 0, 0, 0, 0, 0]);
+        assert_eq!(next_occurrences(&items, 3), [4, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(next_occurrences(&items, 4), [0; 7]);
     }
 
     /// The runs behind `y`: start, period, times, and the number of runs within.
     fn found(y: &Tensor1<f64>) -> Vec<(usize, usize, usize, usize)> {
         let graph = Graph::of(y);
-        let runs = runs(&Nodes::behind(&graph.roots)).into_iter();
-        runs.map(|run| (run.start, run.period, run.times, run.inner.len()))
+        runs(&Nodes::behind(&graph.roots))
+            .into_iter()
+            .map(|run| (run.start, run.period, run.times, run.inner.len()))
             .collect()
     }
 
@@ -303,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_occurs_twice_is_folded_if_it_is_long() {
+    fn two_blocks_are_folded_if_they_are_long() {
         let twice = |long: bool| {
             let mut y = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
             for _ in 0..2 {
@@ -319,17 +325,17 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_loop_is_where_all_paths_meet() {
+    fn a_block_begins_where_all_paths_meet() {
         let mut y = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
         for _ in 0..9 {
             y = &y.tanh() + &y.exp();
         }
-        // From the outputs: the sum, then both that it adds.
+        // From the outputs: the sum, then its two operands.
         assert_eq!(found(&y), [(0, 3, 9, 0)]);
     }
 
     #[test]
-    fn other_shapes_are_no_repetition() {
+    fn nodes_of_different_shapes_are_not_folded() {
         let mut y = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
         for _ in 0..6 {
             y = Tensor::concat(ndarray::Axis(0), &[&y, &y]);

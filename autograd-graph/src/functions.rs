@@ -1,11 +1,11 @@
-//! The boxes of functions, and how the nodes are shared out among them.
+//! The boxes of functions, and which box shows each node.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use crate::nodes::{Link, Nodes, index};
 use crate::options::Names;
-use crate::picture::{Draft, End, Group, Kind, Part, Shown};
+use crate::picture::{BoxId, DraftArc, Group, Kind, Shown};
 use crate::runs::{Run, drawn, drawn_edge};
 use crate::text::{bytes, count, line_of, pattern, push, series, shapes};
 use autograd_core::Shape;
@@ -16,24 +16,24 @@ use autograd_core::inspect::SavedInfo;
 const FIRST: usize = 1200;
 const LAST: usize = 800;
 
-/// A box of a function takes a leaf.
+/// A leaf that is an input of a box of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafUse {
     pub(crate) link: Link,
-    pub(crate) place: usize,
+    pub(crate) taker: usize,
 }
 
-/// The boxes of functions, in the order of the nodes, while the others are made.
+/// The boxes of functions, in the order of the nodes.
 pub(crate) struct Functions<'a, 'g> {
     pub(crate) nodes: &'a Nodes<'g>,
     pub(crate) names: &'a Names,
     pub(crate) runs: &'a [Run],
-    /// The node that each box shows; `None` for the one of those that are not drawn.
+    /// The node that each box shows; `None` for the box of the nodes that are not drawn.
     pub(crate) shown: Vec<Option<usize>>,
     /// The box of each node.
-    places: Vec<u32>,
+    boxes: Vec<u32>,
     elided: Option<usize>,
-    /// The innermost frame of each box, and how often the box follows on itself.
+    /// The innermost frame of each box, and how many adjacent nodes it shows.
     pub(crate) groups: Vec<Option<usize>>,
     times: Vec<usize>,
     pub(crate) frames: Vec<Group>,
@@ -41,22 +41,28 @@ pub(crate) struct Functions<'a, 'g> {
 
 impl<'a, 'g> Functions<'a, 'g> {
     pub(crate) fn new(nodes: &'a Nodes<'g>, names: &'a Names, runs: &'a [Run]) -> Self {
-        let own = (0..nodes.functions).filter(|node| drawn(runs, *node) == *node);
-        let own: Vec<usize> = own.collect();
-        let mut shown: Vec<Option<usize>> = own.iter().copied().map(Some).collect();
+        let mut shown: Vec<Option<usize>> = (0..nodes.functions)
+            .filter(|node| drawn(runs, *node) == *node)
+            .map(Some)
+            .collect();
         let mut elided = None;
-        if own.len() > FIRST + LAST {
+        if shown.len() > FIRST + LAST {
             elided = Some(FIRST);
-            shown.splice(FIRST..own.len() - LAST, [None]);
+            shown.splice(FIRST..shown.len() - LAST, [None]);
         }
-        let mut own_places = HashMap::new();
-        for (place, node) in shown.iter().enumerate() {
-            own_places.extend(node.map(|node| (node, index(place))));
+        let mut boxes_of_shown = HashMap::new();
+        for (number, node) in shown.iter().enumerate() {
+            boxes_of_shown.extend(node.map(|node| (node, index(number))));
         }
         let rest = elided.map_or(0, index);
-        let place = |node| own_places.get(&drawn(runs, node)).copied();
-        let places = (0..nodes.functions).map(|node| place(node).unwrap_or(rest));
-        let places = places.collect();
+        let boxes = (0..nodes.functions)
+            .map(|node| {
+                boxes_of_shown
+                    .get(&drawn(runs, node))
+                    .copied()
+                    .unwrap_or(rest)
+            })
+            .collect();
         let mut functions = Self {
             nodes,
             names,
@@ -64,7 +70,7 @@ impl<'a, 'g> Functions<'a, 'g> {
             groups: vec![None; shown.len()],
             times: vec![1; shown.len()],
             shown,
-            places,
+            boxes,
             elided,
             frames: Vec::new(),
         };
@@ -73,10 +79,10 @@ impl<'a, 'g> Functions<'a, 'g> {
         functions
     }
 
-    /// Puts frames around what is repeated. Runs within runs are as deep as loops within loops.
+    /// Puts frames around repeated blocks. Runs within runs are as deep as loops within loops.
     fn frame(&mut self, runs: &[Run], parent: Option<usize>) {
         for run in runs {
-            let first = self.place(run.start);
+            let first = self.box_of(run.start);
             if run.period == 1 {
                 if self.shown[first].is_some() {
                     self.times[first] = run.times;
@@ -88,39 +94,41 @@ impl<'a, 'g> Functions<'a, 'g> {
                 parent,
                 times: run.times,
             });
-            let last = self.place(run.start + run.period - 1);
+            let last = self.box_of(run.start + run.period - 1);
             self.groups[first..=last].fill(Some(group));
             self.frame(&run.inner, Some(group));
         }
     }
 
-    /// Puts the box of what is not drawn into the frames that its neighbors on both sides are in.
+    /// Puts the box of the nodes that are not drawn into the frames that contain its neighbors on both sides.
     fn frame_elided(&mut self) {
         let Some(elided) = self.elided else {
             return;
         };
-        let behind = self.ancestors(self.groups[elided + 1]);
-        let around = self.ancestors(self.groups[elided - 1]).into_iter();
-        self.groups[elided] = around.into_iter().find(|group| behind.contains(group));
+        let after = self.ancestors(self.groups[elided + 1]);
+        let before = self.ancestors(self.groups[elided - 1]);
+        self.groups[elided] = before.into_iter().find(|group| after.contains(group));
     }
 
-    /// The frames around something in `group`, the innermost first.
+    /// Returns `group` and the frames around it, the innermost first.
     pub(crate) fn ancestors(&self, group: Option<usize>) -> Vec<usize> {
         std::iter::successors(group, |group| self.frames[*group].parent).collect()
     }
 
-    /// How often all frames around something in `group` occur.
+    /// Returns how many nodes a node in `group` represents.
     pub(crate) fn occurrences(&self, group: Option<usize>) -> usize {
-        let frames = self.ancestors(group).into_iter();
-        frames.map(|group| self.frames[group].times).product()
+        self.ancestors(group)
+            .into_iter()
+            .map(|group| self.frames[group].times)
+            .product()
     }
 
-    /// The box that a node is drawn in.
-    pub(crate) fn place(&self, node: usize) -> usize {
-        self.places[node] as usize
+    /// Returns the box of a node.
+    pub(crate) fn box_of(&self, node: usize) -> usize {
+        self.boxes[node] as usize
     }
 
-    /// What an edge is called: its input, where the node has several; its output, where that node has.
+    /// Returns the label of an edge: its input, if the node has several; its output, if the other node has several.
     pub(crate) fn label(&self, node: usize, link: Link) -> String {
         let mut label = String::new();
         if self.nodes.links(node).len() > 1 {
@@ -133,8 +141,8 @@ impl<'a, 'g> Functions<'a, 'g> {
         label
     }
 
-    /// The arcs between boxes of functions, and the uses of leaves.
-    pub(crate) fn arcs(&self) -> (Vec<Draft>, Vec<LeafUse>) {
+    /// Returns the arcs between boxes of functions, and the uses of leaves.
+    pub(crate) fn arcs(&self) -> (Vec<DraftArc>, Vec<LeafUse>) {
         let mut labels: HashMap<(usize, usize), Vec<String>> = HashMap::new();
         let mut order = Vec::new();
         let mut met = HashSet::new();
@@ -142,16 +150,16 @@ impl<'a, 'g> Functions<'a, 'g> {
         for node in 0..self.nodes.functions {
             for &link in self.nodes.links(node) {
                 if self.nodes.is_leaf(link.to) {
-                    let place = self.place(node);
-                    if self.shown[place].is_some() {
-                        uses.push(LeafUse { link, place });
+                    let taker = self.box_of(node);
+                    if self.shown[taker].is_some() {
+                        uses.push(LeafUse { link, taker });
                     }
                     continue;
                 }
                 let Some((taker, giver)) = drawn_edge(self.runs, node, link.to as usize) else {
                     continue;
                 };
-                let (taker, giver) = (self.place(taker), self.place(giver));
+                let (taker, giver) = (self.box_of(taker), self.box_of(giver));
                 if taker == giver || !met.insert((taker, giver, link.input, link.output_nr)) {
                     continue;
                 }
@@ -164,23 +172,28 @@ impl<'a, 'g> Functions<'a, 'g> {
                 }
             }
         }
-        let arc = |(taker, giver)| Draft {
-            from: End(Part::Function, giver),
-            to: End(Part::Function, taker),
+        let arc = |(taker, giver)| DraftArc {
+            from: BoxId::Function(giver),
+            to: BoxId::Function(taker),
             label: series(&labels[&(taker, giver)]),
         };
         (order.into_iter().map(arc).collect(), uses)
     }
 
-    /// The names that were given to outputs of the nodes that each box stands for.
+    /// Returns the names that were given to outputs of the nodes of each box.
     fn given_names(&self) -> HashMap<usize, Vec<String>> {
         let mut given: HashMap<usize, Vec<String>> = HashMap::new();
         if self.names.is_empty() {
             return given;
         }
-        // Outputs bear their names themselves.
-        let roots = self.nodes.roots.iter().flatten();
-        let roots: HashSet<(u32, u32)> = roots.map(|root| (root.to, root.output_nr)).collect();
+        // Boxes of outputs show their names themselves.
+        let roots: HashSet<(u32, u32)> = self
+            .nodes
+            .roots
+            .iter()
+            .flatten()
+            .map(|root| (root.to, root.output_nr))
+            .collect();
         for node in 0..self.nodes.functions {
             let outputs = self.nodes.all[node].output_shapes().len();
             for output_nr in 0..outputs {
@@ -188,7 +201,7 @@ impl<'a, 'g> Functions<'a, 'g> {
                 let is_root = roots.contains(&(index(node), index(output_nr)));
                 if let Some(name) = name.filter(|_| !is_root) {
                     given
-                        .entry(self.place(node))
+                        .entry(self.box_of(node))
                         .or_default()
                         .push(name.to_owned());
                 }
@@ -199,21 +212,22 @@ impl<'a, 'g> Functions<'a, 'g> {
 
     pub(crate) fn boxes(&self) -> Vec<Shown> {
         let given = self.given_names();
-        let shown = self.shown.iter().enumerate();
-        shown
-            .map(|(place, node)| match node {
-                Some(node) => self.shown(place, *node, given.get(&place)),
-                None => self.not_shown(place),
+        self.shown
+            .iter()
+            .enumerate()
+            .map(|(number, node)| match node {
+                Some(node) => self.shown(number, *node, given.get(&number)),
+                None => self.not_shown(number),
             })
             .collect()
     }
 
-    fn shown(&self, place: usize, node: usize, given: Option<&Vec<String>>) -> Shown {
+    fn shown(&self, number: usize, node: usize, given: Option<&Vec<String>>) -> Shown {
         let node = self.nodes.all[node];
         let outputs = shapes(&node.output_shapes());
         let mut lines = vec![outputs.clone()];
         let mut hover = vec![
-            format!("gives {outputs}"),
+            format!("output {outputs}"),
             format!("applied at {}", node.applied_at()),
         ];
         if let Some(names) = given {
@@ -223,7 +237,7 @@ impl<'a, 'g> Functions<'a, 'g> {
         match node.saved() {
             None => {
                 lines.push("freed".to_owned());
-                hover.push("a backward pass freed what it saved".to_owned());
+                hover.push("a backward pass freed its saved values".to_owned());
             }
             Some(saved) if saved.is_empty() => hover.push("saves nothing".to_owned()),
             Some(saved) => {
@@ -238,10 +252,10 @@ impl<'a, 'g> Functions<'a, 'g> {
             }
         }
         lines.push(line_of(node.applied_at()));
-        let (group, times) = (self.groups[place], self.times[place]);
+        let (group, times) = (self.groups[number], self.times[number]);
         let all = self.occurrences(group) * times;
         if all > 1 {
-            hover.push(format!("stands for {} nodes", count(all)));
+            hover.push(format!("represents {} nodes", count(all)));
         } else {
             hover.push(format!("sequence number {}", node.sequence_nr()));
         }
@@ -255,45 +269,46 @@ impl<'a, 'g> Functions<'a, 'g> {
         }
     }
 
-    fn not_shown(&self, place: usize) -> Shown {
+    fn not_shown(&self, number: usize) -> Shown {
         let nodes = count(self.not_drawn());
         Shown {
             kind: Kind::Elided,
             title: format!("{nodes} nodes are not drawn"),
             times: 1,
             lines: vec![format!("of {}", count(self.nodes.functions))],
-            hover: vec!["a drawing has 2,000 boxes at most".to_owned()],
-            group: self.groups[place],
+            hover: vec!["a drawing has at most 2,000 boxes".to_owned()],
+            group: self.groups[number],
         }
     }
 
-    /// How many nodes no box but that of the rest stands for.
+    /// Returns how many nodes are not drawn.
     pub(crate) fn not_drawn(&self) -> usize {
         let Some(elided) = self.elided else {
             return 0;
         };
-        let nodes = 0..self.nodes.functions;
-        nodes.filter(|node| self.place(*node) == elided).count()
+        (0..self.nodes.functions)
+            .filter(|node| self.box_of(*node) == elided)
+            .count()
     }
 
-    /// The first or last box of the outermost frame that `place` is in and something of `group` is not.
-    pub(crate) fn outside(&self, place: usize, group: Option<usize>, first: bool) -> usize {
+    /// Returns the first or last box of the outermost frame that contains box `number` but not `group`.
+    pub(crate) fn outside(&self, number: usize, group: Option<usize>, first: bool) -> usize {
         let around = self.ancestors(group);
-        let frames = self.ancestors(self.groups[place]);
+        let frames = self.ancestors(self.groups[number]);
         let Some(frame) = frames.into_iter().rfind(|frame| !around.contains(frame)) else {
-            return place;
+            return number;
         };
-        let inside = |place: &usize| self.ancestors(self.groups[*place]).contains(&frame);
-        if first {
-            (0..=place).rev().take_while(inside).last().unwrap_or(place)
+        let inside = |number: &usize| self.ancestors(self.groups[*number]).contains(&frame);
+        let last = if first {
+            (0..=number).rev().take_while(inside).last()
         } else {
-            let places = place..self.shown.len();
-            places.take_while(inside).last().unwrap_or(place)
-        }
+            (number..self.shown.len()).take_while(inside).last()
+        };
+        last.unwrap_or(number)
     }
 }
 
-/// The size of what is saved, of which some may have been packed.
+/// Returns the size of saved values, some of which may have been packed.
 fn amount(saved: &[SavedInfo]) -> String {
     let is_packed = |saved: &SavedInfo| {
         let size = saved.shape.as_ref().map_or(0, Shape::size);
@@ -303,7 +318,7 @@ fn amount(saved: &[SavedInfo]) -> String {
     if saved.iter().all(is_packed) {
         "packed".to_owned()
     } else if saved.iter().any(is_packed) {
-        format!("{amount} and what is packed")
+        format!("{amount} and packed values")
     } else {
         amount
     }

@@ -1,11 +1,11 @@
-//! Drawings on pages of their own.
+//! Drawings on pages.
 
 use crate::picture::{Kind, Picture};
 use crate::style::{FONTS, PAGE, SCRIPT, class};
 use crate::svg;
 use crate::text::{push, series, xml};
 
-/// A page that needs nothing but itself, and forbids the browser to load anything.
+/// Writes a self-contained page, which forbids the browser to load anything.
 pub(crate) fn write(picture: &Picture) -> String {
     let mut page = String::new();
     let title = xml(&title(picture));
@@ -27,7 +27,7 @@ pub(crate) fn write(picture: &Picture) -> String {
     page
 }
 
-/// What the graph is of, if that has a name.
+/// Returns the title of the page, with the names of the outputs.
 fn title(picture: &Picture) -> String {
     let outputs = picture.boxes.iter().filter(|shown| match shown.kind {
         Kind::Output => shown.title != "output",
@@ -41,7 +41,7 @@ fn title(picture: &Picture) -> String {
     }
 }
 
-/// What the shapes mean that the drawing has.
+/// Writes what the shapes in the drawing mean.
 fn legend(picture: &Picture, page: &mut String) {
     let shapes = [
         (Kind::Output, "output", OUTPUT),
@@ -63,7 +63,7 @@ fn legend(picture: &Picture, page: &mut String) {
     if !picture.groups.is_empty() {
         push!(
             page,
-            "<li><svg width=\"24\" height=\"16\" aria-hidden=\"true\">{FRAME}</svg>repeated as often as it says</li>\n"
+            "<li><svg width=\"24\" height=\"16\" aria-hidden=\"true\">{FRAME}</svg>repeated this many times</li>\n"
         );
     }
     page.push_str("</ul>\n");
@@ -76,7 +76,7 @@ const HEAD: &str = "<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
     script-src 'unsafe-inline'\">\n";
 
-/// Of no use without the script, which shows it.
+/// Hidden until the script, which it needs, shows it.
 const ZOOM: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"Zoom\" hidden>\
     <button id=\"out\" aria-label=\"Smaller\" title=\"Smaller ( - )\">−</button>\
     <button id=\"scale\" aria-label=\"Full size\" title=\"Full size ( 0 )\">100 %</button>\
@@ -84,7 +84,7 @@ const ZOOM: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"Zoom\" hidde
     <button id=\"fit\" title=\"The whole drawing ( f )\">Fit</button></div>";
 
 const KEYS: &str = "<p class=\"keys\">Data flows down. Point at a box, or go to it with Tab and the arrow keys, to \
-    read what it keeps; Ctrl and the wheel zoom, dragging moves.</p>\n";
+    read what it saved; Ctrl and the wheel zoom, dragging moves.</p>\n";
 
 const BOX: &str =
     "<rect class=\"shape\" x=\"1\" y=\"1\" width=\"22\" height=\"14\" rx=\"4\"></rect>";

@@ -1,28 +1,28 @@
-//! The boxes of leaves: those that repetitions of a block have in one place are one box.
+//! The boxes of leaves. Leaves of corresponding nodes of repeated blocks share one box.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::functions::{Functions, LeafUse};
 use crate::options::Graph;
-use crate::picture::{Draft, End, Kind, Part, Placed, Shown};
+use crate::picture::{BoxId, DraftArc, Kind, Placed, Shown};
 use crate::text::{count, line_of, number, pattern, push, series};
 use autograd_core::AnyTensor;
 
-/// As many leaves in one list are drawn as one box.
+/// From this number on, the leaves in one list are drawn as one box.
 const OF_A_LIST: usize = 4;
 
-/// What is drawn of leaves.
+/// The boxes and arcs of leaves.
 pub(crate) struct Leaves {
     pub(crate) boxes: Vec<Placed>,
-    pub(crate) arcs: Vec<Draft>,
+    pub(crate) arcs: Vec<DraftArc>,
     /// The box of each leaf that is drawn.
     pub(crate) numbers: HashMap<u32, usize>,
 }
 
-/// Leaves that are one box.
+/// Leaves that share one box.
 struct Class {
     leaves: Vec<u32>,
-    /// What takes them: a box and which of its inputs, in order.
+    /// Their uses: a box and the index of its input, in order.
     uses: BTreeSet<(usize, u32)>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn leaf_boxes(
         leaves.numbers.extend(numbered);
         leaves.boxes.push(Placed {
             shown: shown(functions, class, graph),
-            beside: class.uses.last().map(|(place, _)| *place),
+            beside: class.uses.last().map(|(taker, _)| *taker),
         });
         leaves.arcs.extend(arcs(functions, class, box_number));
     }
@@ -57,12 +57,12 @@ pub(crate) fn leaf_boxes(
 fn classes(functions: &Functions<'_, '_>, uses: &[LeafUse], fold: bool) -> Vec<Class> {
     let mut order = Vec::new();
     let mut by_leaf: HashMap<u32, BTreeSet<(usize, u32)>> = HashMap::new();
-    for LeafUse { link, place } in uses {
+    for LeafUse { link, taker } in uses {
         let uses = by_leaf.entry(link.to).or_insert_with(|| {
             order.push(link.to);
             BTreeSet::new()
         });
-        uses.insert((*place, link.input));
+        uses.insert((*taker, link.input));
     }
     // An output may be a leaf itself.
     let roots = functions.nodes.roots.iter().flatten();
@@ -96,12 +96,12 @@ fn lists_in_one(functions: &Functions<'_, '_>, classes: Vec<Class>) -> Vec<Class
         if class.leaves.len() > 1 || class.uses.len() > 1 || name(functions, leaf).is_some() {
             return None;
         }
-        let &(place, input) = class.uses.first()?;
-        let node = functions.nodes.all[functions.shown[place]?];
+        let &(taker, input) = class.uses.first()?;
+        let node = functions.nodes.all[functions.shown[taker]?];
         let name = node.input_name(input as usize);
         let (list, _) = name.split_once('[')?;
         Some((
-            place,
+            taker,
             list.to_owned(),
             functions.nodes.shape(leaf, 0).to_vec(),
         ))
@@ -130,23 +130,23 @@ fn lists_in_one(functions: &Functions<'_, '_>, classes: Vec<Class>) -> Vec<Class
     merged
 }
 
-fn arcs(functions: &Functions<'_, '_>, class: &Class, box_number: usize) -> Vec<Draft> {
+fn arcs(functions: &Functions<'_, '_>, class: &Class, box_number: usize) -> Vec<DraftArc> {
     let mut arcs: Vec<(usize, Vec<String>)> = Vec::new();
-    for &(place, input) in &class.uses {
-        let Some(node) = functions.shown[place] else {
+    for &(taker, input) in &class.uses {
+        let Some(node) = functions.shown[taker] else {
             continue;
         };
         let links = functions.nodes.links(node).iter();
         let link = links.copied().find(|link| link.input == input);
         let label = link.map_or_else(String::new, |link| functions.label(node, link));
         match arcs.last_mut() {
-            Some((last, labels)) if *last == place => labels.push(label),
-            _ => arcs.push((place, vec![label])),
+            Some((last, labels)) if *last == taker => labels.push(label),
+            _ => arcs.push((taker, vec![label])),
         }
     }
-    let arc = |(place, labels): (usize, Vec<String>)| Draft {
-        from: End(Part::Leaf, box_number),
-        to: End(Part::Function, place),
+    let arc = |(taker, labels): (usize, Vec<String>)| DraftArc {
+        from: BoxId::Leaf(box_number),
+        to: BoxId::Function(taker),
         label: series(&labels),
     };
     arcs.into_iter().map(arc).collect()
@@ -159,8 +159,8 @@ fn name<'a>(functions: &Functions<'a, '_>, leaf: u32) -> Option<&'a str> {
 
 fn shown(functions: &Functions<'_, '_>, class: &Class, graph: &Graph) -> Shown {
     let (nodes, all) = (functions.nodes, class.leaves.len());
-    // Inside of the innermost frame around all that take them, if each repetition has its own.
-    let mut takers = class.uses.iter().map(|(place, _)| functions.groups[*place]);
+    // In the innermost frame around all boxes that use them, if each repetition has its own.
+    let mut takers = class.uses.iter().map(|(taker, _)| functions.groups[*taker]);
     let mut around = functions.ancestors(takers.next().flatten());
     for taker in takers {
         let others = functions.ancestors(taker);
@@ -187,7 +187,7 @@ fn shown(functions: &Functions<'_, '_>, class: &Class, graph: &Graph) -> Shown {
         hover.push(series(&names));
     }
     if all > 1 {
-        hover.push(format!("stands for {} leaves", count(all)));
+        hover.push(format!("represents {} leaves", count(all)));
     }
     Shown {
         kind: Kind::Leaf,
@@ -203,14 +203,14 @@ fn shown(functions: &Functions<'_, '_>, class: &Class, graph: &Graph) -> Shown {
     }
 }
 
-/// The norms of accumulated gradients: of several leaves the smallest and the largest.
+/// Returns the norms of accumulated gradients: of several leaves, the smallest and the largest.
 fn gradients(functions: &Functions<'_, '_>, leaves: &[u32]) -> String {
-    let norms = leaves.iter().filter_map(|leaf| {
+    let norm = |leaf: &u32| {
         let values: Vec<f64> = match functions.nodes.all[*leaf as usize].accumulated_grad()? {
             AnyTensor::F32(grad) => grad.view().iter().map(|x| f64::from(*x)).collect(),
             AnyTensor::F64(grad) => grad.view().iter().copied().collect(),
         };
-        // Through the largest, so that no square is out of range.
+        // Scaled by the largest, so that no square is out of range.
         let largest = values
             .iter()
             .fold(0.0_f64, |largest, x| largest.max(x.abs()));
@@ -219,8 +219,8 @@ fn gradients(functions: &Functions<'_, '_>, leaves: &[u32]) -> String {
         }
         let sum: f64 = values.iter().map(|x| (x / largest) * (x / largest)).sum();
         Some(largest * sum.sqrt())
-    });
-    let norms: Vec<f64> = norms.collect();
+    };
+    let norms: Vec<f64> = leaves.iter().filter_map(norm).collect();
     let missing = leaves.len() - norms.len();
     let Some(smallest) = norms.iter().copied().reduce(f64::min) else {
         return "no gradient".to_owned();

@@ -1,14 +1,14 @@
 //! Pictures of graphs, and traces of backward passes.
 //!
-//! [`svg`] draws what led to a tensor, [`html`] puts the drawing on a page with more to read under the
-//! pointer, [`dot`] writes it for Graphviz. None of them needs anything but this crate. [`Graph`] has
-//! their options: names of leaves, several outputs, gradients. [`trace`] says what each node of a
-//! backward pass did when, for a viewer of traces or as a table.
+//! [`svg`] draws the graph of a tensor, [`html`] puts the drawing on a page with details under the pointer, and
+//! [`dot`] writes it for Graphviz. They need only this crate. [`Graph`] has their options: names of leaves,
+//! several outputs, gradients. [`trace`] records when each node of a backward pass ran, for a viewer of traces or
+//! as a table.
 //!
 //! A drawing shows, for each node: the function's name, the shapes of its outputs, the line that applied
-//! it, what it keeps for its backward and how much memory that takes. Data flows down; gradients flow up.
-//! What is repeated, such as the layers of a network that a loop applies, is drawn once, with how often it
-//! occurs: see [`Graph::fold`].
+//! it, the values that it saved for its backward and how much memory they take. Data flows down; gradients flow up.
+//! Repeated blocks, such as the layers of a network that a loop applies, are drawn once, with the number of
+//! repetitions: see [`Graph::fold`].
 //!
 //! Read [`Graph`] first, then [`Trace`].
 //!
@@ -53,7 +53,7 @@ pub use trace::{Trace, trace};
 use autograd_core::ndarray::Dimension;
 use autograd_core::{Element, Tensor};
 
-/// The graph that led to `root`, in the language of Graphviz: what [`Graph::dot`] writes without options.
+/// Writes the graph of `root` in the language of Graphviz, as [`Graph::dot`] does without options.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -67,7 +67,7 @@ pub fn dot<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
     Graph::of(root).dot()
 }
 
-/// The graph that led to `root`, drawn: what [`Graph::svg`] draws without options.
+/// Draws the graph of `root`, as [`Graph::svg`] does without options.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -85,7 +85,7 @@ pub fn svg<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
     Graph::of(root).svg()
 }
 
-/// The graph that led to `root`, as a page: what [`Graph::html`] writes without options.
+/// Writes the graph of `root` as a page, as [`Graph::html`] does without options.
 ///
 /// ```
 /// use autograd_core::ndarray::array;

@@ -1,6 +1,6 @@
-//! What XML and HTML write for letters that mean something there, for pictures and pages.
+//! The entities of XML and HTML, for pictures and pages.
 
-/// What stands for a letter between tags and in quotes, if it cannot stand for itself.
+/// Returns the entity of a character that has to be escaped between tags or in quotes.
 pub(crate) fn entity(letter: char) -> Option<&'static str> {
     match letter {
         '&' => Some("&amp;"),

@@ -1,4 +1,4 @@
-//! The nodes behind some tensors, in an order that can be walked.
+//! The nodes of the graph of some tensors, in order.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use std::ops::Range;
 use autograd_core::inspect::Edge;
 use autograd_core::{Node, Shape};
 
-/// What a graph consists of: see [`crate::Graph::totals`].
+/// The size of a graph: see [`crate::Graph::totals`].
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -15,7 +15,7 @@ use autograd_core::{Node, Shape};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let y = x.exp(); // its two numbers are kept
+/// let y = x.exp(); // its two numbers are saved
 /// let totals = Graph::of(&y).totals();
 /// assert_eq!((totals.nodes, totals.leaves, totals.bytes, totals.freed), (1, 1, 16, 0));
 /// y.backward_with(array![1.0, 1.0])?;
@@ -25,19 +25,19 @@ use autograd_core::{Node, Shape};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many uses of functions were recorded.
+    /// The number of recorded uses of functions.
     pub nodes: usize,
-    /// How many leaves they lead to.
+    /// The number of leaves.
     pub leaves: usize,
-    /// The bytes of memory that the nodes hold for their backward functions. Memory that several hold is
-    /// counted once, and a view counts as the whole that it is a part of. Memory that a leaf's own value
-    /// is in counts too, where a node keeps it.
+    /// The bytes of memory of the values that nodes saved for their backward functions. Memory that several nodes
+    /// share is counted once, and a view counts as the whole array. The memory of a leaf's value counts too, if a
+    /// node saved it.
     pub bytes: usize,
-    /// How many nodes a backward pass has freed.
+    /// The number of nodes that a backward pass has freed.
     pub freed: usize,
 }
 
-/// A tensor whose history is drawn.
+/// A tensor whose graph is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     pub(crate) shape: Shape,
@@ -54,33 +54,35 @@ impl Root {
     }
 }
 
-/// Where an edge of a node leads.
+/// The target of an edge of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Which of the node's edges it is.
+    /// The index of the edge in its node.
     pub(crate) input: u32,
     pub(crate) to: u32,
     pub(crate) output_nr: u32,
 }
 
-/// All nodes behind some roots: those of functions by falling sequence number, so that each stands before
+/// All nodes of the graph of some roots: those of functions by falling sequence number, so that each is before
 /// those that it leads to; then those of leaves.
 pub(crate) struct Nodes<'g> {
     pub(crate) all: Vec<&'g Node>,
-    /// How many of them are functions'.
+    /// The number of nodes of functions.
     pub(crate) functions: usize,
     links: Vec<Link>,
-    /// Where the links of each function begin, and where the last ends.
+    /// The index where the links of each function begin, and where the last ends.
     starts: Vec<u32>,
-    /// Where each root leads; `None` for a constant.
+    /// The target of each root; `None` for a constant.
     pub(crate) roots: Vec<Option<Link>>,
 }
 
 impl<'g> Nodes<'g> {
     pub(crate) fn behind(roots: &'g [Root]) -> Self {
-        let edges = roots.iter().filter_map(|root| root.edge.as_ref());
-        let mut pending: Vec<&'g Node> = edges.map(Edge::node).collect();
-        // The numbers follow when the order is known.
+        let mut pending: Vec<&'g Node> = roots
+            .iter()
+            .filter_map(|root| root.edge.as_ref().map(Edge::node))
+            .collect();
+        // The numbers are set when the order is known.
         let mut numbers: HashMap<&'g Node, u32> = HashMap::new();
         let (mut all, mut leaves) = (Vec::new(), Vec::new());
         while let Some(node) = pending.pop() {
@@ -112,10 +114,11 @@ impl<'g> Nodes<'g> {
             }
             starts.push(index(links.len()));
         }
-        let roots = roots.iter();
-        let roots = roots.map(|root| root.edge.as_ref().map(|edge| link(0, edge)));
         Self {
-            roots: roots.collect(),
+            roots: roots
+                .iter()
+                .map(|root| root.edge.as_ref().map(|edge| link(0, edge)))
+                .collect(),
             all,
             functions,
             links,
@@ -123,7 +126,7 @@ impl<'g> Nodes<'g> {
         }
     }
 
-    /// The edges of a function's node that lead somewhere.
+    /// Returns the edges of a function's node that lead to a node.
     pub(crate) fn links(&self, node: usize) -> &[Link] {
         &self.links[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
@@ -136,7 +139,7 @@ impl<'g> Nodes<'g> {
         self.functions..self.all.len()
     }
 
-    /// The shape of one of a node's outputs.
+    /// Returns the shape of one of a node's outputs.
     pub(crate) fn shape(&self, node: u32, output_nr: u32) -> Shape {
         self.all[node as usize]
             .output_shapes()

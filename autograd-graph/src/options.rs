@@ -1,4 +1,4 @@
-//! What is to be drawn, and how.
+//! The options of a drawing.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use crate::nodes::{Nodes, Root, Totals};
 use autograd_core::inspect::Edge;
 use autograd_core::{AnyTensor, Element, Node, Tensor};
 
-/// The graph that led to one or several tensors, to be drawn.
+/// A drawing of the graph of one or several tensors.
 ///
-/// It holds the tensors' histories, and reads them when it draws: a graph that a backward pass has freed
-/// in between is drawn without what it had kept. However long a chain is, nothing here recurses along it.
+/// It keeps the nodes alive, and reads them when it draws: a graph that a backward pass has freed in between is drawn
+/// without its saved values. It does not recurse along the graph, which may be a long chain.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -53,7 +53,7 @@ impl Names {
 }
 
 impl Graph {
-    /// The graph that led to `root`. That of a constant is the constant alone.
+    /// Returns the graph of `root`. The graph of a constant has no nodes.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -73,7 +73,7 @@ impl Graph {
         }
     }
 
-    /// The graph that led to several tensors, of either element type and any rank.
+    /// Returns the graph of several tensors, of either element type and any rank.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -94,7 +94,7 @@ impl Graph {
         }
     }
 
-    /// Draws what led to `root` too.
+    /// Adds the graph of `root`.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -111,9 +111,8 @@ impl Graph {
         self
     }
 
-    /// Names a tensor of the graph: a leaf, an output, or one in between. Names of constants are not
-    /// drawn, as constants are not. Of a name of more than 48 letters a drawing shows both ends, and all of
-    /// it under the pointer.
+    /// Names a tensor of the graph: a leaf, an output, or an intermediate tensor. Constants and their names are not
+    /// drawn. Of a name of more than 48 letters, a drawing shows both ends, and the whole name under the pointer.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -135,8 +134,8 @@ impl Graph {
         self
     }
 
-    /// As [`name`](Self::name), of many tensors at once: a list of pairs, or, in the crate `pullback`, what a
-    /// model answers, `model.named_parameters()`.
+    /// Names many tensors at once, as [`name`](Self::name) does one: a list of pairs or, in the crate `pullback`,
+    /// `model.named_parameters()`.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -160,8 +159,7 @@ impl Graph {
         self
     }
 
-    /// Whether leaves are drawn with the Euclidean norm of the gradient that they have accumulated. Off
-    /// by default.
+    /// Sets whether leaves are drawn with the Euclidean norm of their accumulated gradient. The default is `false`.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -178,12 +176,12 @@ impl Graph {
         Self { gradients, ..self }
     }
 
-    /// Whether what is repeated is drawn once, with how often it occurs; on by default. Repeated is a node
-    /// or a block of nodes that follows on itself: the same functions, applied at the same lines to tensors
-    /// of the same shapes, joined in the same way, three times at least (blocks of six and more nodes:
-    /// twice). A block may have such repetitions in it.
+    /// Sets whether adjacent repetitions of a node or of a block of nodes are drawn once, with their number. The default is
+    /// `true`. A repetition has the same functions, applied at the same lines to tensors of the same shapes and connected
+    /// in the same way, at least three times (at least twice for blocks of six or more nodes). A block may contain
+    /// repetitions.
     ///
-    /// A graph of more than 2,000 boxes is drawn without those in its middle, folded or not.
+    /// In either case, a graph of more than 2,000 boxes is drawn without those in its middle.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -201,7 +199,7 @@ impl Graph {
         Self { fold, ..self }
     }
 
-    /// How many nodes there are, and what they keep.
+    /// Returns the number of nodes, and the memory of their saved values.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -211,7 +209,7 @@ impl Graph {
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = x.exp();
     /// let graph = Graph::of(&y).and(&(&y * &y));
-    /// // Both nodes keep `y`: its two numbers are there once.
+    /// // Both nodes saved `y`: its two numbers are counted once.
     /// assert_eq!((graph.totals().nodes, graph.totals().bytes), (2, 16));
     /// ```
     pub fn totals(&self) -> Totals {

@@ -1,8 +1,8 @@
-//! What is drawn: boxes, the arcs between them and frames around them, before anything has a place.
+//! The contents of a drawing, before the layout: boxes, arcs between them and frames around them.
 
 use crate::nodes::Totals;
 
-/// What a box stands for.
+/// What a box represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Function,
@@ -10,7 +10,7 @@ pub(crate) enum Kind {
     Output,
     /// An output that nothing was recorded for.
     Constant,
-    /// Nodes that are not drawn, for there are too many.
+    /// Nodes that are not drawn because there are too many.
     Elided,
 }
 
@@ -19,16 +19,16 @@ pub(crate) enum Kind {
 pub(crate) struct Shown {
     pub(crate) kind: Kind,
     pub(crate) title: String,
-    /// How often it follows on itself.
+    /// How many adjacent nodes it represents.
     pub(crate) times: usize,
     pub(crate) lines: Vec<String>,
-    /// More to read, a line each.
+    /// Details, a line each.
     pub(crate) hover: Vec<String>,
-    /// The innermost frame that it is in.
+    /// The innermost frame around it.
     pub(crate) group: Option<usize>,
 }
 
-/// An arrow: from what gives a tensor to what takes it.
+/// An arrow, from the box that computes a tensor to the box that uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arc {
     pub(crate) from: usize,
@@ -36,46 +36,42 @@ pub(crate) struct Arc {
     pub(crate) label: String,
 }
 
-/// A frame around what is repeated.
+/// A frame around a repeated block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) parent: Option<usize>,
     pub(crate) times: usize,
 }
 
-/// All that is drawn. A box stands behind those that take what it gives, and those of a frame stand side
-/// by side.
+/// The contents of a drawing. A box is listed after those that use its outputs, and the boxes of a frame are
+/// adjacent.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) boxes: Vec<Shown>,
     pub(crate) arcs: Vec<Arc>,
     pub(crate) groups: Vec<Group>,
     pub(crate) totals: Totals,
-    /// How many nodes are not drawn.
+    /// The number of nodes that are not drawn.
     pub(crate) elided: usize,
 }
 
-/// Which boxes an arc is between, before all of them have numbers.
+/// A box, by its number among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
-    Function,
-    Leaf,
-    Output,
+pub(crate) enum BoxId {
+    Function(usize),
+    Leaf(usize),
+    Output(usize),
 }
 
-/// The box of this number among those of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct End(pub(crate) Part, pub(crate) usize);
-
-/// An arc, before all boxes have numbers.
+/// An arc, before the order of all boxes is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft {
-    pub(crate) from: End,
-    pub(crate) to: End,
+pub(crate) struct DraftArc {
+    pub(crate) from: BoxId,
+    pub(crate) to: BoxId,
     pub(crate) label: String,
 }
 
-/// A box, and the box of a function that it stands beside.
+/// A box, and the box of a function that it belongs next to.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub(crate) shown: Shown,

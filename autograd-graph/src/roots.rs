@@ -5,34 +5,34 @@ use std::collections::HashMap;
 use crate::functions::Functions;
 use crate::nodes::Link;
 use crate::options::Graph;
-use crate::picture::{Draft, End, Kind, Part, Placed, Shown};
+use crate::picture::{BoxId, DraftArc, Kind, Placed, Shown};
 use crate::text::{count, pattern, series};
 use autograd_core::Shape;
 
-/// Outputs that are one box: those that repetitions of a block give in one place.
+/// Outputs that share one box: those of corresponding nodes of repeated blocks.
 struct Class {
     shape: Shape,
     link: Option<Link>,
-    given_by: Option<End>,
+    given_by: Option<BoxId>,
     names: Vec<String>,
     times: usize,
 }
 
-/// The boxes of outputs, and the arcs that lead to them. `leaves` has the box of each leaf.
+/// Returns the boxes of outputs, and the arcs that lead to them. `leaves` has the box of each leaf.
 pub(crate) fn root_boxes(
     functions: &Functions<'_, '_>,
     leaves: &HashMap<u32, usize>,
     graph: &Graph,
-) -> (Vec<Placed>, Vec<Draft>) {
+) -> (Vec<Placed>, Vec<DraftArc>) {
     let (mut boxes, mut arcs) = (Vec::new(), Vec::new());
     for (number, class) in classes(functions, leaves, graph).into_iter().enumerate() {
         boxes.push(placed(functions, &class));
         if let (Some(from), Some(link)) = (class.given_by, class.link) {
             let outputs = functions.nodes.all[link.to as usize].output_shapes().len();
             let label = (outputs > 1).then(|| format!("output {}", link.output_nr));
-            arcs.push(Draft {
+            arcs.push(DraftArc {
                 from,
-                to: End(Part::Output, number),
+                to: BoxId::Output(number),
                 label: label.unwrap_or_default(),
             });
         }
@@ -48,14 +48,14 @@ fn classes(
     let mut numbers = HashMap::new();
     let mut classes: Vec<Class> = Vec::new();
     let roots = graph.roots.iter().zip(&functions.nodes.roots).enumerate();
-    for (place, (root, &link)) in roots {
+    for (root_number, (root, &link)) in roots {
         let given_by = link.map(|link| match leaves.get(&link.to) {
-            Some(leaf) => End(Part::Leaf, *leaf),
-            None => End(Part::Function, functions.place(link.to as usize)),
+            Some(leaf) => BoxId::Leaf(*leaf),
+            None => BoxId::Function(functions.box_of(link.to as usize)),
         });
         let edge = root.edge.as_ref();
         let name = edge.and_then(|edge| graph.names.of(edge.node(), edge.output_nr()));
-        let alone = (!graph.fold || given_by.is_none()).then_some(place);
+        let alone = (!graph.fold || given_by.is_none()).then_some(root_number);
         let output_nr = link.map(|link| link.output_nr);
         let number = *numbers
             .entry((alone, given_by, output_nr))
@@ -77,12 +77,12 @@ fn classes(
 
 fn placed(functions: &Functions<'_, '_>, class: &Class) -> Placed {
     let beside = match class.given_by {
-        Some(End(Part::Function, place)) => Some(place),
+        Some(BoxId::Function(number)) => Some(number),
         _ => None,
     };
-    let around = beside.and_then(|place| functions.groups[place]);
+    let around = beside.and_then(|number| functions.groups[number]);
     let times = functions.occurrences(around);
-    // In the frame, if each repetition gives one.
+    // In the frame, if each repetition has one.
     let group = around.filter(|_| class.times.is_multiple_of(times));
     let kind = if class.given_by.is_none() {
         Kind::Constant
@@ -97,7 +97,7 @@ fn placed(functions: &Functions<'_, '_>, class: &Class) -> Placed {
         hover.push(series(&class.names));
     }
     if class.times > 1 {
-        hover.push(format!("stands for {} outputs", count(class.times)));
+        hover.push(format!("represents {} outputs", count(class.times)));
     }
     let title = match (kind, class.names.is_empty()) {
         (_, false) => pattern(&class.names),

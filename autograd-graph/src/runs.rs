@@ -1,8 +1,8 @@
-//! Repeated blocks of nodes, and where in the drawing their nodes end up.
+//! Repeated blocks of nodes, and which nodes of a drawing represent them.
 
 use crate::nodes::{Link, Nodes};
 
-/// A block of nodes that follows on itself: those at `start .. start + period * times`.
+/// Adjacent repetitions of a block of nodes: those at `start .. start + period * times`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) start: usize,
@@ -17,20 +17,20 @@ impl Run {
         self.start + self.period * self.times
     }
 
-    /// The node of the first block that stands for `node`, and the number of the block that it is of.
+    /// Returns the node of the first block that represents `node`, and the number of the block that contains `node`.
     fn first(&self, node: usize) -> (usize, usize) {
         let past = node - self.start;
         (self.start + past % self.period, past / self.period)
     }
 }
 
-/// The run that `node` is in; `runs` are in order.
+/// Returns the run that contains `node`; `runs` are in order.
 fn run_of(runs: &[Run], node: usize) -> Option<&Run> {
     let run = &runs[..runs.partition_point(|run| run.start <= node)];
     run.last().filter(|run| node < run.end())
 }
 
-/// The node that is drawn for `node`.
+/// Returns the node that is drawn for `node`.
 pub(crate) fn drawn(runs: &[Run], node: usize) -> usize {
     match run_of(runs, node) {
         None => node,
@@ -38,28 +38,29 @@ pub(crate) fn drawn(runs: &[Run], node: usize) -> usize {
     }
 }
 
-/// Between which nodes the edge `from` `to` is drawn; `None` for one from a block to the next, which the
-/// repetition stands for.
+/// Returns between which nodes the edge `from` `to` is drawn; `None` for an edge from a block to the next, which is not
+/// drawn.
 pub(crate) fn drawn_edge(runs: &[Run], from: usize, to: usize) -> Option<(usize, usize)> {
     let (at, to_run) = (run_of(runs, from), run_of(runs, to));
     let Some(run) = at.filter(|at| to_run.is_some_and(|to| to.start == at.start)) else {
         return Some((drawn(runs, from), drawn(runs, to)));
     };
     let ((from, block), (to, to_block)) = (run.first(from), run.first(to));
-    if block == to_block {
-        drawn_edge(&run.inner, from, to)
-    } else {
-        None
-    }
+    (block == to_block).then(|| drawn_edge(&run.inner, from, to))?
 }
 
-/// How many of the `times` blocks, counted from the first, are joined in the same way.
+/// Returns how many of the `times` blocks, counted from the first, are connected in the same way.
 ///
-/// An edge inside of a block must be there in each. One to a later block leads to the same place there, as
-/// many blocks later; where that would be one too many, anywhere outside. One to a node outside leads to the
-/// same node, or as much further as the block is. One to a leaf leads to a leaf of the same shape.
-pub(crate) fn joined_alike(nodes: &Nodes<'_>, start: usize, period: usize, times: usize) -> usize {
-    let alike = |block, times| {
+/// An edge within a block must exist in each block. An edge to a later block must lead to the corresponding node, as many
+/// blocks later; in the last blocks, anywhere outside. An edge to a node outside must lead to the same node, or to one
+/// as much further as the block is. An edge to a leaf must lead to a leaf of the same shape.
+pub(crate) fn equally_connected(
+    nodes: &Nodes<'_>,
+    start: usize,
+    period: usize,
+    times: usize,
+) -> usize {
+    let is_equal = |block, times| {
         (start..start + period).all(|node| {
             let other = node + block * period;
             let (links, others) = (nodes.links(node), nodes.links(other));
@@ -68,23 +69,20 @@ pub(crate) fn joined_alike(nodes: &Nodes<'_>, start: usize, period: usize, times
                 && links
                     .iter()
                     .zip(others)
-                    .all(|(link, other)| lead_alike(nodes, run, block, *link, *other))
+                    .all(|(link, other)| lead_equally(nodes, run, block, *link, *other))
         })
     };
     for block in 1..times {
-        if !alike(block, times) {
-            // As the last, a block may lead anywhere.
-            return if alike(block, block + 1) {
-                block + 1
-            } else {
-                block
-            };
+        if !is_equal(block, times) {
+            // Edges from the last block may lead anywhere.
+            return block + usize::from(is_equal(block, block + 1));
         }
     }
     times
 }
 
-fn lead_alike(
+/// Returns whether corresponding edges of the first block and of block number `block` lead to corresponding nodes.
+fn lead_equally(
     nodes: &Nodes<'_>,
     (start, period, times): (usize, usize, usize),
     block: usize,
@@ -104,7 +102,7 @@ fn lead_alike(
         return nodes.is_leaf(other.to) && shape(link) == shape(other);
     }
     let moved = to + block * period;
-    // The last blocks have none behind them.
+    // After the last blocks there are none.
     other_to == moved || (to < end && moved >= end && other_to >= end)
 }
 

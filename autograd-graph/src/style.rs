@@ -2,10 +2,10 @@
 
 use crate::picture::Kind;
 
-/// The fonts that systems have for their own surfaces.
+/// The default fonts of systems.
 pub(crate) const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 
-/// What a box of this kind is called in the style sheet.
+/// Returns the class of a box of this kind in the style sheet.
 pub(crate) fn class(kind: Kind) -> &'static str {
     match kind {
         Kind::Function => "function",
@@ -16,7 +16,7 @@ pub(crate) fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// Light, for viewers that know no media queries too; then dark.
+/// Light colors, which viewers without media queries show; then dark ones.
 pub(crate) const DRAWING: &str = "\
 .paper{fill:#ffffff}
 text{fill:#1d2433}
@@ -55,9 +55,9 @@ text{fill:#e8ebf2}
 }
 ";
 
-/// Beside the drawing's, for the page around it.
+/// The styles of the page around the drawing.
 pub(crate) const PAGE: &str = include_str!("page.css");
 
-/// Shows what is to be read on a box under the pointer, or with the focus, and its arcs; zooms and moves the
-/// drawing. The page can be read without.
+/// Shows the details of the box under the pointer, or with the focus, and its arcs; zooms and moves the drawing. The page
+/// can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("page.js");

@@ -9,40 +9,40 @@ use crate::text::{LETTERS_OF_LINE, LETTERS_OF_NAME, bytes, count, push, shortene
 
 const TITLE: f64 = 13.0;
 const TEXT: f64 = 11.0;
-/// From line to line, and above and below all of them.
+/// The distance of lines, and the room above and below them.
 const LINE: f64 = 15.5;
 const PADDING: f64 = 10.0;
-/// Beside the text; of round boxes more.
+/// The room beside the text, and in round boxes.
 const BESIDE: f64 = 14.0;
 const BESIDE_ROUND: f64 = 22.0;
 const NARROWEST: f64 = 64.0;
-/// Around the drawing, and above it for the note.
+/// The room around the drawing, and for the note above it.
 const MARGIN: f64 = 24.0;
 const NOTE: f64 = 26.0;
-/// How far the boxes behind a repeated one stick out, and how long an arrow's tip is.
+/// The offset of the box behind a repeated one, and the length of an arrow's tip.
 const STACK: f64 = 4.0;
 const TIP: f64 = 7.0;
 
-/// A drawing that stands alone.
+/// Draws a self-contained image.
 pub(crate) fn write(picture: &Picture) -> String {
     let mut text = String::new();
     drawing(picture, true, &mut text);
     text
 }
 
-/// A drawing for a page that has its summary elsewhere.
+/// Draws an image for a page that has the summary elsewhere.
 pub(crate) fn within_page(picture: &Picture, text: &mut String) {
     drawing(picture, false, text);
 }
 
-/// What a drawing says above itself.
+/// Returns the summary above a drawing.
 pub(crate) fn summary(picture: &Picture) -> String {
     let totals = &picture.totals;
     let plural = |number: usize, one: &str, many: &str| {
         format!("{} {}", count(number), if number == 1 { one } else { many })
     };
     let mut text = format!(
-        "{} · {} · {} kept for backward",
+        "{} · {} · {} saved for backward",
         plural(totals.nodes, "node", "nodes"),
         plural(totals.leaves, "leaf", "leaves"),
         bytes(totals.bytes)
@@ -60,7 +60,7 @@ pub(crate) fn summary(picture: &Picture) -> String {
     text
 }
 
-/// How wide the name of an arc is.
+/// Returns the width of the label of an arc.
 fn label_width(label: &str) -> f64 {
     if label.is_empty() {
         0.0
@@ -69,7 +69,7 @@ fn label_width(label: &str) -> f64 {
     }
 }
 
-/// What is written at an arc.
+/// Returns the label of an arc.
 fn label(arc: &Arc) -> Cow<'_, str> {
     shortened(&arc.label, LETTERS_OF_NAME)
 }
@@ -79,8 +79,10 @@ fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
     for arc in &picture.arcs {
         arriving[arc.to].push(label_width(&label(arc)));
     }
-    let items = picture.boxes.iter().zip(&arriving);
-    let items: Vec<Item> = items
+    let items: Vec<Item> = picture
+        .boxes
+        .iter()
+        .zip(&arriving)
         .map(|(shown, labels)| {
             let beside = arriving_width(labels.iter().copied()) + BESIDE;
             measured(shown, beside)
@@ -91,7 +93,7 @@ fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
     let (note_width, top, role) = if is_alone {
         (width(&note, TEXT, false), MARGIN + NOTE, "img")
     } else {
-        // Boxes within an image are hidden from those who cannot see it.
+        // Screen readers do not read the boxes within an image.
         (0.0, MARGIN, "group")
     };
     let inner = layout.width.max(note_width);
@@ -103,7 +105,7 @@ fn drawing(picture: &Picture, is_alone: bool, text: &mut String) {
         xml(FONTS)
     );
     if is_alone {
-        // A page shows it above, and would show it under the pointer wherever that is.
+        // A page has the summary above, and would show the title under the pointer everywhere.
         push!(text, "<title>{}</title>\n", xml(&note));
     }
     push!(
@@ -146,7 +148,7 @@ fn contents(picture: &Picture, layout: &Layout, text: &mut String) {
     for (number, (shown, rect)) in picture.boxes.iter().zip(&layout.boxes).enumerate() {
         draw_box(number, shown, *rect, text);
     }
-    // Last, so that no arc hides them.
+    // Last, on top of the arcs.
     draw_labels(picture, layout, text);
 }
 
@@ -158,9 +160,11 @@ fn measured(shown: &Shown, beside: f64) -> Item {
     let times = times(shown).map_or(0.0, |times| 10.0 + width(&times, TEXT, true));
     let title = shortened(&shown.title, LETTERS_OF_NAME);
     let title = width(&title, TITLE, true) + times;
-    let lines = shown.lines.iter();
-    let lines = lines.map(|line| width(&shortened(line, LETTERS_OF_LINE), TEXT, false));
-    let text = lines.fold(title, f64::max);
+    let text = shown
+        .lines
+        .iter()
+        .map(|line| width(&shortened(line, LETTERS_OF_LINE), TEXT, false))
+        .fold(title, f64::max);
     let margin = if shown.kind == Kind::Leaf {
         BESIDE_ROUND
     } else {
@@ -254,9 +258,9 @@ fn draw_box(number: usize, shown: &Shown, rect: Rect, text: &mut String) {
         );
     }
     text.push_str("</text>");
-    for (place, line) in shown.lines.iter().enumerate() {
+    for (number, line) in shown.lines.iter().enumerate() {
         y += LINE;
-        let is_where = place + 1 == shown.lines.len() && line.contains(".rs:");
+        let is_where = number + 1 == shown.lines.len() && line.contains(".rs:");
         push!(
             text,
             "<text class=\"line{}\" x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
@@ -296,18 +300,18 @@ fn draw_shape(kind: Kind, rect: Rect, text: &mut String) {
     );
 }
 
-/// Curves that leave and arrive straight down, and straight lines between them.
+/// Returns a path of curves that begin and end vertically, and straight lines between them.
 fn path(route: &Route) -> String {
     let mut path = String::new();
     let last = route.points.len() - 1;
-    for (place, &(x, y)) in route.points.iter().enumerate() {
+    for (number, &(x, y)) in route.points.iter().enumerate() {
         // Under the tip, so that the line does not show beside its point.
-        let y = if place == last { y - TIP + 1.0 } else { y };
-        match place {
+        let y = if number == last { y - TIP + 1.0 } else { y };
+        match number {
             0 => push!(&mut path, "M{x:.1} {y:.1}"),
-            _ if place.is_multiple_of(2) => push!(&mut path, "L{x:.1} {y:.1}"),
+            _ if number.is_multiple_of(2) => push!(&mut path, "L{x:.1} {y:.1}"),
             _ => {
-                let (from_x, from_y) = route.points[place - 1];
+                let (from_x, from_y) = route.points[number - 1];
                 let half = (y - from_y) / 2.0;
                 push!(
                     &mut path,

@@ -1,4 +1,4 @@
-//! Traces by functions.
+//! The totals of a trace by functions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,20 +25,20 @@ use autograd_core::inspect::TraceEvent;
 pub struct TraceRow {
     /// The function's name.
     pub name: &'static str,
-    /// How many of its nodes ran.
+    /// The number of its nodes that ran.
     pub count: usize,
-    /// What they took, without the nodes of passes that ran inside of them.
+    /// Their time, without the nodes of nested passes.
     pub total: Duration,
-    /// [`total`](Self::total) for each node.
+    /// The mean time of a node.
     pub mean: Duration,
-    /// The part of the time that all nodes took: from 0 to 1.
+    /// The part of the time of all nodes, from 0 to 1.
     pub share: f64,
-    /// The bytes of the gradients that they gave.
+    /// The bytes of their gradients.
     pub bytes: usize,
 }
 
-/// A trace by functions, the most expensive first: what [`Trace::table`](super::Trace::table) gives.
-/// `Display` has it in columns.
+/// The totals of a trace by functions, the most expensive first: see [`Trace::table`](super::Trace::table). `Display`
+/// prints them in columns.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -58,9 +58,9 @@ pub struct TraceTable {
 impl TraceTable {
     pub(crate) fn of(events: &[TraceEvent]) -> Self {
         let mut rows: Vec<TraceRow> = Vec::new();
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         for event in events {
-            let place = *places.entry(event.name).or_insert_with(|| {
+            let index = *indices.entry(event.name).or_insert_with(|| {
                 rows.push(TraceRow {
                     name: event.name,
                     count: 0,
@@ -71,7 +71,7 @@ impl TraceTable {
                 });
                 rows.len() - 1
             });
-            let row = &mut rows[place];
+            let row = &mut rows[index];
             row.count += 1;
             row.total += event.own;
             row.bytes += event.bytes;
@@ -87,7 +87,7 @@ impl TraceTable {
         Self { rows }
     }
 
-    /// The rows.
+    /// Returns the rows.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -133,7 +133,7 @@ impl fmt::Display for TraceTable {
     }
 }
 
-/// A time to three or more digits.
+/// Formats a time with at least three digits.
 fn time(time: Duration) -> String {
     let nanoseconds = time.as_nanos() as f64;
     if nanoseconds < 1e3 {

@@ -1,4 +1,4 @@
-//! Text in drawings: how wide it is, how it is escaped, how numbers are written.
+//! Text in drawings: its width, its escapes, and the format of numbers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::markup::entity;
 use autograd_core::Shape;
 
 /// The widths of the characters from the space to `~` in thousandths of the size: the larger of those in
-/// Helvetica, whose kin are on most systems, and in `DejaVu Sans`, the widest of those in use.
+/// Helvetica, which most systems have in some form, and in `DejaVu Sans`, the widest in use.
 const WIDTHS: [u16; 95] = [
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
     636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 556, 1015, 684, 686, 722, 770, 667,
@@ -25,13 +25,13 @@ const BOLD_WIDTHS: [u16; 95] = [
     343, 1042, 712, 687, 716, 716, 493, 595, 478, 712, 652, 924, 645, 652, 582, 712, 365, 712, 838,
 ];
 
-/// What letters of other scripts take more in bold.
+/// The factor of the width in bold, for other scripts.
 const BOLD: f64 = 1.13;
 
-/// What a font that is wider still may take more.
+/// A factor for fonts that are wider still.
 const MARGIN: f64 = 1.02;
 
-/// The width of a line of text, in the unit of `size`.
+/// Returns the width of a line of text, in the unit of `size`.
 pub(crate) fn width(text: &str, size: f64, bold: bool) -> f64 {
     let thousandths: f64 = text.chars().map(|letter| width_of(letter, bold)).sum();
     thousandths / 1000.0 * size * MARGIN
@@ -43,7 +43,7 @@ fn width_of(letter: char, bold: bool) -> f64 {
             let widths = if bold { &BOLD_WIDTHS } else { &WIDTHS };
             return f64::from(widths[code as usize - 0x20]);
         }
-        // Marks on the letter before, and what only joins or parts letters.
+        // Combining marks, joiners and selectors.
         0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => return 0.0,
         // Scripts whose letters fill a square.
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xff00..=0xff60 => {
@@ -62,12 +62,12 @@ fn width_of(letter: char, bold: bool) -> f64 {
     if bold { other * BOLD } else { other }
 }
 
-/// The most letters of a name, and of a line below it, that a box shows.
+/// The most characters of a name, and of a line below it, in a box.
 pub(crate) const LETTERS_OF_NAME: usize = 48;
 pub(crate) const LETTERS_OF_LINE: usize = 64;
 
-/// Text of at most so many letters: of longer ones the beginning and the end, which tells names of one
-/// module apart.
+/// Returns a text of at most `most` characters: of a longer text, its beginning and its end, which distinguishes the
+/// names in one module.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= most {
@@ -81,7 +81,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(short)
 }
 
-/// Text for XML and HTML, between tags or in quotes. Characters that XML cannot have are left out.
+/// Escapes a text for XML and HTML, between tags or in quotes. Characters that XML does not allow are removed.
 pub(crate) fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -98,7 +98,7 @@ pub(crate) fn xml(text: &str) -> String {
     escaped
 }
 
-/// Text between the quotes of Graphviz.
+/// Escapes a text for a string of Graphviz.
 pub(crate) fn quoted(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -113,12 +113,12 @@ pub(crate) fn quoted(text: &str) -> String {
     escaped
 }
 
-/// A whole number, with commas.
+/// Formats a whole number with commas.
 pub(crate) fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -126,7 +126,7 @@ pub(crate) fn count(number: usize) -> String {
     text
 }
 
-/// A number of bytes.
+/// Formats a number of bytes.
 pub(crate) fn bytes(bytes: usize) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -143,7 +143,7 @@ pub(crate) fn bytes(bytes: usize) -> String {
     format!("{value:.1} {unit}")
 }
 
-/// A number to three significant digits.
+/// Formats a number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
@@ -169,7 +169,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// The file, without the folders that lead to its own, and the line.
+/// Formats the file, with its folder only, and the line.
 pub(crate) fn line_of(at: &Location<'_>) -> String {
     let parts = Path::new(at.file()).components().rev().take(2);
     let mut parts: Vec<_> = parts
@@ -179,13 +179,13 @@ pub(crate) fn line_of(at: &Location<'_>) -> String {
     format!("{}:{}", parts.join("/"), at.line())
 }
 
-/// Shapes, side by side.
+/// Formats shapes, separated by commas.
 pub(crate) fn shapes(shapes: &[Shape]) -> String {
     let shapes: Vec<String> = shapes.iter().map(Shape::to_string).collect();
     series(&shapes)
 }
 
-/// Some words; of many the first and the last.
+/// Formats words, separated by commas; of many, the first and the last.
 pub(crate) fn series(words: &[String]) -> String {
     let words: Vec<&str> = words
         .iter()
@@ -200,7 +200,7 @@ pub(crate) fn series(words: &[String]) -> String {
     }
 }
 
-/// What names have in common, with a star for the rest: `layers.*.weight`.
+/// Returns the common beginning and end of names, with a star for the rest: `layers.*.weight`.
 pub(crate) fn pattern(names: &[String]) -> String {
     let Some(first) = names.first() else {
         return String::new();
@@ -213,15 +213,15 @@ pub(crate) fn pattern(names: &[String]) -> String {
     let same =
         |at: &dyn Fn(&[char]) -> char| letters.iter().all(|name| at(name) == at(&letters[0]));
     let before = (0..shortest)
-        .take_while(|&place| same(&|name| name[place]))
+        .take_while(|&index| same(&|name| name[index]))
         .count();
-    let behind = (0..shortest - before)
-        .take_while(|&place| same(&|name| name[name.len() - 1 - place]))
+    let after = (0..shortest - before)
+        .take_while(|&index| same(&|name| name[name.len() - 1 - index]))
         .count();
     let first = &letters[0];
     let mut text: String = first[..before].iter().collect();
     text.push('*');
-    text.extend(&first[first.len() - behind..]);
+    text.extend(&first[first.len() - after..]);
     text
 }
 
@@ -234,8 +234,8 @@ macro_rules! push {
 pub(crate) use push;
 
 pub(crate) fn append(text: &mut String, what: std::fmt::Arguments<'_>) {
-    // INVARIANT: a `String` takes whatever is written to it.
-    text.write_fmt(what).expect("a text takes everything");
+    // INVARIANT: writing to a `String` cannot fail.
+    text.write_fmt(what).expect("a string");
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the nodes of backward passes did when.
+//! Traces of backward passes.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use crate::table::TraceTable;
 use crate::text::push;
 use autograd_core::inspect::{self, TraceEvent};
 
-/// Runs `body` and writes down what each node of the backward passes in it did: when its backward
-/// functions ran, for how long, and how much memory the gradients take that they gave.
+/// Runs `body` and records, for each node of the backward passes in it, when its backward functions ran, for how long, and
+/// how much memory their gradients take.
 ///
-/// Passes that `body` starts on this thread are traced, with the passes that their backward functions
-/// start. That costs about a tenth of a microsecond a node; outside of a trace nothing is measured.
+/// Passes that `body` starts on this thread are traced, and the passes that their backward functions start. A trace costs
+/// about a tenth of a microsecond per node; outside of a trace nothing is measured.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -34,7 +34,7 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
     (result, Trace { events })
 }
 
-/// What [`trace`] has written down.
+/// The nodes that [`trace`] has recorded.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -44,7 +44,7 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let (loss, forward) = graph::trace(|| x.exp().sum());
 /// let (_, backward) = graph::trace(|| loss.backward());
-/// // Only what backward passes run is written down.
+/// // Only backward passes are recorded.
 /// assert_eq!((forward.events().len(), backward.events().len()), (0, 2));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The nodes in the order in which they began.
+    /// Returns the nodes in the order in which they started.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -69,7 +69,7 @@ impl Trace {
         &self.events
     }
 
-    /// The trace by functions, the most expensive first.
+    /// Returns the totals of each function, the most expensive first.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -87,9 +87,9 @@ impl Trace {
         TraceTable::of(&self.events)
     }
 
-    /// The trace in the Trace Event Format, as JSON: `chrome://tracing` and Perfetto
-    /// (`ui.perfetto.dev`) show it along a line of time. Times are in microseconds there; the line that
-    /// applied a node's function, its number and the bytes of its gradients are among its arguments.
+    /// Returns the trace as JSON in the Trace Event Format, which `chrome://tracing` and Perfetto (`ui.perfetto.dev`)
+    /// show as a timeline. Times are in microseconds. The arguments of an event are the line that applied the function,
+    /// the sequence number of the node and the bytes of its gradients.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -146,13 +146,13 @@ impl Trace {
     }
 }
 
-/// To the nanosecond, without the noise of a division.
+/// Formats a time in microseconds, exactly to the nanosecond.
 fn microseconds(time: Duration) -> String {
     let nanoseconds = time.as_nanos();
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }
 
-/// A text in the quotes of JSON.
+/// Formats a text as a JSON string.
 fn json(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_times_are_written_as_json_has_them() {
+    fn text_and_times_are_valid_json() {
         assert_eq!(json("a\"b\\c\n\u{e9}"), "\"a\\\"b\\\\c\\u000a\u{e9}\"");
         assert_eq!(microseconds(Duration::from_nanos(1_002_003)), "1002.003");
         assert_eq!(microseconds(Duration::ZERO), "0.000");

@@ -1,4 +1,4 @@
-//! Attention, some queries at a time: what weighs values against each other is never in memory as a whole.
+//! Attention, for some queries at a time: the matrix of weights is never in memory as a whole.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use super::parallel::{split, split_mut};
 use super::{full, softmax};
 use crate::element::Element;
 
-/// What attends to what.
+/// Options of attention: the mask and the scale.
 ///
 /// ```
 /// use autograd_kernels::AttentionOptions;
@@ -20,18 +20,17 @@ use crate::element::Element;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AttentionOptions {
-    /// Which keys each query attends to, of a shape that broadcasts to `[…, queries, keys]`: all of them if
-    /// there is none. A query that attends to nothing gives zeros.
+    /// Which keys each query attends to, of a shape that broadcasts to `[…, queries, keys]`; without a mask, all.
+    /// The output of a query that attends to no key is 0.
     pub mask: Option<Arc<ArrayD<bool>>>,
-    /// Whether a query attends to no key behind its own place.
+    /// Whether a query attends only to keys whose index is not larger than its own.
     pub causal: bool,
-    /// What products of queries and keys are multiplied by: 1 over the square root of their length if
-    /// nothing is said.
+    /// The factor of the products of queries and keys; by default, 1 over the square root of their length.
     pub scale: Option<f64>,
 }
 
 impl AttentionOptions {
-    /// The factor for queries of a length.
+    /// Returns the factor for queries of a length.
     ///
     /// ```
     /// use autograd_kernels::AttentionOptions;
@@ -45,7 +44,7 @@ impl AttentionOptions {
     }
 }
 
-/// The queries that are computed at once.
+/// How many queries are computed at once.
 const BLOCK: usize = 64;
 
 /// How many products of elements are worth a thread.
@@ -64,8 +63,8 @@ struct Operands<'a, T> {
     mask: Option<ArrayViewD<'a, bool>>,
 }
 
-/// Values of shape `[…, keys, n]`, weighed for each query of shape `[…, queries, m]` by how well it fits each
-/// key of shape `[…, keys, m]`: softmax(q kᵀ · scale) v.
+/// Returns softmax(q kᵀ · scale) v, for queries q of shape `[…, queries, m]`, keys k of shape `[…, keys, m]` and
+/// values v of shape `[…, keys, n]`.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -90,7 +89,7 @@ pub fn attention<T: Element>(
             let count = rows.len().checked_div(operands.values).unwrap_or(0);
             let mut done = 0;
             while done < count {
-                let (batch, query) = operands.place(first + done);
+                let (batch, query) = operands.position(first + done);
                 let block = BLOCK.min(operands.queries - query).min(count - done);
                 let probabilities =
                     operands.probabilities(batch, query..query + block, &mut scores);
@@ -105,8 +104,8 @@ pub fn attention<T: Element>(
     weighed
 }
 
-/// The gradients of queries, keys and values, where `grad` is that of [`attention`]. What it weighed values
-/// by is computed again.
+/// Returns the gradients of queries, keys and values, where `grad` is the gradient of the output of [`attention`].
+/// The weights are computed again.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -123,7 +122,7 @@ pub fn attention_gradients<T: Element>(
     expected[q.ndim() - 1] = operands.values;
     assert!(
         grad.shape() == expected,
-        "attention of shapes {:?}, {:?} and {:?} has no gradient of shape {:?}",
+        "attention of shapes {:?}, {:?} and {:?} cannot have a gradient of shape {:?}",
         q.shape(),
         k.shape(),
         v.shape(),
@@ -142,7 +141,7 @@ pub fn attention_gradients<T: Element>(
     let at_least = AT_LEAST.div_ceil(operands.work().saturating_mul(operands.queries).max(1));
     split(parts.len(), at_least, |batches| {
         for batch in batches {
-            // Each is locked once: a lock is how a part is handed to whichever thread comes for it.
+            // Each part is locked once: the lock passes it to the thread that computes it.
             let mut part = parts[batch].lock().unwrap_or_else(PoisonError::into_inner);
             let ((of_q, of_k), of_v) = &mut *part;
             let grad = operands.slice(&grad, operands.queries * operands.values, batch);
@@ -192,17 +191,17 @@ impl<'a, T: Element> Operands<'a, T> {
         }
     }
 
-    /// The products of elements for one query; at least 1.
+    /// Returns the number of products of elements for one query; at least 1.
     fn work(&self) -> usize {
         self.keys.saturating_mul(self.length + self.values).max(1)
     }
 
-    /// The batch and the place in it of a query that is counted through all of them.
-    fn place(&self, query: usize) -> (usize, usize) {
+    /// Returns the batch of a query, and its index in it, given its index among all queries.
+    fn position(&self, query: usize) -> (usize, usize) {
         (query / self.queries, query % self.queries)
     }
 
-    /// Some rows of a batch of the operand at a place.
+    /// Returns some rows of a batch of the operand number `operand`.
     fn part(&self, operand: usize, batch: usize, rows: Range<usize>) -> ArrayView2<'_, T> {
         let (count, columns) = [
             (self.queries, self.length),
@@ -221,8 +220,8 @@ impl<'a, T: Element> Operands<'a, T> {
         &elements[batch * size..][..size]
     }
 
-    /// The weights of values for some queries of a batch, without keys that none of these attends to at the
-    /// end.
+    /// Returns the weights of values for some queries of a batch, without the last keys if none of the queries
+    /// attends to them.
     fn probabilities<'b>(
         &self,
         batch: usize,
@@ -300,7 +299,7 @@ impl<'a, T: Element> Operands<'a, T> {
     }
 }
 
-/// One row of the last axis, counted through all of them.
+/// Returns the row of the last axis with this index among all rows.
 fn row_of<'a>(mask: &ArrayViewD<'a, bool>, mut index: usize) -> ArrayViewD<'a, bool> {
     let mut rest = mask.clone();
     for axis in (0..mask.ndim() - 1).rev() {
@@ -311,7 +310,7 @@ fn row_of<'a>(mask: &ArrayViewD<'a, bool>, mut index: usize) -> ArrayViewD<'a, b
     rest
 }
 
-/// eˣ of each element over their sum; zeros if all are −∞.
+/// Computes softmax in place; 0 if all elements are −∞.
 fn softmax_or_zeros<T: Element>(row: &mut [T]) {
     if row.iter().all(|&x| x == T::neg_infinity()) {
         row.fill(T::zero());
@@ -320,7 +319,7 @@ fn softmax_or_zeros<T: Element>(row: &mut [T]) {
     }
 }
 
-/// As many pieces of one length.
+/// Cuts a slice into `count` pieces of one length.
 fn pieces<T>(mut rest: &mut [T], count: usize) -> Vec<&mut [T]> {
     let length = rest.len().checked_div(count).unwrap_or(0);
     let piece = |_| {

@@ -1,10 +1,10 @@
-//! Which axes a reduction is over.
+//! The axes of a reduction.
 
 use ndarray::Axis;
 
 use crate::Shape;
 
-/// The axes that a reduction is over, and whether they stay, with length 1.
+/// The axes of a reduction, and whether they are kept with length 1.
 ///
 /// ```
 /// use autograd_kernels::{Axes, sum_over};
@@ -17,13 +17,13 @@ use crate::Shape;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axes {
-    /// A bit for each axis; `None`: all that there are.
+    /// A bit for each axis; `None` for all axes.
     axes: Option<u64>,
     keepdim: bool,
 }
 
 impl Axes {
-    /// All axes.
+    /// Returns all axes.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -37,7 +37,7 @@ impl Axes {
         }
     }
 
-    /// One axis.
+    /// Returns one axis.
     ///
     /// # Panics
     /// If it is not among the first 64.
@@ -53,10 +53,10 @@ impl Axes {
         Self::of(&[axis.index()])
     }
 
-    /// Several axes, in any order. Axes none of them a reduction is of each element alone.
+    /// Returns several axes, which may be named in any order. Without an axis, a reduction is of each element alone.
     ///
     /// # Panics
-    /// If an axis stands there twice, or is not among the first 64.
+    /// If an axis is named twice, or is not among the first 64.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -76,7 +76,7 @@ impl Axes {
             let bit = 1_u64 << axis;
             assert!(
                 bits & bit == 0,
-                "a reduction over the axes {axes:?}: {axis} stands there twice"
+                "a reduction over the axes {axes:?}: {axis} is named twice"
             );
             bits |= bit;
         }
@@ -86,7 +86,7 @@ impl Axes {
         }
     }
 
-    /// The same axes, which stay with length 1.
+    /// Returns the same axes, to be kept with length 1.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -101,7 +101,7 @@ impl Axes {
         }
     }
 
-    /// The axis, if it is one.
+    /// Returns the axis, if there is only one.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -115,7 +115,7 @@ impl Axes {
         Some(Axis(axes.trailing_zeros() as usize))
     }
 
-    /// Whether `axis` is reduced.
+    /// Returns whether `axis` is reduced.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -130,7 +130,7 @@ impl Axes {
         self.axes.is_none_or(bit)
     }
 
-    /// How many elements of an array of `shape` become one.
+    /// Returns how many elements of an array of `shape` are reduced to one.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -139,17 +139,18 @@ impl Axes {
     /// assert_eq!(Axes::one(Axis(1)).count(&[2, 3, 4]), 3);
     /// ```
     pub fn count(self, shape: &[usize]) -> usize {
-        let lengths = shape.iter().enumerate();
-        lengths
+        shape
+            .iter()
+            .enumerate()
             .filter(|(axis, _)| self.contains(*axis))
             .map(|(_, length)| length)
             .product()
     }
 
-    /// The shape of what a reduction of an array of `shape` gives, named in a panic as `function`.
+    /// Returns the shape of a reduction of an array of `shape`. A panic names `function`.
     ///
     /// # Panics
-    /// If there are not all of the axes.
+    /// If one of the axes does not exist.
     ///
     /// ```
     /// use autograd_kernels::Axes;
@@ -203,12 +204,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "sum of shape [2, 3] over axis 2: there is no such axis")]
-    fn an_axis_that_is_not_there_is_named() {
+    fn an_axis_that_does_not_exist_is_named() {
         let _ = Axes::of(&[0, 2]).shape("sum", &[2, 3]);
     }
 
     #[test]
-    #[should_panic(expected = "over the axes [1, 0, 1]: 1 stands there twice")]
+    #[should_panic(expected = "over the axes [1, 0, 1]: 1 is named twice")]
     fn an_axis_named_twice_is_refused() {
         let _ = Axes::of(&[1, 0, 1]);
     }

@@ -1,4 +1,4 @@
-//! Arrays seen as channels: what is normalized together, or scaled by one number.
+//! Arrays as channels, whose elements are normalized together or scaled by one number.
 
 use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1, Ix3};
 
@@ -14,16 +14,16 @@ use crate::memory;
 /// channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
-    /// How many blocks have all channels.
+    /// The number of blocks, each of which has all channels.
     pub outer: usize,
-    /// How many channels there are.
+    /// The number of channels.
     pub count: usize,
-    /// How many elements of a channel lie side by side.
+    /// The number of adjacent elements of a channel.
     pub inner: usize,
 }
 
 impl Channels {
-    /// A channel for each index of an axis.
+    /// Returns a channel for each index along `axis`.
     ///
     /// # Panics
     /// If there is no such axis.
@@ -40,7 +40,7 @@ impl Channels {
         }
     }
 
-    /// A channel for each row of the axes from `first` on.
+    /// Returns a channel for each row of the axes from `first` on.
     ///
     /// # Panics
     /// If there are fewer axes.
@@ -57,7 +57,7 @@ impl Channels {
         }
     }
 
-    /// How many elements a channel has.
+    /// Returns the number of elements of a channel.
     pub fn size(self) -> usize {
         self.outer * self.inner
     }
@@ -74,7 +74,7 @@ impl Channels {
         );
     }
 
-    /// The sum of each channel.
+    /// Returns the sum of each channel.
     fn sums<T: Element>(self, elements: &[T]) -> Vec<T> {
         let shape = (self.outer, self.count, self.inner);
         // INVARIANT: `check` has counted the elements.
@@ -82,7 +82,7 @@ impl Channels {
         sum_over::<_, _, Ix1>(&blocks, Axes::of(&[0, 2])).to_vec()
     }
 
-    /// Σ f(x, y, number of the channel) of each channel.
+    /// Returns Σ f(x, y, number of the channel) of each channel.
     fn sums_of<T: Element>(
         self,
         x: &[T],
@@ -102,18 +102,20 @@ impl Channels {
             return vec![T::zero(); self.count];
         }
         let runs = x.chunks_exact(self.inner).zip(y.chunks_exact(self.inner));
-        let each = runs.zip(numbers.iter().cycle());
-        let each = each.map(|((x, y), &number)| pairwise(x, y, |x, y| f(x, y, number)));
+        let each = runs
+            .zip(numbers.iter().cycle())
+            .map(|((x, y), &number)| pairwise(x, y, |x, y| f(x, y, number)))
+            .collect();
         // INVARIANT: each block has a run for each channel.
-        let each = Array2::from_shape_vec((self.outer, self.count), each.collect());
-        sum_over::<_, _, Ix1>(&each.expect("a run for each").view(), Axes::one(Axis(0))).to_vec()
+        let each = Array2::from_shape_vec((self.outer, self.count), each).expect("a run for each");
+        sum_over::<_, _, Ix1>(&each.view(), Axes::one(Axis(0))).to_vec()
     }
 }
 
-/// The sum of each channel.
+/// Returns the sum of each channel.
 ///
 /// # Panics
-/// If the elements are not as many as those of the channels.
+/// If the array does not have as many elements as the channels.
 #[track_caller]
 pub fn channel_sums<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -123,10 +125,10 @@ pub fn channel_sums<T: Element, D: Dimension>(
     channels.sums(&rows(x)).into()
 }
 
-/// Each element and the `parameters` of its channel put together by `f`.
+/// Returns `f` of each element and the `parameters` of its channel.
 ///
 /// # Panics
-/// If the elements are not as many as those of the channels, or there are not parameters for each.
+/// If the array does not have as many elements as the channels, or a channel has no parameters.
 #[track_caller]
 pub fn map_channels<T: Element, D: Dimension, const N: usize>(
     x: &ArrayView<'_, T, D>,
@@ -146,7 +148,7 @@ pub fn map_channels<T: Element, D: Dimension, const N: usize>(
     zipped(x.raw_dim(), &rows, &rows, channels, parameters, each)
 }
 
-/// What `f` makes of each element of `x`, the one of `y` in its place and the parameters of their channel.
+/// Returns `f` of each element of `x`, the element of `y` at its index and the parameters of their channel.
 fn zipped<T: Element, D: Dimension, const N: usize>(
     shape: D,
     x: &[T],
@@ -163,8 +165,9 @@ fn zipped<T: Element, D: Dimension, const N: usize>(
             results.extend(elements.map(|((&x, &y), &parameters)| f(x, y, parameters)));
         }
     } else {
-        let runs = x.chunks_exact(channels.inner.max(1));
-        let runs = runs.zip(y.chunks_exact(channels.inner.max(1)));
+        let runs = x
+            .chunks_exact(channels.inner.max(1))
+            .zip(y.chunks_exact(channels.inner.max(1)));
         for ((x, y), &parameters) in runs.zip(parameters.iter().cycle()) {
             results.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y, parameters)));
         }
@@ -173,11 +176,11 @@ fn zipped<T: Element, D: Dimension, const N: usize>(
     Array::from_shape_vec(shape, results).expect("one for each")
 }
 
-/// Each channel less its mean and over its deviation: (x − mean) · rstd, with rstd = 1 / √(variance + eps).
-/// Also the mean, the variance with the divisor n, and rstd, of each channel.
+/// Returns (x − mean) · rstd of each channel, with rstd = 1 / √(variance + eps), and also the mean, the variance
+/// (with the divisor n) and rstd of each channel.
 ///
 /// # Panics
-/// If the elements are not as many as those of the channels.
+/// If the array does not have as many elements as the channels.
 #[track_caller]
 pub fn normalize<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -186,18 +189,22 @@ pub fn normalize<T: Element, D: Dimension>(
 ) -> (Array<T, D>, Vec<[T; 3]>) {
     channels.check(x.shape());
     let elements = rows(x);
-    let size = channels.size() as f64;
-    let size = T::from_f64(size);
+    let size = T::from_f64(channels.size() as f64);
     let statistics = |(mean, squares): (T, T)| {
         let variance = squares / size;
         [mean, variance, T::one() / (variance + eps).sqrt()]
     };
     let statistics: Vec<[T; 3]> = if channels.outer == 1 && channels.inner > 0 {
-        let rows = elements.chunks_exact(channels.inner);
-        rows.map(|row| statistics(mean_var(row))).collect()
+        elements
+            .chunks_exact(channels.inner)
+            .map(|row| statistics(mean_var(row)))
+            .collect()
     } else {
-        let means = channels.sums(&elements).into_iter().map(|sum| sum / size);
-        let means: Vec<T> = means.collect();
+        let means: Vec<T> = channels
+            .sums(&elements)
+            .iter()
+            .map(|&sum| sum / size)
+            .collect();
         let square = |x: T, _, mean| (x - mean) * (x - mean);
         let squares = channels.sums_of(&elements, &elements, &means, square);
         means.into_iter().zip(squares).map(statistics).collect()
@@ -214,12 +221,11 @@ pub fn normalize<T: Element, D: Dimension>(
     (normalized, statistics)
 }
 
-/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`normalize`] makes of a gradient g that
-/// comes in for its x̂.
+/// Returns rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: the gradient of the input of [`normalize`], where
+/// g is the gradient of its output x̂.
 ///
 /// # Panics
-/// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
-/// for each.
+/// If the shapes differ, the arrays do not have as many elements as the channels, or a channel has no `rstd`.
 #[track_caller]
 pub fn normalize_backward<T: Element, D: Dimension>(
     g: &ArrayView<'_, T, D>,
@@ -230,19 +236,20 @@ pub fn normalize_backward<T: Element, D: Dimension>(
     channels.check(g.shape());
     assert!(
         g.shape() == normalized.shape() && rstd.len() == channels.count,
-        "a gradient of shape {:?} for what has shape {:?} with parameters of {}",
+        "a gradient of shape {:?} for an array of shape {:?} with parameters of {}",
         g.shape(),
         normalized.shape(),
         counted(rstd.len(), "channel", "channels")
     );
     let (g_rows, x_rows) = (rows(g), rows(normalized));
-    let size = channels.size() as f64;
-    let size = T::from_f64(size);
+    let size = T::from_f64(channels.size() as f64);
     let sums = channels.sums(&g_rows);
     let dots = channels.sums_of(&g_rows, &x_rows, rstd, |g, x, _| g * x);
-    let each = rstd.iter().zip(sums.into_iter().zip(dots));
-    let each = each.map(|(&rstd, (sum, dot))| [rstd, sum / size, dot / size]);
-    let parameters: Vec<[T; 3]> = each.collect();
+    let parameters: Vec<[T; 3]> = rstd
+        .iter()
+        .zip(sums.into_iter().zip(dots))
+        .map(|(&rstd, (sum, dot))| [rstd, sum / size, dot / size])
+        .collect();
     let gradient = |g: T, x: T, [rstd, mean, along]: [T; 3]| rstd * (g - mean - x * along);
     zipped(
         g.raw_dim(),

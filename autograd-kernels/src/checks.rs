@@ -1,9 +1,11 @@
-//! What kernels and functions ask of axes and shapes before they begin.
+//! Checks of axes and shapes, for kernels and functions.
 
 use ndarray::Dimension;
 
+/// Checks that an array of `shape` has an axis.
+///
 /// # Panics
-/// If an array of `shape` has no such axis.
+/// If it does not.
 #[track_caller]
 pub fn has_axis(function: &str, shape: &[usize], axis: usize) {
     assert!(
@@ -12,8 +14,10 @@ pub fn has_axis(function: &str, shape: &[usize], axis: usize) {
     );
 }
 
+/// Checks that indices are within an axis of an array of `shape`.
+///
 /// # Panics
-/// If an index is outside of an axis of an array of `shape`, or there is no such axis.
+/// If one is not, or there is no such axis.
 #[track_caller]
 pub fn has_indices<'a>(
     function: &str,
@@ -30,8 +34,10 @@ pub fn has_indices<'a>(
     }
 }
 
+/// Checks that axes are those of an array of `shape`, each named at most once.
+///
 /// # Panics
-/// If the axes are not those of an array of `shape`, each named at most once.
+/// If they are not.
 #[track_caller]
 pub fn has_each_axis(function: &str, shape: &[usize], axes: &[usize]) {
     for (position, &axis) in axes.iter().enumerate() {
@@ -43,18 +49,20 @@ pub fn has_each_axis(function: &str, shape: &[usize], axes: &[usize]) {
     }
 }
 
+/// Checks that `E` is the type of a result of rank `rank`.
+///
 /// # Panics
-/// If a result of so many axes is to have a type of another rank.
+/// If it is not.
 #[track_caller]
 pub fn has_rank<E: Dimension>(function: &str, shape: &[usize], rank: usize) {
     assert!(
         E::NDIM.is_none_or(|typed| typed == rank),
-        "{function} of a tensor of shape {shape:?}: the result has rank {rank}, its type another"
+        "{function} of a tensor of shape {shape:?}: the result has rank {rank}, which is not that of its type"
     );
 }
 
-/// The number of elements of an array of `shape`, `None` of a shape that no array has: ndarray wants
-/// the product of all lengths but zeros to fit an `isize`.
+/// Returns the number of elements of an array of `shape`, or `None` if no array has that shape: in ndarray the
+/// product of all lengths that are not 0 must fit into an `isize`.
 pub fn size(shape: &[usize]) -> Option<usize> {
     let lengths = shape.iter().filter(|length| **length != 0);
     let most = lengths.copied().try_fold(1, usize::checked_mul)?;

@@ -1,4 +1,4 @@
-//! Elements left out at random.
+//! Dropout: elements set to 0 at random.
 
 use ndarray::{Array, ArrayView, Dimension};
 
@@ -6,8 +6,8 @@ use super::lanes::rows;
 use crate::element::Element;
 use crate::memory;
 
-/// x · 0 with probability `p` for each element, independently, and x / (1 − p) else: what is infinite or no
-/// number does not vanish. Which, follows from `seed` and the element's place in row-major order alone.
+/// Multiplies each element, independently, by 0 with probability `p` and by 1 / (1 − p) otherwise: infinity times 0
+/// is NaN. The factor depends only on `seed` and on the element's index in row-major order.
 ///
 /// # Panics
 /// If `p` is not between 0 and 1.
@@ -22,12 +22,12 @@ pub fn dropout<T: Element, D: Dimension>(
         "dropout with the probability {p}: it must be between 0 and 1"
     );
     let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
-    // No branch on what is random: a processor could not guess it.
+    // No branch on random numbers: a processor could not predict it.
     let factors = [T::zero(), T::from_f64(scale)];
-    let start = mixed(seed);
+    let start = splitmix64(seed);
     let mut results = memory::take(x.len());
-    results.extend(rows(x).iter().zip(1_u64..).map(|(&x, place)| {
-        let bits = mixed(start.wrapping_add(place.wrapping_mul(GOLDEN)));
+    results.extend(rows(x).iter().zip(1_u64..).map(|(&x, index)| {
+        let bits = splitmix64(start.wrapping_add(index.wrapping_mul(GOLDEN)));
         // The upper 53 bits, as a number in [0, 1).
         let uniform = (bits >> 11) as f64 * (f64::EPSILON / 2.0);
         x * factors[usize::from(uniform >= p)]
@@ -39,8 +39,8 @@ pub fn dropout<T: Element, D: Dimension>(
 /// 2⁶⁴ over the golden ratio: the step of `SplitMix64` (Steele, Lea and Flood, 2014).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How `SplitMix64` makes a random number of its state.
-fn mixed(state: u64) -> u64 {
+/// Returns the random number that `SplitMix64` makes of its state.
+fn splitmix64(state: u64) -> u64 {
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     state ^ state >> 31
@@ -52,14 +52,14 @@ mod tests {
     use ndarray::{Array2, s};
 
     #[test]
-    fn as_many_are_left_out_as_asked_for_whatever_the_seed() {
+    fn the_share_of_zeros_is_p_for_every_seed() {
         let x = Array2::<f64>::ones((100, 1000));
         for p in [0.0, 0.1, 0.5, 0.9, 1.0] {
             for seed in [0, 1, 2, u64::MAX] {
                 let y = dropout(&x.view(), p, seed);
                 let share = y.iter().filter(|&&y| y == 0.0).count() as f64 / 1e5;
                 assert!((share - p).abs() < 0.006, "{p} {seed}: {share}");
-                // Neighbors, in both axes, know nothing of each other.
+                // Neighbors, along both axes, are independent.
                 let both = |a: usize, b: usize| {
                     let (first, second) =
                         (y.slice(s![..100 - a, ..1000 - b]), y.slice(s![a.., b..]));

@@ -4,9 +4,9 @@ use ndarray::NdFloat;
 
 /// An element of a tensor: `f32` or `f64`.
 ///
-/// It brings the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
+/// It has the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
 /// conversions from and to `f64`, so that a function can be written once for both types. It cannot be
-/// implemented for others.
+/// implemented for other types.
 ///
 /// ```
 /// use autograd_kernels::Element;
@@ -17,7 +17,7 @@ use ndarray::NdFloat;
 /// assert!((softplus(0.0_f32) - 0.693_147_2).abs() < 1e-6);
 /// ```
 pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
-    /// The nearest value of this type.
+    /// Returns the nearest value of this type.
     ///
     /// ```
     /// use autograd_kernels::Element;
@@ -26,7 +26,7 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// ```
     fn from_f64(value: f64) -> Self;
 
-    /// The same value as an `f64`.
+    /// Returns the same value as an `f64`.
     ///
     /// ```
     /// use autograd_kernels::Element;
@@ -36,23 +36,23 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// ```
     fn as_f64(self) -> f64;
 
-    /// Forgets the element type of a value.
+    /// Returns a value without its element type in the type.
     #[doc(hidden)]
     fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
 
-    /// Remembers it; `None` if it was the other.
+    /// Returns the value of this element type; `None` if it has the other one.
     #[doc(hidden)]
     fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>>;
 }
 
-/// Types that differ in their element type, such as all `Vec<T>`: how code that knows `T` and code that
-/// does not hand values to each other.
+/// A family of types that differ in their element type, such as all `Vec<T>`: code that knows `T` and code that
+/// does not pass values to each other as [`Any`] of a family.
 #[doc(hidden)]
 pub trait Family {
     type Of<T: Element>;
 }
 
-/// One of a family, of either element type.
+/// A value of a family, of either element type.
 #[doc(hidden)]
 #[expect(missing_debug_implementations, reason = "passed on at once")]
 pub enum Any<F: Family> {
@@ -61,7 +61,7 @@ pub enum Any<F: Family> {
 }
 
 impl Element for f32 {
-    #[expect(clippy::cast_possible_truncation, reason = "rounding is what it says")]
+    #[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]
     fn from_f64(value: f64) -> Self {
         value as Self
     }
@@ -108,7 +108,7 @@ impl Element for f64 {
 }
 
 mod sealed {
-    /// Kernels, engine and errors know the two element types by name.
+    /// Kernels, engine and errors name the two element types.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}

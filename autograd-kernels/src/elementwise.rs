@@ -1,4 +1,4 @@
-//! One element at a time.
+//! Functions of one element or two, element by element.
 
 use std::mem::MaybeUninit;
 
@@ -7,8 +7,8 @@ use ndarray::{Array, ArrayView, Dimension, Zip};
 use super::wide::{SHORT, map_into, zip_into};
 use crate::memory;
 
-/// The array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is then vector
-/// code.
+/// Returns the array of `f` of each element. A closure that captures numbers should own them (`move`): the loop is
+/// then vector code.
 ///
 /// ```
 /// use autograd_kernels::map;
@@ -30,7 +30,7 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
     }
 }
 
-/// The array of `f` of the elements of two arrays of one shape.
+/// Returns the array of `f` of the elements of two arrays of one shape.
 ///
 /// # Panics
 /// If the shapes differ.
@@ -65,7 +65,7 @@ pub fn zip<T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     }
 }
 
-/// The array of the shape of `like` of `f` of each element.
+/// Returns the array of the shape of `like` of `f` of each element.
 #[inline]
 fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
@@ -78,7 +78,7 @@ fn map_slice<L, T: Copy + Sync, U: Send, D: Dimension>(
     filled(like, |out| map_into(x, out, &f))
 }
 
-/// The array of the shape of `like` of `f` of the elements of both.
+/// Returns the array of the shape of `like` of `f` of the elements of both.
 #[inline]
 fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     like: &ArrayView<'_, L, D>,
@@ -92,15 +92,15 @@ fn zip_slices<L, T: Copy + Sync, U: Copy + Sync, V: Send, D: Dimension>(
     filled(like, |out| zip_into(x, y, out, &f))
 }
 
-/// The element that a view shows everywhere, as what was broadcast from one does; `None` if it may show
-/// several, or none.
+/// Returns the element that a view has everywhere, as one does that was broadcast from a number; `None` if it may
+/// have several, or none.
 pub(crate) fn repeated<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<T> {
     let mut axes = x.shape().iter().zip(x.strides());
     let is_repeated = axes.all(|(&length, &stride)| length == 1 || stride == 0);
     x.first().copied().filter(|_| is_repeated)
 }
 
-/// An array of the shape of `like`, of as many elements.
+/// Returns an array of the shape of `like`, of as many elements.
 #[inline]
 fn collect<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,
@@ -109,15 +109,15 @@ fn collect<T, U, D: Dimension>(
     let mut elements = memory::take(each.len());
     elements.extend(each);
     assert_eq!(elements.len(), like.len(), "one element for each");
-    // SAFETY: as many elements as the shape has, as was just seen.
+    // SAFETY: as many elements as the shape has, as was just checked.
     #[expect(unsafe_code, reason = "see above")]
     unsafe {
         Array::from_shape_vec_unchecked(like.raw_dim(), elements)
     }
 }
 
-/// An array of the shape of `like`, whose elements `fill` writes, all of them. Not inlined: small arrays never come
-/// here, and its code would be in their way.
+/// Returns an array of the shape of `like`, all of whose elements `fill` writes. Not inlined: small arrays are never
+/// made here, and its code would be in their way.
 #[inline(never)]
 fn filled<T, U, D: Dimension>(
     like: &ArrayView<'_, T, D>,

@@ -1,37 +1,37 @@
-//! The largest and the smallest element. What is not a number is both.
+//! The maximum and the minimum. NaN is both.
 
 use crate::element::Element;
 
 /// Independent candidates, which the processor compares side by side.
 const LANES: usize = 16;
 
-/// The largest element; not a number if one is not; −∞ of none.
+/// Returns the maximum: NaN if an element is NaN, −∞ if there are no elements.
 pub fn max<T: Element>(x: &[T]) -> T {
     extreme(x, T::neg_infinity(), |x, best| x > best)
 }
 
-/// The smallest element; not a number if one is not; ∞ of none.
+/// Returns the minimum: NaN if an element is NaN, ∞ if there are no elements.
 pub fn min<T: Element>(x: &[T]) -> T {
     extreme(x, T::infinity(), |x, best| x < best)
 }
 
-/// The place of the first of the largest elements, or of the first that is not a number; `None` of none.
+/// Returns the index of the first maximum, or of the first NaN; `None` if there are no elements.
 pub fn argmax<T: Element>(x: &[T]) -> Option<usize> {
-    place(x, max(x))
+    index_of(x, max(x))
 }
 
-/// The place of the first of the smallest elements, or of the first that is not a number; `None` of none.
+/// Returns the index of the first minimum, or of the first NaN; `None` if there are no elements.
 pub fn argmin<T: Element>(x: &[T]) -> Option<usize> {
-    place(x, min(x))
+    index_of(x, min(x))
 }
 
-fn place<T: Element>(x: &[T], found: T) -> Option<usize> {
+fn index_of<T: Element>(x: &[T], found: T) -> Option<usize> {
     x.iter().position(|&x| x == found || x.is_nan())
 }
 
 #[inline]
 fn extreme<T: Element>(x: &[T], start: T, is_better: impl Fn(T, T) -> bool) -> T {
-    // Nothing is better than what is not a number, which therefore stays.
+    // No comparison with NaN is true, so NaN stays once it is found.
     let choose = |best: T, x: T| {
         if is_better(x, best) || x.is_nan() {
             x
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_equals_and_of_what_is_no_number() {
+    fn the_first_of_equals_and_of_nans() {
         for length in [1, 2, 15, 16, 17, 40] {
             for best in 0..length {
                 let mut x: Vec<f64> = vec![0.0; length];

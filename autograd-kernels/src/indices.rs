@@ -1,16 +1,16 @@
-//! Elements found by index.
+//! Selecting elements by index, and adding to them.
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Slice, Zip};
 
 use super::checks::has_indices;
 use super::movement::{array, full, room};
 use crate::element::Element;
-use crate::in_row_major;
+use crate::row_major::in_row_major;
 
-/// The parts of an array that stand at `indices` along an axis, in their order.
+/// Returns the parts of an array at `indices` along `axis`, in their order.
 ///
 /// # Panics
-/// If there is no such axis, or an index is outside of it.
+/// If there is no such axis, or an index is out of range.
 #[track_caller]
 pub fn index_select<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -44,12 +44,12 @@ pub fn index_select<T: Element, D: Dimension>(
     array(&shape, elements)
 }
 
-/// Adds the parts of `source` to those of `x` that stand at `indices` along an axis; to one more than
-/// once, if its index is there so often.
+/// Adds the parts of `source` to the parts of `x` at `indices` along `axis`. For an index that is named several
+/// times, all its parts are added.
 ///
 /// # Panics
-/// If there is no such axis, an index is outside of it, or `source` has another shape than what stands
-/// at the indices.
+/// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+/// indices.
 #[track_caller]
 pub fn index_add<T: Element, D: Dimension>(
     x: &mut ArrayViewMut<'_, T, D>,
@@ -62,7 +62,7 @@ pub fn index_add<T: Element, D: Dimension>(
     shape[axis.index()] = indices.len();
     assert!(
         source.shape() == shape,
-        "index_add of a tensor of shape {:?}: {shape:?} stand at the indices",
+        "index_add of a tensor of shape {:?}: the parts at the indices have shape {shape:?}",
         source.shape()
     );
     let (blocks, width) = around(&shape, axis);
@@ -87,11 +87,11 @@ pub fn index_add<T: Element, D: Dimension>(
     }
 }
 
-/// Of each lane along an axis, the elements that the indices of the same lane name:
+/// Returns, for each lane along `axis`, the elements at the indices in the same lane of `indices`:
 /// `y[i, j] = x[indices[i, j], j]` along the first of two axes.
 ///
 /// # Panics
-/// If there is no such axis, an index is outside of it, or `indices` is longer than `x` along another.
+/// If there is no such axis, an index is out of range, or `indices` is longer than `x` along another axis.
 #[track_caller]
 pub fn gather<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -99,11 +99,13 @@ pub fn gather<T: Element, D: Dimension>(
     indices: &ArrayView<'_, usize, D>,
 ) -> Array<T, D> {
     has_lanes("gather", x.shape(), axis, indices);
-    if lie_across(indices, x.shape(), axis)
+    if are_strided(indices, x.shape(), axis)
         && let Some(x) = x.as_slice()
     {
         let mut elements = room(indices.shape());
-        each_place(x.len(), axis, indices, |place| elements.push(x[place]));
+        each_position(x.len(), axis, indices, |position| {
+            elements.push(x[position]);
+        });
         return array(indices.shape(), elements);
     }
     let mut x = x.view();
@@ -120,12 +122,12 @@ pub fn gather<T: Element, D: Dimension>(
     gathered
 }
 
-/// Adds each element of `source` to the one of `x` that its index names, in the same lane along an
-/// axis: `x[indices[i, j], j] += source[i, j]` along the first of two axes.
+/// Adds each element of `source` to the element of `x` at its index, in the same lane along `axis`:
+/// `x[indices[i, j], j] += source[i, j]` along the first of two axes.
 ///
 /// # Panics
-/// If there is no such axis, an index is outside of it, `indices` is longer than `x` along another, or
-/// `source` has another shape than `indices`.
+/// If there is no such axis, an index is out of range, `indices` is longer than `x` along another axis, or the
+/// shapes of `source` and `indices` differ.
 #[track_caller]
 pub fn scatter_add<T: Element, D: Dimension>(
     x: &mut ArrayViewMut<'_, T, D>,
@@ -140,15 +142,15 @@ pub fn scatter_add<T: Element, D: Dimension>(
         source.shape(),
         indices.shape()
     );
-    if lie_across(indices, x.shape(), axis)
+    if are_strided(indices, x.shape(), axis)
         && let Some(x) = x.as_slice_mut()
     {
         let addends = in_row_major(source);
         let mut addends = addends.iter();
-        each_place(x.len(), axis, indices, |place| {
+        each_position(x.len(), axis, indices, |position| {
             // There is an addend for each index.
             if let Some(&addend) = addends.next() {
-                x[place] += addend;
+                x[position] += addend;
             }
         });
         return;
@@ -165,8 +167,10 @@ pub fn scatter_add<T: Element, D: Dimension>(
         });
 }
 
+/// Checks that `indices` are indices of lanes of an array of `shape`.
+///
 /// # Panics
-/// If `indices` name what is not in an array of `shape`.
+/// If they are not.
 #[track_caller]
 fn has_lanes<D: Dimension>(
     function: &str,
@@ -181,14 +185,14 @@ fn has_lanes<D: Dimension>(
     assert!(
         fits,
         "{function} along axis {} of a tensor of shape {shape:?} with indices of shape {others:?}: \
-         these are not lanes of that",
+         they have lanes that the tensor does not have",
         axis.index()
     );
 }
 
-/// Whether the lanes of an array of `shape` along an axis lie across its memory, and all have indices:
-/// they are then better not taken one after the other.
-fn lie_across<D: Dimension>(
+/// Returns whether the lanes of an array of `shape` along an axis are not contiguous, and all have indices: it is
+/// then slow to visit one after the other.
+fn are_strided<D: Dimension>(
     indices: &ArrayView<'_, usize, D>,
     shape: &[usize],
     axis: Axis,
@@ -197,9 +201,9 @@ fn lie_across<D: Dimension>(
     axis.index() + 1 < shape.len() && others.all(|other| indices.shape()[other] == shape[other])
 }
 
-/// Calls `f` with where each index finds its element in an array of `size` elements in row-major order,
-/// of which each lane has indices. Goes through the memory as it lies, along whichever axis.
-fn each_place<D: Dimension>(
+/// Calls `f` with the position of the element at each index in an array of `size` elements in row-major order, each
+/// lane of which has indices. Visits the elements in the order that they have in memory.
+fn each_position<D: Dimension>(
     size: usize,
     axis: Axis,
     indices: &ArrayView<'_, usize, D>,
@@ -211,8 +215,8 @@ fn each_place<D: Dimension>(
         return;
     };
     let (of_x, of_indices) = (size / blocks, indices.len() / blocks);
-    for (position, block) in indices.chunks_exact(of_indices).enumerate() {
-        let start = position * of_x;
+    for (number, block) in indices.chunks_exact(of_indices).enumerate() {
+        let start = number * of_x;
         for row in block.chunks_exact(width) {
             for (column, index) in row.iter().enumerate() {
                 f(start + index * width + column);
@@ -221,7 +225,7 @@ fn each_place<D: Dimension>(
     }
 }
 
-/// The part of an axis whose lanes have indices.
+/// Returns the part of an axis whose lanes have indices.
 fn lane_slice(axis: Axis, along: Axis, indices: &[usize]) -> Slice {
     if axis == along {
         Slice::from(..)
@@ -230,14 +234,13 @@ fn lane_slice(axis: Axis, along: Axis, indices: &[usize]) -> Slice {
     }
 }
 
-/// How many blocks of an array lie one behind the other, and how many elements each of their parts
-/// along the axis has.
+/// Returns how many blocks an array consists of, and how many elements each of their parts along the axis has.
 fn around(shape: &[usize], axis: Axis) -> (usize, usize) {
     let (outer, inner) = shape.split_at(axis.index());
     (outer.iter().product(), inner[1..].iter().product())
 }
 
-/// The part of length 1 at `index`.
+/// Returns the part of length 1 at `index`.
 fn one(index: usize) -> Slice {
     Slice::from(index..index + 1)
 }

@@ -1,7 +1,7 @@
 //! Loops over lanes: the elements along one axis, or along the axes that are reduced.
 //!
-//! Whatever the layout, the functions that are called see a lane's elements side by side. Where they do not
-//! lie so, a few neighboring lanes at a time are copied to where they do.
+//! Whatever the layout, the functions that are called get a lane as a slice. Where its elements are not
+//! contiguous, a few neighboring lanes at a time are copied into a buffer.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ use super::elementwise::repeated;
 use crate::element::Element;
 use crate::{Shape, memory};
 
-/// How many neighboring lanes are copied at a time: what a line of the cache holds in `f32`.
-const TOGETHER: usize = 16;
+/// How many neighboring lanes are copied at a time: as many `f32` as a cache line has.
+const NEIGHBORS: usize = 16;
 
 /// Elements as `outer` blocks of `length` rows of `inner` elements: a lane is a column of a block.
 pub(crate) struct Lanes<'a, T: Element> {
@@ -24,7 +24,7 @@ pub(crate) struct Lanes<'a, T: Element> {
 }
 
 impl<'a, T: Element> Lanes<'a, T> {
-    /// The lanes of `x` along the axes of `over`, in the row-major order of the other axes.
+    /// Returns the lanes of `x` along the reduced axes, in the row-major order of the other axes.
     pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, reduced_axes: Axes) -> Self {
         let axes = order(x, reduced_axes).unwrap_or_else(|| (0..x.ndim()).collect());
         let (kept, reduced): (Vec<usize>, Vec<usize>) =
@@ -53,9 +53,9 @@ impl<'a, T: Element> Lanes<'a, T> {
         } else if self.inner == 1 {
             self.elements.chunks_exact(self.length).for_each(f);
         } else if self.inner > 0 {
-            let mut lanes = Together::new(self.length);
+            let mut lanes = LaneBuffer::new(self.length);
             for block in self.elements.chunks_exact(self.length * self.inner) {
-                for first in (0..self.inner).step_by(TOGETHER) {
+                for first in (0..self.inner).step_by(NEIGHBORS) {
                     let count = lanes.gather(block, self.inner, first);
                     (0..count).for_each(|position| f(lanes.lane(position)));
                 }
@@ -64,8 +64,8 @@ impl<'a, T: Element> Lanes<'a, T> {
     }
 }
 
-/// The axes in the order in which they lie in memory, if the elements lie there without gaps and the axes
-/// that are kept in their own order. A transposed matrix is then reduced as it lies.
+/// Returns the axes in the order that they have in memory, if there are no gaps between the elements and the kept
+/// axes are in their own order. A transposed matrix is then reduced without a copy.
 fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, reduced_axes: Axes) -> Option<Vec<usize>> {
     let mut axes: Vec<usize> = (0..x.ndim()).collect();
     if x.is_standard_layout() || x.as_slice_memory_order().is_none() {
@@ -78,7 +78,7 @@ fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, reduced_axes: Axes) -> Option
     kept.is_sorted().then_some(axes)
 }
 
-/// The elements with the axes in another order.
+/// Returns the elements with the axes in another order.
 fn elements<'a, T: Element, D: Dimension>(
     x: &'a ArrayView<'_, T, D>,
     axes: &[usize],
@@ -93,18 +93,18 @@ fn elements<'a, T: Element, D: Dimension>(
     }
 }
 
-/// The elements in row-major order.
+/// Returns the elements in row-major order.
 pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> Cow<'a, [T]> {
     match (x.as_slice(), repeated(x)) {
         (Some(elements), _) => Cow::Borrowed(elements),
-        // As the gradient of a sum is.
+        // Such as the gradient of a sum.
         (_, Some(element)) => Cow::Owned(vec![element; x.len()]),
         _ => Cow::Owned(x.iter().copied().collect()),
     }
 }
 
-/// How axes of a `shape`, taken in this order, make up lanes; `None` if those of `over` do not stand side by
-/// side. Axes of length 1 stand in nobody's way.
+/// Returns the blocks that the axes of a `shape`, in this order, make up: see [`Lanes`]. `None` if the reduced axes,
+/// apart from axes of length 1, are not adjacent.
 fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize; 3]> {
     let mut blocks = [1; 3];
     let mut block = 0;
@@ -120,29 +120,29 @@ fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize;
     Some(blocks)
 }
 
-/// A few neighboring lanes of a block, one behind the other. Between them are gaps, so that lanes of a power
-/// of two do not all meet in one place of the cache.
-struct Together<T> {
+/// A few neighboring lanes of a block, one after the other. Between them are gaps, so that lanes whose length is a
+/// power of two do not compete for one line of the cache.
+struct LaneBuffer<T> {
     elements: Vec<T>,
     length: usize,
     stride: usize,
 }
 
-impl<T: Element> Together<T> {
+impl<T: Element> LaneBuffer<T> {
     fn new(length: usize) -> Self {
-        let stride = length + TOGETHER;
+        let stride = length + NEIGHBORS;
         Self {
-            elements: vec![T::zero(); stride * TOGETHER],
+            elements: vec![T::zero(); stride * NEIGHBORS],
             length,
             stride,
         }
     }
 
-    /// Copies the lanes from column `first` on, as many as there are room for, and says how many.
+    /// Copies the lanes from column `first` on, as many as there is room for, and returns how many.
     fn gather(&mut self, block: &[T], inner: usize, first: usize) -> usize {
-        let columns = first..inner.min(first + TOGETHER);
-        for (place, row) in block.chunks_exact(inner).enumerate() {
-            let to = self.elements[place..].iter_mut().step_by(self.stride);
+        let columns = first..inner.min(first + NEIGHBORS);
+        for (index, row) in block.chunks_exact(inner).enumerate() {
+            let to = self.elements[index..].iter_mut().step_by(self.stride);
             for (to, &element) in to.zip(&row[columns.clone()]) {
                 *to = element;
             }
@@ -150,11 +150,11 @@ impl<T: Element> Together<T> {
         columns.len()
     }
 
-    /// The reverse of [`gather`](Self::gather).
+    /// Copies the lanes back, as the reverse of [`gather`](Self::gather).
     fn scatter(&self, block: &mut [T], inner: usize, first: usize) {
-        let columns = first..inner.min(first + TOGETHER);
-        for (place, row) in block.chunks_exact_mut(inner).enumerate() {
-            let from = self.elements[place..].iter().step_by(self.stride);
+        let columns = first..inner.min(first + NEIGHBORS);
+        for (index, row) in block.chunks_exact_mut(inner).enumerate() {
+            let from = self.elements[index..].iter().step_by(self.stride);
             for (to, &element) in row[columns.clone()].iter_mut().zip(from) {
                 *to = element;
             }
@@ -170,11 +170,11 @@ impl<T: Element> Together<T> {
     }
 }
 
-/// `f` of the elements that become one, of which each call gets a slice: in row-major order, but for
-/// several axes that lie otherwise in memory.
+/// Returns `f` of each lane along the reduced axes. A lane is in row-major order, unless it has several axes that
+/// have another order in memory.
 ///
 /// # Panics
-/// If there are not all of the axes, or `E` has another rank than the result.
+/// If one of the axes does not exist, or the rank of `E` is not that of the result.
 ///
 /// ```
 /// use autograd_kernels::{Axes, reduce};
@@ -196,12 +196,12 @@ pub fn reduce<T: Element, U, D: Dimension, E: Dimension>(
     reduced(results, &shape)
 }
 
-/// The array of results in row-major order.
+/// Returns the array of results in row-major order.
 #[track_caller]
 pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<U, E> {
     let Some(dimension) = shape.dimension::<E>() else {
         panic!(
-            "a result of shape {shape} has no rank {:?}",
+            "a result of shape {shape} does not have rank {:?}",
             E::NDIM.unwrap_or_default()
         );
     };
@@ -209,7 +209,7 @@ pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<
     Array::from_shape_vec(dimension, results).expect("a result for each")
 }
 
-/// The array whose lanes along `axis` are what `f` makes of those of `x`, in place.
+/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place.
 ///
 /// # Panics
 /// If there is no such axis.
@@ -231,7 +231,7 @@ pub fn map_lanes<T: Element, D: Dimension>(
     each_lane(x, None, axis, |lane, _| f(lane))
 }
 
-/// The array whose lanes along `axis` are what `f` makes of those of `x`, in place, and those of `y`.
+/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place, given the lanes of `y`.
 ///
 /// # Panics
 /// If there is no such axis, or the shapes differ.
@@ -251,7 +251,7 @@ pub fn zip_lanes<T: Element, D: Dimension>(
     each_lane(x, Some(y), axis, f)
 }
 
-/// Calls `f` with each lane of a copy of `x`, and the lane of `y` beside it if there is one.
+/// Calls `f` with each lane of a copy of `x`, and the corresponding lane of `y` if there is a `y`.
 #[track_caller]
 fn each_lane<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -267,8 +267,8 @@ fn each_lane<T: Element, D: Dimension>(
     let (rows_x, rows_y) = (rows(x), y.map(rows));
     let mut results: Vec<T> = memory::take(x.len());
     let mut together = (inner > 1 && !x.is_empty()).then(|| {
-        let others = y.map(|_| Together::new(length));
-        (Together::new(length), others)
+        let others = y.map(|_| LaneBuffer::new(length));
+        (LaneBuffer::new(length), others)
     });
     for start in (0..x.len()).step_by(block.max(1)) {
         let of_y = rows_y
@@ -280,7 +280,7 @@ fn each_lane<T: Element, D: Dimension>(
             f(target, of_y);
             continue;
         };
-        for first in (0..inner).step_by(TOGETHER) {
+        for first in (0..inner).step_by(NEIGHBORS) {
             let count = lanes.gather(target, inner, first);
             if let Some(others) = others {
                 others.gather(of_y, inner, first);
@@ -312,7 +312,7 @@ mod tests {
         })
     }
 
-    /// The same by ndarray, axis after axis.
+    /// Sums with ndarray, axis after axis.
     fn by_ndarray(x: &ArrayD<f64>, reduced_axes: Axes) -> ArrayD<f64> {
         let axes = (0..x.ndim())
             .rev()
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_come_in_the_order_of_the_axes() {
+    fn lanes_are_in_the_order_of_the_axes() {
         let x = counting();
         let lanes: Array3<Vec<f64>> = reduce(&x.view(), Axes::one(Axis(1)), <[f64]>::to_vec);
         for ((i, j, k), lane) in lanes.indexed_iter() {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a result of shape [3] has no rank 2")]
+    #[should_panic(expected = "a result of shape [3] does not have rank 2")]
     fn a_result_of_another_rank_is_refused() {
         let x = ArrayD::<f64>::zeros(IxDyn(&[2, 3]));
         let _: ndarray::Array2<f64> = reduce(&x.view(), Axes::one(Axis(0)), |_| 0.0);

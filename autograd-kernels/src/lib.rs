@@ -3,11 +3,11 @@
 //! Read first [`map`] and [`zip`], loops over elements, with functions such as [`exp()`]; [`matmul`] and [`gemm()`];
 //! [`map_lanes`] with [`softmax()`], along an axis; and [`split_mut`], for loops of your own on several threads.
 //!
-//! ndarray's own `mapv` and `Zip` do the same; these take contiguous data, which is nearly all data,
-//! through plain slices. On an array of one element that is some ten times faster.
+//! ndarray's `mapv` and `Zip` compute the same. These loops go through contiguous data as plain slices, which is about
+//! ten times faster for an array of one element.
 //!
-//! `pullback` re-exports this crate as `pullback::kernels`. What its documentation does not show belongs to the
-//! built-in functions of `autograd-core`, and may change with any version.
+//! `pullback` re-exports this crate as `pullback::kernels`. Items that the documentation does not show belong to the
+//! built-in functions of `autograd-core`, and may change in any version.
 
 #[cfg(feature = "ops")]
 mod attention;
@@ -43,6 +43,8 @@ mod row_major;
 mod shape;
 mod slices;
 mod softmax;
+#[cfg(test)]
+mod testing;
 mod wide;
 mod words;
 
@@ -59,11 +61,11 @@ pub use row_major::row_major;
 pub use softmax::softmax;
 pub use wide::{map_in_place, zip_in_place};
 
-/// What `autograd-core` re-exports at its own root.
+/// Re-exported by `autograd-core` at its root.
 #[doc(hidden)]
 pub use {element::Element, shape::Shape};
 
-/// What the built-in functions are made of.
+/// For the built-in functions.
 #[doc(hidden)]
 #[cfg(feature = "ops")]
 pub use self::{
@@ -87,11 +89,10 @@ pub use self::{
     mean_var::{mean_var, norm},
     movement::{concat, full, pad},
     reduce::{dot_axes, dot_slices, sum, sum_slice, sum_to},
-    row_major::in_row_major,
-    slices::{Slices, zip_slices_in_place},
+    slices::zip_slices_in_place,
     softmax::{log_softmax, log_sum_exp, softmax_and_log_sum},
     words::counted,
 };
 
-// Named for its feature alone: see `[workspace.dependencies]`.
+// A dependency only for its feature: see `[workspace.dependencies]`.
 use matrixmultiply as _;

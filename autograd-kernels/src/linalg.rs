@@ -1,24 +1,24 @@
-//! Factors of small dense matrices, and systems solved with them.
+//! Factorizations of small dense matrices, and systems of equations solved with them.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut1, Axis};
 
 use crate::counted;
 use crate::element::Element;
 
-/// A matrix as a product of triangular ones, with its rows in another order: PA = LU.
+/// The LU factorization of a matrix: PA = LU, where P reorders the rows.
 #[derive(Clone, Debug)]
 pub struct Lu<T> {
-    /// U, and below its diagonal L, whose own is ones.
+    /// U, and below its diagonal L, whose diagonal is 1.
     factors: Array2<T>,
-    /// The row that each changed places with, one after the other.
+    /// The row that each row was swapped with, one after the other.
     swaps: Vec<usize>,
 }
 
 impl<T: Element> Lu<T> {
-    /// The factors of a matrix.
+    /// Factors a matrix.
     ///
     /// # Errors
-    /// If the matrix is singular, with the place on the diagonal of U where this shows.
+    /// If the matrix is singular, with the index on the diagonal of U of the first 0.
     ///
     /// # Panics
     /// If the matrix is not square.
@@ -55,7 +55,7 @@ impl<T: Element> Lu<T> {
         Ok(Self { factors, swaps })
     }
 
-    /// The determinant.
+    /// Returns the determinant.
     pub fn det(&self) -> T {
         let swapped = self.swaps.iter().enumerate().filter(|(row, to)| row != *to);
         let sign = if swapped.count() % 2 == 0 {
@@ -69,10 +69,10 @@ impl<T: Element> Lu<T> {
             .fold(sign, |product, &x| product * x)
     }
 
-    /// The X of AX = B.
+    /// Returns the X of AX = B.
     ///
     /// # Panics
-    /// If B has another number of rows.
+    /// If the number of rows of B is different.
     #[track_caller]
     pub fn solve(&self, b: &ArrayView2<'_, T>) -> Array2<T> {
         rows(b, self.swaps.len());
@@ -80,40 +80,48 @@ impl<T: Element> Lu<T> {
         for (row, &to) in self.swaps.iter().enumerate() {
             swap_rows(&mut x, row, to);
         }
-        let (l, u) = (
-            Triangle::new(&self.factors).lower().of_ones(),
-            Triangle::new(&self.factors),
-        );
-        l.solve(&mut x);
-        u.solve(&mut x);
+        self.lower().solve(&mut x);
+        self.upper().solve(&mut x);
         x
     }
 
-    /// The X of `AᵀX = B`.
+    /// Returns the X of `AᵀX = B`.
     ///
     /// # Panics
-    /// If B has another number of rows.
+    /// If the number of rows of B is different.
     #[track_caller]
     pub fn solve_transposed(&self, b: &ArrayView2<'_, T>) -> Array2<T> {
         rows(b, self.swaps.len());
         let mut x = b.to_owned();
-        let (l, u) = (
-            Triangle::new(&self.factors).lower().of_ones(),
-            Triangle::new(&self.factors),
-        );
-        u.transposed().solve(&mut x);
-        l.transposed().solve(&mut x);
+        self.upper().transposed().solve(&mut x);
+        self.lower().transposed().solve(&mut x);
         for (row, &to) in self.swaps.iter().enumerate().rev() {
             swap_rows(&mut x, row, to);
         }
         x
     }
+
+    fn lower(&self) -> Triangle<'_, T> {
+        Triangle {
+            matrix: self.factors.view(),
+            is_lower: true,
+            has_ones: true,
+        }
+    }
+
+    fn upper(&self) -> Triangle<'_, T> {
+        Triangle {
+            matrix: self.factors.view(),
+            is_lower: false,
+            has_ones: false,
+        }
+    }
 }
 
-/// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
+/// Returns the lower triangular L of `A = LLᵀ`, or of `(A + Aᵀ)/2 = LLᵀ` if A is not symmetric.
 ///
 /// # Errors
-/// If A is not positive definite, with the place on the diagonal where this shows.
+/// If A is not positive definite, with the index on the diagonal where L has no root.
 ///
 /// # Panics
 /// If A is not square.
@@ -138,11 +146,11 @@ pub fn cholesky<T: Element>(a: &ArrayView2<'_, T>) -> Result<Array2<T>, usize> {
     Ok(l)
 }
 
-/// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Infinite, or not a number, where
-/// its diagonal is 0.
+/// Returns the X of LX = B, or of `LᵀX = B` if `transposed`, where L is the lower triangle of a matrix. Where its
+/// diagonal is 0, X is infinite or NaN.
 ///
 /// # Panics
-/// If L is not square, or B has another number of rows.
+/// If L is not square, or the number of rows of B is different.
 #[track_caller]
 pub fn solve_triangular<T: Element>(
     l: &ArrayView2<'_, T>,
@@ -152,7 +160,11 @@ pub fn solve_triangular<T: Element>(
     square(l);
     rows(b, l.nrows());
     let mut x = b.to_owned();
-    let triangle = Triangle::new(l).lower();
+    let triangle = Triangle {
+        matrix: l.view(),
+        is_lower: true,
+        has_ones: false,
+    };
     if transposed {
         triangle.transposed().solve(&mut x);
     } else {
@@ -162,38 +174,14 @@ pub fn solve_triangular<T: Element>(
 }
 
 /// A triangle of a matrix.
-#[derive(Clone)]
 struct Triangle<'a, T> {
     matrix: ArrayView2<'a, T>,
     is_lower: bool,
+    /// Whether its diagonal is 1, whatever the matrix has there.
     has_ones: bool,
 }
 
-impl<'a, T: Element> Triangle<'a, T> {
-    /// The upper one.
-    fn new<S: ndarray::Data<Elem = T>>(matrix: &'a ndarray::ArrayBase<S, ndarray::Ix2>) -> Self {
-        Self {
-            matrix: matrix.view(),
-            is_lower: false,
-            has_ones: false,
-        }
-    }
-
-    fn lower(self) -> Self {
-        Self {
-            is_lower: true,
-            ..self
-        }
-    }
-
-    /// With ones on its diagonal, whatever the matrix has there.
-    fn of_ones(self) -> Self {
-        Self {
-            has_ones: true,
-            ..self
-        }
-    }
-
+impl<T: Element> Triangle<'_, T> {
     fn transposed(self) -> Self {
         Self {
             matrix: self.matrix.reversed_axes(),
@@ -202,7 +190,7 @@ impl<'a, T: Element> Triangle<'a, T> {
         }
     }
 
-    /// Puts the solution in place of the right side.
+    /// Replaces the right side by the solution.
     fn solve(&self, x: &mut Array2<T>) {
         let size = x.nrows();
         for step in 0..size {
@@ -256,24 +244,17 @@ mod tests {
 
     use super::*;
     use crate::matmul;
-
-    fn numbers(rows: usize, columns: usize, seed: f64) -> Array2<f64> {
-        let mut position = seed;
-        Array2::from_shape_simple_fn((rows, columns), || {
-            position += 1.0;
-            (position * 0.618_033_988_749_895).fract() - 0.5
-        })
-    }
+    use crate::testing::numbers;
 
     #[test]
     fn solutions_solve() {
         for size in [0, 1, 2, 5, 12] {
             // The largest elements are beside the diagonal: rows have to change places.
-            let mut a = numbers(size, size, 0.0);
+            let mut a = numbers((size, size), 0.0);
             for row in 0..size {
                 a[[row, (row + 1) % size]] += 2.0;
             }
-            let b = numbers(size, 3, 0.4);
+            let b = numbers((size, 3), 0.4);
             let factors = Lu::new(&a.view()).unwrap();
             for (x, a) in [
                 (factors.solve(&b.view()), a.view()),
@@ -301,7 +282,7 @@ mod tests {
     #[test]
     fn cholesky_factors_multiply_to_the_matrix() {
         for size in [0, 1, 4, 9] {
-            let b = numbers(size, size, 0.0);
+            let b = numbers((size, size), 0.0);
             let a = matmul(&b.view(), &b.t()) + Array2::<f64>::eye(size);
             let l = cholesky(&a.view()).unwrap();
             let off = matmul(&l.view(), &l.t()) - &a;
@@ -323,6 +304,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a matrix of shape [2, 3] is not square")]
     fn what_is_not_square_is_refused() {
-        drop(Lu::new(&numbers(2, 3, 0.0).view()));
+        drop(Lu::new(&numbers((2, 3), 0.0).view()));
     }
 }

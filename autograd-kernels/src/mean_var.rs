@@ -1,22 +1,22 @@
-//! Mean, squares of deviations, and the Euclidean norm of a slice.
+//! The mean, the squares of deviations and the Euclidean norm of a slice.
 
 use super::extremes::max;
 use super::reduce::pairwise;
 use super::sum_slice;
 use crate::element::Element;
 
-/// The mean, and Σ (x − mean)²: in two passes, which lose nothing to a large mean. The mean of nothing is
-/// not a number.
+/// Returns the mean, and Σ (x − mean)²: in two passes, which a large mean does not make inexact. The mean of no
+/// elements is NaN.
 pub fn mean_var<T: Element>(x: &[T]) -> (T, T) {
     let count = x.len() as f64;
     let mean = sum_slice(x) / T::from_f64(count);
     (mean, pairwise(x, x, |x, _| (x - mean) * (x - mean)))
 }
 
-/// √Σx², also where the squares are too large or too small to be represented.
+/// Returns √Σx², also where the squares are too large or too small to be represented.
 pub fn norm<T: Element>(x: &[T]) -> T {
     let squares = pairwise(x, x, |x, _| x * x);
-    // Well inside the range: no square was lost that matters.
+    // Well inside the range: no square that matters has underflowed.
     let range = T::min_positive_value() / T::epsilon() / T::epsilon()..T::max_value();
     if range.contains(&squares) {
         return squares.sqrt();
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn norms_of_what_has_no_squares() {
+    fn norms_of_numbers_whose_squares_are_out_of_range() {
         for scale in [1e-320_f64, 1e-300, 1e-160, 1.0, 1e160, 1e300] {
             let norm = norm(&[3.0 * scale, 0.0, -4.0 * scale]);
             assert!((norm / scale - 5.0).abs() < 1e-3, "{scale}: {norm}");

@@ -1,19 +1,19 @@
-//! The memory of large arrays, kept for the next ones of their size.
+//! The memory of large arrays, reused for later arrays of their size.
 //!
-//! Fresh memory costs more than most arithmetic on it: the system hands it out page by page, each zeroed,
-//! on first touch. Built-in functions and [kernels](crate) therefore take the memory of large
-//! arrays from what earlier ones have left, whichever thread they were on.
+//! Fresh memory costs more than most arithmetic on it: the system allocates it page by page, each zeroed, on first
+//! touch. Built-in functions and [kernels](crate) therefore reuse the memory of large arrays that were dropped, on
+//! any thread.
 //!
-//! Nothing has to be done for it. Read first [`set_limit`], if memory is short, and [`empty_cache`], to give it back.
+//! This needs no setup. Read first [`set_limit`], if memory is short, and [`empty_cache`], which frees the memory.
 //!
-//! What is kept is bounded: by [`set_limit`], and by what was in use at one time, as only as much comes back
-//! as was taken here. Small arrays are left to the allocator.
+//! The cache is bounded: by [`set_limit`], and by the memory that was in use at one time, as only memory that was
+//! taken here is returned here. Small arrays are left to the allocator.
 //!
 //! ```
 //! use autograd_kernels::memory;
 //!
-//! let x: Vec<f32> = memory::take(1 << 20); // as a tensor does,
-//! memory::give_back(x); // and when it is dropped
+//! let x: Vec<f32> = memory::take(1 << 20); // as a tensor does
+//! memory::give_back(x); // as when it is dropped
 //! assert!(memory::reserved() >= 4 << 20);
 //! memory::empty_cache();
 //! assert_eq!(memory::reserved(), 0);
@@ -26,21 +26,20 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The smallest arrays in bytes whose memory is kept: a few of the allocator's pages, below which it is
-/// faster than a lock.
+/// The size in bytes from which on memory is reused. Below it, the allocator is faster than a lock.
 const SMALLEST: usize = 64 << 10;
 
-/// The most sizes that are told apart.
+/// The most sizes of arrays that are distinguished.
 const SIZES: usize = 64;
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept {
+static CACHE: Mutex<Cache> = Mutex::new(Cache {
     sizes: Vec::new(),
     held: 0,
     limit: 256 << 20,
     clock: 0,
 });
 
-/// The most bytes that are kept from now on; 0 for none. 256 MiB unless said otherwise.
+/// Sets the most bytes that the cache holds; 256 MiB by default. With 0, nothing is cached.
 ///
 /// ```
 /// use autograd_kernels::memory;
@@ -48,28 +47,28 @@ static KEPT: Mutex<Kept> = Mutex::new(Kept {
 /// memory::set_limit(1 << 30);
 /// ```
 pub fn set_limit(bytes: usize) {
-    let mut kept = kept();
-    kept.limit = bytes;
-    let surplus = kept.make_room();
-    drop(kept);
+    let mut cache = cache();
+    cache.limit = bytes;
+    let surplus = cache.make_room();
+    drop(cache);
     drop(surplus);
 }
 
-/// How many bytes are kept at the moment, which nobody uses.
+/// Returns how many bytes the cache holds, none of them in use.
 ///
 /// ```
 /// use autograd_kernels::memory;
 ///
-/// memory::give_back(memory::take::<f64>(10)); // too small to be kept
+/// memory::give_back(memory::take::<f64>(10)); // too small for the cache
 /// assert_eq!(memory::reserved(), 0);
 /// memory::give_back(memory::take::<f64>(100_000));
 /// assert!(memory::reserved() >= 800_000);
 /// ```
 pub fn reserved() -> usize {
-    kept().held
+    cache().held
 }
 
-/// Frees all that is kept.
+/// Frees all memory in the cache.
 ///
 /// ```
 /// use autograd_kernels::memory;
@@ -79,14 +78,14 @@ pub fn reserved() -> usize {
 /// assert_eq!(memory::reserved(), 0);
 /// ```
 pub fn empty_cache() {
-    let mut kept = kept();
-    let sizes = std::mem::take(&mut kept.sizes);
-    kept.held = 0;
-    drop(kept);
+    let mut cache = cache();
+    let sizes = std::mem::take(&mut cache.sizes);
+    cache.held = 0;
+    drop(cache);
     drop(sizes);
 }
 
-/// An empty vector with room for `length` elements.
+/// Returns an empty vector with room for `length` elements.
 #[inline]
 #[doc(hidden)]
 pub fn take<T>(length: usize) -> Vec<T> {
@@ -99,17 +98,17 @@ pub fn take<T>(length: usize) -> Vec<T> {
 fn take_large<T>(length: usize) -> Vec<T> {
     let former = Layout::array::<T>(length)
         .ok()
-        .and_then(|layout| kept().take(layout));
+        .and_then(|layout| cache().take(layout));
     let Some(former) = former else {
         return Vec::with_capacity(length);
     };
     let start = ManuallyDrop::new(former).start;
-    // SAFETY: the memory came from a vector of this very layout, through `give_back`, and is not used by
-    // anybody else; none of its elements is taken for one.
+    // SAFETY: the memory came from a vector of this layout, through `give_back`, and is not used elsewhere; the new
+    // vector has no elements.
     unsafe { Vec::from_raw_parts(start.as_ptr().cast(), 0, length) }
 }
 
-/// Keeps the memory of a vector, if it is large and came from here.
+/// Puts the memory of a vector into the cache, if it is large and was taken here.
 #[inline]
 #[doc(hidden)]
 pub fn give_back<T>(elements: Vec<T>) {
@@ -128,36 +127,36 @@ fn keep<T>(elements: Vec<T>) {
     let Some(start) = NonNull::new(elements.as_mut_ptr().cast()) else {
         return;
     };
-    let surplus = kept().give_back(Large { start, layout });
+    let surplus = cache().give_back(Large { start, layout });
     drop(surplus);
 }
 
-fn kept() -> MutexGuard<'static, Kept> {
-    // Nothing panics while the lock is held but a failed allocation, which leaves what is kept whole.
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+fn cache() -> MutexGuard<'static, Cache> {
+    // Only a failed allocation panics while the lock is held, and it leaves the cache consistent.
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory that nobody uses; freed when dropped.
+/// Memory that is not in use; freed when dropped.
 struct Large {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it is memory alone, which any thread may use or free.
+// SAFETY: it is only memory, which any thread may use or free.
 unsafe impl Send for Large {}
 
 impl Drop for Large {
     fn drop(&mut self) {
-        // SAFETY: it was a vector's, allocated with this layout, and nobody uses it.
+        // SAFETY: a vector allocated it with this layout, and it is not in use.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-struct Kept {
+struct Cache {
     sizes: Vec<Size>,
     held: usize,
     limit: usize,
-    /// Counts what is taken.
+    /// Counts how often memory was taken.
     clock: u64,
 }
 
@@ -165,54 +164,53 @@ struct Kept {
 struct Size {
     layout: Layout,
     /// How many are in use.
-    lent: usize,
-    /// When the last was taken.
+    in_use: usize,
+    /// The clock when the last was taken.
     taken: u64,
     unused: Vec<Large>,
 }
 
-impl Kept {
+impl Cache {
     fn take(&mut self, layout: Layout) -> Option<Large> {
         self.clock += 1;
-        let place = self.sizes.iter().position(|size| size.layout == layout);
-        let place = place.unwrap_or_else(|| self.add(layout));
-        let size = &mut self.sizes[place];
-        size.lent += 1;
+        let known = self.sizes.iter().position(|size| size.layout == layout);
+        let index = known.unwrap_or_else(|| self.add(layout));
+        let size = &mut self.sizes[index];
+        size.in_use += 1;
         size.taken = self.clock;
         let former = size.unused.pop()?;
         self.held -= layout.size();
         Some(former)
     }
 
-    /// Starts to tell a size apart, in place of the one that was not taken for longest if there are many.
+    /// Adds a size and returns its index. If there are many, it replaces the one that was not taken for longest.
     fn add(&mut self, layout: Layout) -> usize {
-        let (lent, taken, unused) = (0, self.clock, Vec::new());
         let new = Size {
             layout,
-            lent,
-            taken,
-            unused,
+            in_use: 0,
+            taken: self.clock,
+            unused: Vec::new(),
         };
         if self.sizes.len() < SIZES {
             self.sizes.push(new);
             return self.sizes.len() - 1;
         }
         let oldest = (0..SIZES)
-            .min_by_key(|&place| self.sizes[place].taken)
+            .min_by_key(|&index| self.sizes[index].taken)
             .unwrap_or(0);
         let former = std::mem::replace(&mut self.sizes[oldest], new);
         self.held -= former.unused.len() * former.layout.size();
         oldest
     }
 
-    /// Takes memory back, and answers with what is to be freed for it.
+    /// Takes memory back, and returns the memory that has to be freed.
     fn give_back(&mut self, large: Large) -> Vec<Large> {
         let layout = large.layout;
-        let lent = |size: &&mut Size| size.layout == layout && size.lent > 0;
-        let Some(size) = self.sizes.iter_mut().find(lent) else {
+        let is_known = |size: &&mut Size| size.layout == layout && size.in_use > 0;
+        let Some(size) = self.sizes.iter_mut().find(is_known) else {
             return vec![large];
         };
-        size.lent -= 1;
+        size.in_use -= 1;
         if layout.size() > self.limit {
             return vec![large];
         }
@@ -221,8 +219,8 @@ impl Kept {
         self.make_room()
     }
 
-    /// What is to be freed so that no more than the limit is held: of the sizes that were not taken for
-    /// longest.
+    /// Returns the memory that has to be freed so that no more than the limit is held: first of the sizes that were
+    /// not taken for longest.
     fn make_room(&mut self) -> Vec<Large> {
         let mut surplus = Vec::new();
         while self.held > self.limit {
@@ -244,13 +242,12 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn pool(limit: usize) -> Kept {
-        let (sizes, held, clock) = (Vec::new(), 0, 0);
-        Kept {
-            sizes,
-            held,
+    fn pool(limit: usize) -> Cache {
+        Cache {
+            sizes: Vec::new(),
+            held: 0,
             limit,
-            clock,
+            clock: 0,
         }
     }
 
@@ -266,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_comes_back_to_who_asks_for_its_size() {
+    fn memory_is_reused_for_its_size() {
         let mut pool = pool(1000);
         assert!(pool.take(layout(100)).is_none());
         let memory = large(100);
@@ -282,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_comes_back_than_was_taken() {
+    fn no_more_is_cached_than_was_taken() {
         let mut pool = pool(1000);
         assert_eq!(pool.give_back(large(100)).len(), 1);
         pool.take(layout(100));
@@ -292,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_what_was_not_used_for_longest_goes() {
+    fn beyond_the_limit_the_least_recently_taken_is_freed() {
         let mut pool = pool(250);
         for bytes in [100, 110, 120, 300] {
             pool.take(layout(bytes));
@@ -300,13 +297,8 @@ mod tests {
         assert!(pool.give_back(large(100)).is_empty());
         assert!(pool.give_back(large(110)).is_empty());
         let surplus = pool.give_back(large(120));
-        assert_eq!(
-            surplus
-                .iter()
-                .map(|large| large.layout.size())
-                .collect::<Vec<_>>(),
-            [100]
-        );
+        let sizes: Vec<_> = surplus.iter().map(|large| large.layout.size()).collect();
+        assert_eq!(sizes, [100]);
         assert_eq!(pool.give_back(large(300)).len(), 1);
         assert_eq!(pool.held, 230);
     }

@@ -1,15 +1,16 @@
-//! Elements moved, none computed. Results are in row-major order.
+//! Functions that move elements and compute none. Results are in row-major order.
 
 use ndarray::{Array, ArrayView, Axis, CowArray, Dimension, Slice};
 
 use super::checks::{has_axis, size};
 use crate::element::Element;
-use crate::{Shape, in_row_major, memory};
+use crate::row_major::in_row_major;
+use crate::{Shape, memory};
 
-/// An array of one value everywhere.
+/// Returns an array of `shape` that has one value everywhere.
 ///
 /// # Panics
-/// If `D` has another rank than the shape, or no memory is as large.
+/// If the rank of `D` is not that of the shape, or the array is larger than any memory.
 #[track_caller]
 pub fn full<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> {
     let mut elements = room(shape);
@@ -17,13 +18,13 @@ pub fn full<T: Element, D: Dimension>(shape: &[usize], value: T) -> Array<T, D> 
     array(shape, elements)
 }
 
-/// Arrays one behind the other along an axis.
+/// Concatenates arrays along `axis`.
 ///
 /// # Panics
-/// If there are none, if they have no such axis, or differ in the length of another.
+/// If there are no arrays, they do not have the axis, or they differ in the length of another axis.
 #[track_caller]
 pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>]) -> Array<T, D> {
-    let shape = joined_shape(axis.index(), parts);
+    let shape = concat_shape(axis.index(), parts);
     let parts: Vec<CowArray<T, D>> = parts.iter().map(in_row_major).collect();
     let slices: Vec<&[T]> = parts.iter().filter_map(|part| part.as_slice()).collect();
     let mut elements = room(&shape);
@@ -37,9 +38,9 @@ pub fn concat<T: Element, D: Dimension>(axis: Axis, parts: &[ArrayView<'_, T, D>
     array(&shape, elements)
 }
 
-/// The shape of arrays one behind the other.
+/// Returns the shape of concatenated arrays.
 #[track_caller]
-fn joined_shape<T, D: Dimension>(axis: usize, parts: &[ArrayView<'_, T, D>]) -> Vec<usize> {
+fn concat_shape<T, D: Dimension>(axis: usize, parts: &[ArrayView<'_, T, D>]) -> Vec<usize> {
     let Some(first) = parts.first() else {
         panic!("concat of no tensors: at least one is needed");
     };
@@ -60,10 +61,10 @@ fn joined_shape<T, D: Dimension>(axis: usize, parts: &[ArrayView<'_, T, D>]) -> 
     shape
 }
 
-/// An array with `value` around it: so many before and so many behind along each axis.
+/// Returns an array with `value` around it: `widths` has the number of elements before and after, for each axis.
 ///
 /// # Panics
-/// If there is not a pair of widths for each axis, or no memory is as large.
+/// If there is not a pair of widths for each axis, or the result is larger than any memory.
 #[track_caller]
 pub fn pad<T: Element, D: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -77,7 +78,7 @@ pub fn pad<T: Element, D: Dimension>(
     );
     let lengths = x.shape().iter().zip(widths);
     let shape: Vec<usize> = lengths
-        .map(|(length, (before, behind))| length.saturating_add(*before).saturating_add(*behind))
+        .map(|(length, (before, after))| length.saturating_add(*before).saturating_add(*after))
         .collect();
     let mut padded = full(&shape, value);
     let mut middle = padded.view_mut();
@@ -89,7 +90,7 @@ pub fn pad<T: Element, D: Dimension>(
     padded
 }
 
-/// An empty vector with room for an array of `shape`.
+/// Returns an empty vector with room for an array of `shape`.
 #[track_caller]
 pub(crate) fn room<T>(shape: &[usize]) -> Vec<T> {
     let bytes = size(shape).and_then(|size| size.checked_mul(size_of::<T>()));
@@ -101,12 +102,13 @@ pub(crate) fn room<T>(shape: &[usize]) -> Vec<T> {
     memory::take(shape.iter().product())
 }
 
-/// The array of all elements in row-major order.
+/// Returns the array of `shape` of elements in row-major order.
 #[track_caller]
 pub(crate) fn array<T, D: Dimension>(shape: &[usize], elements: Vec<T>) -> Array<T, D> {
     let dimension: Option<D> = Shape::from(shape).dimension();
     let array = dimension.and_then(|dimension| Array::from_shape_vec(dimension, elements).ok());
-    array.unwrap_or_else(|| panic!("an array of shape {shape:?} has another rank than its type"))
+    array
+        .unwrap_or_else(|| panic!("an array of shape {shape:?} does not have the rank of its type"))
 }
 
 #[cfg(test)]
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_of_every_layout_are_joined_and_padded() {
+    fn arrays_of_every_layout_are_concatenated_and_padded() {
         let x = Array2::from_shape_fn((3, 4), |(i, j)| (10 * i + j) as f64);
         let square = x.slice(s![.., ..3]);
         let views = [
@@ -126,9 +128,9 @@ mod tests {
         ];
         for axis in [Axis(0), Axis(1)] {
             for parts in [&views[..], &views[1..], &[x.view(), x.view()]] {
-                let joined = concat(axis, parts);
-                assert_eq!(joined, ndarray::concatenate(axis, parts).unwrap());
-                assert!(joined.is_standard_layout());
+                let whole = concat(axis, parts);
+                assert_eq!(whole, ndarray::concatenate(axis, parts).unwrap());
+                assert!(whole.is_standard_layout());
             }
         }
         for view in views {
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_joined_and_padded_too() {
+    fn empty_arrays_are_concatenated_and_padded() {
         let empty = Array2::<f64>::zeros((0, 2));
         let row = Array2::ones((1, 2));
         assert_eq!(
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "an array of shape [2, 3] has another rank than its type")]
+    #[should_panic(expected = "an array of shape [2, 3] does not have the rank of its type")]
     fn another_rank_is_refused() {
         full::<f64, Ix1>(&[2, 3], 0.0);
     }

@@ -1,4 +1,4 @@
-//! Pooling windows on images: the largest element of each, or the mean.
+//! Pooling of images: the maximum of each window, or the mean.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::full;
 use super::parallel::split_mut;
 use crate::element::Element;
 
-/// How windows go over images: their height and width, how far apart they are, and how many elements are
-/// added on either side.
+/// The windows of a pooling: their size, how far apart they are, and how many elements are added on either
+/// side of an image.
 ///
 /// ```
 /// use autograd_kernels::Pool2dOptions;
@@ -20,11 +20,11 @@ use crate::element::Element;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool2dOptions {
-    /// Height and width.
+    /// The height and width of a window.
     pub kernel: [usize; 2],
-    /// How far apart they are.
+    /// The distance from one window to the next.
     pub stride: [usize; 2],
-    /// How many elements are added on either side.
+    /// The number of elements that are added on either side of an image.
     pub padding: [usize; 2],
 }
 
@@ -32,8 +32,8 @@ pub struct Pool2dOptions {
 const AT_LEAST: usize = 1 << 15;
 
 impl Pool2dOptions {
-    /// How many there are down and across images of a shape, which has four lengths; `None` if the images
-    /// are empty or too small, a kernel or stride is 0, or more than half of a window could lie outside.
+    /// Returns how many windows there are down and across images of a shape, which has four lengths; `None` if
+    /// the images are empty or too small, a kernel or stride is 0, or a padding is more than half of the kernel.
     ///
     /// ```
     /// use autograd_kernels::Pool2dOptions;
@@ -71,14 +71,14 @@ impl Pool2dOptions {
         count
     }
 
-    /// What the window number `index` along an axis has of so many elements.
+    /// Returns which of `length` elements along an axis the window number `index` covers.
     fn seen(&self, axis: usize, index: usize, length: usize) -> Range<usize> {
         let start = index * self.stride[axis];
         let end = (start + self.kernel[axis]).saturating_sub(self.padding[axis]);
         start.saturating_sub(self.padding[axis])..end.min(length)
     }
 
-    /// The pixels of the window in a row and a column, of an image of some width.
+    /// Returns the pixels of the window in a row and a column, by their index in the image.
     fn pixels(
         &self,
         [row, column]: [usize; 2],
@@ -89,15 +89,16 @@ impl Pool2dOptions {
         rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
     }
 
-    fn share<T: Element>(&self) -> T {
+    /// Returns 1 over the number of elements of a window.
+    fn weight<T: Element>(&self) -> T {
         // In floats: a window may be larger than any image.
         let [height, width] = self.kernel.map(|length| length as f64);
         T::one() / T::from_f64(height * width)
     }
 }
 
-/// Where the largest element of each window is, in its channel's row-major order: the first of several, or
-/// the first that is not a number.
+/// Returns the index of the maximum of each window, in its channel's row-major order: the first of several, or
+/// the first that is NaN.
 ///
 /// # Panics
 /// If the windows do not fit.
@@ -111,80 +112,80 @@ pub fn max_pool2d_indices<T: Element>(
     let x = x.as_standard_layout();
     // INVARIANT: it was given the standard layout, here and below.
     let x = x.as_slice().expect("one piece");
-    let mut places = Array4::zeros((batch, channels, down, across));
-    each(&mut places, |channel, pixels| {
+    let mut indices = Array4::zeros((batch, channels, down, across));
+    each(&mut indices, |channel, pixels| {
         let x = &x[channel * height * width..][..height * width];
-        for (index, place) in pixels.iter_mut().enumerate() {
+        for (index, argmax) in pixels.iter_mut().enumerate() {
             let window = [index / across, index % across];
             let mut seen = windows.pixels(window, [height, width]);
-            *place = seen.next().unwrap_or(0);
+            *argmax = seen.next().unwrap_or(0);
             for pixel in seen {
-                if x[pixel] > x[*place] || (x[pixel].is_nan() && !x[*place].is_nan()) {
-                    *place = pixel;
+                if x[pixel] > x[*argmax] || (x[pixel].is_nan() && !x[*argmax].is_nan()) {
+                    *argmax = pixel;
                 }
             }
         }
     });
-    places
+    indices
 }
 
-/// The elements at `places` of each channel.
+/// Returns the elements at `indices` of each channel.
 ///
 /// # Panics
-/// If `places` has another batch or other channels, or there is no such place.
+/// If the batch or the channels of `indices` are different, or an index is out of range.
 #[track_caller]
-pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, places: &Array4<usize>) -> Array4<T> {
+pub fn gather2d<T: Element>(x: &ArrayView4<'_, T>, indices: &Array4<usize>) -> Array4<T> {
     let size: usize = x.shape()[2..].iter().product();
-    check_places("gather2d", x.shape(), places, size);
-    let pixels: usize = places.shape()[2..].iter().product();
-    let (x, places_in) = (x.as_standard_layout(), places.as_standard_layout());
+    check_indices("gather2d", x.shape(), indices, size);
+    let pixels: usize = indices.shape()[2..].iter().product();
+    let mut elements = full(indices.shape(), T::zero());
+    let (x, indices) = (x.as_standard_layout(), indices.as_standard_layout());
     let x = x.as_slice().expect("one piece");
-    let places_in = places_in.as_slice().expect("one piece");
-    let mut elements = full(places.shape(), T::zero());
+    let indices = indices.as_slice().expect("one piece");
     each(&mut elements, |channel, elements| {
         let x = &x[channel * size..][..size];
-        let places = &places_in[channel * pixels..][..pixels];
-        for (element, &place) in elements.iter_mut().zip(places) {
-            *element = x[place];
+        let indices = &indices[channel * pixels..][..pixels];
+        for (element, &index) in elements.iter_mut().zip(indices) {
+            *element = x[index];
         }
     });
     elements
 }
 
-/// Images that are `size` high and wide, of zeros to which each element is added at its place: the reverse
-/// of [`gather2d`].
+/// Returns images of height and width `size`, of zeros to which each element is added at its index: the reverse of
+/// [`gather2d`].
 ///
 /// # Panics
-/// If the shapes differ, or there is no such place.
+/// If the shapes differ, or an index is out of range.
 #[track_caller]
 pub fn max_unpool2d<T: Element>(
     elements: &ArrayView4<'_, T>,
-    places: &Array4<usize>,
+    indices: &Array4<usize>,
     size: [usize; 2],
 ) -> Array4<T> {
-    let (batch, channels, ..) = places.dim();
+    let (batch, channels, ..) = indices.dim();
     let mut image = full(&[batch, channels, size[0], size[1]], T::zero());
     assert!(
-        elements.shape() == places.shape(),
-        "max_unpool2d of elements of shape {:?} at places of shape {:?}",
+        elements.shape() == indices.shape(),
+        "max_unpool2d of elements of shape {:?} with indices of shape {:?}",
         elements.shape(),
-        places.shape()
+        indices.shape()
     );
-    check_places("max_unpool2d", image.shape(), places, size[0] * size[1]);
-    let pixels: usize = places.shape()[2..].iter().product();
-    let (elements, places) = (elements.as_standard_layout(), places.as_standard_layout());
+    check_indices("max_unpool2d", image.shape(), indices, size[0] * size[1]);
+    let pixels: usize = indices.shape()[2..].iter().product();
+    let (elements, indices) = (elements.as_standard_layout(), indices.as_standard_layout());
     let elements = elements.as_slice().expect("one piece");
-    let places = places.as_slice().expect("one piece");
+    let indices = indices.as_slice().expect("one piece");
     each(&mut image, |channel, image| {
         let range = channel * pixels..(channel + 1) * pixels;
-        for (&element, &place) in elements[range.clone()].iter().zip(&places[range]) {
-            image[place] += element;
+        for (&element, &index) in elements[range.clone()].iter().zip(&indices[range]) {
+            image[index] += element;
         }
     });
     image
 }
 
-/// The mean of each window, in which what was added counts as zeros.
+/// Returns the mean of each window; the padding counts as zeros.
 ///
 /// # Panics
 /// If the windows do not fit.
@@ -200,14 +201,14 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
         for (index, mean) in pixels.iter_mut().enumerate() {
             let window = [index / across, index % across];
             let seen = windows.pixels(window, [height, width]);
-            *mean = seen.map(|pixel| x[pixel]).sum::<T>() * windows.share();
+            *mean = seen.map(|pixel| x[pixel]).sum::<T>() * windows.weight();
         }
     });
     elements
 }
 
-/// Images that are `size` high and wide, of zeros to which each element's share is added wherever its
-/// window looks: the reverse of [`avg_pool2d`].
+/// Returns images of height and width `size`, the gradient of the input of [`avg_pool2d`]: each element, divided by
+/// the size of a window, is added to the pixels of its window.
 ///
 /// # Panics
 /// If the windows do not fit, or are not as many as the elements.
@@ -219,10 +220,10 @@ pub fn avg_pool2d_backward<T: Element>(
 ) -> Array4<T> {
     let (batch, channels, down, across) = elements.dim();
     let shape = [batch, channels, size[0], size[1]];
-    let counted = windows.counted("the reverse of avg_pool2d", &shape);
+    let counted = windows.counted("avg_pool2d_backward", &shape);
     assert!(
         counted == [down, across],
-        "avg_pool2d of {counted:?} windows have shape {:?}",
+        "avg_pool2d_backward of a tensor of shape {:?} for {counted:?} windows",
         elements.shape()
     );
     let elements = elements.as_standard_layout();
@@ -232,23 +233,23 @@ pub fn avg_pool2d_backward<T: Element>(
         let pixels = &elements[channel * down * across..][..down * across];
         for (index, &element) in pixels.iter().enumerate() {
             for pixel in windows.pixels([index / across, index % across], size) {
-                image[pixel] += element * windows.share();
+                image[pixel] += element * windows.weight();
             }
         }
     });
     image
 }
 
-/// That `places` are in channels of images of a shape, each of `size` pixels.
+/// Checks that `indices` are in channels of images of a shape, each of `size` pixels.
 #[track_caller]
-fn check_places(name: &str, images: &[usize], places: &Array4<usize>, size: usize) {
+fn check_indices(name: &str, images: &[usize], indices: &Array4<usize>, size: usize) {
     assert!(
-        images[..2] == places.shape()[..2],
-        "{name}: places of shape {:?} in channels of shape {images:?}",
-        places.shape()
+        images[..2] == indices.shape()[..2],
+        "{name} of images of shape {images:?} with indices of shape {:?}",
+        indices.shape()
     );
-    if let Some(place) = places.iter().find(|place| **place >= size) {
-        panic!("{name}: no place {place} in channels of shape {images:?}");
+    if let Some(index) = indices.iter().find(|index| **index >= size) {
+        panic!("{name} of images of shape {images:?}: the index {index} is out of range");
     }
 }
 
@@ -272,8 +273,10 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "gather2d: no place 4 in channels of shape [1, 1, 1, 4]")]
-    fn a_place_outside_of_its_channel_is_told_when_picked() {
+    #[should_panic(
+        expected = "gather2d of images of shape [1, 1, 1, 4]: the index 4 is out of range"
+    )]
+    fn an_index_out_of_range_is_refused_by_gather2d() {
         gather2d(
             &Array4::<f64>::ones((1, 1, 1, 4)).view(),
             &array![[[[0, 4]]]],
@@ -281,8 +284,10 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "max_unpool2d: no place 3 in channels of shape [1, 1, 1, 3]")]
-    fn a_place_outside_of_its_channel_is_told_when_put() {
+    #[should_panic(
+        expected = "max_unpool2d of images of shape [1, 1, 1, 3]: the index 3 is out of range"
+    )]
+    fn an_index_out_of_range_is_refused_by_max_unpool2d() {
         max_unpool2d(
             &Array4::<f64>::ones((1, 1, 1, 2)).view(),
             &array![[[[0, 3]]]],

@@ -1,4 +1,4 @@
-//! Many elements into few.
+//! Sums over some axes or all.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const BLOCK: usize = 128;
 /// Independent partial sums, which the processor adds side by side.
 const LANES: usize = 16;
 
-/// The sum of all elements, pairwise.
+/// Returns the sum of all elements, added pairwise.
 pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
     match x.as_slice_memory_order() {
         Some(elements) => sum_slice(elements),
@@ -24,7 +24,7 @@ pub fn sum<T: Element, D: Dimension>(x: &ArrayView<'_, T, D>) -> T {
     }
 }
 
-/// Σ f(x, y) of two slices of one length.
+/// Returns Σ f(x, y) of two slices of one length, added pairwise.
 pub(crate) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
     if x.len() > BLOCK {
         let middle = (x.len() / 2).next_multiple_of(LANES);
@@ -48,12 +48,12 @@ pub(crate) fn pairwise<T: Element>(x: &[T], y: &[T], f: impl Fn(T, T) -> T + Cop
     lanes.iter().fold(rest, |sum, &lane| sum + lane)
 }
 
-/// The sum of the elements of a slice, pairwise.
+/// Returns the sum of the elements of a slice, added pairwise.
 pub fn sum_slice<T: Element>(x: &[T]) -> T {
     pairwise(x, x, |x, _| x)
 }
 
-/// Σ x · y of two slices, pairwise.
+/// Returns Σ x · y of two slices, added pairwise.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -68,10 +68,10 @@ pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
     pairwise(x, y, |x, y| x * y)
 }
 
-/// The sum over some axes, added pairwise.
+/// Returns the sum over `axes`, added pairwise.
 ///
 /// # Panics
-/// If there are not all of the axes, or `E` has another rank than the result.
+/// If one of the axes does not exist, or the rank of `E` is not that of the result.
 ///
 /// ```
 /// use autograd_kernels::{Axes, sum_over};
@@ -101,8 +101,8 @@ pub fn sum_over<T: Element, D: Dimension, E: Dimension>(
     )
 }
 
-/// The last axes of `over` that lie side by side, if others have one that is kept between them: summed
-/// first, they leave less to sum and nothing to copy.
+/// Returns the last run of adjacent `axes`, if a kept axis separates it from others: summed first, it leaves less
+/// to sum and nothing to copy.
 fn last_of_several(shape: &[usize], axes: Axes) -> Option<Axes> {
     let mut left = (0..shape.len()).rev().filter(|&axis| shape[axis] != 1);
     let last = left.find(|&axis| axes.contains(axis))?;
@@ -111,10 +111,10 @@ fn last_of_several(shape: &[usize], axes: Axes) -> Option<Axes> {
     left.any(|axis| axes.contains(axis)).then(|| Axes::of(&run))
 }
 
-/// Σ x · y over some axes, added pairwise.
+/// Returns Σ x · y over `axes`, added pairwise.
 ///
 /// # Panics
-/// If the shapes differ, if there are not all of the axes, or `E` has another rank than the result.
+/// If the shapes differ, one of the axes does not exist, or the rank of `E` is not that of the result.
 #[track_caller]
 pub fn dot_axes<T: Element, D: Dimension, E: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -134,7 +134,7 @@ pub fn dot_axes<T: Element, D: Dimension, E: Dimension>(
 /// How many columns are summed at a time: their sums stay in registers and the nearest cache.
 const COLUMNS: usize = 64;
 
-/// Σ f(x, y) over the rows of each block: see [`Lanes`].
+/// Returns Σ f(x, y) over the rows of each block: see [`Lanes`].
 fn sums<T: Element>(
     x: &[T],
     y: &[T],
@@ -161,7 +161,7 @@ fn sums<T: Element>(
     results
 }
 
-/// Adds f(x, y) of some columns of all rows, pairwise as [`pairwise`] does.
+/// Adds f(x, y) of some columns of all rows to `sums`, pairwise as [`pairwise`] does.
 fn add_rows<T: Element>(
     x: &[T],
     y: &[T],
@@ -190,11 +190,11 @@ fn add_rows<T: Element>(
     }
 }
 
-/// The sum over the axes along which an array of `shape` was repeated to the shape of `x`: the reverse
-/// of broadcasting.
+/// Returns the sum over the axes along which an array of `shape` was repeated to the shape of `x`: the
+/// reverse of broadcasting.
 ///
 /// # Panics
-/// If `shape` does not broadcast to the shape of `x`, or `E` has another rank than `shape`.
+/// If `shape` does not broadcast to the shape of `x`, or the rank of `E` is not that of `shape`.
 #[track_caller]
 pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
     x: &ArrayView<'_, T, D>,
@@ -202,8 +202,10 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
 ) -> Array<T, E> {
     let extra = x.ndim().checked_sub(shape.len());
     let fits = extra.is_some_and(|extra| {
-        let kept = x.shape()[extra..].iter().zip(shape);
-        kept.into_iter().all(|(&from, &to)| from == to || to == 1)
+        x.shape()[extra..]
+            .iter()
+            .zip(shape)
+            .all(|(&from, &to)| from == to || to == 1)
     });
     assert!(fits, "shape {:?} is not {shape:?} broadcast", x.shape());
     let extra = extra.unwrap_or(0);
@@ -220,8 +222,7 @@ pub fn sum_to<T: Element, D: Dimension, E: Dimension>(
         }
         rest = owned.view();
     }
-    let summed = rest.to_owned();
-    summed
+    rest.to_owned()
         .into_dimensionality()
         .expect("the rank asked for is the shape's")
 }
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_is_summed_whole() {
+    fn sums_of_every_length_are_exact() {
         for length in (0..300).chain([1000, 4096, 4097]) {
             let x = Array1::from_shape_fn(length, |i| i as f64);
             let expected = (length * length.saturating_sub(1) / 2) as f64;

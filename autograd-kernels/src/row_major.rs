@@ -5,11 +5,11 @@ use ndarray::{CowArray, Dimension, Ix2};
 
 use crate::memory;
 
-/// How many lanes are copied side by side where lanes of the source become columns: their next elements
-/// stay in the fastest cache, even if they lie a power of two apart.
+/// How many lanes are copied at a time where lanes of the source become columns: their next elements
+/// stay in the fastest cache, even if they are a power of two apart.
 const LANES: usize = 8;
 
-/// A copy of an array of any layout in row-major order.
+/// Returns a copy of an array of any layout in row-major order.
 ///
 /// ```
 /// use autograd_kernels::row_major;
@@ -21,11 +21,13 @@ const LANES: usize = 8;
 /// ```
 pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> {
     let mut elements = memory::take(x.len());
-    match (x.as_slice(), crossing(x), x.first()) {
+    match (x.as_slice(), transposed_axis(x), x.first()) {
         (Some(slice), ..) => elements.extend_from_slice(slice),
         (None, Some(axis), Some(&first)) => {
             elements.resize(x.len(), first);
-            return crossed(x, axis, shaped(x, elements));
+            let mut copy = shaped(x, elements);
+            copy_transposed(x, axis, &mut copy);
+            return copy;
         }
         _ => {
             for row in x.rows() {
@@ -39,40 +41,41 @@ pub fn row_major<T: Copy, D: Dimension>(x: &ArrayView<'_, T, D>) -> Array<T, D> 
     shaped(x, elements)
 }
 
-/// The array itself if it is in row-major order, else a copy that is.
-pub fn in_row_major<'a, T: Copy, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> CowArray<'a, T, D> {
+/// Returns the array itself if it is in row-major order, else a copy that is.
+pub(crate) fn in_row_major<'a, T: Copy, D: Dimension>(
+    x: &'a ArrayView<'_, T, D>,
+) -> CowArray<'a, T, D> {
     match x.as_slice() {
         Some(_) => CowArray::from(x.view()),
         None => CowArray::from(row_major(x)),
     }
 }
 
-/// The array of the shape of `like`, of as many elements.
+/// Returns the array of the shape of `like`, of as many elements.
 fn shaped<T, D: Dimension>(like: &ArrayView<'_, T, D>, elements: Vec<T>) -> Array<T, D> {
     // INVARIANT: every path above has written each element once.
     Array::from_shape_vec(like.raw_dim(), elements).expect("one element for each")
 }
 
-/// The axis along which elements lie side by side, if it is not the last one: rows of the copy are then
+/// Returns the axis along which elements are contiguous, if it is not the last one: rows of the copy are then
 /// scattered over the memory of the source. `None` for few rows or short ones, which gain nothing.
-fn crossing<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
+fn transposed_axis<T, D: Dimension>(x: &ArrayView<'_, T, D>) -> Option<usize> {
     let (&last, others) = x.shape().split_last()?;
     let axis = (0..others.len()).find(|&axis| others[axis] >= LANES && x.strides()[axis] == 1)?;
     (last >= LANES).then_some(axis)
 }
 
-/// Fills `copy`, of the shape of `x`, whose elements lie side by side along `axis`.
-fn crossed<T: Copy, D: Dimension>(
+/// Fills `copy`, of the shape of `x`, whose elements are contiguous along `axis`.
+fn copy_transposed<T: Copy, D: Dimension>(
     x: &ArrayView<'_, T, D>,
     axis: usize,
-    mut copy: Array<T, D>,
-) -> Array<T, D> {
+    copy: &mut Array<T, D>,
+) {
     // The axis comes last but one.
     let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
     order.insert(x.ndim() - 2, axis);
     let target = copy.view_mut().into_dyn().permuted_axes(&order[..]);
     planes(target, x.view().into_dyn().permuted_axes(&order[..]));
-    copy
 }
 
 /// Copies plane by plane.
@@ -83,7 +86,7 @@ fn planes<T: Copy>(mut target: ArrayViewMutD<'_, T>, x: ArrayViewD<'_, T>) {
         }
         return;
     }
-    // INVARIANT: there are the crossing axis and the last one.
+    // INVARIANT: the contiguous axis and the last one are left.
     let target = target.into_dimensionality::<Ix2>().expect("two axes");
     plane(target, &x.into_dimensionality::<Ix2>().expect("two axes"));
 }

@@ -5,11 +5,11 @@ use std::ops::Deref;
 
 use ndarray::Dimension;
 
-/// The longest shape that is kept without an allocation. Each recorded node keeps the shapes of its
-/// outputs, so this is paid for a million times in a long chain.
+/// The longest shape without an allocation. Each recorded node has the shapes of its outputs: a long chain has
+/// millions of shapes.
 const INLINE: usize = 3;
 
-/// The lengths of an array's axes, of any rank. Reads as a `[usize]`.
+/// The shape of an array of any rank. It dereferences to a `[usize]`.
 ///
 /// ```
 /// use autograd_kernels::Shape;
@@ -29,7 +29,7 @@ enum Repr {
 }
 
 impl Shape {
-    /// The number of elements of an array of this shape; 1 for rank 0.
+    /// Returns the number of elements of an array of this shape; 1 for rank 0.
     ///
     /// ```
     /// use autograd_kernels::Shape;
@@ -41,7 +41,7 @@ impl Shape {
         self.iter().product()
     }
 
-    /// The number of axes, and their lengths with zeros behind them, of a shape that needs no allocation.
+    /// Returns the rank and the lengths, padded with zeros, of a shape without an allocation.
     #[doc(hidden)]
     #[inline]
     pub fn short(&self) -> Option<(u8, &[usize; INLINE])> {
@@ -51,7 +51,7 @@ impl Shape {
         }
     }
 
-    /// The same lengths as the dimension that ndarray uses, `None` if `D` has another rank.
+    /// Returns the shape as an ndarray dimension; `None` if `D` has another rank.
     #[doc(hidden)]
     #[inline]
     pub fn dimension<D: Dimension>(&self) -> Option<D> {
@@ -69,7 +69,7 @@ impl Shape {
 impl From<&[usize]> for Shape {
     #[inline]
     fn from(shape: &[usize]) -> Self {
-        // Spelled out: a copy of unknown length goes through memory, and waits there for itself.
+        // Spelled out: a copy of unknown length goes through memory, and stalls on its own store.
         let (rank, lengths) = match *shape {
             [] => (0, [0, 0, 0]),
             [a] => (1, [a, 0, 0]),
@@ -125,7 +125,7 @@ mod tests {
     use ndarray::{Ix2, IxDyn};
 
     #[test]
-    fn short_and_long_shapes_read_alike() {
+    fn short_and_long_shapes_dereference_to_their_lengths() {
         for lengths in [
             &[][..],
             &[3],

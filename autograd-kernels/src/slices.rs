@@ -1,17 +1,16 @@
-//! Several slices changed in one loop: what an optimizer's step is, which reads and writes a value and what is
-//! kept beside it.
+//! Several slices changed in one loop, as in the step of an optimizer, which reads and writes a value and its state.
 
 #![allow(
     clippy::inline_always,
-    reason = "a loop is compiled for an instruction set if it stands in a function that is"
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
 )]
 
 use super::parallel::{split_mut, threads};
 use super::wide::{Loop, SHORT, THREAD, widest};
 
-/// Up to four slices of one length, to be changed together: `[&mut [T]; N]`.
+/// One to four slices of one length that are changed together: `[&mut [T]; N]`.
 pub trait Slices: Send + Sized + sealed::Sealed {
-    /// One element of each: `[T; N]`.
+    /// One element of each slice: `[T; N]`.
     type Elements;
 
     #[doc(hidden)]
@@ -38,7 +37,7 @@ macro_rules! slices {
 
             #[inline(always)]
             fn each<U: Copy>(self, y: &[U], f: &impl Fn([T; $N], U) -> [T; $N]) {
-                // Arguments, so that the compiler knows them apart: see `Loop`.
+                // Arguments, so that the compiler knows that they do not alias: see `Loop`.
                 #[inline(always)]
                 fn each<T: Copy, U: Copy>(
                     $($x: &mut [T],)+
@@ -73,7 +72,7 @@ impl<S: Slices, U: Copy, F: Fn(S::Elements, U) -> S::Elements> Loop for ZipSlice
     }
 }
 
-/// Puts `f` of the elements that stand in one place of all slices and of `y` in that place.
+/// Replaces the elements at each index of all slices by `f` of them and of the element of `y` at that index.
 ///
 /// # Panics
 /// If the lengths differ.

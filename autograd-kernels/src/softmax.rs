@@ -1,21 +1,21 @@
-//! Sums of exponentials that neither overflow nor vanish: the largest element is taken off first.
+//! Sums of exponentials that neither overflow nor vanish: the maximum is subtracted first.
 
 use super::extremes::max;
 use super::{exp, map_in_place, sum_slice};
 use crate::element::Element;
 
-/// ln Σ eˣ. Of nothing, and of −∞ alone, it is −∞.
+/// Returns ln Σ eˣ: −∞ if there are no elements, or all are −∞.
 pub fn log_sum_exp<T: Element>(x: &[T]) -> T {
     let largest = max(x);
     if largest.is_infinite() {
         return largest;
     }
     let mut exponentials = x.to_vec();
-    exponentials_less(largest, &mut exponentials);
+    shifted_exp(largest, &mut exponentials);
     largest + sum_slice(&exponentials).ln()
 }
 
-/// Puts eˣ / Σ eˣ in the place of each element; not a number if all are −∞, or one is ∞.
+/// Replaces each element by eˣ / Σ eˣ: NaN if all are −∞, or one is ∞.
 ///
 /// ```
 /// use autograd_kernels::softmax;
@@ -28,7 +28,7 @@ pub fn softmax<T: Element>(x: &mut [T]) {
     softmax_and_log_sum(x);
 }
 
-/// Puts x − ln Σ eˣ in the place of each element; not a number if all are −∞, or one is ∞.
+/// Replaces each element by x − ln Σ eˣ: NaN if all are −∞, or one is ∞.
 pub fn log_softmax<T: Element>(x: &mut [T]) {
     let largest = max(x);
     map_in_place(x, |x| x - largest);
@@ -38,19 +38,18 @@ pub fn log_softmax<T: Element>(x: &mut [T]) {
     map_in_place(x, |x| x - log_sum);
 }
 
-/// As [`softmax`], and gives the largest element and ln Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ: their sum is [`log_sum_exp`], and x
-/// less the one and then the other is [`log_softmax`], which rounds less.
+/// Computes [`softmax`], and returns the maximum m and ln Σ eˣ⁻ᵐ. Their sum is [`log_sum_exp`]; x minus m, and then
+/// minus the logarithm, is [`log_softmax`].
 pub fn softmax_and_log_sum<T: Element>(x: &mut [T]) -> (T, T) {
     let largest = max(x);
-    exponentials_less(largest, x);
+    shifted_exp(largest, x);
     let sum = sum_slice(x);
     map_in_place(x, |x| x / sum);
     (largest, sum.ln())
 }
 
-/// Puts eˣ⁻ˡᵃʳᵍᵉˢᵗ in the place of each element. In two loops: the exponential is vector code where nothing else
-/// stands with it.
-fn exponentials_less<T: Element>(largest: T, x: &mut [T]) {
+/// Replaces each element by eˣ⁻ˡᵃʳᵍᵉˢᵗ. In two loops: the exponential becomes vector code if it is alone in a loop.
+fn shifted_exp<T: Element>(largest: T, x: &mut [T]) {
     map_in_place(x, |x| x - largest);
     map_in_place(x, exp);
 }
@@ -62,7 +61,7 @@ mod tests {
     const INFINITY: f64 = f64::INFINITY;
 
     #[test]
-    fn large_and_small_elements_are_no_trouble() {
+    fn large_and_small_elements_do_not_overflow() {
         for shift in [-1e300, -1000.0, 0.0, 1000.0, 1e300] {
             let mut x = [shift, shift, shift];
             assert_eq!(log_sum_exp(&x), shift + 3.0_f64.ln());

@@ -1,25 +1,25 @@
-//! Loops on slices, each compiled for several instruction sets, of which the best that the processor has is
-//! chosen at run time; large ones on several threads.
+//! Loops on slices, each compiled for several instruction sets; the best that the processor supports is chosen at
+//! run time. Large loops run on several threads.
 
 #![allow(
     clippy::inline_always,
-    reason = "a loop is compiled for an instruction set if it stands in a function that is"
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
 )]
 
 use std::mem::MaybeUninit;
 
 use super::parallel::split_mut;
 
-/// The shortest slices that are worth a look at what the processor can do.
+/// The length from which on it is worth asking what the processor supports.
 pub(crate) const SHORT: usize = 32;
 
-/// The least elements that are worth a thread.
+/// The fewest elements that are worth a thread.
 pub(crate) const THREAD: usize = 1 << 16;
 
-/// A loop whose body is compiled into whoever calls it, for the instruction set that that one has.
+/// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
 ///
-/// The slices are arguments of functions of their own, `each` and the like: only there does the compiler know
-/// that writing to one changes neither the other nor what `f` has borrowed.
+/// The slices are arguments of a separate function, `each`: only there does the compiler know that writing to one
+/// changes neither the others nor what `f` has borrowed.
 pub(crate) trait Loop {
     fn run(self);
 }
@@ -93,7 +93,7 @@ impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
     }
 }
 
-/// Puts `f` of each element into `out`, all of which is written to.
+/// Writes `f` of each element to `out`.
 #[inline(never)]
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     x: &[T],
@@ -106,7 +106,7 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     });
 }
 
-/// Puts `f` of the elements of both into `out`, all of which is written to.
+/// Writes `f` of the elements of both to `out`.
 #[inline(never)]
 pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     x: &[T],
@@ -124,7 +124,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
     });
 }
 
-/// Puts `f` of each element in its place.
+/// Replaces each element by `f` of it.
 ///
 /// ```
 /// use autograd_kernels::map_in_place;
@@ -146,7 +146,7 @@ fn map_long_in_place<T: Copy + Send>(x: &mut [T], f: &(impl Fn(T) -> T + Sync)) 
     split_mut(x, 1, THREAD, |_, x| widest(MapInPlace(x, f)));
 }
 
-/// Puts `f` of each element and its partner in `y` in its place.
+/// Replaces each element by `f` of it and the element of `y` at its index.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -188,7 +188,7 @@ fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
     });
 }
 
-/// Runs a loop with the widest registers that there are.
+/// Runs a loop with the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {
     #[cfg(target_arch = "x86_64")]
@@ -198,7 +198,7 @@ pub(crate) fn widest(work: impl Loop) {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
         {
-            // SAFETY: the processor has what the function is compiled for, as was just seen.
+            // SAFETY: the processor has what the function is compiled for, as was just checked.
             #[expect(unsafe_code, reason = "see above")]
             return unsafe { avx512(work) };
         }

@@ -1,8 +1,8 @@
-//! Words of messages.
+//! Words for messages.
 
 use std::fmt::Display;
 
-/// A number with the noun that belongs to it: `1 gradient`, `2 gradients`.
+/// Returns a number with its noun: `1 gradient`, `2 gradients`.
 pub fn counted<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
     let noun = if number == N::from(1) { one } else { many };
     format!("{number} {noun}")
@@ -13,8 +13,8 @@ mod tests {
     use super::counted;
 
     #[test]
-    fn one_of_a_thing_is_no_plural() {
-        let told = [0_usize, 1, 2].map(|number| counted(number, "axis", "axes"));
-        assert_eq!(told, ["0 axes", "1 axis", "2 axes"]);
+    fn one_is_singular() {
+        let words = [0_usize, 1, 2].map(|number| counted(number, "axis", "axes"));
+        assert_eq!(words, ["0 axes", "1 axis", "2 axes"]);
     }
 }

@@ -36,6 +36,7 @@ mod strip;
 mod types;
 mod uses;
 mod validate;
+mod version;
 
 use proc_macro::TokenStream;
 
@@ -311,4 +312,12 @@ pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStr
 #[proc_macro_derive(Module, attributes(module))]
 pub fn module(item: TokenStream) -> TokenStream {
     module::derive(item.into()).into()
+}
+
+/// Nothing, in a crate of the macros' own version; in another, an error that says what to do.
+#[doc(hidden)]
+#[proc_macro]
+pub fn same_version(_: TokenStream) -> TokenStream {
+    let runtime = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    version::agree(&runtime).into()
 }

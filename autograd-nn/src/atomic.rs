@@ -38,7 +38,7 @@ fn target_of(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
     match fs::metadata(path) {
         Ok(about) if about.is_file() => Ok((fs::canonicalize(path)?, Some(about.permissions()))),
         Ok(_) => {
-            let what = "there is something that is no regular file";
+            let what = "there is something that is not a regular file";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
         Err(_) => Ok((path.to_owned(), None)),
@@ -96,7 +96,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Nobody could be told.
+        // An error here could not be reported.
         let _ = fs::remove_file(&self.path);
     }
 }

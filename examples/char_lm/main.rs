@@ -6,7 +6,7 @@
     missing_docs,
     missing_debug_implementations,
     dead_code,
-    reason = "a program has no public items; of what examples share it uses a part"
+    reason = "a program has no public items, and uses a part of what the examples share"
 )]
 
 #[path = "../common/chart.rs"]
@@ -38,14 +38,14 @@ use training::bar;
 const USAGE: &str = "\
 Usage: cargo run --release --example char_lm [-- OPTIONS]
 
-  --text FILE    what to learn from (default: this project's README and the pages beside it)
+  --text FILE    the text to learn from (default: this project's README and the pages beside it)
   --steps N      steps of training, 1 to 100000 (default 600)
   --seed N       the seed of weights, batches and samples (default 1)
-  --prompt TEXT  what the samples begin with (default \"Write\")
+  --prompt TEXT  the beginning of the samples (default \"Write\")
   --letters N    the length of a sample, 1 to 10000 (default 300)
   --svg FILE     where to draw the loss (default target/char_lm.svg)";
 
-/// What there is to learn from.
+/// The default text.
 const PAGES: &str = concat!(
     include_str!("../../README.md"),
     include_str!("../../ARCHITECTURE.md"),
@@ -53,14 +53,14 @@ const PAGES: &str = concat!(
     include_str!("../../CONTRIBUTING.md"),
     include_str!("../../tests/README.md"),
 );
-/// So many steps must be enough for the bound that the test's loss is held against.
+/// After this number of steps, the test loss must be below its bound.
 const ENOUGH: usize = 600;
 /// Letters that the model sees at once.
 const CONTEXT: usize = 64;
 const BATCH: usize = 16;
 const RATE: f64 = 3e-3;
 const WARM_UP: u64 = 40;
-/// Steps between two points of the curves.
+/// The steps between two points of the curves.
 const INTERVAL: usize = 20;
 
 fn main() -> ExitCode {
@@ -101,14 +101,14 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     println!("\n{}\n", text.letters.decode(&written));
     let loss = test_loss(&model, &text);
     let guess = (text.letters.count() as f64).ln();
-    println!("nats for a letter: {loss:.3} in the test, {guess:.3} for a guess among all letters");
+    println!("nats per letter: {loss:.3} in the test, {guess:.3} for a guess among all letters");
     if steps >= ENOUGH {
         below("test loss as a share of a guess's", loss / guess, 0.55)?;
     }
     Ok(())
 }
 
-/// Points of the training's and of the test's loss.
+/// The points of the training loss and of the test loss.
 struct Losses {
     training: Vec<(f64, f64)>,
     test: Vec<(f64, f64)>,
@@ -121,7 +121,7 @@ fn train(
     random: &mut Generator,
 ) -> Result<Losses, Box<dyn Error>> {
     // Decay is for matrices, not for offsets and scales.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.05).group(
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.05).param_group(
         |path| path.ends_with("bias") || path.contains("norm"),
         |group| group.weight_decay(0.0),
     );
@@ -161,7 +161,7 @@ fn train(
     Ok(losses)
 }
 
-/// The mean over the test's whole windows.
+/// Returns the mean loss over the whole windows of the test.
 fn test_loss(model: &LanguageModel, text: &Text) -> f64 {
     let (inputs, labels) = text.test();
     let loss = no_grad(|| {
@@ -174,7 +174,7 @@ fn test_loss(model: &LanguageModel, text: &Text) -> f64 {
 
 fn panel(losses: Losses) -> Panel {
     Panel {
-        title: "nats for a letter".to_owned(),
+        title: "nats per letter".to_owned(),
         x: "step",
         y: "loss",
         logarithmic: false,

@@ -72,7 +72,7 @@ impl LanguageModel {
         }
     }
 
-    /// Goes on from `start`, letter by letter: the lower the temperature, the safer.
+    /// Continues `start`, letter by letter: the lower the temperature, the safer.
     pub fn sample(
         &mut self,
         start: &[usize],
@@ -94,7 +94,7 @@ impl LanguageModel {
     }
 }
 
-/// Numbers of letters of shape `[texts, places]` to scores of the next ones, of shape
+/// Maps letter numbers of shape `[texts, places]` to scores of the next letters, of shape
 /// `[texts · places, letters]`.
 impl Forward<&Array2<usize>> for LanguageModel {
     type Output = Tensor2<f32>;
@@ -114,7 +114,7 @@ impl Forward<&Array2<usize>> for LanguageModel {
     }
 }
 
-/// A number at random, with these chances, which sum to one.
+/// Draws a number with these probabilities, which sum to one.
 fn draw(chances: impl Iterator<Item = f32>, random: &mut Generator) -> usize {
     let mut left: f32 = random.random_range(0.0..1.0);
     let mut drawn = 0;

@@ -4,7 +4,7 @@ use pullback::ndarray::Array2;
 use pullback::nn::Generator;
 use rand::RngExt;
 
-/// A section has so many windows; every tenth section is for the test.
+/// The number of windows of a section; every tenth section is for the test.
 const WINDOWS: usize = 5;
 const TEST_EVERY: usize = 10;
 
@@ -36,7 +36,7 @@ impl Letters {
     }
 }
 
-/// A text in sections, some of which are kept for the test.
+/// A text in sections, some of which are reserved for the test.
 pub struct Text {
     pub letters: Letters,
     training: Vec<Vec<usize>>,
@@ -45,7 +45,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Windows have `context` letters, and one more which is to be guessed.
+    /// Splits a text into windows of `context` letters and one more, which is to be guessed.
     pub fn new(text: &str, context: usize) -> Result<Self, String> {
         let letters = Letters::of(text);
         let numbers = letters.encode(text)?;
@@ -73,12 +73,12 @@ impl Text {
         })
     }
 
-    /// How many letters are for the training and for the test.
+    /// Returns how many letters are for the training and for the test.
     pub fn sizes(&self) -> [usize; 2] {
         [&self.training, &self.test].map(|part| part.iter().map(Vec::len).sum())
     }
 
-    /// Windows from anywhere in the training's sections, and for each letter the one that comes after it.
+    /// Draws windows from the training sections, and for each letter the next one.
     pub fn batch(&self, count: usize, random: &mut Generator) -> (Array2<usize>, Vec<usize>) {
         let windows = (0..count).map(|_| {
             let section = &self.training[random.random_range(0..self.training.len())];
@@ -88,7 +88,7 @@ impl Text {
         self.pairs(windows)
     }
 
-    /// The test's sections, window by window.
+    /// Returns the test sections, window by window.
     pub fn test(&self) -> (Array2<usize>, Vec<usize>) {
         let starts = (0..WINDOWS).map(|window| window * self.context);
         let windows = self.test.iter().flat_map(|section| {

@@ -1,4 +1,4 @@
-//! Panels of curves in an SVG file.
+//! Draws panels of curves in an SVG file.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use crate::program;
 
-/// Width and height of a panel in pixels.
+/// The width and height of a panel in pixels.
 const SIZE: (usize, usize) = (460, 340);
 
 /// One picture of several: curves over the same axes.
@@ -16,7 +16,7 @@ pub struct Panel {
     pub title: String,
     pub x: &'static str,
     pub y: &'static str,
-    /// Whether the vertical axis has powers of ten; what is not positive is left out.
+    /// Whether the vertical axis is logarithmic; numbers that are not positive are left out.
     pub logarithmic: bool,
     pub curves: Vec<Curve>,
 }
@@ -40,7 +40,7 @@ impl Curve {
     }
 }
 
-/// Draws panels row by row, and says where.
+/// Draws panels row by row, and prints the file's path.
 pub fn draw(path: &Path, columns: usize, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     program::make_folder_of(path)?;
     let rows = panels.len().div_ceil(columns);
@@ -105,7 +105,7 @@ fn draw_panel(
     Ok(())
 }
 
-/// A curve's points as they stand on the panel's axes.
+/// Returns a curve's points on the panel's axes.
 fn placed(panel: &Panel, curve: &Curve) -> Vec<(f64, f64)> {
     let points = curve.points.iter().copied();
     if panel.logarithmic {
@@ -116,7 +116,7 @@ fn placed(panel: &Panel, curve: &Curve) -> Vec<(f64, f64)> {
     }
 }
 
-/// From the smallest value to the largest, with a share of that on both sides.
+/// Returns the range of the values, with a margin on both sides.
 fn range(values: impl Iterator<Item = f64>, margin: f64) -> (f64, f64) {
     let finite = values.filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {

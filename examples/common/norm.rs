@@ -1,6 +1,6 @@
-//! How large errors are.
+//! The size of errors.
 
-/// The largest absolute value, 0 of none; not a number as soon as one of them is not.
+/// Returns the largest absolute value: 0 if there are no values, NaN if one of them is NaN.
 pub fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
     values.into_iter().fold(0.0, |most: f64, value| {
         if most.is_nan() || value.abs() <= most {

@@ -1,4 +1,4 @@
-//! What the examples have in common as programs: a command line, and an outcome that is checked.
+//! What the examples share as programs: a command line, and a result that is checked.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -56,7 +56,7 @@ impl Arguments {
         Ok(Self { left, usage })
     }
 
-    /// The value of an option, or what stands for it if it is not given.
+    /// Returns the value of an option, or the default if it is not given.
     pub fn take<V>(&mut self, name: &str, default: V) -> Outcome<V>
     where
         V: FromStr<Err: Into<Box<dyn Error + Send + Sync>>>,
@@ -71,7 +71,7 @@ impl Arguments {
             .map_err(|error| format!("--{name}: {error}"))?)
     }
 
-    /// As [`take`](Self::take), of a number with limits.
+    /// Like [`take`](Self::take), for a number with limits.
     pub fn take_within<V>(
         &mut self,
         name: &str,
@@ -89,7 +89,7 @@ impl Arguments {
         Err(format!("--{name} must be {least} to {most}, found {value}").into())
     }
 
-    /// Refuses what no option took.
+    /// Refuses options that were not taken.
     pub fn finish(self) -> Outcome<()> {
         match self.left.first() {
             None => Ok(()),
@@ -98,7 +98,7 @@ impl Arguments {
     }
 }
 
-/// Sees to it that a file can be written at a path whose folder may not exist yet.
+/// Creates the folder of a path, so that a file can be written there.
 pub fn make_folder_of(path: &Path) -> Result<(), String> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     folder.map_or(Ok(()), |folder| {
@@ -107,7 +107,7 @@ pub fn make_folder_of(path: &Path) -> Result<(), String> {
     })
 }
 
-/// Prints a result beside its bound, and fails if it is not below. What is no number is not.
+/// Prints a result beside its bound, and fails if it is not below. NaN is not below.
 pub fn below(what: &str, value: f64, bound: f64) -> Result<(), String> {
     println!("{what}: {value:.3e} (bound {bound:.1e})");
     if value < bound {
@@ -158,7 +158,7 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_named() {
         assert_eq!(make_folder_of(Path::new("picture.svg")), Ok(()));
         let inside = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml/folder/picture.svg");
-        let error = make_folder_of(&inside).expect_err("a file is no folder");
+        let error = make_folder_of(&inside).expect_err("a file is not a folder");
         assert!(error.starts_with("cannot make the folder") && error.contains("Cargo.toml"));
     }
 

@@ -1,4 +1,4 @@
-//! What loops of training have in common: shuffled batches, a bar, the share of right answers, curves.
+//! What training loops share: shuffled batches, a progress bar, the share of right answers, curves.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use plotters::style::RGBColor;
@@ -8,27 +8,27 @@ use rand::seq::SliceRandom;
 
 use crate::chart::Curve;
 
-/// The numbers below `count` in a new order, in batches of `size`. The last one may be smaller.
+/// Returns the numbers below `count` in a new order, in batches of `size`. The last may be smaller.
 pub fn batches(count: usize, size: usize, random: &mut Generator) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..count).collect();
     order.shuffle(random);
     order.chunks(size).map(<[usize]>::to_vec).collect()
 }
 
-/// A bar that is full after `steps`. Without a terminal there is none.
+/// Returns a progress bar that is full after `steps`. Without a terminal it is not shown.
 pub fn bar(steps: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len}, {eta} left {msg}");
     // INVARIANT: the template has the crate's own keys.
     ProgressBar::new(steps).with_style(style.expect("a right template"))
 }
 
-/// The share of answers that are right.
+/// Returns the share of right answers.
 pub fn accuracy(found: &Array1<usize>, labels: &[usize]) -> f64 {
     let both = found.iter().zip(labels);
     both.filter(|(found, label)| found == label).count() as f64 / labels.len() as f64
 }
 
-/// A line through the values of the epochs 1, 2, ….
+/// Returns a line through the values of the epochs 1, 2, ….
 pub fn by_epoch(name: &str, color: RGBColor, values: &[f64]) -> Curve {
     let epochs = (1..).map(f64::from);
     Curve::line(name, color, epochs.zip(values.iter().copied()).collect())

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 
 pub const PIXELS: usize = 64;
-/// Of a range of brightness of 1; found by trying 0, 0.2, 0.4 and 0.6 on twelve seeds.
+/// The noise, for a range of brightness of 1; the best of 0, 0.2, 0.4 and 0.6 on twelve seeds.
 const NOISE: f32 = 0.2;
 pub const CLASSES: usize = 10;
 
@@ -21,7 +21,7 @@ impl Images {
         self.labels.len()
     }
 
-    /// The images at `rows`.
+    /// Returns the images at `rows`.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
             pixels: self.pixels.select(Axis(0), rows),
@@ -30,7 +30,7 @@ impl Images {
     }
 }
 
-/// The UCI handwritten digits: 1,797 images of 8x8 pixels of 0 to 16.
+/// Returns the UCI handwritten digits: 1,797 images of 8x8 pixels of 0 to 16.
 pub fn bundled() -> Images {
     let digits = smartcore::dataset::digits::load_dataset();
     let pixels = Array2::from_shape_vec((digits.num_samples, digits.num_features), digits.data)
@@ -47,8 +47,8 @@ pub fn bundled() -> Images {
     }
 }
 
-/// Adds noise to every pixel, anew for each look at an image: there are few images, and none should
-/// be learnt by heart.
+/// Adds noise to every pixel, different each time an image is used: there are few images, and the model
+/// should not memorize them.
 pub fn with_noise(mut images: Array2<f32>, random: &mut Generator) -> Array2<f32> {
     images.mapv_inplace(|pixel| pixel + random.random_range(-NOISE..NOISE));
     images

@@ -44,7 +44,7 @@ impl<T: Element> Relu<T> {
         x.mapv(|x| x.max(T::zero()))
     }
 
-    // The output says where the input was positive: the input need not be kept. The gradient is
+    // The output shows where the input was positive, so the input need not be saved. The gradient is
     // taken by value and written in place.
     #[backward(x)]
     fn backward(mut grad_output: Array2<T>, output: ArrayView2<T>) -> Array2<T> {
@@ -59,9 +59,9 @@ impl<T: Element> Relu<T> {
     }
 }
 
-/// The mean over the rows of −ln softmax(logits)[label].
+/// Computes the mean over the rows of −ln softmax(logits)[label].
 ///
-/// Forward computes the probabilities anyway; they are kept for backward, where the gradient is
+/// Forward computes the probabilities anyway. They are saved for backward, where the gradient is
 /// simply (probabilities − one-hot labels) / rows.
 pub struct SoftmaxCrossEntropy<T>(PhantomData<T>);
 
@@ -103,13 +103,13 @@ impl<T: Element> SoftmaxCrossEntropy<T> {
     }
 }
 
-/// The number of rows as an element.
+/// Returns the number of rows as an element.
 fn rows<T: Element>(labels: &[usize]) -> T {
     let rows = labels.len() as f64;
     T::from_f64(rows)
 }
 
-/// Checks the gradients of all three.
+/// Checks the gradients of all three functions.
 pub fn check() -> Result<(), Error> {
     let x = Tensor::from(array![[0.3, -1.2, 0.8], [1.5, 0.4, -0.6]]).set_requires_grad(true);
     let w = Tensor::from(array![[0.2, 0.7, -0.4], [-0.9, 0.1, 0.5]]).set_requires_grad(true);

@@ -50,7 +50,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let svg = arguments.take("svg", PathBuf::from("target/digits.svg"))?;
     arguments.finish()?;
     functions::check()?;
-    println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: right");
+    println!("gradcheck of Linear, Relu and SoftmaxCrossEntropy: passed");
 
     let (training, test) = data::split(&data::bundled(), plan.seed);
     println!(
@@ -65,7 +65,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     for (&label, &found) in test.labels.iter().zip(&found) {
         answers[[label, found]] += 1;
     }
-    println!("\ndigits downwards, what they were taken for to the right:\n{answers:3}");
+    println!("\nrows: digits, columns: answers\n{answers:3}");
     let accuracy = model.accuracy(&test);
     println!(
         "test accuracy: {:.2} % (seed {})",

@@ -33,19 +33,19 @@ impl Perceptron {
         Self { layers }
     }
 
-    /// The most probable digit for each row.
+    /// Returns the most probable digit for each row.
     pub fn predict(&self, pixels: &Array2<f32>) -> Array1<usize> {
         let scores = no_grad(|| self.forward(&Tensor::from(pixels.view())));
         scores.argmax_axis(Axis(1))
     }
 
-    /// The share of images that are recognized.
+    /// Returns the share of images that are recognized.
     pub fn accuracy(&self, images: &Images) -> f64 {
         accuracy(&self.predict(&images.pixels), &images.labels)
     }
 }
 
-/// Images of shape `[n, 64]` to scores of shape `[n, 10]`.
+/// Maps images of shape `[n, 64]` to scores of shape `[n, 10]`.
 impl Forward<&Tensor2<f32>> for Perceptron {
     type Output = Tensor2<f32>;
 
@@ -59,8 +59,8 @@ impl Forward<&Tensor2<f32>> for Perceptron {
 }
 
 impl Layer {
-    /// Uniform weights of variance 2 / inputs, which keeps the variance of what ReLUs pass on
-    /// (He et al., 2015).
+    /// Creates a layer with uniform weights of variance 2 / inputs, which preserves the variance after
+    /// ReLUs (He et al., 2015).
     fn new(inputs: usize, outputs: usize, random: &mut Generator) -> Self {
         let shape = (outputs, inputs);
         let weight = init::kaiming_uniform(shape, Fan::In, Nonlinearity::Relu, random);

@@ -1,4 +1,4 @@
-//! Training: `AdamW` with a rate that falls along a half wave, on images with noise.
+//! Training: `AdamW` with a rate that falls along half a cosine wave, on images with noise.
 
 use pullback::nn::Generator;
 use pullback::optim::schedule::{Cosine, Schedule};
@@ -13,13 +13,13 @@ use crate::training::{bar, batches};
 const BATCH: usize = 32;
 const RATE: f64 = 2e-3;
 
-/// What the command line says.
+/// The options of the command line.
 pub struct Plan {
     pub seed: u64,
     pub epochs: usize,
 }
 
-/// A value for each epoch.
+/// One value for each epoch.
 #[derive(Default)]
 pub struct History {
     pub loss: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct History {
     pub test: Vec<f64>,
 }
 
-/// Trains from scratch.
+/// Trains a new model.
 pub fn train(
     training: &Images,
     test: &Images,
@@ -36,8 +36,8 @@ pub fn train(
 ) -> Result<(Perceptron, History), pullback::Error> {
     let mut random = Generator::seed(plan.seed);
     let mut model = Perceptron::new(&mut random);
-    // Decay is for what multiplies, not for offsets.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.01).group(
+    // Decay is for factors, not for offsets.
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.01).param_group(
         |path| path.ends_with("bias"),
         |group| group.weight_decay(0.0),
     );

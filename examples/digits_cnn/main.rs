@@ -1,12 +1,12 @@
 //! Trains a small convolutional network, with batch normalization, on the UCI handwritten digits: 1,797
-//! images of 8x8 pixels. What is reported is what a file gives back that the trained model was saved to.
+//! images of 8x8 pixels. It reports the results of a model that was saved to a file and loaded again.
 
 #![allow(
     unreachable_pub,
     missing_docs,
     missing_debug_implementations,
     dead_code,
-    reason = "a program has no public items; of what examples share it uses a part"
+    reason = "a program has no public items, and uses a part of what the examples share"
 )]
 
 #[path = "../common/chart.rs"]
@@ -87,7 +87,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Draws what one image goes through, with the names of the parameters.
+/// Draws the graph of one image, with the names of the parameters.
 fn draw_graph(model: &Cnn, path: &Path) -> Result<(), Box<dyn Error>> {
     let scores = model.forward(&Tensor::from(Array4::zeros((1, 1, 8, 8))));
     let graph = Graph::of(&scores)

@@ -5,10 +5,10 @@ use pullback::nn::{
 };
 use pullback::prelude::*;
 
-/// A convolution, batch normalization and ReLU.
+/// A convolution, a batch normalization and a ReLU.
 type Block = Sequential<(Conv2d, BatchNorm2d, Relu)>;
 
-/// Three blocks with a pooling between them, and a linear layer.
+/// Three blocks with pooling between them, and a linear layer.
 #[derive(Module)]
 pub struct Cnn {
     features: Sequential<(Block, MaxPool2d, Block, Block, MaxPool2d)>,
@@ -34,13 +34,13 @@ impl Cnn {
     }
 }
 
-/// The normalization has an offset of its own: the convolution needs none.
+/// Creates a block. The normalization has an offset, so the convolution needs none.
 fn block(channels: usize, outputs: usize, random: &mut Generator) -> Block {
     let convolution = Conv2d::builder(channels, outputs, 3).padding(1).bias(false);
     Sequential::new((convolution.build(random), BatchNorm2d::new(outputs), Relu))
 }
 
-/// Images of shape `[n, 1, 8, 8]` to scores of shape `[n, 10]`.
+/// Maps images of shape `[n, 1, 8, 8]` to scores of shape `[n, 10]`.
 impl Forward<&Tensor4<f32>> for Cnn {
     type Output = Tensor2<f32>;
 

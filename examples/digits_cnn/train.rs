@@ -16,20 +16,20 @@ const BATCH: usize = 32;
 const RATE: f64 = 4e-3;
 const SIDE: usize = 8;
 
-/// What the command line says.
+/// The options of the command line.
 pub struct Plan {
     pub seed: u64,
     pub epochs: usize,
 }
 
-/// A value for each epoch; the accuracy is that of the test.
+/// One value for each epoch; the accuracy is on the test set.
 #[derive(Default)]
 pub struct History {
     pub loss: Vec<f64>,
     pub accuracy: Vec<f64>,
 }
 
-/// Trains; the model comes back ready for evaluation.
+/// Trains a model and returns it in evaluation mode.
 pub fn train(
     model: &mut Cnn,
     training: &Images,
@@ -37,8 +37,8 @@ pub fn train(
     plan: &Plan,
 ) -> Result<History, pullback::Error> {
     let mut random = Generator::seed(plan.seed);
-    // Decay is for what multiplies, not for offsets.
-    let mut optimizer = AdamW::new(RATE).weight_decay(0.02).group(
+    // Decay is for factors, not for offsets.
+    let mut optimizer = AdamW::new(RATE).weight_decay(0.02).param_group(
         |path| path.ends_with("bias"),
         |group| group.weight_decay(0.0),
     );
@@ -75,19 +75,19 @@ pub fn train(
     Ok(history)
 }
 
-/// The share of images that are recognized.
+/// Returns the share of images that are recognized.
 pub fn evaluate(model: &Cnn, images: &Images) -> f64 {
     let scores = no_grad(|| model.forward(&Tensor::from(shaped(&images.pixels))));
     accuracy(&scores.argmax_axis(Axis(1)), &images.labels)
 }
 
-/// Rows of pixels as images of one channel.
+/// Returns rows of pixels as images of one channel.
 fn shaped(pixels: &Array2<f32>) -> Array4<f32> {
     let images = pixels.to_shape((pixels.nrows(), 1, SIDE, SIDE));
     images.expect("64 pixels in a row").into_owned()
 }
 
-/// Each image moved by up to a pixel along each axis; what comes in is black.
+/// Shifts each image by up to a pixel along each axis; new pixels are black.
 fn shifted(images: &Array4<f32>, random: &mut Generator) -> Array4<f32> {
     let (count, channels, ..) = images.dim();
     let mut bordered = Array4::zeros((count, channels, SIDE + 2, SIDE + 2));

@@ -1,14 +1,14 @@
 //! Calls on the average price at twelve dates, by simulation.
 //!
-//! A path's payoff has a kink, so its second derivative says nothing. But a path can be drawn as a
+//! A path's payoff has a kink, so its second derivative is useless. But a path can be drawn as a
 //! Brownian bridge and one more normal number z, on which the average depends monotonically. Given the
-//! bridge, the mean over z is known: Black and Scholes' formula for each date, up to the z beyond which
-//! the option is exercised ([`Boundary`]). That is smooth in everything, so gradients of gradients are
-//! right path by path, and their means come with a standard error.
+//! bridge, the mean over z is known: the Black–Scholes formula for each date, up to the z beyond which
+//! the option is exercised ([`Boundary`]). It is smooth in all inputs, so gradients of gradients are
+//! right for each path, and their means have a standard error.
 //!
 //! The geometric average has a lognormal distribution, so its Greeks are known exactly (Kemna and Vorst,
-//! 1990). They show that the simulation's intervals can be trusted, and make those of the arithmetic
-//! average narrow: what the same paths get wrong for the one, they get wrong for the other.
+//! 1990). They show that the simulation's intervals can be trusted. They also make those of the arithmetic
+//! average narrow: the same paths have the same errors for both averages.
 
 use pullback::ndarray::{Array1, Array2, Axis, concatenate};
 use pullback::nn::{Generator, init};
@@ -24,7 +24,7 @@ const RATE: f64 = 0.05;
 const VOLATILITY: f64 = 0.3;
 const MATURITY: f64 = 1.0;
 
-/// Which average is bought.
+/// The kind of average.
 #[derive(Clone, Copy)]
 pub enum Average {
     Arithmetic,
@@ -38,14 +38,14 @@ pub struct Estimate {
     pub error: f64,
 }
 
-/// Greeks of both averages from the same paths.
+/// The Greeks of both averages from the same paths.
 pub struct Simulation {
     /// Estimates beside exact values.
     pub geometric: Vec<(Estimate, f64)>,
     pub arithmetic: Vec<Estimate>,
 }
 
-/// The Greeks of both averages, from `pairs` of a bridge and its mirror image.
+/// Computes the Greeks of both averages from `pairs` of a bridge and its mirror image.
 pub fn simulate(pairs: usize, random: &mut Generator) -> Result<Simulation, pullback::Error> {
     let bridges = bridges(pairs, random);
     let each = |value| Array1::from_elem(2 * pairs, value);
@@ -72,7 +72,7 @@ pub fn simulate(pairs: usize, random: &mut Generator) -> Result<Simulation, pull
     })
 }
 
-/// The discounted payoff's mean over z, for each row of `bridges`.
+/// Returns the discounted payoff's mean over z, for each row of `bridges`.
 fn price(market: &Market, bridges: &Tensor2<f64>, average: Average) -> Tensor1<f64> {
     let Market {
         spot,
@@ -98,7 +98,7 @@ fn price(market: &Market, bridges: &Tensor2<f64>, average: Average) -> Tensor1<f
     (received - paid) * (-(rate * maturity)).exp() * STRIKE
 }
 
-/// The Greeks of the geometric average: an option on a price that moves less.
+/// Returns the Greeks of the geometric average: an option on a price that moves less.
 fn exact() -> Result<Greeks, pullback::Error> {
     let one = |value| Array1::from_elem(1, value);
     let dates = dates();
@@ -125,8 +125,8 @@ fn exact() -> Result<Greeks, pullback::Error> {
     })
 }
 
-/// Price and delta of the arithmetic average by plain simulation with mirrored paths, on arrays: no
-/// bridge, no boundary, no tape.
+/// Returns price and delta of the arithmetic average by plain simulation with mirrored paths, on arrays:
+/// no bridge, no boundary, no tape.
 pub fn plain(pairs: usize, random: &mut Generator) -> [Estimate; 2] {
     let step = (MATURITY / DATES as f64).sqrt() * VOLATILITY;
     let growth = (RATE - 0.5 * VOLATILITY * VOLATILITY) * MATURITY / DATES as f64;
@@ -151,12 +151,12 @@ pub fn plain(pairs: usize, random: &mut Generator) -> [Estimate; 2] {
     [Estimate::of(&prices), Estimate::of(&deltas)]
 }
 
-/// The dates as shares of the maturity.
+/// Returns the dates as shares of the maturity.
 fn dates() -> Array1<f64> {
     Array1::from_iter((1..=DATES).map(|date| date as f64 / DATES as f64))
 }
 
-/// Brownian bridges over a maturity of 1, the first half of the rows mirrored in the second.
+/// Draws Brownian bridges over a maturity of 1; the second half of the rows mirrors the first.
 fn bridges(pairs: usize, random: &mut Generator) -> Tensor2<f64> {
     let scale = (1.0 / DATES as f64).sqrt();
     let mut bridges: Array2<f64> = init::normal((pairs, DATES), 0.0, scale, random);
@@ -171,7 +171,7 @@ fn bridges(pairs: usize, random: &mut Generator) -> Tensor2<f64> {
     Tensor::from(both.expect("as many columns"))
 }
 
-/// The mean of each path and its mirror image: these are independent.
+/// Returns the mean of each path and its mirror image: these are independent.
 fn of_pairs(values: &Tensor1<f64>) -> Array1<f64> {
     let values = values.view();
     let (paths, mirrored) = values.split_at(Axis(0), values.len() / 2);
@@ -187,12 +187,12 @@ impl Estimate {
         }
     }
 
-    /// How many standard errors lie between this and an exact value.
+    /// Returns the distance to an exact value, in standard errors.
     pub fn distance(self, exact: f64) -> f64 {
         (self.mean - exact).abs() / self.error
     }
 
-    /// How many standard errors lie between two estimates.
+    /// Returns the distance between two estimates, in standard errors.
     pub fn apart(self, other: Self) -> f64 {
         (self.mean - other.mean).abs() / self.error.hypot(other.error)
     }

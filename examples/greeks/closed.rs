@@ -1,4 +1,4 @@
-//! The textbook's formulas for the Greeks of European options, to compare with.
+//! The textbook formulas for the Greeks of European options, to compare with.
 
 use std::f64::consts::TAU;
 
@@ -14,7 +14,7 @@ pub const RATE: f64 = 0.03;
 pub const MATURITIES: [f64; 3] = [0.1, 0.5, 2.0];
 const VOLATILITIES: [f64; 3] = [0.1, 0.25, 0.6];
 
-/// The largest differences between the tape's Greeks and the formulas', over spots, volatilities, maturities,
+/// Returns the largest differences between the tape's Greeks and the formulas', over spots, volatilities, maturities,
 /// calls and puts, each relative to the Greek's largest value if that is above 1.
 pub fn errors() -> Result<[f64; 10], pullback::Error> {
     let spots = Array1::linspace(60.0, 150.0, 46);
@@ -51,7 +51,7 @@ fn difference(computed: &Array1<f64>, expected: &Array1<f64>) -> f64 {
     largest(&(computed - expected)) / largest(expected).max(1.0)
 }
 
-/// The Greeks from the tape, one for each spot.
+/// Computes the Greeks with the tape, one for each spot.
 pub fn greeks(
     spots: &Array1<f64>,
     volatility: f64,
@@ -72,7 +72,7 @@ pub fn greeks(
     })
 }
 
-/// The Greeks from their formulas, in the order of [`NAMES`].
+/// Computes the Greeks with their formulas, in the order of [`NAMES`].
 fn formulas(spot: f64, volatility: f64, maturity: f64, kind: Kind) -> [f64; 10] {
     let (w, root) = (kind.sign(), maturity.sqrt());
     let deviation = volatility * root;

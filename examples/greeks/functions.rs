@@ -1,5 +1,5 @@
-//! The custom functions: the normal distribution, the price of Black and Scholes, and the boundary
-//! beyond which an average is worth exercising.
+//! The custom functions: the normal distribution, the Black–Scholes price, and the boundary beyond which
+//! an option on an average is worth exercising.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ impl<D: Dimension> NormalCdf<D> {
     }
 }
 
-/// Φ of each element.
+/// Computes Φ of each element.
 pub fn cdf<D: Dimension>(x: &Tensor<f64, D>) -> Tensor<f64, D> {
     NormalCdf::apply(x)
 }
@@ -54,13 +54,13 @@ impl Kind {
     }
 }
 
-/// The price of European options after Black and Scholes (1973), element by element:
+/// Computes the price of European options by Black and Scholes (1973), element by element:
 ///
 /// `w·(S Φ(w d₁) - K e^(-rT) Φ(w d₂))`, with w = 1 for calls and -1 for puts,
 /// `d₁ = (ln(S/K) + (r + σ²/2) T)/(σ√T)` and d₂ = d₁ - σ√T.
 ///
-/// Each gradient is a Greek, as any textbook has it, and is computed only where it is asked for. Written
-/// on tensors, they can be differentiated themselves: nobody derived vanna or charm for this.
+/// Each gradient is a Greek from the textbook, and is computed only if it is needed. Because they are
+/// written on tensors, they can be differentiated again: vanna and charm need no formulas.
 pub struct BlackScholes;
 
 #[custom_function]
@@ -143,7 +143,7 @@ impl BlackScholes {
         grad_price * spot * density(&terms.d1) * maturity.sqrt()
     }
 
-    /// Minus theta: what a longer maturity adds.
+    /// Minus theta: the value of a longer maturity.
     #[backward(maturity)]
     fn grad_maturity(
         grad_price: &Tensor1<f64>,
@@ -161,7 +161,7 @@ impl BlackScholes {
     }
 }
 
-/// What the gradients have in common.
+/// The common parts of the gradients.
 struct Terms {
     d1: Tensor1<f64>,
     d2: Tensor1<f64>,
@@ -187,11 +187,12 @@ impl Terms {
     }
 }
 
-/// For each row the z at which the mean of e^(drift + slope·z) is 1, with positive slopes: an average
-/// of prices, in units of the strike, that move with one normal number z, is worth exercising beyond it.
+/// Finds, for each row, the z at which the mean of e^(drift + slope·z) is 1, with positive slopes. If prices,
+/// in units of the strike, move with one normal number z, an option on their average is worth exercising
+/// beyond it.
 ///
 /// Forward is Newton's method on the logarithm of the mean, which is convex, so it cannot fail. Backward
-/// knows nothing of it: where the mean stays 1, Σ pⱼ (d driftⱼ + z d slopeⱼ + slopeⱼ dz) = 0, with p the share of
+/// does not depend on it: where the mean stays 1, Σ pⱼ (d driftⱼ + z d slopeⱼ + slopeⱼ dz) = 0, with p the share of
 /// each term.
 pub struct Boundary;
 
@@ -271,8 +272,8 @@ mod tests {
         check.run(boundary, (&drift, &slope)).unwrap();
     }
 
-    /// Against values to sixteen places from tables: the formulas that the tape is compared with use the same
-    /// Φ.
+    /// Compares Φ with values to sixteen places from tables, because the formulas that the tape is compared with
+    /// use the same Φ.
     #[test]
     fn the_normal_distribution_is_that_of_the_tables() {
         for (x, expected) in [
@@ -297,8 +298,8 @@ mod tests {
         }
     }
 
-    /// S = 42, K = 40, r = 10 %, σ = 20 %, half a year: an example in Hull, Options, Futures, and Other
-    /// Derivatives, whose prices are 4.76 and 0.81.
+    /// Checks S = 42, K = 40, r = 10 %, σ = 20 %, half a year: an example in Hull, Options, Futures, and Other
+    /// Derivatives, with prices of 4.76 and 0.81.
     #[test]
     fn prices_are_those_of_the_textbook() {
         let [s, k, r, v, t] = [42.0, 40.0, 0.1, 0.2, 0.5].map(|x| array![x]);

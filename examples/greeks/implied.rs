@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 50;
 /// Quotes calls on a smile of volatilities, recovers the smile from the prices, and returns the largest
 /// error and the steps that it took.
 pub fn smile(maturity: f64) -> Result<(f64, usize), Box<dyn std::error::Error>> {
-    // As far from the money as prices still tell: two to three deviations of the spot at maturity.
+    // As far from the money as prices are still informative: two to three deviations of the spot at maturity.
     let moneyness = Array1::linspace(-0.5, 0.5, 57);
     let strikes = moneyness.mapv(|x: f64| SPOT * (x * maturity.sqrt()).exp());
     let smile = moneyness.mapv(|x| 0.2 - 0.15 * x + 0.3 * x * x);
@@ -52,8 +52,8 @@ impl Options {
         BlackScholes::apply(spot, strike, rate, volatility, maturity, Kind::Call)
     }
 
-    /// Where Newton's method begins: vega is largest there, and from there it cannot miss (Manaster and
-    /// Koehler, 1982). At the money that is 0, so no less than a small volatility.
+    /// Returns the start of Newton's method: vega is largest there, so the method always converges (Manaster
+    /// and Koehler, 1982). At the money the formula gives 0, so there is a lower limit.
     fn start(&self) -> Array1<f64> {
         let (strike, maturity) = (self.strike.view(), self.maturity.view());
         Zip::from(strike)

@@ -1,8 +1,8 @@
-//! Prices of options and their sensitivities, the Greeks, by gradients of gradients.
+//! Computes prices of options and their sensitivities, the Greeks, by gradients of gradients.
 //!
-//! Black and Scholes' price is a custom function whose gradients are written on tensors, so gamma, vanna,
-//! volga and charm, and the third derivative speed, come from the tape: they are compared with their
-//! formulas. Then calls on averages, which have none, are simulated with all their Greeks, and implied
+//! The Black–Scholes price is a custom function whose gradients are written on tensors. So gamma, vanna,
+//! volga and charm, and the third derivative speed, come from the tape, and are compared with their
+//! formulas. Calls on averages have no formulas: they are simulated with all their Greeks. Implied
 //! volatilities are found by Newton's method with the vega from the tape.
 
 #![allow(
@@ -44,7 +44,7 @@ Usage: cargo run --release --example greeks [-- OPTIONS]
   --seed N       the seed of the paths (default 1)
   --svg FILE     where to draw the Greeks against the spot (default target/greeks.svg)";
 
-/// Of a normal distribution, one number in 16,000 lies further out.
+/// The limit in standard errors: one normal number in 16,000 is further out.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn main() -> ExitCode {
@@ -72,7 +72,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     averages(pairs, seed)
 }
 
-/// Simulates options on averages and holds them against what is known of them.
+/// Simulates options on averages and compares them with known values.
 fn averages(pairs: usize, seed: u64) -> Result<(), Box<dyn Error>> {
     let mut random = Generator::seed(seed);
     let simulation = asian::simulate(pairs, &mut random)?;
@@ -110,7 +110,7 @@ fn averages(pairs: usize, seed: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A Greek of calls against the spot, for each maturity.
+/// Returns a panel with a Greek of calls against the spot, for each maturity.
 fn against_spot(name: &'static str) -> Result<Panel, pullback::Error> {
     let place = NAMES.iter().position(|other| *other == name);
     // INVARIANT: it is asked for names from that list.

@@ -1,4 +1,4 @@
-//! Greeks, from gradients of gradients.
+//! Greeks from gradients of gradients.
 
 use pullback::prelude::*;
 
@@ -7,7 +7,7 @@ pub const NAMES: [&str; 10] = [
     "price", "delta", "vega", "rho", "theta", "gamma", "vanna", "volga", "charm", "speed",
 ];
 
-/// What prices depend on, each a leaf with an entry for each option or path.
+/// The inputs of prices, each a leaf with an entry for each option or path.
 pub struct Market {
     pub spot: Tensor1<f64>,
     pub rate: Tensor1<f64>,
@@ -37,8 +37,8 @@ impl Market {
 }
 
 impl Greeks {
-    /// Of a price that depends on the market entry by entry, so that the gradient of the sum has the
-    /// derivatives of all entries. Five backward passes give nine derivatives.
+    /// Computes the Greeks of a price that depends on the market entry by entry, so the gradient of the sum has
+    /// the derivatives of all entries. Five backward passes give nine derivatives.
     pub fn of(
         market: &Market,
         price: impl FnOnce(&Market) -> Tensor1<f64>,

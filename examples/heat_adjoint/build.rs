@@ -1,4 +1,4 @@
-//! Compiles the kernels, or says what is missing.
+//! Compiles the kernels, or reports what is missing.
 
 fn main() {
     println!("cargo::rerun-if-changed=kernels");
@@ -6,7 +6,7 @@ fn main() {
     let mut c = cc::Build::new();
     c.file("kernels/heat.c").std("c11");
     let mut cpp = cc::Build::new();
-    // Nothing of its library is called.
+    // The kernel calls nothing of the C++ library.
     cpp.file("kernels/heat.cpp")
         .std("c++17")
         .cpp(true)

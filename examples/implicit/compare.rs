@@ -1,4 +1,4 @@
-//! The implicit gradient beside that of the unrolled iteration.
+//! Compares the implicit gradient with that of the unrolled iteration.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -15,10 +15,10 @@ use crate::functions::Heads;
 use crate::network::Unbalanced;
 use crate::norm::largest;
 
-/// How often each way is timed; the fastest counts.
+/// How often each way is timed; the fastest run counts.
 const TIMES: usize = 5;
 
-/// Computes the gradient of the loss at the start in both ways, says what each costs, and returns
+/// Computes the gradient of the loss at the start in both ways, prints the cost of each, and returns
 /// the largest difference relative to the largest entry.
 pub fn both_ways(problem: &Problem) -> Result<f64, Box<dyn Error>> {
     let network = &problem.network;
@@ -52,12 +52,12 @@ fn cost(
     }
     let [forward, backward] = fastest.map(|seconds| 1e3 * seconds);
     let kept = bytes as f64 / 1e3;
-    println!("{name}: forward {forward:.2} ms, backward {backward:.2} ms, {kept:.1} kB kept");
+    println!("{name}: forward {forward:.2} ms, backward {backward:.2} ms, {kept:.1} kB saved");
     Ok(gradient)
 }
 
-/// Bytes of the tensors that functions keep for backward while `body` runs; one that several
-/// keep counts once.
+/// Returns the bytes of the tensors that functions save for backward while `body` runs. A tensor that
+/// several functions save counts once.
 fn kept<R, E>(body: impl FnOnce() -> Result<R, E>) -> Result<usize, E> {
     let sizes = Arc::new(Mutex::new(HashMap::new()));
     let seen = Arc::clone(&sizes);
@@ -77,8 +77,8 @@ fn kept<R, E>(body: impl FnOnce() -> Result<R, E>) -> Result<usize, E> {
     Ok(sizes.values().sum())
 }
 
-/// How far the gradient is from the implicit one when the iteration is cut short, step by step, at
-/// the first hour.
+/// Returns a panel with the difference of the gradient from the implicit one if the iteration stops early,
+/// for each step, at the first hour.
 pub fn by_steps(problem: &Problem) -> Result<Panel, Box<dyn Error>> {
     let (demand, measured) = &problem.hours[0];
     let at = Tensor::from(problem.start()).set_requires_grad(true);
@@ -113,7 +113,7 @@ pub fn by_steps(problem: &Problem) -> Result<Panel, Box<dyn Error>> {
     })
 }
 
-/// The largest difference from `exact`, relative to its largest entry.
+/// Returns the largest difference from `exact`, relative to its largest entry.
 fn difference(exact: &Tensor1<f64>, other: &Tensor1<f64>) -> f64 {
     largest((exact - other).view()) / largest(exact.view())
 }

@@ -1,4 +1,4 @@
-//! The inverse problem: which roughness explains the heads that were measured?
+//! The inverse problem: which roughness explains the measured heads?
 
 use std::error::Error;
 
@@ -11,22 +11,22 @@ use rand::RngExt;
 use crate::functions::Heads;
 use crate::network::{Network, Unbalanced};
 
-/// What is thought of ln C before anything is measured: its mean, that of C = 100, and its spread.
+/// The prior of ln C before any measurement: its mean, that of C = 100, and its spread.
 const PRIOR: (f64, f64) = (4.605, 0.3);
-/// What the town takes, and an open hydrant on top of it, in liters a second.
+/// The demand of the town, and of an open hydrant in addition, in liters per second.
 const TOWN: f64 = 100.0;
 const HYDRANT: f64 = 40.0;
-/// Of the gradient's largest entry, where a unit of loss is half a squared standard deviation.
+/// The limit of the gradient's largest entry; a unit of loss is half a squared standard deviation.
 const FLAT: f64 = 1e-3;
 const MOST_STEPS: usize = 100;
 
-/// A network, what was measured there, and the truth behind it.
+/// A network, its measurements, and the truth behind them.
 pub struct Problem {
     pub network: Network,
     pub truth: Array1<f64>,
-    /// Demands and measured heads, at as many hours.
+    /// The demands and measured heads of each hour.
     pub hours: Vec<(Tensor1<f64>, Tensor1<f64>)>,
-    /// Standard deviation of a measurement, in meters.
+    /// The standard deviation of a measurement, in meters.
     pub noise: f64,
 }
 
@@ -39,8 +39,8 @@ pub struct Fit {
 }
 
 impl Problem {
-    /// Heads of pipes of random age, with noise, at hours of random demands at each of which one hydrant is
-    /// open: pipes in which little flows say little about themselves.
+    /// Simulates heads of pipes of random age, with noise, at hours of random demands. One hydrant is open at
+    /// each hour, because a pipe with little flow reveals little about itself.
     pub fn simulate(
         network: Network,
         hours: usize,
@@ -70,7 +70,7 @@ impl Problem {
         })
     }
 
-    /// Minus the logarithm of the probability of ln C, up to a constant. `heads` solves for the
+    /// Returns minus the logarithm of the probability of ln C, up to a constant. `heads` solves for the
     /// equilibrium.
     pub fn loss(
         &self,
@@ -90,13 +90,13 @@ impl Problem {
         })
     }
 
-    /// Where every search begins: the prior's mean.
+    /// Returns the start of every search: the prior's mean.
     pub fn start(&self) -> Array1<f64> {
         Array1::from_elem(self.network.pipes(), PRIOR.0)
     }
 
-    /// Least squares by Gauss and Newton, damped where a step would climb (Levenberg, 1944). At the
-    /// minimum the inverse of the loss's Hessian is the covariance (Laplace's approximation).
+    /// Minimizes the loss by the Gauss–Newton method, damped where a step would climb (Levenberg, 1944). At
+    /// the minimum the inverse of the loss's Hessian is the covariance (Laplace's approximation).
     pub fn fit(&self) -> Result<Fit, Box<dyn Error>> {
         let mut at = Tensor::from(self.start()).set_requires_grad(true);
         let mut loss = self.implicit(&at)?;
@@ -117,7 +117,7 @@ impl Problem {
                 .mapv_inplace(|entry| entry * (1.0 + damping));
             let step = Tensor::from(normal).solve(&gradient)?;
             let next = (at.detach() - step).set_requires_grad(true);
-            // Too long a step may have no equilibrium, or be no descent.
+            // A step that is too long may have no equilibrium, or may not descend.
             match self.implicit(&next) {
                 Ok(lower) if lower.item() <= loss.item() => {
                     (at, loss) = (next, lower);
@@ -130,7 +130,7 @@ impl Problem {
         Err(format!("the gradient is not below {FLAT:.0e} after {MOST_STEPS} steps").into())
     }
 
-    /// The sum of `JᵀJ` over the hours, in units of the noise, and the prior's share.
+    /// Returns the sum of `JᵀJ` over the hours, in units of the noise, and the prior's share.
     fn normal(&self, at: &Tensor1<f64>) -> Result<Array2<f64>, pullback::Error> {
         let mut normal = Array2::from_diag_elem(at.len(), PRIOR.1.powi(-2));
         for (demand, _) in &self.hours {
@@ -148,7 +148,7 @@ impl Problem {
     }
 }
 
-/// What a derivative says that is taken where the loss is known.
+/// The panic message of a derivative at a point where the loss is known.
 const FOUND: &str = "the equilibrium that was found before";
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use pullback::prelude::*;
 
 use crate::network::{Network, Unbalanced};
 
-/// What a derivative says that solves the system of forward's last step.
+/// The panic message of a derivative that solves the system of forward's last step.
 const SOLVED: &str = "a matrix that Newton's method has factored";
 
-/// The heads at which every junction receives its demand.
+/// Computes the heads at which every junction receives its demand.
 ///
-/// Heads h solve F(h, θ) = 0, so a change of θ moves them by dh = -J⁻¹ ∂F/∂θ dθ, where J = ∂F/∂h: however
-/// many steps forward took, backward solves one linear system, for the adjoint λ = J⁻ᵀ·grad, and
-/// keeps nothing but the result. J is symmetric here.
+/// Heads h solve F(h, θ) = 0, so a change of θ moves them by dh = -J⁻¹ ∂F/∂θ dθ, where J = ∂F/∂h. For any
+/// number of forward steps, backward solves one linear system, for the adjoint λ = J⁻ᵀ·grad, and only
+/// the result is saved. J is symmetric here.
 ///
 /// Backward is written on tensors, and the heads in it are the function's own output, so gradients of
 /// gradients are right too.

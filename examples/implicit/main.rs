@@ -1,9 +1,9 @@
-//! Finds out how rough the pipes of a water network are, from heads measured at its junctions.
+//! Finds the roughness of the pipes of a water network from heads measured at its junctions.
 //!
-//! The heads are an equilibrium: Newton's method finds those at which every junction receives what it
-//! demands. `functions.rs` makes that a custom function, whose backward solves one linear system instead of
-//! going back through Newton's steps; the program compares both, then fits the roughness with gradients
-//! and Hessians, and compares it with the truth.
+//! The heads are an equilibrium: Newton's method finds those at which every junction receives its
+//! demand. `functions.rs` makes that a custom function. Its backward solves one linear system instead of
+//! going back through Newton's steps. The program compares both ways. Then it fits the roughness with
+//! gradients and Hessians, and compares it with the truth.
 
 #![allow(
     unreachable_pub,
@@ -79,8 +79,8 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     );
     let panels = [compare::by_steps(&problem)?, recovered(&problem, &fit)];
     chart::draw(&svg, 2, &panels)?;
-    // As the error of a mean: with the noise, and with the root of how much was measured. In a larger town
-    // less water passes each pipe.
+    // The error of a mean grows with the noise and falls with the root of the number of measurements. In a
+    // larger town, less water flows through each pipe.
     let bound = 0.02 + 3.0 * noise * side as f64 * (24.0 / hours as f64).sqrt();
     report(&problem, &fit, bound)
 }
@@ -99,7 +99,7 @@ fn rms<'a>(values: impl ExactSizeIterator<Item = &'a f64>) -> f64 {
     (values.map(|value| value * value).sum::<f64>() / count).sqrt()
 }
 
-/// Roughness as it was found, with a bar of two standard deviations, beside the truth.
+/// Returns a panel with the roughness that was found, with a bar of two standard deviations, beside the truth.
 fn recovered(problem: &Problem, fit: &Fit) -> Panel {
     let truth = || problem.truth.iter().map(|x| x.exp());
     let found = truth().zip(fit.log_roughness.iter().map(|x| x.exp()));

@@ -1,10 +1,10 @@
-//! A water network: junctions, pipes between them, and reservoirs whose level is given.
+//! A water network: junctions, pipes between them, and reservoirs with a given level.
 //!
-//! Heads, the heights to which water would rise, are in meters, flows in liters a second. A pipe of
+//! Heads, the heights to which water would rise, are in meters, flows in liters per second. A pipe of
 //! roughness coefficient C carries C·g·φ(Δ) from one end to the other, where Δ is the loss of head
 //! between them and g the flow of its length and diameter at C = 1 and a loss of one meter, after
 //! Hazen and Williams (1920). Their φ(Δ) = |Δ|^0.54 with Δ's sign has an infinite slope at 0; here it is
-//! Δ·(Δ² + ε²)^(-0.23), which differs where next to nothing flows.
+//! Δ·(Δ² + ε²)^(-0.23), which differs only at very small flows.
 
 use std::fmt;
 
@@ -13,29 +13,29 @@ use pullback::nn::Generator;
 use pullback::prelude::*;
 use rand::RngExt;
 
-/// Of the loss of head in the flow.
+/// The exponent of the loss of head in the flow.
 const EXPONENT: f64 = 1.0 / 1.852;
 /// The loss of head, in meters, below which flow is proportional to it.
 const LAMINAR: f64 = 0.01;
-/// At which the flows at all junctions are in balance, in liters a second.
+/// The imbalance that counts as an equilibrium, in liters per second.
 const BALANCED: f64 = 1e-9;
 const MOST_STEPS: usize = 60;
 
-/// What is known of a network; the roughness of its pipes is not.
+/// The known parts of a network; the roughness of its pipes is unknown.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// A row for each pipe: 1 where it comes from a junction, -1 where it leads to one.
+    /// A row for each pipe: 1 at the junction where it starts, -1 at the junction where it ends.
     incidence: Tensor2<f64>,
-    /// The head of the reservoir that a pipe comes from, less that of the one it leads to.
+    /// The head of the reservoir where a pipe starts, less that of the reservoir where it ends.
     given: Tensor1<f64>,
-    /// g of each pipe.
+    /// The g of each pipe.
     flow_at_one: Tensor1<f64>,
 }
 
-/// No equilibrium was found.
+/// The error if no equilibrium was found.
 #[derive(Debug, PartialEq)]
 pub struct Unbalanced {
-    /// The sum of the imbalances that are left, in liters a second.
+    /// The sum of the remaining imbalances, in liters per second.
     pub residual: f64,
 }
 
@@ -59,7 +59,7 @@ pub enum End {
 }
 
 impl Network {
-    /// A network of pipes, each with its ends and its g.
+    /// Creates a network of pipes, each with its ends and its g.
     pub fn new(junctions: usize, pipes: &[(End, End, f64)]) -> Self {
         let mut incidence = Array2::zeros((pipes.len(), junctions));
         let mut given = Array1::zeros(pipes.len());
@@ -78,7 +78,7 @@ impl Network {
         }
     }
 
-    /// A town of `side` by `side` junctions with pipes along its streets, fed at two corners.
+    /// Creates a town of `side` by `side` junctions with pipes along its streets, fed at two corners.
     pub fn town(side: usize, random: &mut Generator) -> Self {
         let mut flow = || {
             let meters: f64 = random.random_range(100.0..300.0);
@@ -111,7 +111,8 @@ impl Network {
         self.incidence.shape()[1]
     }
 
-    /// The flow in each pipe, and its slope by the loss of head, of logarithms of roughness.
+    /// Returns the flow in each pipe, and its derivative with respect to the loss of head, for logarithms
+    /// of roughness.
     pub fn flow(
         &self,
         log_roughness: &Tensor1<f64>,
@@ -126,17 +127,17 @@ impl Network {
         (scale * loss * root.powf(0.5 * EXPONENT - 0.5), slope)
     }
 
-    /// What each pipe loses between heads at junctions.
+    /// Returns the loss of head in each pipe, for the heads at the junctions.
     pub fn losses(&self, heads: &Tensor1<f64>) -> Tensor1<f64> {
         self.incidence.matmul(heads)
     }
 
-    /// What flows out of each junction.
+    /// Returns the flow out of each junction.
     pub fn outflow(&self, flow: &Tensor1<f64>) -> Tensor1<f64> {
         flow.matmul(&self.incidence)
     }
 
-    /// The x for which heads that are x higher mean an outflow that is `change` more.
+    /// Returns the x such that heads higher by x raise the outflow by `change`.
     pub fn respond(
         &self,
         slope: &Tensor1<f64>,
@@ -146,8 +147,8 @@ impl Network {
         self.incidence.t().matmul(&weighted).solve(change)
     }
 
-    /// The heads at which each junction receives its demand: Newton's method with halved steps, from
-    /// heads that fall a little along every pipe. Recorded if its inputs are: that is unrolling.
+    /// Finds the heads at which each junction receives its demand, by Newton's method with halved steps, from
+    /// heads that fall a little along every pipe. It is recorded if its inputs are: that is unrolling.
     ///
     /// `watch` sees the heads after each step.
     pub fn equilibrium(
@@ -189,7 +190,7 @@ impl Network {
     }
 }
 
-/// A square of four junctions under one reservoir, for tests.
+/// Returns a square of four junctions under one reservoir, for tests.
 #[cfg(test)]
 pub fn square() -> Network {
     let at = End::Junction;

@@ -1,15 +1,15 @@
 //! Trains perceptrons with weights of 1 to 5 bits on the UCI handwritten digits.
 //!
-//! Rounding weights after training spoils them when bits are few. Training with rounded weights needs a
-//! gradient where there is none: `quantize.rs` has a custom function whose backward takes rounding for the
-//! identity, the straight-through estimator. Both ways are compared, on images that were not trained on.
+//! Rounding weights to a few bits after training spoils them. Training with rounded weights needs a
+//! gradient where there is none: `quantize.rs` has a custom function whose backward treats rounding as the
+//! identity, the straight-through estimator. The program compares both ways on images of the test set.
 
 #![allow(
     unreachable_pub,
     missing_docs,
     missing_debug_implementations,
     dead_code,
-    reason = "a program has no public items; of what examples share it uses a part"
+    reason = "a program has no public items, and uses a part of what the examples share"
 )]
 
 #[path = "../common/chart.rs"]
@@ -40,17 +40,17 @@ Usage: cargo run --release --example straight_through [-- OPTIONS]
 
   --bits N       the most bits of a weight, 2 to 5 (default 4)
   --epochs N     passes over the training images, 1 to 1000 (default 30)
-  --repeats N    trainings to take the mean of, 1 to 100 (default 3)
+  --repeats N    trainings to average, 1 to 100 (default 3)
   --seed N       the first seed of split, weights and order (default 1)
   --svg FILE     where to draw (default target/straight_through.svg)";
 
-/// Accuracies in percent and losses, means over all trainings.
+/// The accuracies in percent and the losses, as means over all trainings.
 struct Outcome {
     weights: usize,
     full: f64,
     /// For 1, 2, … bits: trained with all bits and rounded, trained straight through.
     by_bits: Vec<(f64, f64)>,
-    /// Of each epoch, with all bits and with 1, 2, ….
+    /// The losses of each epoch, with all bits and with 1, 2, ….
     losses: Vec<Vec<f64>>,
 }
 
@@ -85,7 +85,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Trains with all bits and with each number of them, on the same split.
+/// Trains with all bits and with each number of bits, on the same split.
 fn compare(
     images: &Images,
     bits: usize,

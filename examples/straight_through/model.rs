@@ -22,15 +22,15 @@ pub struct Perceptron {
     layers: Vec<(Parameter<f32, Ix2>, Parameter<f32, Ix1>)>,
 }
 
-/// How to train.
+/// The settings of a training.
 pub struct Plan {
-    /// Bits of a weight, `None` for all.
+    /// The bits of a weight; `None` for all.
     pub bits: Option<usize>,
     pub epochs: usize,
     pub seed: u64,
 }
 
-/// Trains from scratch, and returns the loss of each epoch too.
+/// Trains a new model and returns it with the loss of each epoch.
 pub fn train(images: &Images, plan: &Plan) -> Result<(Perceptron, Vec<f64>), pullback::Error> {
     let mut random = Generator::seed(plan.seed);
     let mut model = Perceptron::new(&mut random);
@@ -74,7 +74,7 @@ impl Perceptron {
         }
     }
 
-    /// Biases are few, and keep all their bits.
+    /// Computes scores with weights of `bits` bits. Biases are few and stay at full precision.
     fn forward(&self, pixels: &Tensor2<f32>, bits: Option<usize>) -> Tensor2<f32> {
         let mut x = pixels.clone();
         for (number, (weight, bias)) in self.layers.iter().enumerate() {
@@ -89,13 +89,13 @@ impl Perceptron {
         x
     }
 
-    /// The share of images, in percent, whose digit is found with weights of so many bits.
+    /// Returns the share of images that are recognized, in percent, with weights of `bits` bits.
     pub fn accuracy(&self, images: &Images, bits: Option<usize>) -> f64 {
         let scores = no_grad(|| self.forward(&Tensor::from(images.pixels.view()), bits));
         100.0 * accuracy(&scores.argmax_axis(Axis(1)), &images.labels)
     }
 
-    /// How many weights there are, without biases.
+    /// Returns the number of weights, without biases.
     pub fn weights(&self) -> usize {
         self.layers.iter().map(|(weight, _)| weight.len()).sum()
     }
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// Images of one bright pixel, whose place says which digit it is.
+    /// Returns images of one bright pixel, whose place is the digit.
     fn simple() -> Images {
         let labels: Vec<usize> = (0..200).map(|row| row % CLASSES).collect();
         let pixels = Array2::from_shape_fn((200, PIXELS), |(row, pixel)| {

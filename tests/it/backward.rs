@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pullback::Error;
+use pullback::ErrorKind;
 use pullback::ndarray::{Array0, Array1, ArrayView1, array};
 use pullback::prelude::*;
 
@@ -80,10 +80,19 @@ fn a_tensor_of_several_elements_needs_a_gradient() {
 #[test]
 fn a_tensor_without_history_is_refused() {
     let constant = Tensor::from(array![1.0]);
-    assert_eq!(constant.sum().backward(), Err(Error::NoGraph));
+    assert_eq!(
+        constant.sum().backward().unwrap_err().kind(),
+        &ErrorKind::NoGraph
+    );
     let x = leaf([1.0]);
-    assert_eq!(no_grad(|| x.sum()).backward(), Err(Error::NoGraph));
-    assert_eq!(x.sum().detach().backward(), Err(Error::NoGraph));
+    assert_eq!(
+        no_grad(|| x.sum()).backward().unwrap_err().kind(),
+        &ErrorKind::NoGraph
+    );
+    assert_eq!(
+        x.sum().detach().backward().unwrap_err().kind(),
+        &ErrorKind::NoGraph
+    );
 }
 
 #[test]
@@ -96,13 +105,7 @@ fn the_graph_is_freed_unless_it_is_retained() {
     assert_eq!(x.grad(), Some(array![12.0]));
     let error = y.backward().unwrap_err();
     assert!(
-        matches!(
-            error,
-            Error::Freed {
-                function: "Sum",
-                ..
-            }
-        ),
+        (error.kind(), error.function()) == (&ErrorKind::Freed, Some("Sum")),
         "{error}"
     );
     assert!(
@@ -118,13 +121,11 @@ fn a_second_pass_is_an_error_even_where_nothing_was_saved() {
     let x = leaf([1.0]);
     let y = &x + 1.0;
     y.backward_with(array![1.0]).unwrap();
-    assert!(matches!(
-        y.backward_with(array![1.0]),
-        Err(Error::Freed {
-            function: "AddScalar",
-            ..
-        })
-    ));
+    let error = y.backward_with(array![1.0]).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.function()),
+        (&ErrorKind::Freed, Some("AddScalar"))
+    );
     assert_eq!(x.grad(), Some(array![1.0]));
 }
 

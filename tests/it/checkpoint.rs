@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use pullback::ndarray::{Array, Array1, Array2, ArrayView1, array};
 use pullback::nn::{BatchNorm1d, Dropout, Sequential, Tanh};
 use pullback::prelude::*;
-use pullback::{AnyTensor, Error, jvp, replayed, saved_tensors_hooks};
+use pullback::{AnyTensor, Error, ErrorKind, jvp, replayed, saved_tensors_hooks};
 
 /// y = sin x, counting how often it is computed.
 struct Sine;
@@ -170,10 +170,7 @@ fn a_panic_in_the_second_call_changes_nothing() {
     assert_eq!(x.grad(), None);
     y.sum().backward().unwrap();
     assert!(x.grad().is_some());
-    assert!(matches!(
-        y.sum().backward().unwrap_err(),
-        Error::Freed { .. }
-    ));
+    assert!(y.sum().backward().unwrap_err().kind() == &ErrorKind::Freed);
 }
 
 #[test]
@@ -260,7 +257,7 @@ fn layers_that_change_with_each_call_may_stand_in_a_checkpoint() -> Result<(), E
             .0
             .running_mean
             .as_ref()
-            .map(|mean| mean.to_array())
+            .map(|mean| mean.get().to_array())
     };
     let after_one = statistics();
     let seed = x.to_array();

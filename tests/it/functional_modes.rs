@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use pullback::Error;
+use pullback::ErrorKind;
 use pullback::functional::{Functional, hessian, jacobian, jvp, vjp};
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
@@ -57,23 +57,17 @@ fn where_neither_mode_knows_the_derivative_the_error_names_both_functions() {
     let text = error.to_string();
     for part in [
         "forward mode on `Square`, which has no `#[jvp]` rule",
-        "; backward passes cannot stand in: the gradient of `SquareOnce` cannot be differentiated again",
+        "; backward passes cannot replace it: the gradient of `SquareOnce` cannot be differentiated again",
     ] {
         assert!(text.contains(part), "{text}");
     }
-    assert!(matches!(error, Error::NeitherMode { .. }));
+    assert!(matches!(error.kind(), ErrorKind::NeitherMode { .. }));
     // Forward mode for the whole Jacobian is asked for: nothing stands in.
     let error = Functional::new()
         .forward_mode(true)
         .jacobian(Square::apply, &x)
         .unwrap_err();
-    assert!(matches!(
-        error,
-        Error::NoForwardRule {
-            function: "Square",
-            ..
-        }
-    ));
+    assert!((error.kind(), error.function()) == (&ErrorKind::NoForwardRule, Some("Square")));
 }
 
 /// x², with a rule on arrays.
@@ -115,13 +109,8 @@ fn a_tangent_computed_on_arrays_is_differentiated_by_no_mode() {
         vjp(tangent, &x, &one).unwrap_err(),
     ];
     for error in errors {
-        let expected = matches!(
-            error,
-            Error::OnceDifferentiable {
-                function: "RuleOnArrays",
-                ..
-            }
-        );
+        let expected = (error.kind(), error.function())
+            == (&ErrorKind::OnceDifferentiable, Some("RuleOnArrays"));
         assert!(expected, "{error}");
     }
     assert_eq!(hessian(loss, &x).unwrap().to_array(), array![[2.0]]);
@@ -133,10 +122,12 @@ fn what_is_not_recorded_is_an_error_in_forward_mode() {
     let (x, one) = (constant([2.0]), constant([1.0]));
     let is_refused = |function: &dyn Fn(&Tensor1<f64>) -> Tensor1<f64>, name: &str| {
         let error = jvp(|x| function(x), &x, &one).unwrap_err();
-        assert!(
-            matches!(error, Error::NoForwardRule { function, .. } | Error::PassInForwardMode { pass: function, .. } if function == name),
-            "{error}"
-        );
+        let refused = match error.kind() {
+            ErrorKind::NoForwardRule => error.function() == Some(name),
+            ErrorKind::PassInForwardMode { pass } => *pass == name,
+            _ => false,
+        };
+        assert!(refused, "{error}");
     };
     is_refused(&|x| vjp(|x| x * x, x, &one).unwrap().1, "grad");
     is_refused(
@@ -219,8 +210,8 @@ fn third_derivatives_by_every_way_that_there_is() {
         if mode(1) && !mode(0) {
             let error = second(&x).unwrap_err();
             assert!(matches!(
-                error,
-                Error::PassInForwardMode { pass: "grad", .. }
+                error.kind(),
+                ErrorKind::PassInForwardMode { pass: "grad", .. }
             ));
             continue;
         }
@@ -229,8 +220,8 @@ fn third_derivatives_by_every_way_that_there_is() {
             .jacobian(|x| second(x).unwrap(), &x);
         if mode(2) && !(mode(1) && mode(0)) {
             assert!(matches!(
-                third,
-                Err(Error::PassInForwardMode { pass: "grad", .. })
+                third.unwrap_err().kind(),
+                ErrorKind::PassInForwardMode { pass: "grad", .. }
             ));
         } else {
             assert_eq!(third.unwrap().sum().item(), 48.0);

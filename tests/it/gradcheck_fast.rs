@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, array};
 use pullback::prelude::*;
-use pullback::{Derivative, Error};
+use pullback::{Derivative, ErrorKind};
 
 use crate::functional::constant;
 use crate::functions::{Square, SquareOnce};
@@ -163,16 +163,15 @@ fn right_functions_of_every_kind_pass() {
     let leaf = x.clone().set_requires_grad(true);
     let lost = |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| x * w.detach();
     check.run(lost, (&leaf, &w)).unwrap();
-    let Err(Error::Gradcheck(found)) = check.run(lost, (&x, &w)) else {
-        panic!("a lost gradient went unnoticed");
-    };
+    let error = check.run(lost, (&x, &w)).unwrap_err();
+    let found = error.mismatch().expect("a lost gradient");
     assert_eq!(
         (found.input, found.derivative, found.analytical),
         (1, Derivative::First, 0.0)
     );
     // Other errors are told at once.
     let error = check.second_order().run(SquareOnce::apply, &x).unwrap_err();
-    assert!(matches!(error, Error::OnceDifferentiable { .. }), "{error}");
+    assert!(error.kind() == &ErrorKind::OnceDifferentiable, "{error}");
 }
 
 /// W x, whose gradient is not transposed.
@@ -187,7 +186,7 @@ fn a_matrix_that_is_transposed_too_little_is_found() {
     let w = Tensor::from(array![[1.0, 2.0], [-0.5, 0.25]]);
     let x = constant([1.0, 3.0]);
     let result = Gradcheck::new().fast().run(|x| product(x, &w), &x);
-    assert!(matches!(result, Err(Error::Gradcheck(_))), "{result:?}");
+    assert!(result.unwrap_err().mismatch().is_some());
 }
 
 static BACKWARD: AtomicUsize = AtomicUsize::new(0);

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use pullback::Error;
+use pullback::ErrorKind;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 
@@ -50,7 +50,10 @@ fn seeds_for_outputs_of_any_shape() {
         .seed(array![1.0])
         .run((&x,))
         .unwrap_err();
-    assert!(matches!(error, Error::SeedShape { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::SeedShape { .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn unused_inputs_are_errors_or_zeros_or_none() {
     let loss = || (&x * &x).sum();
     let kept = loss();
     let error = grad(&kept, (&x, &unused)).unwrap_err();
-    assert_eq!(error, Error::UnusedInput { position: 1 });
+    assert_eq!(error.kind(), &ErrorKind::UnusedInput { position: 1 });
     // What failed has freed nothing.
     assert_eq!(grad(&kept, (&x,)).unwrap().0.to_array(), array![2.0]);
     assert!(
@@ -76,7 +79,7 @@ fn unused_inputs_are_errors_or_zeros_or_none() {
     assert!(dx.is_some() && none.is_none());
     let constant = Tensor::from(array![1.0]);
     let error = grad(&loss(), (&x, &constant)).unwrap_err();
-    assert_eq!(error, Error::InputWithoutGrad { position: 1 });
+    assert_eq!(error.kind(), &ErrorKind::InputWithoutGrad { position: 1 });
 }
 
 #[test]
@@ -105,13 +108,9 @@ fn a_gradient_computed_on_arrays_cannot_be_differentiated_again() {
     let (first,) = Grad::of(&y).create_graph(true).run((&x,)).unwrap();
     assert_eq!(first.to_array(), array![192.0]);
     let error = grad(&first, (&x,)).unwrap_err();
-    assert!(matches!(
-        error,
-        Error::OnceDifferentiable {
-            function: "SquareOnce",
-            ..
-        }
-    ));
+    assert!(
+        (error.kind(), error.function()) == (&ErrorKind::OnceDifferentiable, Some("SquareOnce"))
+    );
     assert!(
         error
             .to_string()
@@ -195,19 +194,18 @@ fn nodes_can_be_run_by_hand() {
     let grads = node.apply::<f64>(&[Some(seed())]).unwrap();
     let grads: Vec<_> = grads.iter().flatten().map(Tensor::to_array).collect();
     assert_eq!(grads, [array![30.0].into_dyn(), array![20.0].into_dyn()]);
-    assert_eq!(
-        node.apply::<f64>(&[]).unwrap_err().to_string(),
-        "`Counted` has 1 output, but `apply` of its node was given 0 gradients"
-    );
+    let error = node.apply::<f64>(&[]).unwrap_err().to_string();
+    let expected =
+        "`Counted` has 1 output, but `apply` of its node was given 0 gradients (applied at ";
+    assert!(error.starts_with(expected), "{error}");
     assert!(matches!(
-        node.apply::<f64>(&[Some(Tensor::from(array![1.0, 2.0]).into_dyn())]),
-        Err(Error::SeedShape { .. })
+        node.apply::<f64>(&[Some(Tensor::from(array![1.0, 2.0]).into_dyn())])
+            .unwrap_err()
+            .kind(),
+        ErrorKind::SeedShape { .. }
     ));
     let single = Tensor::from(array![1.0_f32]).into_dyn();
-    assert!(matches!(
-        node.apply(&[Some(single)]),
-        Err(Error::ElementType { .. })
-    ));
+    assert!(node.apply(&[Some(single)]).unwrap_err().kind() == &ErrorKind::ElementType);
 }
 
 /// y = x, whose gradient is as long as it is told to be.
@@ -235,9 +233,15 @@ fn what_a_node_gives_is_judged_when_it_is_run_by_hand() {
         node.apply(&[Some(Tensor::from(array![grad]).into_dyn())])
     };
     assert!(of(1, f64::NAN).is_ok());
-    assert!(matches!(of(3, 1.0), Err(Error::GradientShape { .. })));
+    assert!(matches!(
+        of(3, 1.0).unwrap_err().kind(),
+        ErrorKind::GradientShape { .. }
+    ));
     let watched = detect_anomaly(|| of(1, f64::NAN));
-    assert!(matches!(watched, Err(Error::NotANumber { .. })));
+    assert!(matches!(
+        watched.unwrap_err().kind(),
+        ErrorKind::NotANumber { .. }
+    ));
 }
 
 #[test]
@@ -286,7 +290,10 @@ fn lists_beside_tensors() {
     assert_eq!(second.to_array(), array![2.0]);
     // Errors count the tensors of a list one by one.
     let unused = both().run((&x, &params));
-    assert_eq!(unused.unwrap_err(), Error::UnusedInput { position: 3 });
+    assert_eq!(
+        unused.unwrap_err().kind(),
+        &ErrorKind::UnusedInput { position: 3 }
+    );
     let (found, dx) = both().run_unused((&params, &x)).unwrap();
     let is_found: Vec<bool> = found.iter().map(Option::is_some).collect();
     assert_eq!((is_found, dx.is_some()), (vec![true, true, false], true));

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use pullback::Error;
 use pullback::ndarray::{ArrayD, arr0};
 use pullback::prelude::*;
+use pullback::{Error, ErrorKind};
 
 use crate::graphs::{Cuts, Dyn, Kind, Program, arbitrary, try_programs};
 
@@ -45,11 +45,12 @@ const FAULTS: [Fault; 8] = [
 
 /// Whether the error says that a gradient of a switch had the wrong shape, and who gave it.
 fn is_shape_of(error: &Error, place: Place) -> bool {
-    match error {
-        Error::GradientShape { function, .. } => *function == "Switch" && place == Place::Backward,
-        Error::HookShape { function, .. } => *function == "Switch" && place != Place::Backward,
-        _ => false,
-    }
+    let is_by_hook = match error.kind() {
+        ErrorKind::GradientShape { .. } => false,
+        ErrorKind::HookShape { .. } => true,
+        _ => return false,
+    };
+    error.function() == Some("Switch") && is_by_hook == (place != Place::Backward)
 }
 
 /// What goes wrong here: a gradient of another shape than this one, or a panic.

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use pullback::functional::{Functional, hessian, hvp, jacobian, jvp, vhp, vjp};
 use pullback::ndarray::{Array1, ArrayView1, ArrayViewMut1, array};
 use pullback::prelude::*;
-use pullback::{Error, Order};
+use pullback::{Error, ErrorKind, Order};
 
 use crate::functional::constant;
 use crate::functions::{SquareOnce, leaf};
@@ -337,7 +337,7 @@ fn an_input_given_back_as_it_is_may_be_saved_as_input_or_output() {
                 if place % 2 == 1 {
                     assert_eq!(derivative.unwrap().1.to_array(), second);
                 } else {
-                    assert!(matches!(derivative, Err(Error::OnceDifferentiable { .. })));
+                    assert!(derivative.unwrap_err().kind() == &ErrorKind::OnceDifferentiable);
                 }
             }
         }
@@ -351,15 +351,10 @@ fn what_is_differentiable_once_is_an_error_in_every_transform_of_a_transform() {
     assert_eq!(SquareOnce::SIGNATURE.order, Order::Once);
     let refused = |result: Result<String, Error>| {
         let error = result.unwrap_err();
-        let once = matches!(
-            error,
-            Error::OnceDifferentiable {
-                function: "SquareOnce",
-                ..
-            }
-        );
+        let once = (error.kind(), error.function())
+            == (&ErrorKind::OnceDifferentiable, Some("SquareOnce"));
         assert!(
-            once || matches!(error, Error::NeitherMode { .. }),
+            once || matches!(error.kind(), ErrorKind::NeitherMode { .. }),
             "{error}"
         );
     };

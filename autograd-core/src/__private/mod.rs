@@ -14,8 +14,8 @@ pub use crate::catalogue::Entry;
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
-    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Kept, KeptItem, KeptItems, Order, Origin,
-    OutputSignature, Restore, Rule, SavedSignature, Signature, record,
+    IntoGradient, IntoGradients, IntoOutput, IntoTangent, Order, Origin, OutputSignature, Restore,
+    Rule, SavedItem, SavedItems, SavedSignature, SavedValue, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
@@ -56,7 +56,7 @@ macro_rules! __register {
     ($($function:tt)*) => {};
 }
 
-/// What stands behind the name of a type that `#[tensor]` marks.
+/// What is behind the name of a type that `#[tensor]` marks.
 pub trait TensorType {
     /// The element type.
     type Element;
@@ -79,61 +79,61 @@ impl<T, D> TensorType for Tensor<T, D> {
     type Dim = D;
 }
 
-/// The largest of the inputs' levels.
+/// Returns the largest of the inputs' levels.
 #[inline]
 pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
     levels.into_iter().fold(0, u64::max)
 }
 
-/// Which inputs need a gradient.
+/// Returns which inputs need a gradient.
 #[inline]
 pub fn needs<const N: usize>(edges: &[Option<Edge>; N]) -> [bool; N] {
     std::array::from_fn(|input| edges[input].is_some())
 }
 
-/// Whether any input needs a gradient.
+/// Returns whether any input needs a gradient.
 #[inline]
 pub fn any<const N: usize>(needs: &[bool; N]) -> bool {
     needs.contains(&true)
 }
 
-/// The tensors of a list by reference, as `apply` takes them.
+/// Returns the tensors of a list by reference, as `apply` takes them.
 pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
     list.iter().collect()
 }
 
-/// A value that can be kept for backward: `Clone + Send + Sync + 'static`. What is missing of these the
+/// A value that can be saved for backward: `Clone + Send + Sync + 'static`. What is missing of these the
 /// compiler says itself, at the value's type.
-pub trait Keep: Sized {
-    /// The value as a node keeps it.
-    type Kept: KeptItem;
+pub trait SaveValue: Sized {
+    /// The value as a node saves it.
+    type Saved: SavedItem;
 
-    /// Keeps a copy.
-    fn keep(&self) -> Self::Kept;
+    /// Saves a copy.
+    fn save(&self) -> Self::Saved;
 
-    /// Keeps the value itself.
-    fn into_kept(self) -> Self::Kept;
+    /// Saves the value itself.
+    fn into_saved(self) -> Self::Saved;
 }
 
-impl<V: Clone + Send + Sync + 'static> Keep for V {
-    type Kept = Kept<V>;
+impl<V: Clone + Send + Sync + 'static> SaveValue for V {
+    type Saved = SavedValue<V>;
 
-    fn keep(&self) -> Kept<V> {
-        Kept::new(self.clone())
+    fn save(&self) -> SavedValue<V> {
+        SavedValue::new(self.clone())
     }
 
-    fn into_kept(self) -> Kept<V> {
-        Kept::new(self)
+    fn into_saved(self) -> SavedValue<V> {
+        SavedValue::new(self)
     }
 }
 
-/// Keeps a value if a backward function that asks for it can still be called.
+/// Saves a value if a backward function that asks for it can still be called.
 #[inline]
-pub fn keep_if<K>(needed: bool, kept: impl FnOnce() -> K) -> Option<K> {
-    needed.then(kept)
+pub fn save_if<S>(needed: bool, value: impl FnOnce() -> S) -> Option<S> {
+    needed.then(value)
 }
 
-/// What a node remembers of an output.
+/// Returns what a node remembers of an output.
 #[inline]
 pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
     PackedShape::from(tensor.raw.buffer.shape())
@@ -172,7 +172,7 @@ fn output_edge(node: Node, output_nr: usize) -> Edge {
     Edge { node, output_nr }
 }
 
-/// What the pruning saved.
+/// Returns what the pruning saved.
 #[inline]
 pub fn saved<S>(saved: &Option<S>) -> &S {
     // INVARIANT: a backward function is called only for inputs that needed a gradient at `apply`, and

@@ -16,7 +16,7 @@ const ALIGN: usize = align_of::<usize>();
 /// The most blocks of each size that a thread keeps: enough for a few thousand tensors that come and go.
 const MOST: usize = 4096;
 
-/// The place of the next block, in the memory of a block that nobody uses.
+/// The place of the next block, in the memory of a free block.
 struct Unused {
     next: Option<NonNull<Unused>>,
 }
@@ -64,7 +64,7 @@ pub(super) fn take(layout: Layout) -> NonNull<u8> {
 /// Takes the memory back.
 ///
 /// # Safety
-/// It came from `take` of this layout, on whatever thread, and nobody uses it any more.
+/// It came from `take` of this layout, on whatever thread, and it is no longer used.
 #[inline]
 pub(super) unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     // SAFETY: by this function's own contract; blocks of a kind have its layout.
@@ -111,7 +111,7 @@ impl Blocks {
     /// Keeps the block, or frees it if there are enough.
     ///
     /// # Safety
-    /// The block was allocated with this layout, and nobody uses it any more.
+    /// The block was allocated with this layout, and it is no longer used.
     #[inline]
     unsafe fn push(&self, block: NonNull<Unused>) {
         let room = self.room.get();

@@ -1,7 +1,7 @@
 //! How many handles there are on something that they share.
 //!
 //! # Note [Counting]
-//! Without weak handles, whoever sees a count of one has the only handle, and nobody can make another: to
+//! Without weak handles, a count of one is the only handle, and no other can be made: to
 //! see that takes a load, and so does letting go of it. `Arc` needs a compare-exchange for the first and
 //! subtracts twice for the second.
 //!
@@ -64,7 +64,7 @@ impl<N: Number> Count<N> {
     /// One more handle.
     #[inline]
     pub(super) fn add(&self) {
-        // Relaxed, as in `Arc`: whoever has a handle may make another.
+        // Relaxed, as in `Arc`: a handle may be cloned.
         if self.0.fetch_add(Ordering::Relaxed) > u32::MAX / 2 {
             // Two thousand million handles, or as many that were forgotten: the count would wrap.
             abort();

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use super::blocks;
 use super::count::Count;
 
-/// One of the handles on a value, which goes when the last of them does.
+/// One of the handles on a value, which is dropped with the last of them.
 pub(crate) struct Counted<V> {
     block: NonNull<Block<V>>,
     owns: PhantomData<Block<V>>,
@@ -95,7 +95,7 @@ impl<V> Counted<V> {
         unsafe { self.block.as_ref() }
     }
 
-    /// Lets go of the value, of which there is no handle any more.
+    /// Drops the value, which has no handle any more.
     fn release(block: NonNull<Block<V>>) {
         // SAFETY: as in `into_inner`.
         unsafe {

@@ -86,13 +86,13 @@ impl<H, T: ?Sized> Thin<H, T> {
         &self.start().head
     }
 
-    /// A flag for whoever made the value, false at first, where there is room for it.
+    /// A flag for the owner of the value, false at first, where there is room for it.
     #[inline]
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.start().flags[0]
     }
 
-    /// A flag for whoever has a handle, false at first.
+    /// A flag for any holder of a handle, false at first.
     #[inline]
     pub(crate) fn common_flag(&self) -> &AtomicBool {
         &self.start().flags[1]
@@ -127,7 +127,7 @@ impl<H, T: ?Sized> Thin<H, T> {
         unsafe { self.start.as_ref() }
     }
 
-    /// Lets go of a block that there is no handle on any more.
+    /// Frees a block that has no handle any more.
     fn release(start: NonNull<Start<H, T>>) {
         // SAFETY: the caller had the last handle, so the block is this function's own. The value is that of a
         // `Block` that `new` allocated, with the layout that its fields have one after the other.

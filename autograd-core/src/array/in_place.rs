@@ -1,4 +1,4 @@
-//! Writing to a buffer that nobody else sees.
+//! Writing to a buffer that no other handle sees.
 
 use ndarray::{ArrayViewMut, Dimension, ShapeBuilder};
 
@@ -6,13 +6,13 @@ use super::{Buffer, Elements, Memory};
 use autograd_kernels::Element;
 
 impl<T: Element> Buffer<T> {
-    /// Whether nobody else sees the elements.
+    /// Whether no other handle sees the elements.
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
         self.0.is_only() && !matches!(self.0.elements, Elements::Part(_))
     }
 
-    /// The elements in row-major order, if they lie so in memory that nobody else sees.
+    /// The elements in row-major order, if they are so in memory that no other handle sees.
     #[inline]
     pub(crate) fn own_slice_mut(&mut self) -> Option<&mut [T]> {
         let body = self.0.get_mut()?;

@@ -1,4 +1,4 @@
-//! Layouts other than row-major: of arrays whose axes lie in another order, and of views into a buffer.
+//! Layouts other than row-major: of arrays whose axes are in another order, and of views into a buffer.
 
 use ndarray::{Array, ArrayViewD, Dimension, IxDyn};
 
@@ -29,7 +29,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Another look at the same elements: transposed, sliced, broadcast, without a copy. `look` gets
-    /// `base` as ndarray shows it and answers with a view into the same memory. All of it in row-major
+    /// `base` as ndarray shows it and returns a view into the same memory. All of it in row-major
     /// order, as when it has only been given another shape, needs no layout.
     pub(crate) fn part(
         base: &Self,

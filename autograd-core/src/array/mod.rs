@@ -79,7 +79,7 @@ impl<T: Element> Buffer<T> {
         }))
     }
 
-    /// Takes over the array's memory where its elements lie there side by side, in any order of axes.
+    /// Takes over the array's memory where its elements are contiguous, in any order of axes.
     /// Of an array with gaps, such as a slice of a larger one, what it shows is copied.
     #[inline]
     pub(crate) fn from_array<D: Dimension>(array: Array<T, D>) -> Self {
@@ -102,7 +102,7 @@ impl<T: Element> Buffer<T> {
         Self::new(Elements::Owned(Memory(elements)), shape, None)
     }
 
-    /// As [`from_array`](Self::from_array), for what is kept: a value of a few elements moves into the
+    /// As [`from_array`](Self::from_array), for what is saved: a value of a few elements moves into the
     /// counted part.
     #[inline]
     pub(crate) fn compact<D: Dimension>(array: Array<T, D>) -> Self {
@@ -146,7 +146,7 @@ impl<T: Element> Buffer<T> {
         (memory.as_ptr().addr(), size_of_val(memory))
     }
 
-    /// The elements in row-major order, if they lie so in memory.
+    /// The elements in row-major order, if memory has them so.
     #[inline]
     pub(crate) fn as_slice(&self) -> Option<&[T]> {
         self.0.layout.is_none().then(|| self.memory())
@@ -163,7 +163,7 @@ impl<T: Element> Buffer<T> {
         let Some(layout) = &self.0.layout else {
             debug_assert_eq!(memory.len(), self.shape().size());
             // SAFETY: without a layout the memory has one element for each of the shape's, in row-major
-            // order; it lives, and nobody writes to it, as long as `self` is borrowed.
+            // order; it lives, and is not written to, as long as `self` is borrowed.
             return unsafe { ArrayView::from_shape_ptr(dimension, memory.as_ptr()) };
         };
         let strided = dimension.strides(layout.dimension());
@@ -204,7 +204,7 @@ impl<T: Element> Buffer<T> {
         in_shape(copy, self.shape())
     }
 
-    /// Adds `other`, of the same shape, element by element: in place where nobody else sees the memory.
+    /// Adds `other`, of the same shape, element by element: in place where no other handle sees the memory.
     pub(crate) fn add_assign(&mut self, other: &Self) {
         debug_assert_eq!(self.shape(), other.shape());
         if let Some(elements) = self.own_slice_mut()

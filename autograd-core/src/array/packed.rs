@@ -1,11 +1,11 @@
-//! A shape in three words, for what is kept a million times.
+//! A shape in three words, for what is stored a million times.
 
 use autograd_kernels::Shape;
 
 /// The most axes that are kept without an allocation, if none is longer than a `u32` can say.
 const INLINE: usize = 5;
 
-/// The shape of an output, as its node keeps it. With it a node of one input that keeps one tensor fits
+/// The shape of an output, as its node has it. With it a node of one input that saves one tensor fits
 /// into 128 bytes with the allocator's own share, the largest size that glibc gives and takes back in
 /// a few instructions.
 #[derive(Clone, Debug)]

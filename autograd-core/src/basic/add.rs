@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::joined;
+use super::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x + y, element by element, of tensors of one shape; the operator broadcasts.
@@ -22,7 +22,7 @@ pub struct Add<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Add<T, D> {
-    /// x + y, element by element.
+    /// Returns x + y, element by element.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -47,6 +47,6 @@ impl<T: Element, D: Dimension> Add<T, D> {
         tangent_x: Option<&Tensor<T, D>>,
         tangent_y: Option<&Tensor<T, D>>,
     ) -> Option<Tensor<T, D>> {
-        joined(tangent_x.cloned(), tangent_y.cloned())
+        add_tangents(tangent_x.cloned(), tangent_y.cloned())
     }
 }

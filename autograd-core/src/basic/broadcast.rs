@@ -1,4 +1,4 @@
-//! Repeating along axes, and its reverse: each is the other's backward.
+//! Repeating along axes, and summing along them: each is the other's backward.
 
 use std::marker::PhantomData;
 
@@ -12,10 +12,10 @@ pub struct BroadcastTo<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 1], shape = &[3, 2, 4], E = ndarray::Ix3))]
 impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
-    /// The same memory, seen as `shape`.
+    /// Returns a view of `x` as `shape`.
     ///
     /// # Panics
-    /// If `x` does not broadcast to `shape`, or `shape` has another rank than `E`.
+    /// If `x` does not broadcast to `shape`, or the rank of `shape` is not that of `E`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
@@ -24,7 +24,7 @@ impl<T: Element, D: Dimension, E: Dimension> BroadcastTo<T, D, E> {
             "broadcast_to of a tensor of shape {:?} to {shape:?}: the lengths do not fit",
             x.shape()
         );
-        // INVARIANT: the view's broadcast succeeded just above.
+        // INVARIANT: it was just checked.
         let repeated = x.part(|view| view.broadcast(IxDyn(shape)).expect("fits"));
         (repeated, Shape::from(x.shape()))
     }
@@ -46,10 +46,10 @@ pub struct SumTo<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [3, 2, 4], shape = &[2, 1], E = ndarray::Ix2))]
 impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
-    /// The sum of `x` to `shape`.
+    /// Returns the sum of `x` to `shape`.
     ///
     /// # Panics
-    /// If `shape` does not broadcast to the shape of `x`, or has another rank than `E`.
+    /// If `shape` does not broadcast to the shape of `x`, or its rank is not that of `E`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, shape: &[usize]) -> (Array<T, E>, Shape) {
@@ -68,10 +68,10 @@ impl<T: Element, D: Dimension, E: Dimension> SumTo<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor repeated to `shape` as operators do it, without a copy.
+    /// Repeats the tensor to `shape` as operators do, without a copy.
     ///
     /// # Panics
-    /// If the tensor does not broadcast to `shape`, or `shape` has another rank than `E`.
+    /// If the tensor does not broadcast to `shape`, or the rank of `shape` is not that of `E`.
     ///
     /// ```
     /// use autograd_core::{Tensor, Tensor2};
@@ -87,10 +87,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         BroadcastTo::apply(self, shape)
     }
 
-    /// The sum over the axes along which a tensor of `shape` would be repeated to this one's shape.
+    /// Returns the sum over the axes along which a tensor of `shape` would be repeated to the shape of this one.
     ///
     /// # Panics
-    /// If `shape` does not broadcast to this shape, or has another rank than `E`.
+    /// If `shape` does not broadcast to the shape of this tensor, or its rank is not that of `E`.
     ///
     /// ```
     /// use autograd_core::{Tensor, Tensor1};

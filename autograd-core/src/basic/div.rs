@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::joined;
+use super::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x / y, element by element, of tensors of one shape; the operator broadcasts.
@@ -21,7 +21,7 @@ pub struct Div<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Div<T, D> {
-    /// x / y, element by element.
+    /// Returns x / y, element by element.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -51,6 +51,6 @@ impl<T: Element, D: Dimension> Div<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| tangent / y);
         let along_y = tangent_y.map(|tangent| -(tangent * output / y));
-        joined(along_x, along_y)
+        add_tangents(along_x, along_y)
     }
 }

@@ -1,4 +1,4 @@
-//! The functions that are there without the feature `ops` too: operators, and what engine and checks use.
+//! The functions that do not need the feature `ops`: operators, and functions that the engine and checks use.
 
 mod add;
 mod broadcast;
@@ -29,9 +29,9 @@ use ndarray::Dimension;
 
 use crate::{Element, Tensor};
 
-/// The sum of the two shares of a tangent, of which either may be missing.
+/// Returns the sum of two tangents, each of which may be missing.
 #[track_caller]
-pub(crate) fn joined<T: Element, D: Dimension>(
+pub(crate) fn add_tangents<T: Element, D: Dimension>(
     x: Option<Tensor<T, D>>,
     y: Option<Tensor<T, D>>,
 ) -> Option<Tensor<T, D>> {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::joined;
+use super::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x · y, element by element, of tensors of one shape; the operator broadcasts.
@@ -21,7 +21,7 @@ pub struct Mul<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Mul<T, D> {
-    /// x · y, element by element.
+    /// Returns x · y, element by element.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -50,6 +50,6 @@ impl<T: Element, D: Dimension> Mul<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| tangent * y);
         let along_y = tangent_y.map(|tangent| x * tangent);
-        joined(along_x, along_y)
+        add_tangents(along_x, along_y)
     }
 }

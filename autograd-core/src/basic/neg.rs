@@ -22,7 +22,7 @@ pub struct Neg<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Neg<T, D> {
-    /// −x of each element.
+    /// Returns −x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, |x| -x)

@@ -1,8 +1,7 @@
 //! `+`, `-`, `*`, `/` between tensors and numbers, owned and borrowed.
 //!
-//! Shapes broadcast as ndarray's do. Where they differ, each operand is first repeated to the common
-//! shape, as a function of its own without a copy: the arithmetic itself, and its gradients, need only
-//! know operands of one shape.
+//! Shapes broadcast as in ndarray. If they differ, each operand is first repeated to the common shape, by a separate
+//! function and without a copy: the arithmetic and its gradients only have operands of one shape.
 
 use std::ops;
 
@@ -17,12 +16,15 @@ pub(crate) type Common<D, E> = <D as DimMax<E>>::Output;
 /// Both operands at their common shape.
 pub(crate) type Pair<T, D, E> = (Tensor<T, Common<D, E>>, Tensor<T, Common<D, E>>);
 
-/// Both operands as they are.
+/// Both operands, without a copy.
 type SamePair<'a, T, D, E> = (&'a Tensor<T, Common<D, E>>, &'a Tensor<T, Common<D, E>>);
 
-/// Operands of one shape as they are, but for the dimension type.
+/// Returns operands of one shape with their common dimension type; `None` if the shapes differ.
 #[inline]
-fn alike<'a, T, D, E>(x: &'a Tensor<T, D>, y: &'a Tensor<T, E>) -> Option<SamePair<'a, T, D, E>>
+fn same_shape<'a, T, D, E>(
+    x: &'a Tensor<T, D>,
+    y: &'a Tensor<T, E>,
+) -> Option<SamePair<'a, T, D, E>>
 where
     T: Element,
     D: Dimension + DimMax<E>,
@@ -47,33 +49,28 @@ where
     D: Dimension + DimMax<E>,
     E: Dimension,
 {
-    let shape = common_shape(x.shape(), y.shape());
-    let Some(shape) = shape else {
+    let Some(shape) = common_shape(x.shape(), y.shape()) else {
         panic!(
             "{operator} of shapes {:?} and {:?}: they do not broadcast",
             x.shape(),
             y.shape()
         )
     };
-    (stretch(x, &shape), stretch(y, &shape))
+    (broadcast_operand(x, &shape), broadcast_operand(y, &shape))
 }
 
 #[track_caller]
-fn stretch<T: Element, D: Dimension, E: Dimension>(
+fn broadcast_operand<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
     shape: &[usize],
 ) -> Tensor<T, E> {
     if x.shape() == shape {
-        // INVARIANT: the common dimension has the rank of the common shape.
-        return x
-            .clone()
-            .into_dimensionality()
-            .expect("the rank of the common shape");
+        return result(x.clone());
     }
     x.broadcast_to(shape)
 }
 
-/// The shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
+/// Returns the shape that two shapes broadcast to: axes are aligned at the last, and have one length, or one
 /// of them has length 1.
 pub(crate) fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
     if x == y {
@@ -93,20 +90,20 @@ pub(crate) fn common_shape(x: &[usize], y: &[usize]) -> Option<Shape> {
     Some(Shape::from(&shape[..]))
 }
 
-/// The dimension type of a result in the memory of an operand, which has the result's shape.
+/// Returns an operand that has the common shape with the common dimension type.
 #[inline]
 fn result<T: Element, D: Dimension, E: Dimension>(x: Tensor<T, D>) -> Tensor<T, E> {
-    // INVARIANT: the operands have one shape, and with it the rank of their common dimension.
+    // INVARIANT: the operand has the common shape, and so the rank of the common dimension.
     x.into_dimensionality()
         .expect("the rank of the common shape")
 }
 
-/// An operator between tensors in its four forms. An operand that is given for good is where the result
-/// goes, if nobody else sees it.
+/// Implements an operator between tensors, owned and borrowed. The result is written into an owned operand if no other
+/// handle shares its memory.
 macro_rules! between_tensors {
     ($Trait:ident, $method:ident, $Function:ident, $f:expr) => {
         between_tensors!($Trait, $method, &Tensor<T, D>, &Tensor<T, E>, |x, y| {
-            if let Some((x, y)) = alike(x, y) {
+            if let Some((x, y)) = same_shape(x, y) {
                 return $Function::apply(x, y);
             }
             let (x, y) = broadcast(x, y, stringify!($method));
@@ -157,7 +154,7 @@ between_tensors!(Sub, sub, Sub, |x, y| x - y);
 between_tensors!(Mul, mul, Mul, |x, y| x * y);
 between_tensors!(Div, div, Div, |x, y| x / y);
 
-/// An operator with a number on the right, for a tensor owned and borrowed.
+/// Implements an operator with a number on the right, for a tensor owned and borrowed.
 macro_rules! with_number {
     ($Trait:ident, $method:ident, |$x:ident, $c:ident| $body:expr, $f:expr) => {
         impl<T: Element, D: Dimension> ops::$Trait<T> for &Tensor<T, D> {
@@ -190,8 +187,7 @@ with_number!(Sub, sub, |x, c| AddScalar::apply(x, -c), |x, c| x - c);
 with_number!(Mul, mul, |x, c| MulScalar::apply(x, c), |x, c| x * c);
 with_number!(Div, div, |x, c| DivScalar::apply(x, c), |x, c| x / c);
 
-/// An operator with a number on the left. A type parameter cannot stand there, hence once for each
-/// element type.
+/// Implements an operator with a number on the left, for each element type: a type parameter is not allowed there.
 macro_rules! number_first {
     ($Trait:ident, $method:ident, |$c:ident, $x:ident| $body:expr, $f:expr) => {
         number_first!($Trait, $method, f32, |$c, $x| $body, $f);

@@ -25,10 +25,10 @@ pub struct Reshape<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], shape = &[4, 3], E = ndarray::Ix2))]
 impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
-    /// The same memory seen as `shape` where it is in row-major order, else a copy.
+    /// Returns a view of `x` as `shape`, or a copy if `x` is not in row-major order.
     ///
     /// # Panics
-    /// If `shape` has not as many elements as `x`, or another rank than `E`.
+    /// If `shape` does not have as many elements as `x`, or its rank is not that of `E`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, shape: &[usize]) -> (Tensor<T, E>, Shape) {
@@ -65,14 +65,13 @@ impl<T: Element, D: Dimension, E: Dimension> Reshape<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The elements, in row-major order, in another shape, which gives the rank its type: `(2, 3)` and
-    /// `[2, 3]` a matrix, a slice or a `Vec` a tensor whose rank is known at run time.
+    /// Returns the elements, in row-major order, in another shape. The type of `shape` determines the rank: of `(2, 3)` and
+    /// `[2, 3]` the result is a matrix, of a slice or a `Vec` a tensor whose rank is known at run time.
     ///
-    /// A copy is made only if the elements do not lie in row-major order, as those of a transposed
-    /// matrix.
+    /// The elements are copied only if they are not in row-major order, as in a transposed matrix.
     ///
     /// # Panics
-    /// If `shape` has not as many elements as the tensor.
+    /// If `shape` does not have as many elements as the tensor.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -87,10 +86,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Reshape::apply(self, shape.into_dimension().slice())
     }
 
-    /// The tensor with the axes `from` to `to`, both included, made one.
+    /// Merges the axes `from` to `to`, both included, into one.
     ///
     /// # Panics
-    /// If there are no such axes, or the result has another rank than `E`.
+    /// If there are no such axes, or the rank of the result is not that of `E`.
     ///
     /// ```
     /// use autograd_core::{Tensor, Tensor2};

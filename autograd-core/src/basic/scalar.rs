@@ -1,5 +1,4 @@
-//! Arithmetic with one number for all elements: five functions of two lines each, behind the
-//! operators.
+//! Arithmetic with one number for all elements, for the operators.
 
 use std::marker::PhantomData;
 
@@ -22,7 +21,7 @@ pub struct AddScalar<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> AddScalar<T, D> {
-    /// x + c of each element.
+    /// Returns x + c of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
         kernels::map(&x, move |x| x + c)
@@ -52,7 +51,7 @@ pub struct ScalarSub<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> ScalarSub<T, D> {
-    /// c − x of each element.
+    /// Returns c − x of each element.
     #[forward]
     pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, move |x| c - x)
@@ -82,7 +81,7 @@ pub struct MulScalar<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> MulScalar<T, D> {
-    /// c · x of each element.
+    /// Returns c · x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
         kernels::map(&x, move |x| x * c)
@@ -112,7 +111,7 @@ pub struct DivScalar<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> DivScalar<T, D> {
-    /// x / c of each element.
+    /// Returns x / c of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, c: T) -> Array<T, D> {
         kernels::map(&x, move |x| x / c)
@@ -142,7 +141,7 @@ pub struct ScalarDiv<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], c = 1.5))]
 impl<T: Element, D: Dimension> ScalarDiv<T, D> {
-    /// c / x of each element.
+    /// Returns c / x of each element.
     #[forward]
     pub fn forward(c: T, x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, move |x| c / x)

@@ -1,4 +1,4 @@
-//! A part of a tensor, and its reverse: each is the other's backward.
+//! Slicing, and its gradient: each is the other's backward.
 
 use std::marker::PhantomData;
 
@@ -26,10 +26,10 @@ pub struct Slice<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [3, 4], slice = ndarray::s![1, ..;-2].as_ref(), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
-    /// The part of the memory that `slice` says.
+    /// Returns a view of the part that `slice` selects.
     ///
     /// # Panics
-    /// If `slice` does not fit `x`, or gives another rank than that of `E`.
+    /// If `slice` does not fit `x`, or the rank of the part is not that of `E`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, slice: &[SliceInfoElem]) -> (Tensor<T, E>, Shape) {
@@ -51,7 +51,7 @@ impl<T: Element, D: Dimension, E: Dimension> Slice<T, D, E> {
     }
 }
 
-/// A tensor of zeros but for a part, which another tensor fills.
+/// A tensor of zeros, with another tensor as a part.
 #[derive(Debug)]
 pub struct SliceBackward<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -62,20 +62,20 @@ pub struct SliceBackward<T, D, E>(PhantomData<(T, D, E)>);
     E = ndarray::Ix2,
 ))]
 impl<T: Element, D: Dimension, E: Dimension> SliceBackward<T, D, E> {
-    /// Zeros of `shape`, with `x` as the part that `slice` says.
+    /// Returns zeros of `shape`, with `x` as the part that `slice` selects.
     ///
     /// # Panics
-    /// If `slice` does not fit `shape`, `x` has another shape than that part, or `E` another rank than
+    /// If `slice` does not fit `shape`, `x` does not have the shape of that part, or the rank of `E` is not that of
     /// `shape`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, shape: &[usize], slice: &[SliceInfoElem]) -> Array<T, E> {
-        fits("place", shape, slice);
+        fits("slice_backward", shape, slice);
         let mut whole = kernels::full(shape, T::zero());
         let mut part = whole.view_mut().into_dyn().slice_move(slice);
         assert!(
             part.shape() == x.shape(),
-            "place of a tensor of shape {:?} in a part of shape {:?}",
+            "slice_backward of a tensor of shape {:?} for a part of shape {:?}",
             x.shape(),
             part.shape()
         );
@@ -94,8 +94,10 @@ impl<T: Element, D: Dimension, E: Dimension> SliceBackward<T, D, E> {
     }
 }
 
+/// Checks that `slice` has an entry for each axis of an array of `shape`, within the axis.
+///
 /// # Panics
-/// If `slice` has not an entry for each axis of an array of `shape`, or one that is not within it.
+/// If it does not.
 #[track_caller]
 fn fits(function: &str, shape: &[usize], slice: &[SliceInfoElem]) {
     let entries = slice.iter().filter(|entry| !entry.is_new_axis());
@@ -112,32 +114,29 @@ fn fits(function: &str, shape: &[usize], slice: &[SliceInfoElem]) {
     }
 }
 
-/// Whether an axis of some length has what `entry` names.
+/// Returns whether `entry` is within an axis of some length.
 fn is_within(entry: &SliceInfoElem, length: usize) -> bool {
-    // Negative places count from the end.
-    let place = |index: isize| match index {
+    // Negative indices count from the end.
+    let position = |index: isize| match index {
         0.. => Some(index.unsigned_abs()),
         _ => length.checked_sub(index.unsigned_abs()),
     };
     match *entry {
         SliceInfoElem::Slice { start, end, step } => {
-            let borders = [Some(start), end].into_iter().flatten();
-            step != 0
-                && borders
-                    .map(place)
-                    .all(|place| place.is_some_and(|place| place <= length))
+            let is_border = |index| position(index).is_some_and(|position| position <= length);
+            step != 0 && is_border(start) && end.is_none_or(is_border)
         }
-        SliceInfoElem::Index(index) => place(index).is_some_and(|place| place < length),
+        SliceInfoElem::Index(index) => position(index).is_some_and(|position| position < length),
         SliceInfoElem::NewAxis => true,
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// A part of the tensor, without a copy, written as for an [`Array`] with ndarray's
-    /// [`s!`](ndarray::s): ranges, negative steps, single places, new axes.
+    /// Returns a part of the tensor, without a copy. As for an [`Array`], ndarray's [`s!`](ndarray::s) writes the
+    /// argument: ranges, negative steps, single indices, new axes.
     ///
     /// # Panics
-    /// If a range or a place is not within its axis, or a step is zero.
+    /// If a range or an index is not within its axis, or a step is 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -153,7 +152,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Slice::apply(self, slice.as_ref())
     }
 
-    /// A part of the tensor along one axis, without a copy.
+    /// Returns a part of the tensor along `axis`, without a copy.
     ///
     /// # Panics
     /// If there is no such axis, or the part is not within it.

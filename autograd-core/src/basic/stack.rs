@@ -1,4 +1,4 @@
-//! Tensors side by side along a new axis.
+//! Stacking along a new axis.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use super::Slice;
 use crate::kernels::checks::has_rank;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// Tensors of one shape side by side along a new axis.
+/// Tensors of one shape, stacked along a new axis.
 ///
 /// ```
 /// use autograd_core::{Tensor, Tensor2, ndarray::Axis, ops::Stack};
@@ -26,11 +26,10 @@ pub struct Stack<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(axis = Axis(1), parts = [[2, 3], [2, 3]], E = ndarray::Ix3))]
 impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
-    /// The parts side by side, in new memory.
+    /// Stacks tensors along a new axis, in new memory.
     ///
     /// # Panics
-    /// If there are none, their shapes differ, the new axis would leave a gap behind the others, or `E`
-    /// is not of one rank more.
+    /// If there are no tensors, their shapes differ, `axis` is larger than their rank, or `E` does not have one axis more.
     #[forward(outputs(output), saves(count))]
     #[track_caller]
     pub fn forward(axis: Axis, parts: &[ArrayView<T, D>]) -> (Array<T, E>, usize) {
@@ -40,7 +39,7 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
         let from = first.shape();
         assert!(
             axis.index() <= first.ndim(),
-            "stack of tensors of shape {from:?}: there is no place for an axis {}",
+            "stack of tensors of shape {from:?}: there cannot be an axis {}",
             axis.index()
         );
         has_rank::<E>("stack", from, first.ndim() + 1);
@@ -55,8 +54,8 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
             .iter()
             .map(|part| part.view().into_dyn().insert_axis(axis));
         let stacked = kernels::concat(axis, &widened.collect::<Vec<ArrayViewD<T>>>());
-        // INVARIANT: of one rank more than the parts, as `E` is.
-        let stacked = stacked.into_dimensionality().expect("one rank more");
+        // INVARIANT: it has one axis more than the parts, as `E` does.
+        let stacked = stacked.into_dimensionality().expect("one axis more");
         (stacked, parts.len())
     }
 
@@ -77,10 +76,10 @@ impl<T: Element, D: Dimension, E: Dimension> Stack<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Tensors of one shape side by side along a new axis in place `axis`.
+    /// Stacks tensors of one shape along a new axis `axis`.
     ///
     /// # Panics
-    /// If there are none, their shapes differ, or the new axis would leave a gap behind the others.
+    /// If there are no tensors, their shapes differ, or `axis` is larger than their rank.
     ///
     /// ```
     /// use autograd_core::Tensor;

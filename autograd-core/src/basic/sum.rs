@@ -24,7 +24,7 @@ pub struct Sum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sum<T, D> {
-    /// Σx of all elements.
+    /// Returns Σx of all elements.
     #[forward(outputs(output), saves(shape))]
     pub fn forward(x: ArrayView<T, D>) -> (Array0<T>, Shape) {
         (
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Sum<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The sum of all elements, added pairwise; 0 of none.
+    /// Returns the sum of all elements, added pairwise; 0 if there are none.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -59,7 +59,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Sum::apply(self)
     }
 
-    /// The mean of all elements; not a number of none.
+    /// Returns the mean of all elements; NaN if there are none.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -70,7 +70,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn mean(&self) -> Tensor0<T> {
-        let count = self.len() as f64;
-        self.sum() / T::from_f64(count)
+        self.sum() / T::from_f64(self.len() as f64)
     }
 }

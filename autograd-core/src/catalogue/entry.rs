@@ -20,7 +20,7 @@ use crate::function::Signature;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What it takes, gives and keeps.
+    /// What it takes, returns and saves.
     pub signature: &'static Signature,
     /// What its author says about it, as it was written, with formulas as [`math!`](crate::math) writes them.
     pub docs: &'static str,
@@ -47,14 +47,14 @@ pub struct Entry {
 pub struct Test {
     /// The package it belongs to, where cargo built it.
     pub package: Option<&'static str>,
-    /// The path of the module that it stands in, from its crate on.
+    /// The path of its module, from its crate on.
     pub module: &'static str,
     /// The test's own name.
     pub name: &'static str,
 }
 
 impl Entry {
-    /// What generated code calls.
+    /// Makes an entry: what generated code calls.
     #[doc(hidden)]
     pub const fn new(
         signature: &'static Signature,
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// The same with a test.
+    /// Adds a test.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_test(self, package: Option<&'static str>, name: &'static str) -> Self {
@@ -88,7 +88,7 @@ impl Entry {
         }
     }
 
-    /// The name that graphs and errors show.
+    /// Returns the name that graphs and errors show.
     ///
     /// ```
     /// let functions = autograd_core::catalogue();
@@ -98,7 +98,7 @@ impl Entry {
         self.signature.name
     }
 
-    /// The module's path and the name: `autograd_core::ops::exp::Exp`.
+    /// Returns the module's path and the name: `autograd_core::ops::exp::Exp`.
     ///
     /// ```
     /// let functions = autograd_core::catalogue();
@@ -109,7 +109,7 @@ impl Entry {
         format!("{}::{}", self.module, self.name())
     }
 
-    /// The first paragraph of what its author says, on one line, without the formulas of
+    /// Returns the first paragraph of what its author says, on one line, without the formulas of
     /// [`math!`](crate::math). Empty without documentation.
     ///
     /// ```
@@ -125,7 +125,7 @@ impl Entry {
         first.lines().map(str::trim).collect::<Vec<_>>().join(" ")
     }
 
-    /// The largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
+    /// Returns the largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
     ///
     /// ```
     /// let folder = std::env::temp_dir().join("no test has left anything here");

@@ -54,7 +54,7 @@ impl Errors {
         *place = Some(place.unwrap_or(0.0).max(error));
     }
 
-    /// The derivatives that were looked at.
+    /// Returns the derivatives that were looked at.
     #[doc(hidden)]
     pub fn each(&self) -> impl Iterator<Item = (Derivative, f64)> {
         let Self {
@@ -139,7 +139,10 @@ pub(super) fn read(folder: &Path, function: [&str; 2]) -> io::Result<Option<Erro
             continue;
         }
         let Some((derivative, error)) = figure(line) else {
-            let message = format!("{}: `{line}` is no error of a derivative", file.display());
+            let message = format!(
+                "{}: `{line}` is not an error of a derivative",
+                file.display()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         };
         errors.note(derivative, error);

@@ -22,8 +22,8 @@
 //! assert!(functions.iter().any(|function| function.name() == "Exp"));
 //! ```
 //!
-//! What stands there about a function is the documentation above `#[forward]` or else above the block (in
-//! the short form, above the function). An attribute does not see what stands above the `struct`.
+//! The text about a function is the documentation above `#[forward]` or else above the block (in
+//! the short form, above the function). An attribute does not see the documentation of the `struct`.
 //!
 //! # How wrong are the gradients?
 //!

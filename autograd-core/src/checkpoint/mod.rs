@@ -16,15 +16,15 @@ use crate::saved::{SavedHooks, Unpack, save, with_saved_hooks};
 use autograd_kernels::Shape;
 use autograd_kernels::counted;
 
-/// `function` of `inputs`, a tensor by reference, a list, or a tuple of up to twelve. What its parts would keep for
-/// their backward is not kept: it is computed again, by a second call of `function`, when a backward pass
+/// `function` of `inputs`, a tensor by reference, a list, or a tuple of up to twelve. What its parts would save for
+/// their backward is not saved: it is computed again, by a second call of `function`, when a backward pass
 /// needs it. Memory for time: of the whole only the inputs stay.
 ///
 /// Gradients are those of `function`, for tensors that it captures too. It must do the same each time: what
 /// it draws at random comes from a seed that it captures, or through [`replayed`]. Checkpoints nest; the inputs of an inner one are
 /// then computed again as well. Outside recording `function` is just called.
 ///
-/// A backward pass fails, and changes nothing, if the second call keeps other tensors than the first, or
+/// A backward pass fails, and changes nothing, if the second call saves other tensors than the first, or
 /// panics.
 ///
 /// ```
@@ -64,7 +64,7 @@ where
     let inputs = inputs.to_tensors();
     let lengths = inputs.lengths();
     let inputs = inputs.into_erased();
-    // Forward mode keeps nothing that could be computed again.
+    // Forward mode saves nothing that could be computed again.
     if !is_grad_enabled() || inputs.iter().any(|input| input.level() > 0) {
         return I::with(lengths, &inputs, function);
     }
@@ -83,7 +83,7 @@ where
             I::with(lengths, &inputs, |inputs| function(inputs))
         })
     });
-    // Nobody else sets it.
+    // Only this sets it.
     let _ = checkpoint.complete.set(());
     outputs
 }
@@ -95,7 +95,7 @@ type Again = dyn Fn(&[AnyTensor]) + Send + Sync;
 struct Checkpoint {
     inputs: Vec<Input>,
     again: Box<Again>,
-    /// Of the tensors that were not kept, in the order in which they came.
+    /// Of the tensors that were not saved, in the order in which they came.
     shapes: Mutex<Vec<Shape>>,
     /// What the first call got from [`replayed`].
     numbers: Numbers,
@@ -172,7 +172,7 @@ impl Checkpoint {
         let shapes = lock(&self.shapes);
         if self.complete.get().is_some() && tensors.len() != shapes.len() {
             return Err(format!(
-                "the checkpointed function kept {} when it was called again, {} before: it must do \
+                "the checkpointed function saved {} when it was called again, {} before: it must do \
                  the same each time",
                 counted(tensors.len(), "tensor", "tensors"),
                 shapes.len(),
@@ -181,7 +181,7 @@ impl Checkpoint {
         for (tensor, shape) in tensors.iter().zip(shapes.iter()) {
             if tensor.shape() != &shape[..] {
                 return Err(format!(
-                    "the checkpointed function kept a tensor of shape {:?} when it was called again, {shape} \
+                    "the checkpointed function saved a tensor of shape {:?} when it was called again, {shape} \
                      before: it must do the same each time",
                     tensor.shape(),
                 ));
@@ -191,7 +191,7 @@ impl Checkpoint {
     }
 }
 
-/// What a second call would have kept, in the order of the first.
+/// What a second call would have saved, in the order of the first.
 #[derive(Default)]
 struct Recomputed {
     tensors: Mutex<Vec<AnyTensor>>,
@@ -206,6 +206,6 @@ impl SavedHooks for Recomputed {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No lock is held while code of the user's runs: nothing leaves half a change behind.
+    // No lock is held while user code runs: nothing leaves half a change behind.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,8 +22,8 @@ thread_local! {
     static SECOND: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this is the second call of a function within [`checkpoint`](super::checkpoint), which a backward
-/// pass makes to compute again what was not kept. Code that counts or averages over calls leaves it out.
+/// Returns whether this is the second call of a function within [`checkpoint`](super::checkpoint), which a backward
+/// pass makes to compute again what was not saved. Code that counts or averages over calls leaves it out.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,7 +49,7 @@ pub fn is_recomputing() -> bool {
     SECOND.get() > 0
 }
 
-/// A number from `draw`, or, in the second call of a function within [`checkpoint`](super::checkpoint), the
+/// Returns a number from `draw`, or, in the second call of a function within [`checkpoint`](super::checkpoint), the
 /// number that the first call had in this place: seeds and counters that move on with each call stay true to
 /// it. Outside checkpoints `draw` is just called.
 ///
@@ -88,7 +88,7 @@ fn within(depth: usize, draw: &mut dyn FnMut() -> u64) -> u64 {
             lock(numbers).get(*next - 1).copied()
         }
     });
-    // A second call that draws more often than the first is refused by what it keeps, if it matters at all.
+    // A second call that draws more often than the first is refused by what it saves, if it matters at all.
     let number = known.unwrap_or_else(|| within(call, draw));
     RUNNING.with_borrow(|running| {
         if let Running::First(numbers) = &running[call] {

@@ -1,4 +1,4 @@
-//! Where gradients arrive: in leaves, and in computed tensors that were told to keep theirs.
+//! Where gradients arrive: in leaves, and in computed tensors that retain theirs.
 
 use super::pass::Pass;
 use crate::tape::{AnyGradient, Node, accumulate};

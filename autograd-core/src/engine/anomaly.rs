@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, Node};
 
 thread_local! {
@@ -55,11 +55,9 @@ pub(super) fn is_watching() -> bool {
 pub(super) fn check(node: &Node, input: usize, grad: &AnyGradient) -> Result<(), Error> {
     match grad.first_not_a_number() {
         None => Ok(()),
-        Some(entry) => Err(Error::NotANumber {
-            function: node.name(),
+        Some(entry) => Err(node.error(ErrorKind::NotANumber {
             input: node.0.input_name(input),
             entry,
-            applied_at: node.applied_at(),
-        }),
+        })),
     }
 }

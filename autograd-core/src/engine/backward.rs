@@ -10,7 +10,7 @@ use super::inputs::input_edges;
 use super::pass::Pass;
 use super::roots::Roots;
 use crate::erased::{InputTensors, OutputTensors};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::Retained;
 use crate::tape::{AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
@@ -86,7 +86,7 @@ pub struct Backward<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
-    /// A pass that starts from `output`.
+    /// Returns a pass that starts from `output`.
     ///
     /// ```
     /// use autograd_core::{Backward, Tensor};
@@ -167,7 +167,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Keeps what was saved, so that a later pass can go through the same graph.
+    /// Retains what was saved, so that a later pass can go through the same graph.
     ///
     /// ```
     /// use autograd_core::{Backward, Tensor};
@@ -187,7 +187,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Records the pass itself, so that the gradients can be differentiated. Keeps what was saved too: a leaf
+    /// Records the pass itself, so that the gradients can be differentiated. Retains what was saved too: a leaf
     /// holds its gradient, and the gradient holds the graph that leads to the leaf, so none of it is freed
     /// before [`Tensor::zero_grad`]. [`grad`](crate::grad()) returns gradients instead, and makes no such
     /// cycle.
@@ -210,12 +210,12 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         }
     }
 
-    /// Whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
+    /// Sets whether what a node has saved is freed as soon as it has run, not when the pass has succeeded: the
     /// memory is there for what follows, but a pass that fails leaves the nodes that ran freed. Without
-    /// effect where the graph is kept.
+    /// effect where the graph is retained.
     ///
     /// ```
-    /// use autograd_core::{Backward, Error, Tensor};
+    /// use autograd_core::{Backward, ErrorKind, Tensor};
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
@@ -224,8 +224,8 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// let of_another_shape = h.register_hook(|_| Some(Tensor::from(array![1.0])));
     /// assert!(Backward::of(&y).free_early(true).run().is_err());
     /// of_another_shape.remove();
-    /// // The sine had run by then, and what it had kept is gone.
-    /// assert!(matches!(y.backward(), Err(Error::Freed { .. })));
+    /// // The sine had run by then, and what it had saved is gone.
+    /// assert!(y.backward().unwrap_err().kind() == &ErrorKind::Freed);
     /// ```
     pub fn free_early(self, free_early: bool) -> Self {
         Self { free_early, ..self }
@@ -237,12 +237,12 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// As [`Tensor::backward`]; and if there are inputs, but none at all, or one that does not require grad.
     ///
     /// ```
-    /// use autograd_core::{Backward, Error, Tensor};
+    /// use autograd_core::{Backward, ErrorKind, Tensor};
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = &x * 2.0;
-    /// assert!(matches!(Backward::of(&y).run(), Err(Error::NotScalar { .. })));
+    /// assert!(matches!(Backward::of(&y).run().unwrap_err().kind(), ErrorKind::NotScalar { .. }));
     /// Backward::of(&y).seed(array![1.0, 1.0]).run()?;
     /// assert_eq!(x.grad(), Some(array![2.0, 2.0]));
     /// # Ok::<(), autograd_core::Error>(())
@@ -251,14 +251,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         let roots = self.roots.finish()?;
         let inputs = self.inputs.transpose()?;
         if inputs.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::NoInputs);
+            return Err(Error::new(ErrorKind::NoInputs));
         }
         if let Some(root) = roots.iter().find(|root| root.level > 0) {
             // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
-            return Err(Error::PassInForwardMode {
-                pass: "backward",
-                called_at: root.edge.node.applied_at(),
-            });
+            return Err(
+                ErrorKind::PassInForwardMode { pass: "backward" }.at(root.edge.node.applied_at())
+            );
         }
         let keep = self.retain_graph || self.create_graph;
         let free_early = self.free_early && !keep;

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::pass::check;
 use super::{anomaly, in_mode, trace};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::grad_mode::is_grad_enabled;
 use crate::tape::Hooking;
 use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
@@ -20,7 +20,7 @@ impl Node {
     /// If the number of gradients is not the number of outputs, a shape or the element type is
     /// another, the saved values were freed, or the backward function fails or gives a gradient of another shape
     /// than its input's. In forward mode, if a gradient has a tangent or the function was applied to an input that
-    /// has one: a node keeps no tangents, so those of the result are not known.
+    /// has one: a node saves no tangents, so those of the result are not known.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -39,10 +39,10 @@ impl Node {
     ) -> Result<Vec<Option<TensorD<T>>>, Error> {
         self.check_outputs(grads)?;
         if self.lost_tangents() || grads.iter().flatten().any(|grad| grad.raw.level() > 0) {
-            return Err(Error::PassInForwardMode {
+            return Err(ErrorKind::PassInForwardMode {
                 pass: "Node::apply",
-                called_at: Location::caller(),
-            });
+            }
+            .at(Location::caller()));
         }
         let create_graph = is_grad_enabled() && grads.iter().flatten().any(Tensor::requires_grad);
         let grads = grads.iter().map(|grad| {
@@ -75,16 +75,12 @@ impl Node {
         let outputs = self.0.outputs();
         let (expected, found) = (outputs.len(), grads.len());
         if expected != found {
-            return Err(Error::GradientCount {
-                function: self.name(),
-                expected,
-                found,
-            });
+            return Err(self.error(ErrorKind::GradientCount { expected, found }));
         }
         for (grad, shape) in grads.iter().zip(outputs) {
             if let Some(grad) = grad.as_ref().filter(|grad| *shape != grad.to_shape()) {
                 let (expected, found) = (shape.unpack(), grad.to_shape());
-                return Err(Error::SeedShape { expected, found });
+                return Err(Error::new(ErrorKind::SeedShape { expected, found }));
             }
         }
         Ok(())
@@ -113,9 +109,6 @@ impl Node {
     fn typed<T: Element>(&self, grad: AnyGradient) -> Result<TensorD<T>, Error> {
         grad.recover::<T>()
             .map(|grad| Tensor::from_raw(grad.into_tensor()))
-            .ok_or(Error::ElementType {
-                function: self.name(),
-                applied_at: self.applied_at(),
-            })
+            .ok_or(self.error(ErrorKind::ElementType))
     }
 }

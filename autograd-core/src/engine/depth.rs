@@ -2,11 +2,11 @@
 //!
 //! # Note [Depth]
 //! A backward function may start a pass, whose backward functions may start passes. Each level takes
-//! stack: some kilobytes of the engine's, and whatever the author's code has there. A pass that starts
+//! stack: some kilobytes of the engine's, and whatever user code has there. A pass that starts
 //! further than `ROOM` below the first on its thread therefore runs on a thread of its own, with a
 //! stack of its own, while this one waits for it: deep recursion takes memory, and never overflows a
 //! thread's stack. What counts is the stack that is in use, not the number of levels, so the size of
-//! the author's frames is in it. The modes that a thread is in go with the pass.
+//! the user's frames is in it. The modes that a thread is in go with the pass.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;

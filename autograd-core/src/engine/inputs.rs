@@ -9,7 +9,7 @@ use super::in_mode;
 use super::pass::Pass;
 use super::roots::Roots;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge};
 use crate::tensor::Tensor;
@@ -67,7 +67,7 @@ pub struct Grad<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
-    /// The gradients of `output`.
+    /// Returns the gradients of `output`.
     ///
     /// ```
     /// use autograd_core::{Grad, Tensor};
@@ -127,7 +127,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Records the pass, so that the gradients can be differentiated. Keeps the graph too.
+    /// Records the pass, so that the gradients can be differentiated. Retains the graph too.
     ///
     /// ```
     /// use autograd_core::{Grad, Tensor, grad};
@@ -146,7 +146,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Keeps the graph, so that a later pass can go through it.
+    /// Retains the graph, so that a later pass can go through it.
     ///
     /// ```
     /// use autograd_core::{Grad, Tensor, grad};
@@ -167,17 +167,17 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// Whether an input that the output does not depend on has a gradient of zeros instead of being
-    /// an error. [`run_unused`](Self::run_unused) tells such inputs apart.
+    /// Sets whether an input that the output does not depend on has a gradient of zeros instead of being
+    /// an error. [`run_unused`](Self::run_unused) marks such inputs by `None`.
     ///
     /// ```
-    /// use autograd_core::{Error, Grad, Tensor};
+    /// use autograd_core::{ErrorKind, Grad, Tensor};
     /// use autograd_core::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let unused = Tensor::from(array![5.0]).set_requires_grad(true);
     /// let strict = Grad::of(&x.sum()).run((&x, &unused));
-    /// assert_eq!(strict.unwrap_err(), Error::UnusedInput { position: 1 });
+    /// assert_eq!(strict.unwrap_err().kind(), &ErrorKind::UnusedInput { position: 1 });
     /// let (_, zeros) = Grad::of(&x.sum()).allow_unused(true).run((&x, &unused))?;
     /// assert_eq!(zeros.to_array(), array![0.0]);
     /// # Ok::<(), autograd_core::Error>(())
@@ -189,7 +189,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         }
     }
 
-    /// The gradients, a tensor for each input.
+    /// Returns the gradients, a tensor for each input.
     ///
     /// # Errors
     /// As [`grad()`].
@@ -220,7 +220,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         Ok(I::Owned::read(lengths, &mut found))
     }
 
-    /// The gradients, `None` for an input that the output does not depend on.
+    /// Returns the gradients, `None` for an input that the output does not depend on.
     ///
     /// # Errors
     /// As [`grad()`], but for unused inputs.
@@ -261,7 +261,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             // Before anything is freed: a pass that fails leaves the graph as it was.
             let missing = found.iter().position(Option::is_none);
             if let Some(position) = missing.filter(|_| !allow_unused) {
-                return Err(Error::UnusedInput { position });
+                return Err(Error::new(ErrorKind::UnusedInput { position }));
             }
             if !self.retain_graph && !self.create_graph {
                 pass.free();
@@ -284,7 +284,11 @@ pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
     inputs
         .iter()
         .enumerate()
-        .map(|(position, input)| input.edge().ok_or(Error::InputWithoutGrad { position }))
+        .map(|(position, input)| {
+            input
+                .edge()
+                .ok_or_else(|| Error::new(ErrorKind::InputWithoutGrad { position }))
+        })
         .collect()
 }
 
@@ -306,7 +310,7 @@ pub(crate) fn without_tangents(
         .collect()
 }
 
-/// The gradients that arrive at `targets` when each root starts with its gradient. The graph is kept.
+/// The gradients that arrive at `targets` when each root starts with its gradient. The graph is retained.
 pub(crate) fn gradients(
     roots: Vec<(&Edge, AnyGradient)>,
     targets: &[&Edge],

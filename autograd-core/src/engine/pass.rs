@@ -10,7 +10,7 @@ use super::anomaly;
 use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
 use super::trace::{self, Recorder};
 use crate::array::PackedShape;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
 use crate::tape::{HookSlot, Hooking, Retained};
 
@@ -362,11 +362,9 @@ pub(super) fn check(
     if *expected == *grad.shape() {
         return Ok(());
     }
-    Err(Error::GradientShape {
-        function: node.name(),
+    Err(node.error(ErrorKind::GradientShape {
         input: node.0.input_name(input),
         expected: expected.unpack(),
         found: grad.shape().clone(),
-        applied_at: node.applied_at(),
-    })
+    }))
 }

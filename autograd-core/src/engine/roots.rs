@@ -3,7 +3,7 @@
 use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tensor::Tensor;
@@ -30,13 +30,17 @@ impl<'a> Root<'a> {
             Some(seed) if seed.shape() == output.shape() => Buffer::from_array(seed),
             Some(seed) => {
                 let (expected, found) = (shape, seed.shape().into());
-                return Err(Error::SeedShape { expected, found });
+                return Err(Error::new(ErrorKind::SeedShape { expected, found }));
             }
             None if output.len() == 1 => Buffer::filled(shape, T::one()),
-            None => return Err(Error::NotScalar { shape }),
+            None => return Err(Error::new(ErrorKind::NotScalar { shape })),
         };
         Ok(Self {
-            edge: output.raw.edge.as_ref().ok_or(Error::NoGraph)?,
+            edge: output
+                .raw
+                .edge
+                .as_ref()
+                .ok_or_else(|| Error::new(ErrorKind::NoGraph))?,
             seed: AnyGradient::erase(Gradient::Owned(seed)),
             level: output.raw.level(),
             failure: output.raw.failure(output.raw.level()),
@@ -44,7 +48,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// The outputs that a pass is started from, while they are being named. What is wrong with one is told
+/// The outputs that a pass is started from, while they are being named. What is wrong with one is reported
 /// at the end.
 pub(super) struct Roots<'a, T, D> {
     former: Vec<Result<Root<'a>, Error>>,

@@ -98,7 +98,7 @@ impl AnyTensor {
         either!(self, tensor => tensor.raw.edge.as_ref())
     }
 
-    /// The tensor, `None` if its elements are of another type.
+    /// Returns the tensor, `None` if its elements are of another type.
     ///
     /// ```
     /// use autograd_core::{AnyTensor, Tensor};
@@ -119,7 +119,7 @@ impl AnyTensor {
         })
     }
 
-    /// The lengths of the axes.
+    /// Returns the shape.
     ///
     /// ```
     /// assert_eq!(autograd_core::AnyTensor::from(autograd_core::ndarray::array![[1.0, 2.0]]).shape(), [1, 2]);
@@ -154,7 +154,7 @@ impl AnyTensor {
         })
     }
 
-    /// The value as a leaf of its own.
+    /// The value as a new leaf.
     pub(crate) fn leaf(&self) -> Self {
         either!(self, map tensor => tensor.detach().set_requires_grad(true))
     }

@@ -1,223 +1,163 @@
-//! The one error type; every message stands in its `Display`, in `message`.
+//! The one error type: what went wrong, in which function, at which line.
 
-mod message;
+mod kind;
 mod mismatch;
 
+pub use kind::ErrorKind;
 pub use mismatch::{Check, Derivative, Mismatch};
 
+use std::fmt;
 use std::panic::Location;
-
-use autograd_kernels::Shape;
+use std::sync::Arc;
 
 /// What can go wrong when gradients are asked for.
 ///
 /// Mistakes that the types cannot rule out and that depend on state: a graph that was freed, an input
-/// that no output depends on, a gradient of the wrong lengths. Each names the function, the argument
-/// and the line of `apply` where there is one.
+/// that no output depends on, a gradient of the wrong shape. [`kind`](Self::kind) says which of them it is;
+/// where a function is to blame, [`function`](Self::function) and [`applied_at`](Self::applied_at) say where.
 ///
 /// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 ///
 /// ```
-/// let x = autograd_core::Tensor::from(autograd_core::ndarray::array![1.0, 2.0]);
-/// assert_eq!(x.sum().backward(), Err(autograd_core::Error::NoGraph));
+/// use autograd_core::{ErrorKind, Tensor};
+/// use autograd_core::ndarray::array;
+///
+/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
+/// let y = (&x * &x).sum();
+/// y.backward()?;
+/// let error = y.backward().unwrap_err();
+/// assert_eq!((error.kind(), error.function()), (&ErrorKind::Freed, Some("Sum")));
+/// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Error {
-    /// `backward` or `grad` was started from a tensor of more (or fewer) than one element without a
-    /// gradient for it.
-    NotScalar {
-        /// The tensor's shape.
-        shape: Shape,
-    },
-    /// `backward` or `grad` was started from a tensor that nothing was recorded for.
-    NoGraph,
-    /// The gradient that a backward pass is started with has another shape than its tensor.
-    SeedShape {
-        /// The tensor's shape.
-        expected: Shape,
-        /// The gradient's shape.
-        found: Shape,
-    },
-    /// The saved values were freed by an earlier backward pass.
-    Freed {
-        /// The function's name.
-        function: &'static str,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A backward function gave a gradient whose lengths are not its input's.
-    GradientShape {
-        /// The function's name.
-        function: &'static str,
-        /// The input's name, in a list with the tensor's place: `parts[2]`.
-        input: String,
-        /// The input's shape.
-        expected: Shape,
-        /// The gradient's shape.
-        found: Shape,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A backward function gave another number of gradients than a list has tensors.
-    ListLength {
-        /// The function's name.
-        function: &'static str,
-        /// The list's name.
-        input: &'static str,
-        /// The tensors of the list.
-        expected: usize,
-        /// The gradients given.
-        found: usize,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A gradient was differentiated whose backward function is written on arrays.
-    OnceDifferentiable {
-        /// The function's name.
-        function: &'static str,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function gave a gradient that is not
-    /// a number.
-    NotANumber {
-        /// The function's name.
-        function: &'static str,
-        /// The input's name.
-        input: String,
-        /// The first such entry of the gradient.
-        entry: Vec<usize>,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// `Backward::inputs` was given no tensors.
-    NoInputs,
-    /// A gradient was asked for with respect to a tensor that does not require it.
-    InputWithoutGrad {
-        /// The input's position in the call, from 0.
-        position: usize,
-    },
-    /// A gradient was asked for with respect to a tensor that the output does not depend on.
-    UnusedInput {
-        /// The input's position in the call, from 0.
-        position: usize,
-    },
-    /// `Node::apply` was given another number of gradients than the node has outputs.
-    GradientCount {
-        /// The function's name.
-        function: &'static str,
-        /// The node's outputs.
-        expected: usize,
-        /// The gradients given.
-        found: usize,
-    },
-    /// `Node::apply` was given, or gave, a gradient of another element type.
-    ElementType {
-        /// The function's name.
-        function: &'static str,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A hook gave a gradient of another shape.
-    HookShape {
-        /// The name of the node's function.
-        function: &'static str,
-        /// The shape of the gradient that it was to replace.
-        expected: Shape,
-        /// The gradient's shape.
-        found: Shape,
-        /// The line of `apply`, for a leaf the line that made it one.
-        applied_at: &'static Location<'static>,
-    },
-    /// A hook of a node gave another number of gradients.
-    HookCount {
-        /// The name of the node's function.
-        function: &'static str,
-        /// The gradients that were to be replaced.
-        expected: usize,
-        /// The gradients given.
-        found: usize,
-        /// The line of `apply`, for a leaf the line that made it one.
-        applied_at: &'static Location<'static>,
-    },
-    /// A saved tensor that was packed could not be had back.
-    Unpack {
-        /// The function's name.
-        function: &'static str,
-        /// Why.
-        reason: String,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// Forward mode met a function without a `#[jvp]` rule.
-    NoForwardRule {
-        /// The function's name.
-        function: &'static str,
-        /// The line of `apply`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A backward pass in a run of forward mode, through functions whose inputs have a tangent. Nodes keep no
-    /// tangents, so those of the gradients are not known.
-    PassInForwardMode {
-        /// `backward`, `grad` or `Node::apply`.
-        pass: &'static str,
-        /// The line that called it; of `backward`, the line that applied the function which it starts from.
-        called_at: &'static Location<'static>,
-    },
-    /// A `#[jvp]` rule gave a tangent whose lengths are not its output's, or forward mode was started
-    /// with one whose lengths are not its input's.
-    TangentShape {
-        /// The function's name, `jvp` for the tangents that forward mode is started with.
-        function: &'static str,
-        /// The output's name, or the input's position.
-        of: String,
-        /// The tensor's shape.
-        expected: Shape,
-        /// The tangent's shape.
-        found: Shape,
-        /// The line of `apply`, or of `jvp`.
-        applied_at: &'static Location<'static>,
-    },
-    /// A derivative along a direction was asked for that neither mode knows: a function has no `#[jvp]`
-    /// rule, and backward cannot stand in.
-    NeitherMode {
-        /// What forward mode lacks.
-        forward: Box<Error>,
-        /// What a backward pass through the gradients lacks.
-        backward: Box<Error>,
-    },
-    /// In strict mode, an output does not depend on an input.
-    Independent {
-        /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
-        derivative: Derivative,
-        /// The output's position, from 0; `None` if it is all of them.
-        output: Option<usize>,
-        /// The input's position, from 0; `None` if it is all of them.
-        input: Option<usize>,
-    },
-    /// A system was to be solved, or an inverse or determinant computed, of a singular matrix.
-    Singular {
-        /// The function's name.
-        function: &'static str,
-        /// The matrix's shape.
-        shape: Shape,
-        /// The place on the diagonal where this shows, after the rows before it were eliminated.
-        pivot: usize,
-        /// The line where this was asked for.
-        applied_at: &'static Location<'static>,
-    },
-    /// A Cholesky factor was asked for of a matrix that is not positive definite.
-    NotPositiveDefinite {
-        /// The matrix's shape.
-        shape: Shape,
-        /// The place on the diagonal where this shows.
-        pivot: usize,
-        /// The line where this was asked for.
-        applied_at: &'static Location<'static>,
-    },
-    /// A gradient is not what finite differences say.
-    Gradcheck(Box<Mismatch>),
+pub struct Error(Arc<Inner>);
+
+#[derive(Clone, PartialEq)]
+struct Inner {
+    kind: ErrorKind,
+    function: Option<&'static str>,
+    at: Option<&'static Location<'static>>,
+}
+
+impl Error {
+    /// An error that no function is to blame for. Not `From`: a second conversion into this type would leave
+    /// `collect::<Result<_, _>>()?` ambiguous in functions that return it.
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        kind.error(None, None)
+    }
+
+    /// Returns what went wrong.
+    ///
+    /// ```
+    /// use autograd_core::{ErrorKind, Tensor};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let error = Tensor::from(array![1.0, 2.0]).sum().backward().unwrap_err();
+    /// assert_eq!(error.kind(), &ErrorKind::NoGraph);
+    /// ```
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Returns the name of the function that it happened in.
+    ///
+    /// ```
+    /// use autograd_core::{Tensor, no_grad};
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    /// let constant = no_grad(|| x.sum());
+    /// assert_eq!(constant.backward().unwrap_err().function(), None);
+    /// ```
+    pub fn function(&self) -> Option<&'static str> {
+        self.mismatch()
+            .map_or(self.0.function, |mismatch| mismatch.function)
+    }
+
+    /// Returns the line that applied the function.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
+    /// # #[cfg(feature = "ops")]
+    /// assert!(singular.inv().unwrap_err().applied_at().is_some());
+    /// ```
+    pub fn applied_at(&self) -> Option<&'static Location<'static>> {
+        self.0.at
+    }
+
+    /// Returns what a gradient check found, if this is its error.
+    ///
+    /// ```
+    /// use autograd_core::ndarray::{Array1, ArrayView1, array};
+    /// use autograd_core::{Gradcheck, Tensor, custom_function};
+    ///
+    /// #[custom_function(grad(x) = &grad_output * &x)] // 2x is right
+    /// fn square(x: ArrayView1<f64>) -> Array1<f64> {
+    ///     &x * &x
+    /// }
+    ///
+    /// let error = Gradcheck::new().run(square, &Tensor::from(array![3.0])).unwrap_err();
+    /// assert_eq!(error.mismatch().map(|found| found.analytical), Some(3.0));
+    /// ```
+    pub fn mismatch(&self) -> Option<&Mismatch> {
+        match self.kind() {
+            ErrorKind::Gradcheck(mismatch) => Some(mismatch),
+            _ => None,
+        }
+    }
+
+    /// The failed gradient check, to add what is known of its function.
+    pub(crate) fn mismatch_mut(&mut self) -> Option<&mut Mismatch> {
+        match &mut Arc::make_mut(&mut self.0).kind {
+            ErrorKind::Gradcheck(mismatch) => Some(mismatch),
+            _ => None,
+        }
+    }
+}
+
+impl ErrorKind {
+    /// The error of this kind in a function that was applied there.
+    pub(crate) fn of(self, function: &'static str, at: &'static Location<'static>) -> Error {
+        self.error(Some(function), Some(at))
+    }
+
+    /// The error of this kind in a call from there.
+    pub(crate) fn at(self, at: &'static Location<'static>) -> Error {
+        self.error(None, Some(at))
+    }
+
+    fn error(
+        self,
+        function: Option<&'static str>,
+        at: Option<&'static Location<'static>>,
+    ) -> Error {
+        Error(Arc::new(Inner {
+            kind: self,
+            function,
+            at,
+        }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, function, at } = &*self.0;
+        kind.write(function.unwrap_or("a function"), f)?;
+        match (function, at) {
+            (_, None) => Ok(()),
+            (Some(_), Some(at)) => write!(f, " (applied at {at})"),
+            (None, Some(at)) => write!(f, " (at {at})"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl std::error::Error for Error {}

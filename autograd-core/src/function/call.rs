@@ -4,7 +4,7 @@ use std::fmt;
 
 use ndarray::Dimension;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::function::Signature;
 use crate::function::edges::range;
 use crate::function::gradient::{GradOutput, IntoGradient, IntoGradients};
@@ -14,7 +14,7 @@ use crate::tape::{AnyGradient, BackwardCall, Edge, Gradient, Node, once_differen
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// One call of a function's backward: hands out gradients and saved tensors, takes in gradients.
+/// One call of a function's backward: gives the incoming gradients and saved tensors, takes the computed gradients.
 pub struct Call<'a> {
     inner: BackwardCall<'a>,
     /// Under `create_graph`, where the incoming gradients come from.
@@ -22,8 +22,8 @@ pub struct Call<'a> {
     signature: &'static Signature,
     /// Where each input's edges end: see `EdgeList`.
     ends: &'a [usize],
-    /// What is wrong with a gradient that came in or was given; boxed, as every call carries it.
-    failure: Option<Box<Error>>,
+    /// What is wrong with an incoming or a computed gradient.
+    failure: Option<Error>,
     /// Whether a saved tensor had been packed.
     unpacked: bool,
 }
@@ -64,24 +64,24 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What the call comes to after the author's functions have run; whether a saved tensor was unpacked
+    /// What the call comes to after the backward functions have run: whether a saved tensor was unpacked
     /// for them.
     #[inline]
     pub(crate) fn finish(self) -> Result<bool, Error> {
         match self.failure {
             None => Ok(self.unpacked),
-            Some(error) => Err(*error),
+            Some(error) => Err(error),
         }
     }
 
-    /// Whether this pass wants the gradient of the differentiable input of this number, of a list that
+    /// Returns whether this pass wants the gradient of the differentiable input of this number, of a list that
     /// of any of its tensors.
     #[inline]
     pub fn needs(&self, input: usize) -> bool {
         self.inner.needs[range(self.ends, input)].contains(&true)
     }
 
-    /// What was saved, with its history under `create_graph`.
+    /// Returns what was saved, with its history under `create_graph`.
     #[inline]
     pub fn restore<S: Restore<R>, R>(
         &mut self,
@@ -101,11 +101,9 @@ impl<'a> Call<'a> {
         origin: Origin,
         place: usize,
     ) -> Result<Tensor<T, D>, Error> {
-        let (buffer, unpacked) = saved.restore().map_err(|reason| Error::Unpack {
-            function: self.inner.node.name(),
-            reason,
-            applied_at: self.inner.node.applied_at(),
-        })?;
+        let (buffer, unpacked) = saved
+            .restore()
+            .map_err(|reason| self.inner.node.error(ErrorKind::Unpack { reason }))?;
         self.unpacked |= unpacked;
         let edge = self.edge(origin, place);
         Ok(Tensor::from_raw(RawTensor::new(buffer, edge)))
@@ -128,7 +126,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The gradient of the differentiable output of this number.
+    /// Returns the gradient of the differentiable output of this number.
     #[inline]
     pub fn grad<T: Element, D: Dimension>(&mut self, output: usize) -> GradOutput<'a, T, D> {
         let node: &'a Node = self.inner.node;
@@ -138,10 +136,7 @@ impl<'a> Call<'a> {
         let gradient = gradient.and_then(AnyGradient::recover);
         if came && gradient.is_none() {
             // One that a user handed in: the engine's are of the right type.
-            self.failure = Some(Box::new(Error::ElementType {
-                function: self.inner.node.name(),
-                applied_at: self.inner.node.applied_at(),
-            }));
+            self.failure = Some(self.inner.node.error(ErrorKind::ElementType));
         }
         GradOutput::new(gradient, shape)
     }
@@ -170,16 +165,16 @@ impl<'a> Call<'a> {
         };
         let edges = range(self.ends, input);
         if gradients.len() != edges.len() {
-            self.failure = Some(Box::new(Error::ListLength {
-                function: self.signature.name,
-                input: self
-                    .signature
-                    .differentiable(input)
-                    .map_or("a list", |input| input.name),
-                expected: edges.len(),
-                found: gradients.len(),
-                applied_at: self.inner.node.applied_at(),
-            }));
+            self.failure = Some(
+                self.inner.node.error(ErrorKind::ListLength {
+                    input: self
+                        .signature
+                        .differentiable(input)
+                        .map_or("a list", |input| input.name),
+                    expected: edges.len(),
+                    found: gradients.len(),
+                }),
+            );
             return;
         }
         for (edge, gradient) in edges.zip(gradients) {

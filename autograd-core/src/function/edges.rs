@@ -56,7 +56,7 @@ impl<const N: usize> EdgeLists<N> {
         Self { edges, ends }
     }
 
-    /// Which inputs need a gradient: a list does if one of its tensors does.
+    /// Returns which inputs need a gradient: a list does if one of its tensors does.
     pub fn needs(&self) -> [bool; N] {
         std::array::from_fn(|input| {
             let mut edges = self.edges[range(&self.ends, input)].iter();

@@ -5,7 +5,7 @@ use std::panic::Location;
 use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, Edge, Gradient, once_differentiable};
 use crate::tape::{Failure, RawTensor, Tangent};
 use crate::tensor::Tensor;
@@ -64,7 +64,7 @@ impl ForwardCall {
         (primal, tangent)
     }
 
-    /// The tangent of `input`, or zeros for one that has none.
+    /// Returns the tangent of `input`, or zeros for one that has none.
     pub fn or_zeros<T: Element, D: Dimension>(
         &self,
         tangent: Option<Tensor<T, D>>,
@@ -90,13 +90,13 @@ impl ForwardCall {
         self.edges.push(tensor.recorded_edge());
     }
 
-    /// Whether an input's tangent is missing because a function before had no rule: then the rule is
+    /// Returns whether an input's tangent is missing because a function before had no rule: then the rule is
     /// not called.
     pub fn failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// An output for which there is no tangent, because an input's is missing or the function has no
+    /// Returns an output for which there is no tangent, because an input's is missing or the function has no
     /// rule.
     pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {
         lose_tangents(&output);
@@ -106,7 +106,7 @@ impl ForwardCall {
         Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
     }
 
-    /// An output with its tangent.
+    /// Returns an output with its tangent.
     pub fn with_tangent<T: Element, D: Dimension>(
         &self,
         output: Tensor<T, D>,
@@ -131,13 +131,12 @@ impl ForwardCall {
     }
 
     fn wrong_shape(&self, name: &str, expected: Shape, found: Shape) -> Error {
-        Error::TangentShape {
-            function: self.function,
+        ErrorKind::TangentShape {
             of: name.to_owned(),
             expected,
             found,
-            applied_at: self.applied_at,
         }
+        .of(self.function, self.applied_at)
     }
 
     /// A tangent that was computed on arrays: it has no history, which must not be lost in silence, in
@@ -156,17 +155,14 @@ impl ForwardCall {
         }
         if self.beneath > 0 {
             let (function, applied_at) = (self.function, self.applied_at);
-            let failure = Failure::lost(Error::OnceDifferentiable {
-                function,
-                applied_at,
-            });
+            let failure = Failure::lost(ErrorKind::OnceDifferentiable.of(function, applied_at));
             tangent = tangent.with_tangent(self.beneath, Tangent::Failed(failure));
         }
         tangent
     }
 }
 
-/// Notes on the node of an output that inputs had tangents, for whoever runs it by hand.
+/// Notes on the node of an output that inputs had tangents, for `Node::apply`.
 fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
     if let Some(edge) = &output.raw.edge {
         edge.node.lose_tangents();
@@ -176,7 +172,7 @@ fn lose_tangents<T: Element, D: Dimension>(output: &Tensor<T, D>) {
 /// What a `#[jvp]` rule may return for an output: an array or, to be differentiable again, a tensor;
 /// `None` for a tangent of zeros.
 #[diagnostic::on_unimplemented(
-    message = "the `#[jvp]` rule returns `{Self}`, which is no tangent of a `{T}` output of this rank",
+    message = "the `#[jvp]` rule returns `{Self}`, which is not a tangent of a `{T}` output of this rank",
     label = "not the tangent's type",
     note = "a tangent has the element type and the rank of its output: return an owned array or a \
             tensor of them, or an `Option` of one"

@@ -13,7 +13,7 @@ use autograd_kernels::Element;
 pub struct GradOutput<'a, T, D> {
     value: Value<T, D>,
     shape: &'a PackedShape,
-    /// What stands for an undefined gradient where a function does not tell the two apart.
+    /// What replaces an undefined gradient where a function treats both alike.
     zeros: Option<Tensor<T, D>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient to look at.
+    /// Returns a view of the gradient.
     #[inline]
     pub fn view(&mut self) -> ArrayView<'_, T, D> {
         match &self.value {
@@ -49,7 +49,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient to look at, `None` if nothing came.
+    /// Returns a view of the gradient, `None` if nothing came.
     #[inline]
     pub fn view_optional(&self) -> Option<ArrayView<'_, T, D>> {
         match &self.value {
@@ -59,7 +59,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient as a tensor, with its history under `create_graph`.
+    /// Returns the gradient as a tensor, with its history under `create_graph`.
     #[inline]
     pub fn tensor(&mut self) -> &Tensor<T, D> {
         self.share();
@@ -69,7 +69,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient as a tensor, `None` if nothing came.
+    /// Returns the gradient as a tensor, `None` if nothing came.
     pub fn tensor_optional(&mut self) -> Option<&Tensor<T, D>> {
         self.share();
         match &self.value {
@@ -78,7 +78,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
+    /// Returns the gradient as the function's own: its very buffer for the last that asks (`last`) if nothing
     /// else holds it, else a copy.
     #[inline]
     pub fn owned(&mut self, last: bool) -> Array<T, D> {
@@ -99,7 +99,7 @@ impl<'a, T: Element, D: Dimension> GradOutput<'a, T, D> {
         }
     }
 
-    /// The gradient as a tensor of the function's own: without another handle for the last that asks.
+    /// Returns the gradient as a tensor of the function's own: without another handle for the last that asks.
     #[inline]
     pub fn owned_tensor(&mut self, last: bool) -> Tensor<T, D> {
         match self.owned_tensor_optional(last) {
@@ -149,7 +149,7 @@ impl<T: Element, D: Dimension> fmt::Debug for GradOutput<'_, T, D> {
 /// What a backward function may return for an input: an array or, to be differentiable again, a
 /// tensor; `None` for no gradient.
 #[diagnostic::on_unimplemented(
-    message = "backward returns `{Self}`, which is no gradient of a `{T}` input of this rank",
+    message = "backward returns `{Self}`, which is not a gradient of a `{T}` input of this rank",
     label = "not the gradient's type",
     note = "a gradient has the element type and the rank of its input: return an owned array or a \
             tensor of them, or an `Option` of one"
@@ -163,7 +163,7 @@ pub trait IntoGradient<T, D> {
 /// What a backward function may return for a list: a gradient for each tensor, in the list's order;
 /// `None` for no gradients at all.
 #[diagnostic::on_unimplemented(
-    message = "backward returns `{Self}`, which are no gradients of a list of `{T}` tensors of this rank",
+    message = "backward returns `{Self}`, which are not gradients of a list of `{T}` tensors of this rank",
     label = "not the gradients' type",
     note = "return a `Vec` of owned arrays or of tensors, or of `Option`s of them"
 )]

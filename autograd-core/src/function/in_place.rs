@@ -12,7 +12,7 @@ use crate::tape::Edge;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// A tensor that is lent to forward to write to, until [`finish`](Self::finish).
+/// A tensor that forward borrows to write to, until [`finish`](Self::finish).
 ///
 /// If forward fails, or panics while others hold the memory too, the tensor is as it was before. After a
 /// panic in memory of its own it holds what was written until then.
@@ -69,7 +69,7 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
         Self { tensor, copy }
     }
 
-    /// What forward gets.
+    /// Returns what forward gets.
     #[expect(clippy::missing_panics_doc, reason = "it never does")]
     pub fn view(&mut self) -> ArrayViewMut<'_, T, D> {
         match &mut self.copy {

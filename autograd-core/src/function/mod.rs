@@ -9,18 +9,18 @@ mod edges;
 mod forward;
 mod gradient;
 mod in_place;
+mod items;
 mod record;
 mod signature;
-mod state;
 
 pub use call::{Call, Origin, Restore};
 pub use edges::{EdgeList, EdgeLists};
 pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient, IntoGradients};
 pub use in_place::InPlace;
-pub use record::{IntoOutput, Kept, Rule, record};
+pub use items::{SavedItem, SavedItems};
+pub use record::{IntoOutput, Rule, SavedValue, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
-pub use state::{KeptItem, KeptItems};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.
 ///
@@ -38,6 +38,6 @@ pub trait Function {
     /// The name that graphs and errors show.
     const NAME: &'static str;
 
-    /// What the function takes, gives and keeps.
+    /// What the function takes, returns and saves.
     const SIGNATURE: Signature;
 }

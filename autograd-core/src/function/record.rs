@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ndarray::{Array, Dimension};
 
 use crate::array::PackedShape;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::function::edges::{EdgeList, input_of};
-use crate::function::{Call, KeptItems, Signature};
+use crate::function::{Call, SavedItems, Signature};
 use crate::tape::{
     self, BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, let_go, release_edges,
 };
@@ -25,12 +25,12 @@ use autograd_kernels::Element;
 pub struct Rule<S: 'static> {
     /// The function's signature.
     pub signature: &'static Signature,
-    /// Calls the author's backward functions that a pass needs.
+    /// Calls the backward functions that a pass needs.
     pub backward: fn(S, &mut Call<'_>) -> Result<(), Error>,
 }
 
-/// A kept value. A copy is made for each backward pass, so a value that owns memory is shared.
-pub struct Kept<V: 'static>(Inner<V>);
+/// A saved value. A copy is made for each backward pass, so a value that owns memory is shared.
+pub struct SavedValue<V: 'static>(Inner<V>);
 
 enum Inner<V> {
     /// A number, a flag, an enum: copied.
@@ -39,8 +39,8 @@ enum Inner<V> {
     Shared(Option<Arc<V>>),
 }
 
-impl<V: 'static> Kept<V> {
-    /// Keeps `value`.
+impl<V: 'static> SavedValue<V> {
+    /// Saves `value`.
     pub fn new(value: V) -> Self {
         Self(if std::mem::needs_drop::<V>() {
             Inner::Shared(Some(Arc::new(value)))
@@ -50,7 +50,7 @@ impl<V: 'static> Kept<V> {
     }
 }
 
-impl<V: 'static> Kept<V> {
+impl<V: 'static> SavedValue<V> {
     /// What it is, for people.
     pub(super) fn info(&self) -> tape::SavedInfo {
         tape::SavedInfo::value::<V>(match &self.0 {
@@ -60,7 +60,7 @@ impl<V: 'static> Kept<V> {
     }
 }
 
-impl<V: Clone + 'static> Clone for Kept<V> {
+impl<V: Clone + 'static> Clone for SavedValue<V> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Inner::Inline(value) => Inner::Inline(value.clone()),
@@ -69,7 +69,7 @@ impl<V: Clone + 'static> Clone for Kept<V> {
     }
 }
 
-impl<V: 'static> Drop for Kept<V> {
+impl<V: 'static> Drop for SavedValue<V> {
     fn drop(&mut self) {
         if let Inner::Shared(value) = &mut self.0
             && let Some(value) = value.take().and_then(Arc::into_inner)
@@ -79,7 +79,7 @@ impl<V: 'static> Drop for Kept<V> {
     }
 }
 
-impl<V: 'static> Deref for Kept<V> {
+impl<V: 'static> Deref for SavedValue<V> {
     type Target = V;
 
     fn deref(&self) -> &V {
@@ -91,7 +91,7 @@ impl<V: 'static> Deref for Kept<V> {
     }
 }
 
-impl<V: 'static> fmt::Debug for Kept<V> {
+impl<V: 'static> fmt::Debug for SavedValue<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<V>())
     }
@@ -128,7 +128,7 @@ pub fn record<S, E, const OUT: usize>(
     outputs: [PackedShape; OUT],
 ) -> Node
 where
-    S: KeptItems,
+    S: SavedItems,
     E: EdgeList,
 {
     let header = Header::after(edges.edges(), Location::caller());
@@ -156,13 +156,13 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
 ///
 /// # Note [Nothing saved]
 /// A node that saved nothing has nothing to copy or to drop: a lock would be most of what its backward
-/// costs. Such a node is live as long as its flag is not set. Whoever frees it sets the flag and leaves the
-/// state `Live`; whoever registers hooks sets it with the state `Hooked`. Hooks that are registered on one
+/// costs. Such a node is live as long as its flag is not set. Freeing it sets the flag and leaves the
+/// state `Live`; registering hooks sets it with the state `Hooked`. Hooks that are registered on one
 /// thread while another frees the node may be called once more, or not, as with any order of the two.
 enum State<S> {
     Live(S),
     Freed,
-    /// Boxed: a node without hooks is no larger for those that have some.
+    /// Boxed: a node without hooks stays small.
     Hooked(Box<HookedState<S>>),
 }
 
@@ -183,14 +183,11 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
         matches!(&*self.state(), State::Hooked(state) if state.saved.is_some())
     }
 
-    /// Calls the author's backward functions.
+    /// Calls the backward functions.
     #[inline]
     fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
         let Some(saved) = saved else {
-            return Err(Error::Freed {
-                function: self.rule.signature.name,
-                applied_at: call.node.applied_at(),
-            });
+            return Err(ErrorKind::Freed.of(self.rule.signature.name, call.node.applied_at()));
         };
         let mut call = Call::new(call, self.rule.signature, self.edges.ends());
         (self.rule.backward)(saved, &mut call)?;
@@ -200,7 +197,7 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
 
 impl<S, E, const OUT: usize> TapeNode for FunctionNode<S, E, OUT>
 where
-    S: KeptItems,
+    S: SavedItems,
     E: EdgeList,
 {
     fn name(&self) -> &'static str {
@@ -233,7 +230,7 @@ where
         if nothing.is_some() && !call.node.0.flag().load(Ordering::Acquire) {
             return self.run(nothing, call).map(|_| ());
         }
-        // The author's code runs on a copy of the handles, with the lock released: it may start a
+        // User code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
         let (saved, hooks) = match &*self.state() {
             State::Live(saved) if nothing.is_none() => (Some(saved.clone()), None),
@@ -241,7 +238,7 @@ where
             State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
         let Some(hooks) = hooks else {
-            // While saved tensors were unpacked, code of the user's may have registered hooks.
+            // While saved tensors were unpacked, user code may have registered hooks.
             if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
                 return hooked_late(self.hooks(), call);
             }
@@ -267,7 +264,7 @@ where
         };
         let former = std::mem::replace(&mut *state, freed);
         drop(state);
-        // Only now: values and hooks run code of the user's as they go.
+        // Only now: values and hooks run user code when they are dropped.
         drop(former);
     }
 
@@ -284,7 +281,7 @@ where
         let Some(saved) = saved else {
             return false;
         };
-        // Under the lock: `note` is the crate's own, and no code of the user's runs in `list`.
+        // Under the lock: `note` is the crate's own, and no user code runs in `list`.
         let names = self.rule.signature.saved;
         saved.list(0, &mut |entry, kept, place| {
             note(kept, names.get(entry).map_or("", |saved| saved.name), place);
@@ -335,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_node_of_one_input_that_keeps_one_tensor_is_small() {
-        // A link of a long chain is this and the buffer that it keeps, whose size `array` knows; the bar
+        // A link of a long chain is this and the buffer that it saves, whose size `array` knows; the bar
         // is 250 bytes.
         type Link = FunctionNode<(Option<Saved<f32>>, ()), [Option<Edge>; 1], 1>;
         assert_eq!(Node::size_of::<Link>(), 120);
@@ -343,8 +340,8 @@ mod tests {
 
     #[test]
     fn values_that_own_memory_are_shared() {
-        assert!(matches!(Kept::new(2.5).0, Inner::Inline(_)));
-        let kept = Kept::new(vec![1, 2]);
+        assert!(matches!(SavedValue::new(2.5).0, Inner::Inline(_)));
+        let kept = SavedValue::new(vec![1, 2]);
         assert_eq!(kept.clone().as_ptr(), kept.as_ptr());
     }
 }

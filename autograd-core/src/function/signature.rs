@@ -1,6 +1,6 @@
 //! A function's signature as data, for documentation, pictures and errors.
 
-/// What a function takes, gives and keeps: read from the signatures of its forward and backward
+/// What a function takes, returns and saves: read from the signatures of its forward and backward
 /// functions.
 ///
 /// ```
@@ -21,7 +21,7 @@ pub struct Signature {
     pub inputs: &'static [InputSignature],
     /// What `apply` returns, in order, and then the tensors that it writes to.
     pub outputs: &'static [OutputSignature],
-    /// What is kept for backward, and for whom.
+    /// What is saved for backward, and for which gradients.
     pub saved: &'static [SavedSignature],
     /// How often the function can be differentiated.
     pub order: Order,
@@ -30,7 +30,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// A function that takes, gives and keeps these, can be differentiated once and has no rule for forward
+    /// Describes a function that takes, returns and saves these, can be differentiated once and has no rule for forward
     /// mode.
     ///
     /// ```
@@ -63,7 +63,7 @@ impl Signature {
         }
     }
 
-    /// The same if it can be differentiated any number of times.
+    /// Notes that it can be differentiated any number of times.
     ///
     /// ```
     /// use autograd_core::{Order, Signature};
@@ -78,7 +78,7 @@ impl Signature {
         }
     }
 
-    /// The same with a rule for forward mode.
+    /// Notes that it has a rule for forward mode.
     ///
     /// ```
     /// assert!(autograd_core::Signature::new("f", &[], &[], &[]).forward_mode().forward_mode);
@@ -153,7 +153,7 @@ pub struct InputSignature {
 }
 
 impl InputSignature {
-    /// A differentiable tensor.
+    /// Describes a differentiable tensor.
     ///
     /// ```
     /// let x = autograd_core::InputSignature::tensor("x", "ArrayView1<f64>");
@@ -189,7 +189,7 @@ impl InputSignature {
         }
     }
 
-    /// The same, if it can be left out.
+    /// Notes that it can be left out.
     ///
     /// ```
     /// let bias = autograd_core::InputSignature::tensor("bias", "Option<ArrayView1<f64>>").optional();
@@ -203,7 +203,7 @@ impl InputSignature {
         }
     }
 
-    /// The same, if it is a list of such tensors.
+    /// Notes that it is a list of such tensors.
     ///
     /// ```
     /// let parts = autograd_core::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list();
@@ -214,7 +214,7 @@ impl InputSignature {
         Self { list: true, ..self }
     }
 
-    /// The same, if forward writes to it.
+    /// Notes that forward writes to it.
     ///
     /// ```
     /// let x = autograd_core::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place();
@@ -228,7 +228,7 @@ impl InputSignature {
         }
     }
 
-    /// The same without a gradient.
+    /// Notes that it has no gradient.
     ///
     /// ```
     /// let mask = autograd_core::InputSignature::tensor("mask", "ArrayView1<f64>").exempt();
@@ -264,7 +264,7 @@ pub struct OutputSignature {
 }
 
 impl OutputSignature {
-    /// A differentiable tensor.
+    /// Describes a differentiable tensor.
     ///
     /// ```
     /// assert!(autograd_core::OutputSignature::tensor("y", "Array1<f64>").differentiable);
@@ -277,7 +277,7 @@ impl OutputSignature {
         }
     }
 
-    /// A tensor without a gradient, or anything else.
+    /// Describes a tensor without a gradient, or anything else.
     ///
     /// ```
     /// assert!(!autograd_core::OutputSignature::exempt("places", "Array1<usize>").differentiable);
@@ -291,7 +291,7 @@ impl OutputSignature {
     }
 }
 
-/// Something that is kept for backward.
+/// Something that is saved for backward.
 ///
 /// ```
 /// use autograd_core::Function;
@@ -306,12 +306,12 @@ impl OutputSignature {
 pub struct SavedSignature {
     /// The name it is asked for by.
     pub name: &'static str,
-    /// The inputs whose gradients need it: it is kept if one of them requires grad.
+    /// The inputs whose gradients need it: it is saved if one of them requires grad.
     pub needed_for: &'static [&'static str],
 }
 
 impl SavedSignature {
-    /// Something that is kept for the gradients of these inputs.
+    /// Something that is saved for the gradients of these inputs.
     ///
     /// ```
     /// let weight = autograd_core::SavedSignature::new("weight", &["x"]);

@@ -39,7 +39,7 @@ pub trait JacobianRow<E>: InputTensors {
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub trait Jacobian<I>: OutputTensors {
-    /// For each output, a tensor for each input. One output, or one input, is no tuple.
+    /// For each output, a tensor for each input. One output, or one input, is not in a tuple.
     type Blocks;
 
     #[doc(hidden)]

@@ -6,7 +6,7 @@ use std::panic::Location;
 use super::blocks::Jacobian;
 use super::call::Call;
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::forward_mode::check_tangents;
 use crate::recorded::{Recorded, or_zeros};
 use crate::tensor::Tensor0;
@@ -78,7 +78,7 @@ impl Functional {
         }
     }
 
-    /// Whether it is an error, [`Error::Independent`], instead of zeros that an output does not depend on
+    /// Sets whether it is an error, [`Independent`](crate::ErrorKind::Independent), instead of zeros that an output does not depend on
     /// an input. [`jacobian`](Self::jacobian) and [`hessian`](Self::hessian) look at each pair of them;
     /// the others at outputs that depend on no input and inputs that no output depends on. For second
     /// derivatives the same holds of the gradients. What a function depends on is what its recorded graph
@@ -100,7 +100,7 @@ impl Functional {
         Self { strict, ..self }
     }
 
-    /// Whether forward mode is used alone, for functions that all have a `#[jvp]` rule.
+    /// Sets whether forward mode is used alone, for functions that all have a `#[jvp]` rule.
     /// [`jacobian`](Self::jacobian) then runs the function in forward mode for each entry of the inputs, instead of
     /// backward for each entry of the outputs, which is faster for few inputs and many outputs;
     /// [`hessian`](Self::hessian) and [`hvp`](Self::hvp) run backward through forward mode, instead of backward
@@ -296,9 +296,9 @@ fn check_seeds(outputs: &[AnyTensor], seeds: &[AnyTensor]) -> Result<(), Error> 
     let mut pairs = outputs.iter().zip(seeds);
     match pairs.find(|(output, seed)| output.shape() != seed.shape()) {
         None => Ok(()),
-        Some((output, seed)) => Err(Error::SeedShape {
+        Some((output, seed)) => Err(Error::new(ErrorKind::SeedShape {
             expected: output.shape().into(),
             found: seed.shape().into(),
-        }),
+        })),
     }
 }

@@ -1,12 +1,11 @@
 //! A function at one place: its runs, recorded and in forward mode, and what is computed from them.
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use super::Functional;
 use super::stack::{self, Layout, assemble, cast, row_blocks};
 use crate::erased::{AnyTensor, ErasedFn};
-use crate::error::{Derivative, Error};
+use crate::error::{Derivative, Error, ErrorKind};
 use crate::forward_mode::{Along, known, outputs_along};
 use crate::grad_mode::{enable_grad, with_grad_mode};
 use crate::recorded::{Recorded, or_zeros, set_apart};
@@ -75,18 +74,18 @@ impl Call<'_> {
         tangents: &[AnyTensor],
         failure: Failure,
     ) -> Result<(Tensors, Tensors), Error> {
-        let forward = Arc::unwrap_or_clone(failure.error);
+        let forward = failure.error;
         if self.options.forward_mode || !failure.is_recorded {
             return Err(forward);
         }
         let recorded = self.record(Recorded::check_any)?;
         let found = recorded.push(tangents, self.options.create_graph);
-        let found = found.map_err(|error| match error {
-            Error::OnceDifferentiable { .. } => Error::NeitherMode {
-                forward: Box::new(forward),
-                backward: Box::new(error),
-            },
-            error => error,
+        let found = found.map_err(|error| match error.kind() {
+            ErrorKind::OnceDifferentiable => Error::new(ErrorKind::NeitherMode {
+                forward,
+                backward: error,
+            }),
+            _ => error,
         })?;
         let derivatives = or_zeros(found, &recorded.outputs);
         Ok((recorded.outputs, derivatives))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::erased::AnyTensor;
-use crate::error::{Derivative, Error};
+use crate::error::{Derivative, Error, ErrorKind};
 use crate::recorded::Recorded;
 use crate::tape::Node;
 
@@ -19,22 +19,22 @@ impl Recorded {
             (Some(output), _) => (Some(output), None),
             (None, input) => (None, input),
         };
-        Err(Error::Independent {
+        Err(Error::new(ErrorKind::Independent {
             derivative,
             output,
             input,
-        })
+        }))
     }
 
     /// Refuses an output that does not depend on each of the inputs.
     pub(super) fn check_each(&self, derivative: Derivative) -> Result<(), Error> {
         for (output, depends) in self.depends().iter().enumerate() {
             if let Some(input) = depends.iter().position(|depends| !depends) {
-                return Err(Error::Independent {
+                return Err(Error::new(ErrorKind::Independent {
                     derivative,
                     output: Some(output),
                     input: Some(input),
-                });
+                }));
             }
         }
         Ok(())

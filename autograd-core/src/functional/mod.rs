@@ -20,7 +20,7 @@
 //!
 //! The closure works on tensors set apart for it, which require grad except in forward mode. What else the tensors handed in are used for, by the
 //! closure too, is not differentiated, and no gradient is accumulated in any tensor. What comes back is
-//! constant without [`Functional::create_graph`]; so these functions can stand in one another, but what
+//! constant without [`Functional::create_graph`]; so these functions can be nested, but what
 //! is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has
 //! gradients whose own derivative forward mode does not know (nodes save no tangents); that is an
 //! error there, so there is no Hessian by forward mode over backward passes.
@@ -39,7 +39,7 @@ use crate::error::Error;
 use crate::tensor::Tensor0;
 use autograd_kernels::Element;
 
-/// The outputs of `function` at `inputs`, and the product of `seeds`, a tensor for each output, with its
+/// Returns the outputs of `function` at `inputs`, and the product of `seeds`, a tensor for each output, with its
 /// Jacobian: the gradients of the inputs when those of the outputs are `seeds`. Zeros for an input that
 /// no output depends on.
 ///
@@ -81,8 +81,8 @@ where
 /// constant, forward mode does not.
 ///
 /// # Errors
-/// [`Error::NeitherMode`], if a function on the way has no rule and one, perhaps the same, has a backward
-/// function written on arrays; [`Error::PassInForwardMode`], if `function` runs a backward pass that is not
+/// [`ErrorKind::NeitherMode`](crate::ErrorKind::NeitherMode), if a function on the way has no rule and one, perhaps the same, has a backward
+/// function written on arrays; [`ErrorKind::PassInForwardMode`](crate::ErrorKind::PassInForwardMode), if `function` runs a backward pass that is not
 /// recorded; if a tangent does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
@@ -112,7 +112,7 @@ where
     Functional::new().jvp(function, inputs, tangents)
 }
 
-/// The Jacobian of `function` at `inputs`: the derivative of each entry of the outputs by each entry of
+/// Returns the Jacobian of `function` at `inputs`: the derivative of each entry of the outputs by each entry of
 /// the inputs.
 ///
 /// The block of an output and an input has the axes of the output, then those of the input, and the
@@ -147,14 +147,14 @@ where
     Functional::new().jacobian(function, inputs)
 }
 
-/// The Hessian of `function`, whose output is a number, at `inputs`: the derivative of each entry of each
+/// Returns the Hessian of `function`, whose output is a number, at `inputs`: the derivative of each entry of each
 /// gradient by each entry of each input.
 ///
 /// The block of two inputs has the axes of the first, then those of the second, and the second's element
 /// type. One input gives one tensor, several a tuple for each of them.
 ///
 /// # Errors
-/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays, and as
+/// [`ErrorKind::OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written on arrays, and as
 /// [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
@@ -179,14 +179,14 @@ where
     Functional::new().hessian(function, inputs)
 }
 
-/// The value of `function`, which is a number, at `inputs`, and the product of its Hessian with
+/// Returns the value of `function`, which is a number, at `inputs`, and the product of its Hessian with
 /// `vectors`, a tensor for each input.
 ///
 /// By backward passes through backward passes; [`Functional::forward_mode`] goes backward through forward
 /// mode, for less. Forward mode over a backward pass is not possible here.
 ///
 /// # Errors
-/// [`Error::OnceDifferentiable`], if a backward function on the way is written on arrays; if a vector does
+/// [`ErrorKind::OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written on arrays; if a vector does
 /// not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
@@ -213,7 +213,7 @@ where
     Functional::new().hvp(function, inputs, vectors)
 }
 
-/// The value of `function`, which is a number, at `inputs`, and the product of `vectors`, a tensor for
+/// Returns the value of `function`, which is a number, at `inputs`, and the product of `vectors`, a tensor for
 /// each input, with its Hessian.
 ///
 /// A Hessian is symmetric, so it is [`hvp`]'s, with one backward pass less.

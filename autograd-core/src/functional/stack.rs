@@ -14,7 +14,7 @@ use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
-/// How the parts of a block of a Jacobian lie in it.
+/// Where the parts of a block of a Jacobian are in it.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The axis along which the parts are put side by side, one new axis for all those of the other

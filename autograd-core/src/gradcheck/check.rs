@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::{Gradcheck, Tolerances, names, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
-use crate::error::{self, Derivative, Error, Mismatch};
+use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::forward_mode::{known, outputs_along};
 use crate::grad_mode::no_grad;
 use crate::recorded::{Recorded, or_zeros};
@@ -264,7 +264,7 @@ impl Check<'_> {
         for (row, (analytical, &numerical)) in analytical.zip(numerical).enumerate() {
             if self.tolerances.exceeded(analytical, numerical) {
                 let [output, row] = self.place(row);
-                return Err(Error::Gradcheck(Box::new(Mismatch {
+                return Err(Error::new(ErrorKind::Gradcheck(Mismatch {
                     output_entry: indices(row, self.recorded.outputs[output].shape()),
                     ..self.mismatch(derivative, [input, entry, output], [analytical, numerical])
                 })));

@@ -62,7 +62,7 @@ fn weights(output: &AnyTensor, place: usize) -> AnyTensor {
     output.direction(seed(2 * place + 1))
 }
 
-/// Inputs and outputs are told apart, so that no input's direction is an output's weights.
+/// Inputs and outputs differ, so that no input's direction is an output's weights.
 fn seed(place: usize) -> u32 {
     // INVARIANT: there are no more than a few inputs and outputs.
     u32::try_from(place).expect("the place of an input or output")
@@ -120,7 +120,7 @@ struct Moved {
     input: usize,
     above: AnyTensor,
     below: AnyTensor,
-    /// What lies between them, for a step of one.
+    /// Their distance, for a step of one.
     direction: AnyTensor,
     step: f64,
     eps: f64,

@@ -18,10 +18,10 @@ use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
 /// An input for a function to be checked at: a leaf, of numbers that differ from one `seed` to another.
-/// They lie between a half and three halves, or `within` two ends.
+/// They are between a half and three halves, or `within` two ends.
 ///
 /// # Panics
-/// If `D` has another rank than the shape; if no number lies within the ends.
+/// If `D` has another rank than the shape; if no number is within the ends.
 #[must_use]
 #[track_caller]
 pub fn sample<T: Element, D: Dimension>(
@@ -39,7 +39,7 @@ pub fn sample<T: Element, D: Dimension>(
     if let Some([low, high]) = within {
         assert!(
             low < high && (high - low).is_finite(),
-            "gradcheck of an input in {low}..{high}, where no number lies"
+            "gradcheck of an input in {low}..{high}, which has no numbers"
         );
         // Not at the ends, beyond which differences look.
         let place = |number: T| low + (high - low) * (0.02 + 0.96 * (number.as_f64() - 0.5));
@@ -50,13 +50,13 @@ pub fn sample<T: Element, D: Dimension>(
 
 /// Checks `function`, a use of the function `name` that is defined in `module`, with every input or
 /// `without` one, which can be differentiated so often by backward passes and by forward mode. Where they
-/// are asked for, the largest errors are kept for the catalogue.
+/// are asked for, the largest errors are recorded for the catalogue.
 ///
 /// A gradient that is right for positive numbers alone is wrong. So the function is checked again with
 /// inputs of both signs, of those that are `either_sign`, wherever it can be computed there.
 ///
 /// # Panics
-/// If anything is wrong, with what; if the errors cannot be kept.
+/// If anything is wrong, with what; if the errors cannot be recorded.
 #[track_caller]
 pub fn gradcheck<I, O, F>(
     [module, name]: [&str; 2],
@@ -86,7 +86,7 @@ pub fn gradcheck<I, O, F>(
     let checked = measured([module, name], is_first, |note| {
         if !is_finite(&function, &inputs) {
             return Err(format!(
-                ": for inputs {drawn} an output is no finite number; say where the function is defined, as in \
+                ": for inputs {drawn} an output is not finite; say where the function is defined, as in \
                  `gradcheck(x = [3] in -1.0..1.0)`"
             ));
         }
@@ -161,12 +161,12 @@ fn is_finite(function: &ErasedFn<'_>, inputs: &[AnyTensor]) -> bool {
     })
 }
 
-/// Runs a check, and keeps the errors that it notes for the catalogue where they are asked for. Until the check
+/// Runs a check, and records the errors that it notes for the catalogue where they are asked for. Until the check
 /// ends, the catalogue is to say that it failed. The check with every input comes first: what an earlier run has left
 /// says nothing about this one.
 ///
 /// # Panics
-/// If the errors cannot be kept.
+/// If the errors cannot be recorded.
 #[cfg(feature = "catalogue")]
 #[track_caller]
 fn measured(
@@ -186,7 +186,10 @@ fn measured(
     })?;
     let kept = kept.and_then(|()| figures::keep(&folder, function, errors.get()));
     if let Err(error) = kept {
-        panic!("the errors of `{}` cannot be kept: {error}", function[1]);
+        panic!(
+            "the errors of `{}` cannot be recorded: {error}",
+            function[1]
+        );
     }
     Ok(())
 }
@@ -200,13 +203,13 @@ fn measured(
     check(&|_, _| ())
 }
 
-/// A tensor that a function may write to: the same value as a result, for a leaf is not written to.
+/// Returns a tensor that a function may write to: the same value as a result, for a leaf is not written to.
 #[must_use]
 pub fn lent<T: Element, D: Dimension>(leaf: &Tensor<T, D>) -> Tensor<T, D> {
     leaf * T::one()
 }
 
-/// What a function returned that can fail.
+/// Returns what a function returned that can fail.
 ///
 /// # Panics
 /// If it failed.

@@ -3,8 +3,8 @@
 //! # Note [Blame]
 //! What is checked is a closure. If it applies one function, that function's derivative is wrong, and its
 //! inputs have names. If it applies several, any of them may be wrong, and the last, where the graph begins,
-//! is no likelier than the others. So nobody is named then. For the second order the graph that is compared
-//! is made of what the backward functions apply, which nobody has asked about: names are always those of the
+//! is as likely as the others. So none is named then. For the second order the graph that is compared
+//! is made of what the backward functions apply, which are not what is checked: names are always those of the
 //! closure itself.
 
 use super::check::Check;
@@ -14,15 +14,14 @@ use crate::recorded::Recorded;
 use crate::tape::{Edge, Node};
 
 /// The error of a check, with the names of the function and of the input if they are known.
-pub(super) fn named(error: Error, check: &Check<'_>) -> Error {
-    let Error::Gradcheck(mut mismatch) = error else {
-        return error;
-    };
-    if let Some(node) = only_node(&check.recorded, &mismatch) {
+pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
+    if let Some(mismatch) = error.mismatch_mut()
+        && let Some(node) = only_node(&check.recorded, mismatch)
+    {
         mismatch.function = Some(node.name());
-        mismatch.input_name = input_name(node, check, &mismatch);
+        mismatch.input_name = input_name(node, check, mismatch);
     }
-    Error::Gradcheck(mismatch)
+    error
 }
 
 /// The node of the only function that was applied to have what was compared.

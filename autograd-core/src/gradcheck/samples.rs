@@ -1,4 +1,4 @@
-//! The numbers that a function is checked with, and how they lie in memory.
+//! The numbers that a function is checked with, and their layouts in memory.
 
 use ndarray::{Array, ArrayD, Dimension, Slice};
 

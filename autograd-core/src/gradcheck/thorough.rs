@@ -1,5 +1,5 @@
 //! What a backward function owes its callers beyond the right numbers: the same numbers again, and the
-//! same whatever the layout in memory and however the gradients come in.
+//! same whatever the layout in memory and whatever the incoming gradients' layout.
 //!
 //! One pass, with a gradient of numbers in no pattern for each output, is the reference; each check
 //! changes one thing about it and compares.
@@ -9,7 +9,7 @@ use ndarray::Array1;
 use super::Tolerances;
 use super::check::Check;
 use crate::erased::AnyTensor;
-use crate::error::{self, Derivative, Error, Mismatch};
+use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::recorded::{Recorded, or_zeros};
 
 /// What arrives at each input, entry by entry, in row-major order.
@@ -122,7 +122,7 @@ impl Thorough<'_> {
         let Some(([input, entry], values, tolerance)) = differing else {
             return Ok(());
         };
-        Err(Error::Gradcheck(Box::new(Mismatch {
+        Err(Error::new(ErrorKind::Gradcheck(Mismatch {
             check,
             tolerance,
             ..self

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// |x| of each element.
@@ -23,16 +23,16 @@ pub struct Abs<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Abs<T, D> {
-    /// |x| of each element.
+    /// Returns |x| of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::abs)
     }
 
-    // A constant piece by piece: nothing comes of differentiating it again.
+    // Piecewise constant: its derivative is 0.
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| grad * sign(x),
@@ -47,7 +47,7 @@ impl<T: Element, D: Dimension> Abs<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// |x| of each element, with the derivative 0 at 0.
+    /// Returns |x| of each element, with the derivative 0 at 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -62,7 +62,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// −1, 0 or 1, and what is not a number as it is.
+/// Returns −1, 0 or 1; of NaN, NaN.
 fn sign<T: Element>(x: T) -> T {
     if x == T::zero() { x } else { x.signum() }
 }

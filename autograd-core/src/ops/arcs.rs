@@ -1,10 +1,10 @@
-//! The reverse of sin, cos and tan: three functions of a few lines.
+//! The inverse functions of sin, cos and tan.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// arcsin x of each element.
@@ -23,7 +23,7 @@ pub struct Asin<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Asin<T, D> {
-    /// arcsin x of each element.
+    /// Returns arcsin x of each element.
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arcsin x = \frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> Asin<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| grad / ((T::one() - x) * (T::one() + x)).sqrt(),
@@ -62,7 +62,7 @@ pub struct Acos<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3] in -0.9..0.9))]
 impl<T: Element, D: Dimension> Acos<T, D> {
-    /// arccos x of each element.
+    /// Returns arccos x of each element.
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arccos x = -\frac{1}{\sqrt{1 - x^2}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -71,7 +71,7 @@ impl<T: Element, D: Dimension> Acos<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| -(grad / ((T::one() - x) * (T::one() + x)).sqrt()),
@@ -101,7 +101,7 @@ pub struct Atan<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Atan<T, D> {
-    /// arctan x of each element.
+    /// Returns arctan x of each element.
     #[doc = crate::math!(r"\frac{\mathrm{d}}{\mathrm{d}x} \arctan x = \frac{1}{1 + x^2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -110,7 +110,7 @@ impl<T: Element, D: Dimension> Atan<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| grad / (x * x + T::one()),
@@ -124,14 +124,14 @@ impl<T: Element, D: Dimension> Atan<T, D> {
     }
 }
 
-/// 1/√(1 − x²), by factors of which none loses digits where x is near 1.
+/// Returns 1/√(1 − x²), from factors that are exact where x is near 1.
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     ((-x + T::one()) * (x + T::one())).rsqrt()
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// arcsin x of each element; not a number outside of −1 to 1.
+    /// Returns arcsin x of each element; NaN outside of −1 to 1.
     ///
     /// [`Asin`](crate::ops::Asin) has the formula of the gradient.
     ///
@@ -147,7 +147,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Asin::apply(self)
     }
 
-    /// arccos x of each element; not a number outside of −1 to 1.
+    /// Returns arccos x of each element; NaN outside of −1 to 1.
     ///
     /// [`Acos`](crate::ops::Acos) has the formula of the gradient.
     ///
@@ -163,7 +163,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Acos::apply(self)
     }
 
-    /// arctan x of each element.
+    /// Returns arctan x of each element.
     ///
     /// [`Atan`](crate::ops::Atan) has the formula of the gradient.
     ///

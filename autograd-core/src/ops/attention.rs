@@ -1,15 +1,15 @@
-//! softmax(q kᵀ · scale) v, whose weights are computed again in the backward pass instead of kept.
+//! softmax(q kᵀ · scale) v. The weights are not saved: the backward pass computes them again.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayD, ArrayView, Axis, Dimension};
 
-use super::{Contract, SoftmaxBackward, Where, joined, zeros};
+use super::{Contract, SoftmaxBackward, Where, add_tangents, zeros};
 use crate::kernels::{self, Subscripts};
 use crate::ops::AttentionOptions;
 use crate::{Element, Tensor, custom_function};
 
-/// Values, weighed for each query by how well it fits each key.
+/// Scaled dot-product attention: for each query, the mean of the values, weighted by how well each key fits the query.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::AttentionOptions, ops::Attention};
@@ -34,9 +34,9 @@ pub struct Attention<T, D>(PhantomData<(T, D)>);
     options = &AttentionOptions::default()
 ))]
 impl<T: Element, D: Dimension> Attention<T, D> {
-    /// softmax(q kᵀ · scale) v.
+    /// Returns softmax(q kᵀ · scale) v.
     #[doc = crate::math!(r"O = P V, \qquad P = \operatorname{softmax}\left(s \, Q K^\top\right)")]
-    /// Here Q, K and V are the matrices q, k and v of one head, s is the scale, and what is masked counts as −∞ in the
+    /// Here Q, K and V are the matrices q, k and v of one head, s is the scale, and masked elements are −∞ in the
     /// softmax.
     ///
     /// # Panics
@@ -75,9 +75,15 @@ impl<T: Element, D: Dimension> Attention<T, D> {
         options: &AttentionOptions,
     ) -> Option<Tensor<T, D>> {
         let p = probabilities(q, k, options);
-        let along_p = along_probabilities(&p, [tangent_q, tangent_k], [q, k], options);
-        let along_weights = along_p.map(|along| mixed(&along, v));
-        joined(along_weights, tangent_v.map(|tangent| mixed(&p, tangent)))
+        let along_s = add_tangents(
+            tangent_q.map(|tangent| matmul_nt(tangent, k)),
+            tangent_k.map(|tangent| matmul_nt(q, tangent)),
+        );
+        let along_p = along_s.map(|along| through_softmax(&p, &(along * scale(q, options))));
+        add_tangents(
+            along_p.map(|along| matmul_nn(&along, v)),
+            tangent_v.map(|tangent| matmul_nn(&p, tangent)),
+        )
     }
 }
 
@@ -93,14 +99,14 @@ pub struct AttentionBackward<T, D>(PhantomData<(T, D)>);
     options = &AttentionOptions { causal: true, ..AttentionOptions::default() }
 ))]
 impl<T: Element, D: Dimension> AttentionBackward<T, D> {
-    /// The gradients of softmax(q kᵀ · scale) v for q, k and v, where `grad` comes in for it.
+    /// Returns the gradients of q, k and v, where `grad` is the gradient of softmax(q kᵀ · scale) v.
     #[doc = crate::math!(
         r"\begin{aligned}"
         r"\frac{\partial L}{\partial V} &= P^\top G, \qquad S_{ij} = s \, P_{ij} \left(\left(G V^\top\right)_{ij} - \sum_k \left(G V^\top\right)_{ik} P_{ik}\right) \\"
         r"\frac{\partial L}{\partial Q} &= S K, \qquad \frac{\partial L}{\partial K} = S^\top Q"
         r"\end{aligned}"
     )]
-    /// Here P is the softmax, s the scale, and G what comes in.
+    /// Here P is the softmax, s the scale, and G the gradient of the output.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -118,13 +124,13 @@ impl<T: Element, D: Dimension> AttentionBackward<T, D> {
         (ranked(q), ranked(k), ranked(v))
     }
 
-    // With p = softmax(s), s = scale · q kᵀ, what comes in as h and dp = grad vᵀ, the gradients are those of
+    // With p = softmax(s), s = scale · q kᵀ, the outputs' gradients h and dp = grad vᵀ, the gradients are those of
     // h_q · of_q + h_k · of_k + h_v · of_v, where
     // of_q = scale · ds k, of_k = scale · dsᵀ q, of_v = pᵀ grad and ds = p (dp − Σ p dp).
     #[backward]
     #[expect(
         clippy::too_many_arguments,
-        reason = "inputs and what comes in for each output"
+        reason = "inputs and the gradient of each output"
     )]
     #[expect(clippy::type_complexity, reason = "a gradient for each input")]
     fn backward(
@@ -139,19 +145,19 @@ impl<T: Element, D: Dimension> AttentionBackward<T, D> {
     ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
         let scale: T = scale(q, options);
         let p = probabilities(q, k, options);
-        let dp = scores(grad, v);
+        let dp = matmul_nt(grad, v);
         let off = &dp - row_sums(&(&p * &dp));
         let ds = &p * &off;
-        let of_ds = (scores(grad_of_q, k) + scores(q, grad_of_k)) * scale;
+        let of_ds = (matmul_nt(grad_of_q, k) + matmul_nt(q, grad_of_k)) * scale;
         let sums = row_sums(&(&of_ds * &p));
         let of_dp = &p * (&of_ds - &sums);
-        let of_p = &of_ds * off - &dp * sums + scores(grad, grad_of_v);
+        let of_p = &of_ds * off - &dp * sums + matmul_nt(grad, grad_of_v);
         let of_s = through_softmax(&p, &of_p);
         (
-            (mixed(&ds, grad_of_k) + mixed(&of_s, k)) * scale,
-            (spread(&ds, grad_of_q) + spread(&of_s, q)) * scale,
-            spread(&of_dp, grad),
-            mixed(&of_dp, v) + mixed(&p, grad_of_v),
+            (matmul_nn(&ds, grad_of_k) + matmul_nn(&of_s, k)) * scale,
+            (matmul_tn(&ds, grad_of_q) + matmul_tn(&of_s, q)) * scale,
+            matmul_tn(&of_dp, grad),
+            matmul_nn(&of_dp, v) + matmul_nn(&p, grad_of_v),
         )
     }
 
@@ -170,23 +176,23 @@ impl<T: Element, D: Dimension> AttentionBackward<T, D> {
     ) -> (Tensor<T, D>, Tensor<T, D>, Tensor<T, D>) {
         let scale: T = scale(q, options);
         let p = probabilities(q, k, options);
-        let along_s = (scores(tangent_q, k) + scores(q, tangent_k)) * scale;
+        let along_s = (matmul_nt(tangent_q, k) + matmul_nt(q, tangent_k)) * scale;
         let along_p = through_softmax(&p, &along_s);
-        let dp = scores(grad, v);
-        let along_dp = scores(tangent_grad, v) + scores(grad, tangent_v);
+        let dp = matmul_nt(grad, v);
+        let along_dp = matmul_nt(tangent_grad, v) + matmul_nt(grad, tangent_v);
         let off = &dp - row_sums(&(&p * &dp));
         let along_off = &along_dp - row_sums(&(&along_p * &dp + &p * &along_dp));
         let ds = &p * &off;
         let along_ds = &along_p * off + &p * along_off;
         (
-            (mixed(&along_ds, k) + mixed(&ds, tangent_k)) * scale,
-            (spread(&along_ds, q) + spread(&ds, tangent_q)) * scale,
-            spread(&along_p, grad) + spread(&p, tangent_grad),
+            (matmul_nn(&along_ds, k) + matmul_nn(&ds, tangent_k)) * scale,
+            (matmul_tn(&along_ds, q) + matmul_tn(&ds, tangent_q)) * scale,
+            matmul_tn(&along_p, grad) + matmul_tn(&p, tangent_grad),
         )
     }
 }
 
-/// INVARIANT: the kernels give arrays of the rank that they are given.
+/// INVARIANT: the kernels return arrays of the rank of their inputs.
 fn ranked<T: Element, D: Dimension>(array: ArrayD<T>) -> Array<T, D> {
     array.into_dimensionality().expect("the same rank")
 }
@@ -195,17 +201,17 @@ fn scale<T: Element, D: Dimension>(q: &Tensor<T, D>, options: &AttentionOptions)
     options.scale(q.shape()[q.ndim() - 1])
 }
 
-/// The weights of values, as a tensor.
+/// Returns the weights of the values.
 #[track_caller]
 fn probabilities<T: Element, D: Dimension>(
     q: &Tensor<T, D>,
     k: &Tensor<T, D>,
     options: &AttentionOptions,
 ) -> Tensor<T, D> {
-    let scores = scores(q, k) * scale(q, options);
+    let scores = matmul_nt(q, k) * scale(q, options);
     let (shape, last) = (scores.shape(), scores.ndim() - 1);
     let mut allowed = allowed(shape, options);
-    // What is not allowed is −∞; but a query that attends to nothing has no softmax, and is left out below.
+    // Masked elements are −∞; but a query that attends to no key has no softmax, and is masked below.
     let mut rest = ArrayD::from_elem(shape, T::neg_infinity());
     let view = scores.view().into_dyn();
     let rows = view.rows().into_iter().zip(rest.rows_mut());
@@ -221,21 +227,23 @@ fn probabilities<T: Element, D: Dimension>(
     Where::apply(&allowed, &p, &zeros(shape))
 }
 
-/// Which keys each query attends to.
+/// Returns which keys each query attends to.
 fn allowed(shape: &[usize], options: &AttentionOptions) -> ArrayD<bool> {
-    let mask = options.mask.as_deref();
-    let mask = mask.and_then(|mask| mask.broadcast(shape));
-    let mut allowed = mask.map_or_else(|| ArrayD::from_elem(shape, true), |mask| mask.to_owned());
+    let mut allowed = options
+        .mask
+        .as_deref()
+        .and_then(|mask| mask.broadcast(shape))
+        .map_or_else(|| ArrayD::from_elem(shape, true), |mask| mask.to_owned());
     if options.causal {
         let rank = shape.len();
-        for (place, allowed) in allowed.indexed_iter_mut() {
-            *allowed &= place[rank - 1] <= place[rank - 2];
+        for (index, allowed) in allowed.indexed_iter_mut() {
+            *allowed &= index[rank - 1] <= index[rank - 2];
         }
     }
     allowed
 }
 
-/// The sum of each row.
+/// Returns the sum of each row.
 #[track_caller]
 fn row_sums<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let mut shape = x.shape().to_vec();
@@ -243,28 +251,15 @@ fn row_sums<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     x.sum_to(&shape)
 }
 
-/// What a change of softmax's operand makes of it, and a gradient of it: the same.
+/// Multiplies by the Jacobian of softmax, which is symmetric: for tangents and for gradients.
 #[track_caller]
 fn through_softmax<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
     SoftmaxBackward::apply(x, p, Axis(p.ndim() - 1))
 }
 
+/// Returns x yᵀ of the last two axes.
 #[track_caller]
-fn along_probabilities<T: Element, D: Dimension>(
-    p: &Tensor<T, D>,
-    [tangent_q, tangent_k]: [Option<&Tensor<T, D>>; 2],
-    [q, k]: [&Tensor<T, D>; 2],
-    options: &AttentionOptions,
-) -> Option<Tensor<T, D>> {
-    let along_q = tangent_q.map(|tangent| scores(tangent, k));
-    let along_k = tangent_k.map(|tangent| scores(q, tangent));
-    let along_s = joined(along_q, along_k)? * scale(q, options);
-    Some(through_softmax(p, &along_s))
-}
-
-/// x yᵀ of the last two axes.
-#[track_caller]
-fn scores<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
+fn matmul_nt<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
     let rank = x.ndim();
     product(
         x,
@@ -274,9 +269,9 @@ fn scores<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tenso
     )
 }
 
-/// p x of the last two axes.
+/// Returns p x of the last two axes.
 #[track_caller]
-fn mixed<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+fn matmul_nn<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
     let rank = x.ndim();
     product(
         p,
@@ -286,9 +281,9 @@ fn mixed<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor
     )
 }
 
-/// pᵀ x of the last two axes.
+/// Returns pᵀ x of the last two axes.
 #[track_caller]
-fn spread<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
+fn matmul_tn<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
     let rank = x.ndim();
     product(
         p,
@@ -298,7 +293,7 @@ fn spread<T: Element, D: Dimension>(p: &Tensor<T, D>, x: &Tensor<T, D>) -> Tenso
     )
 }
 
-/// A contraction with those names for the last two axes, for each of the leading ones.
+/// Returns a contraction with these names for the last two axes, for each index of the leading axes.
 #[track_caller]
 fn product<T: Element, D: Dimension>(
     x: &Tensor<T, D>,
@@ -317,13 +312,12 @@ fn product<T: Element, D: Dimension>(
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Attention of queries of shape `[…, queries, m]`: the values, of shape `[…, keys, n]`, weighed for each
-    /// query by how well it fits each key, of shape `[…, keys, m]`. softmax(q kᵀ · scale) v.
+    /// Returns the attention of queries of shape `[…, queries, m]` to keys of shape `[…, keys, m]` with values of shape
+    /// `[…, keys, n]`: softmax(q kᵀ · scale) v.
     ///
     /// [`Attention`](crate::ops::Attention) has the formula.
     ///
-    /// The weights are computed for some queries at a time, and again in the backward pass: they are never
-    /// kept.
+    /// The weights are computed for some queries at a time, and again in the backward pass: they are not saved.
     ///
     /// # Panics
     /// If the leading axes differ, the lengths do not fit, or the mask does not broadcast.

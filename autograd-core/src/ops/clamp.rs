@@ -1,13 +1,13 @@
-//! x between two bounds.
+//! x limited to a range.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// The nearest number between two bounds to each element.
+/// Each element limited to a range.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Clamp};
@@ -23,16 +23,16 @@ pub struct Clamp<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], min = 0.7, max = 1.2))]
 impl<T: Element, D: Dimension> Clamp<T, D> {
-    /// min(max(x, min), max) of each element: the nearest number between two bounds.
+    /// Returns min(max(x, min), max) of each element.
     ///
     /// # Panics
-    /// If a bound is not a number.
+    /// If a bound is NaN.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, min: T, max: T) -> Array<T, D> {
         assert!(
             !min.is_nan() && !max.is_nan(),
-            "clamp between {min} and {max}: a bound is not a number"
+            "clamp between {min} and {max}: a bound is NaN"
         );
         kernels::map(&x, move |x| {
             let raised = if x < min { min } else { x };
@@ -42,7 +42,7 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             move |grad, x| {
@@ -63,11 +63,11 @@ impl<T: Element, D: Dimension> Clamp<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The nearest number between two bounds to each element, of which one may be infinite; `max` if they are the
-    /// wrong way round. The derivative is 1 at the bounds.
+    /// Returns each element limited to the range from `min` to `max`, which may be infinite; `max` if `min` is larger.
+    /// The derivative is 1 at the bounds.
     ///
     /// # Panics
-    /// If a bound is not a number.
+    /// If a bound is NaN.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// 1 between the bounds, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
+/// Returns 1 between the bounds and 0 elsewhere, as a constant.
 fn inside<T: Element, D: Dimension>(x: &Tensor<T, D>, min: T, max: T) -> Tensor<T, D> {
     let each = move |x: T| T::from_f64(f64::from(x >= min && x <= max));
     kernels::map(&x.view(), each).into()

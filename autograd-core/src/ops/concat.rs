@@ -1,4 +1,4 @@
-//! Tensors one behind the other.
+//! Concatenation.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// Tensors one behind the other along an axis.
+/// The concatenation of tensors along an axis.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::Concat};
@@ -24,10 +24,10 @@ pub struct Concat<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(axis = Axis(1), parts = [[2, 3], [2, 1]]))]
 impl<T: Element, D: Dimension> Concat<T, D> {
-    /// The parts one behind the other, in new memory.
+    /// Concatenates tensors along `axis`, in new memory.
     ///
     /// # Panics
-    /// If there are none, if they have no such axis, or differ in the length of another.
+    /// If there are no tensors, they do not have the axis, or they differ in the length of another axis.
     #[forward(outputs(output), saves(lengths))]
     #[track_caller]
     pub fn forward(axis: Axis, parts: &[ArrayView<T, D>]) -> (Array<T, D>, Vec<usize>) {
@@ -48,10 +48,10 @@ impl<T: Element, D: Dimension> Concat<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Tensors one behind the other along an axis.
+    /// Concatenates tensors along `axis`.
     ///
     /// # Panics
-    /// If there are none, if they have no such axis, or differ in the length of another.
+    /// If there are no tensors, they do not have the axis, or they differ in the length of another axis.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,14 +1,14 @@
-//! Sums of products over axes with names.
+//! Contractions over axes with names.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::joined;
+use super::add_tangents;
 use crate::kernels::{self, Subscripts};
 use crate::{Element, Shape, Tensor, custom_function};
 
-/// Sums of products of two tensors over axes with names, as [`kernels::contract`] computes them. Its
+/// The contraction of two tensors over axes with names, as [`kernels::contract`] computes it. Its
 /// gradients are contractions too.
 #[derive(Debug)]
 pub struct Contract<T, D, E, F>(PhantomData<(T, D, E, F)>);
@@ -21,10 +21,10 @@ pub struct Contract<T, D, E, F>(PhantomData<(T, D, E, F)>);
     F = ndarray::Ix2
 ))]
 impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> {
-    /// Σ x · y over axes with names, which `subscripts` gives, as a tensor of `shape`.
+    /// Returns Σ x · y over the axes that `subscripts` names, as a tensor of `shape`.
     ///
     /// # Panics
-    /// If the shapes do not fit the names, or `shape` has another rank than `F`.
+    /// If the shapes do not fit the names, or the rank of `shape` is not that of `F`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -36,7 +36,7 @@ impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> 
         let from = [x.shape(), y.shape()].map(Shape::from);
         let output = kernels::contract(&x.into_dyn(), &y.into_dyn(), subscripts, shape);
         let Ok(output) = output.into_dimensionality() else {
-            panic!("a contraction to shape {shape:?} as a tensor of another rank")
+            panic!("a contraction to shape {shape:?}, which does not have the rank of its type")
         };
         (output, from)
     }
@@ -72,6 +72,6 @@ impl<T: Element, D: Dimension, E: Dimension, F: Dimension> Contract<T, D, E, F> 
     ) -> Option<Tensor<T, F>> {
         let along_x = tangent_x.map(|tangent| Self::apply(tangent, y, subscripts, shape));
         let along_y = tangent_y.map(|tangent| Self::apply(x, tangent, subscripts, shape));
-        joined(along_x, along_y)
+        add_tangents(along_x, along_y)
     }
 }

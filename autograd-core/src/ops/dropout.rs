@@ -1,4 +1,4 @@
-//! Elements left out at random.
+//! Dropout: elements set to 0 at random.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,8 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// Elements left out at random: its own gradient and tangent, as the seed says again which. No mask is kept.
+/// Dropout: sets elements to 0 at random. The backward pass chooses the same elements, from the seed: no mask is
+/// saved.
 ///
 /// ```
 /// use autograd_core::ndarray::Array1;
@@ -15,7 +16,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// let x = Tensor::from(Array1::<f64>::ones(100)).set_requires_grad(true);
 /// let y = Dropout::apply(&x, 0.5, 7);
 /// y.sum().backward()?;
-/// assert_eq!(x.grad(), Some(y.to_array())); // 0 where it was left out, 2 elsewhere
+/// assert_eq!(x.grad(), Some(y.to_array())); // 0 where it is dropped, 2 elsewhere
 /// assert_eq!(Dropout::apply(&x, 0.5, 7).to_array(), y.to_array());
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
@@ -24,7 +25,7 @@ pub struct Dropout<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [3, 4], p = 0.4, seed = 5))]
 impl<T: Element, D: Dimension> Dropout<T, D> {
-    /// x · 0 with probability `p` for each element, and x / (1 − p) else.
+    /// Multiplies each element by 0 with probability `p`, and by 1 / (1 − p) otherwise.
     #[doc = crate::math!(
         r"\begin{cases}"
         r"    0 & \text{with probability } p \\"
@@ -51,10 +52,10 @@ impl<T: Element, D: Dimension> Dropout<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x · 0 with probability `p` for each element, independently, and x / (1 − p) else, so that the mean
-    /// stays. Which, follows from `seed` alone: there is no hidden state, and a second call, such as that
-    /// of [`checkpoint`](crate::checkpoint), does the same. Each call of a training step needs a seed of its
-    /// own.
+    /// Multiplies each element, independently, by 0 with probability `p`, and by 1 / (1 − p) otherwise, so that the mean
+    /// does not change. The choice depends only on `seed`: there is no hidden state, and a second call, such as in
+    /// [`checkpoint`](crate::checkpoint), chooses the same elements. Each call in a training step needs a different
+    /// seed.
     ///
     /// [`Dropout`](crate::ops::Dropout) has the formula.
     ///
@@ -67,8 +68,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// let x: Tensor1<f64> = Tensor::from(Array1::ones(1000)).set_requires_grad(true);
     /// let y = x.dropout(0.25, 42);
-    /// let left_out = y.view().iter().filter(|&&y| y == 0.0).count();
-    /// assert!((200..300).contains(&left_out));
+    /// let dropped = y.view().iter().filter(|&&y| y == 0.0).count();
+    /// assert!((200..300).contains(&dropped));
     /// y.sum().backward()?;
     /// assert_eq!(x.grad(), Some(y.to_array()));
     /// # Ok::<(), autograd_core::Error>(())

@@ -7,19 +7,18 @@ use crate::kernels::Subscripts;
 use crate::kernels::counted;
 use crate::{Element, Tensor, TensorD};
 
-/// Sums of products of tensors over axes with names.
+/// Returns a contraction of tensors over axes with names.
 ///
-/// The names of each operand's axes are letters, those of operands have commas between them, and behind
-/// `->` are those of the output. A name that the output lacks is summed over, one that an operand has twice
-/// is its diagonal. `...` stands for leading axes, which broadcast. Without `->` the output has the axes of
-/// `...` and the names that occur once, in alphabetical order. Axes of length 1 are repeated.
+/// The name of an axis is a letter. Commas separate the names of the operands; the names of the output follow `->`. A
+/// name that the output does not have is summed over; a name that an operand has twice is its diagonal. `...` is
+/// any number of leading axes, which broadcast. Without `->`, the output has the axes of `...` and the names that occur
+/// once, in alphabetical order. Axes of length 1 are repeated.
 ///
-/// Operands are multiplied from left to right, each time as products of matrices that are read as they lie
-/// in memory.
+/// Operands are multiplied from left to right, each time as products of matrices, without copies.
 ///
 /// # Panics
-/// If `formula` cannot be read, names not as many axes as an operand has, or names axes of one operand and
-/// another whose lengths differ.
+/// If `formula` is not valid, it does not name as many axes as an operand has, or axes of one name have different
+/// lengths.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -39,8 +38,8 @@ pub fn einsum<O: EinsumOperands>(formula: &str, operands: O) -> TensorD<O::Eleme
     contracted(formula, &operands.to_dyn())
 }
 
-/// What [`einsum`] takes: a tuple of up to eight tensors by reference, of any ranks; or a slice, an array or a
-/// `Vec` of them by reference, of one rank.
+/// The operands of [`einsum`]: a tuple of up to eight references to tensors of any ranks; or a reference to a slice, an
+/// array or a `Vec` of references to tensors of one rank.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -80,14 +79,14 @@ macro_rules! lists {
 lists!([] [&Tensor<T, D>], [N] [&Tensor<T, D>; N], [] Vec<&Tensor<T, D>>);
 
 macro_rules! tuples {
-    ($($D:ident $place:tt),+) => {
+    ($($D:ident $index:tt),+) => {
         impl<T, $($D),+> sealed::Sealed for ($(&Tensor<T, $D>,)+) {}
 
         impl<T: Element, $($D: Dimension),+> EinsumOperands for ($(&Tensor<T, $D>,)+) {
             type Element = T;
 
             fn to_dyn(&self) -> Vec<TensorD<T>> {
-                vec![$(self.$place.clone().into_dyn()),+]
+                vec![$(self.$index.clone().into_dyn()),+]
             }
         }
     };
@@ -121,8 +120,8 @@ fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> 
     };
     let one = Tensor::from(arr0(T::one()).into_dyn());
     let (mut product, mut names) = (operands[0].clone(), inputs[0].clone());
-    for (place, (operand, own)) in operands.iter().zip(&inputs).enumerate().skip(1) {
-        let rest = inputs[place + 1..].iter().chain([&output]);
+    for (number, (operand, own)) in operands.iter().zip(&inputs).enumerate().skip(1) {
+        let rest = inputs[number + 1..].iter().chain([&output]);
         let later: Vec<u8> = rest.flatten().copied().collect();
         let mut kept: Vec<u8> = Vec::new();
         for &name in names.iter().chain(own) {
@@ -130,7 +129,7 @@ fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> 
                 kept.push(name);
             }
         }
-        if place + 1 == operands.len() {
+        if number + 1 == operands.len() {
             kept.clone_from(&output);
         }
         let subscripts = Subscripts::new(&names, own, &kept);
@@ -149,8 +148,8 @@ fn contracted<T: Element>(formula: &str, operands: &[TensorD<T>]) -> TensorD<T> 
     product
 }
 
-/// The names of the axes of all operands and of the output. Axes of `...` have numbers from the last, beyond
-/// those of letters.
+/// The names of the axes of all operands and of the output. Axes of `...` are numbered from the last, above the
+/// letters.
 struct Formula {
     inputs: Vec<Vec<u8>>,
     output: Vec<u8>,
@@ -192,18 +191,17 @@ fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
         Some(names) if names.contains("...") => names_of(names, dots)?,
         Some(names) => names_of(names, 0)?,
         None => {
-            let all: Vec<u8> = inputs.iter().flatten().copied().collect();
-            let is_once = |name: u8| {
-                let mut places = all.iter().filter(|&&other| other == name);
-                places.next().is_some() && places.next().is_none()
-            };
-            let once = (0..DOTS).filter(|&name| is_once(name));
+            let mut counts = [0; 256];
+            for &name in inputs.iter().flatten() {
+                counts[usize::from(name)] += 1;
+            }
+            let once = (0..DOTS).filter(|&name| counts[usize::from(name)] == 1);
             numbers(dots)?.into_iter().chain(once).collect()
         }
     };
-    for (place, &name) in output.iter().enumerate() {
+    for (position, &name) in output.iter().enumerate() {
         let letter = char::from(name);
-        if output[..place].contains(&name) {
+        if output[..position].contains(&name) {
             return Err(format!("the output has `{letter}` twice"));
         }
         if name < DOTS && !inputs.iter().any(|names| names.contains(&name)) {
@@ -213,7 +211,7 @@ fn parse(formula: &str, shapes: &[&[usize]]) -> Result<Formula, String> {
     Ok(Formula { inputs, output })
 }
 
-/// The names that are written, with `dots` axes in place of `...`.
+/// Parses the names of one operand, with `dots` axes for `...`.
 fn names_of(written: &str, dots: usize) -> Result<Vec<u8>, String> {
     let (before, after) = match written.split_once("...") {
         Some((before, after)) => (before, Some(after)),
@@ -222,7 +220,7 @@ fn names_of(written: &str, dots: usize) -> Result<Vec<u8>, String> {
     let letters = |written: &str| -> Result<Vec<u8>, String> {
         let is_name = |c: char| c.is_ascii_alphabetic();
         match written.chars().find(|&c| !is_name(c)) {
-            Some(other) => Err(format!("`{other}` is no name of an axis")),
+            Some(other) => Err(format!("`{other}` cannot be the name of an axis")),
             None => Ok(written.bytes().collect()),
         }
     };
@@ -234,16 +232,18 @@ fn names_of(written: &str, dots: usize) -> Result<Vec<u8>, String> {
     Ok(names)
 }
 
-/// The names of so many axes of `...`.
+/// Returns the names of the axes of `...`.
 fn numbers(dots: usize) -> Result<Vec<u8>, String> {
-    let few = u8::try_from(dots).ok().filter(|&dots| dots < DOTS);
-    let few =
-        few.ok_or_else(|| format!("`...` stands for {dots} axes, more than there are names for"))?;
-    Ok((DOTS..DOTS + few).rev().collect())
+    match u8::try_from(dots) {
+        Ok(few) if few < DOTS => Ok((DOTS..DOTS + few).rev().collect()),
+        _ => Err(format!(
+            "`...` is {dots} axes, more than there are names for"
+        )),
+    }
 }
 
 impl Formula {
-    /// The length of each name.
+    /// Returns the length of each name.
     fn lengths(&self, shapes: &[&[usize]]) -> Result<[usize; 256], String> {
         let mut lengths = [1; 256];
         for (names, shape) in self.inputs.iter().zip(shapes) {

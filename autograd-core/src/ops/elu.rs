@@ -1,10 +1,10 @@
-//! x, and α(eˣ − 1) on the left.
+//! x, or α(eˣ − 1) where x is negative.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x of each positive element, α(eˣ − 1) of the others.
@@ -23,7 +23,7 @@ pub struct Elu<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], alpha = 1.5))]
 impl<T: Element, D: Dimension> Elu<T, D> {
-    /// x of each positive element, α(eˣ − 1) of the others.
+    /// Returns x of each positive element, α(eˣ − 1) of the others.
     #[doc = crate::math!(
         r"\begin{cases}"
         r"    x & x > 0 \\"
@@ -43,7 +43,7 @@ impl<T: Element, D: Dimension> Elu<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             move |grad, x| {
@@ -64,7 +64,7 @@ impl<T: Element, D: Dimension> Elu<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x of each positive element, α(eˣ − 1) of the others.
+    /// Returns x of each positive element, α(eˣ − 1) of the others.
     ///
     /// [`Elu`](crate::ops::Elu) has the formula.
     ///
@@ -81,13 +81,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// 1 where x is positive, α eˣ elsewhere.
+/// Returns 1 where x is positive, α eˣ elsewhere.
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>, alpha: T) -> Tensor<T, D> {
     let side =
         |left: T, right: T| kernels::map(&x.view(), |x| if x > T::zero() { right } else { left });
     let left = Tensor::from(side(alpha, T::zero()));
     let right = Tensor::from(side(T::zero(), T::one()));
-    // Nothing large comes to the exponential, whose product with 0 would not be 0.
+    // Large numbers are clamped: ∞ · 0 would not be 0.
     left * x.clamp(T::neg_infinity(), T::zero()).exp() + right
 }

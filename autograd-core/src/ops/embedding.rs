@@ -1,4 +1,4 @@
-//! Rows by their indices.
+//! Embeddings: rows of a matrix by their indices.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use super::{IndexAdd, zeros};
 use crate::{Element, Shape, Tensor2, custom_function, kernels};
 
-/// A row of the weight for each index. The row of the `padding` has a value as any other, and no gradient.
+/// A row of the weight for each index. The row at the index `padding` has no gradient.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Embedding};
@@ -23,13 +23,13 @@ use crate::{Element, Shape, Tensor2, custom_function, kernels};
 #[derive(Debug)]
 pub struct Embedding<T>(PhantomData<T>);
 
-// With a padding the gradient is not that of the values, which is what a padding is for.
+// With a padding, the gradient is by design not that of the values.
 #[custom_function(gradcheck(weight = [4, 3], indices = &[2, 0, 2], padding = None))]
 impl<T: Element> Embedding<T> {
-    /// The rows of `weight` at `indices`.
+    /// Returns the rows of `weight` at `indices`.
     ///
     /// # Panics
-    /// If there is no row for an index.
+    /// If an index is out of range.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -37,7 +37,7 @@ impl<T: Element> Embedding<T> {
         indices: &[usize],
         padding: Option<usize>,
     ) -> (Array2<T>, Shape) {
-        let _ = padding; // of which only derivatives know
+        let _ = padding; // only derivatives need it
         let rows = weight.nrows();
         if let Some(index) = indices.iter().find(|&&index| index >= rows) {
             panic!(
@@ -56,11 +56,11 @@ impl<T: Element> Embedding<T> {
         padding: Option<usize>,
         shape: &Shape,
     ) -> Tensor2<T> {
-        let (places, counted) = counted(indices, padding);
+        let (positions, counted) = counted(indices, padding);
         if counted.len() == indices.len() {
             return IndexAdd::apply(zeros(shape), Axis(0), indices, grad_output);
         }
-        let rows = grad_output.index_select(Axis(0), &places);
+        let rows = grad_output.index_select(Axis(0), &positions);
         IndexAdd::apply(zeros(shape), Axis(0), &counted, &rows)
     }
 
@@ -71,24 +71,28 @@ impl<T: Element> Embedding<T> {
         indices: &[usize],
         padding: Option<usize>,
     ) -> Tensor2<T> {
-        let (places, counted) = counted(indices, padding);
+        let (positions, counted) = counted(indices, padding);
         let rows = tangent_weight.index_select(Axis(0), &counted);
-        IndexAdd::apply(zeros(output.shape()), Axis(0), &places, &rows)
+        IndexAdd::apply(zeros(output.shape()), Axis(0), &positions, &rows)
     }
 }
 
-/// The indices that are not the padding, and their places.
+/// Returns the positions of the indices that are not the padding, and these indices.
 fn counted(indices: &[usize], padding: Option<usize>) -> (Vec<usize>, Vec<usize>) {
-    let each = indices.iter().copied().enumerate();
-    each.filter(|&(_, index)| padding != Some(index)).unzip()
+    indices
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|&(_, index)| padding != Some(index))
+        .unzip()
 }
 
 impl<T: Element> Tensor2<T> {
-    /// A row for each index: of a weight with a row for each word, the vectors of a text. The gradients of
-    /// rows that stand there several times are added up.
+    /// Returns the row at each index, such as the vectors of the words of a text. The gradients of a row that is selected
+    /// several times are added.
     ///
     /// # Panics
-    /// If there is no row for an index.
+    /// If an index is out of range.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -107,11 +111,11 @@ impl<T: Element> Tensor2<T> {
         Embedding::apply(self, indices, None)
     }
 
-    /// As [`embedding`](Self::embedding), with an index whose row gets no gradient: that of a sign which
-    /// fills texts up to one length.
+    /// Returns the row at each index, as [`embedding`](Self::embedding) does, where the row at `padding` has no gradient:
+    /// the row of the word that pads texts to one length.
     ///
     /// # Panics
-    /// If there is no row for an index.
+    /// If an index is out of range.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -24,7 +24,7 @@ pub struct Erf<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Erf<T, D> {
-    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
     #[doc = crate::math!(r"\operatorname{erf} x = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} \, \mathrm{d}t")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -33,7 +33,7 @@ impl<T: Element, D: Dimension> Erf<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, activations::erf_backward, |x| {
+        unary_backward(grad_output, x, activations::erf_backward, |x| {
             (-x.square()).exp() * T::from_f64(std::f64::consts::FRAC_2_SQRT_PI)
         })
     }
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Erf<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
+    /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
     ///
     /// [`Erf`](crate::ops::Erf) has the formula.
     ///

@@ -23,7 +23,7 @@ pub struct Exp<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Exp<T, D> {
-    /// eˣ of each element.
+    /// Returns eˣ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::exp)
@@ -41,7 +41,7 @@ impl<T: Element, D: Dimension> Exp<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// eˣ of each element.
+    /// Returns eˣ of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;

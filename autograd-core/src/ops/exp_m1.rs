@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// eˣ − 1 of each element, exact near zero too.
+/// eˣ − 1 of each element, also exact near 0.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -22,7 +22,7 @@ pub struct ExpM1<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> ExpM1<T, D> {
-    /// eˣ − 1 of each element, exact near zero too.
+    /// Returns eˣ − 1 of each element, also exact near 0.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::exp_m1)
@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> ExpM1<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| grad * (y + T::one()),
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> ExpM1<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// eˣ − 1 of each element, exact near zero too.
+    /// Returns eˣ − 1 of each element, also exact near 0.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,14 +1,14 @@
-//! The larger and the smaller of two numbers: two functions that differ in a sign.
+//! The maximum and the minimum of two tensors, element by element.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, DimMax, Dimension};
 
-use super::{chain, joined};
+use super::{add_tangents, unary_backward};
 use crate::basic::operators::{Common, broadcast};
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// The larger of two numbers, element by element, of tensors of one shape; the method broadcasts.
+/// The maximum of two tensors of one shape, element by element; the method broadcasts.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Maximum};
@@ -25,7 +25,7 @@ pub struct Maximum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Maximum<T, D> {
-    /// max(x, y), element by element, or that which is not a number.
+    /// Returns max(x, y), element by element; NaN if either is NaN.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -37,12 +37,12 @@ impl<T: Element, D: Dimension> Maximum<T, D> {
 
     #[backward(x)]
     fn grad_x(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
-        times(grad_output, &share(x, y, |x, y| x < y))
+        times(grad_output, &weight(x, y, |x, y| x < y))
     }
 
     #[backward(y)]
     fn grad_y(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
-        times(grad_output, &share(y, x, |y, x| y < x))
+        times(grad_output, &weight(y, x, |y, x| y < x))
     }
 
     #[jvp]
@@ -52,13 +52,13 @@ impl<T: Element, D: Dimension> Maximum<T, D> {
         x: &Tensor<T, D>,
         y: &Tensor<T, D>,
     ) -> Option<Tensor<T, D>> {
-        let along_x = tangent_x.map(|tangent| tangent * share(x, y, |x, y| x < y));
-        let along_y = tangent_y.map(|tangent| tangent * share(y, x, |y, x| y < x));
-        joined(along_x, along_y)
+        let along_x = tangent_x.map(|tangent| tangent * weight(x, y, |x, y| x < y));
+        let along_y = tangent_y.map(|tangent| tangent * weight(y, x, |y, x| y < x));
+        add_tangents(along_x, along_y)
     }
 }
 
-/// The smaller of two numbers, element by element, of tensors of one shape; the method broadcasts.
+/// The minimum of two tensors of one shape, element by element; the method broadcasts.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Minimum};
@@ -75,7 +75,7 @@ pub struct Minimum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [2, 3]))]
 impl<T: Element, D: Dimension> Minimum<T, D> {
-    /// min(x, y), element by element, or that which is not a number.
+    /// Returns min(x, y), element by element; NaN if either is NaN.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -87,12 +87,12 @@ impl<T: Element, D: Dimension> Minimum<T, D> {
 
     #[backward(x)]
     fn grad_x(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
-        times(grad_output, &share(x, y, |x, y| x > y))
+        times(grad_output, &weight(x, y, |x, y| x > y))
     }
 
     #[backward(y)]
     fn grad_y(grad_output: Tensor<T, D>, x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
-        times(grad_output, &share(y, x, |y, x| y > x))
+        times(grad_output, &weight(y, x, |y, x| y > x))
     }
 
     #[jvp]
@@ -102,15 +102,14 @@ impl<T: Element, D: Dimension> Minimum<T, D> {
         x: &Tensor<T, D>,
         y: &Tensor<T, D>,
     ) -> Option<Tensor<T, D>> {
-        let along_x = tangent_x.map(|tangent| tangent * share(x, y, |x, y| x > y));
-        let along_y = tangent_y.map(|tangent| tangent * share(y, x, |y, x| y > x));
-        joined(along_x, along_y)
+        let along_x = tangent_x.map(|tangent| tangent * weight(x, y, |x, y| x > y));
+        let along_y = tangent_y.map(|tangent| tangent * weight(y, x, |y, x| y > x));
+        add_tangents(along_x, along_y)
     }
 }
 
-/// What part of the gradient goes to `x`: all, none where it `loses`, half where the two are one. A constant, of which
-/// nothing comes when it is differentiated again.
-fn share<T: Element, D: Dimension>(
+/// Returns the factor of the gradient of `x`, as a constant: 1, but 0 where it `loses` and ½ where the two are equal.
+fn weight<T: Element, D: Dimension>(
     x: &Tensor<T, D>,
     y: &Tensor<T, D>,
     loses: impl Fn(T, T) -> bool + Sync,
@@ -124,19 +123,25 @@ fn share<T: Element, D: Dimension>(
     kernels::zip(&x.view(), &y.view(), each).into()
 }
 
-/// The gradient by its share; nothing of it where the share is none, even if it is infinite.
+/// Multiplies the gradient by a weight. Where the weight is 0, the product is 0, even if the gradient is infinite.
 #[track_caller]
 fn times<T: Element, D: Dimension>(
     grad_output: Tensor<T, D>,
-    share: &Tensor<T, D>,
+    weight: &Tensor<T, D>,
 ) -> Tensor<T, D> {
-    let each = |grad, share: T| if share.is_zero() { share } else { grad * share };
-    chain(grad_output, share, each, Tensor::clone)
+    let each = |grad, weight: T| {
+        if weight.is_zero() {
+            weight
+        } else {
+            grad * weight
+        }
+    };
+    unary_backward(grad_output, weight, each, Tensor::clone)
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The larger of this tensor's element and `other`'s, broadcast as operators do; not a number where either is not.
-    /// Where they are the same each has half of the gradient.
+    /// Returns the maximum of two tensors, element by element. They broadcast as operands of operators do. If either
+    /// element is NaN, so is the maximum; if they are equal, each has half of the gradient.
     ///
     /// # Panics
     /// If the shapes do not broadcast.
@@ -158,8 +163,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Maximum::apply(&x, &y)
     }
 
-    /// The smaller of this tensor's element and `other`'s, broadcast as operators do; not a number where either is not.
-    /// Where they are the same each has half of the gradient.
+    /// Returns the minimum of two tensors, element by element. They broadcast as operands of operators do. If either
+    /// element is NaN, so is the minimum; if they are equal, each has half of the gradient.
     ///
     /// # Panics
     /// If the shapes do not broadcast.

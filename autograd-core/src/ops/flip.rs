@@ -1,4 +1,4 @@
-//! Axes backwards.
+//! Axes in reverse order.
 
 use std::marker::PhantomData;
 
@@ -25,7 +25,7 @@ pub struct Flip<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3, 4], axes = &[2, 0]))]
 impl<T: Element, D: Dimension> Flip<T, D> {
-    /// The same memory, seen backwards along `axes`.
+    /// Returns a view with the order of the elements reversed along `axes`.
     ///
     /// # Panics
     /// If there is no such axis, or one is named twice.
@@ -54,7 +54,7 @@ impl<T: Element, D: Dimension> Flip<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor with the order of its elements reversed along `axes`, without a copy.
+    /// Reverses the order of the elements along `axes`, without a copy.
     ///
     /// # Panics
     /// If there is no such axis, or one is named twice.

@@ -1,4 +1,4 @@
-//! Elements that indices name in each lane along an axis, and what adds to them: each is the other's
+//! Gathering the elements at indices in each lane along an axis, and adding to them: each is the other's
 //! backward.
 
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use ndarray::{ArcArray, Array, ArrayView, Axis, Dimension, IxDyn};
 use super::zeros;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
-/// Of each lane of a tensor along an axis, the elements that the indices of the same lane name.
+/// For each lane along an axis, the elements at the indices in the same lane of `indices`.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::Gather};
@@ -27,11 +27,10 @@ pub struct Gather<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [3, 3], axis = Axis(1), indices = example()))]
 impl<T: Element, D: Dimension> Gather<T, D> {
-    /// `output[i, j] = x[i, indices[i, j]]` along the second of two axes.
+    /// Returns `output[i, j] = x[i, indices[i, j]]`, along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, or `indices` is longer than `x` along
-    /// another.
+    /// If there is no such axis, an index is out of range, or `indices` is longer than `x` along another axis.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -59,7 +58,7 @@ impl<T: Element, D: Dimension> Gather<T, D> {
     }
 }
 
-/// A tensor with the elements of another added where indices say, lane by lane along an axis.
+/// A tensor to which the elements of another are added at indices, lane by lane along an axis.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::ScatterAdd};
@@ -84,12 +83,11 @@ pub struct ScatterAdd<T, D>(PhantomData<(T, D)>);
     source = [2, 4],
 ))]
 impl<T: Element, D: Dimension> ScatterAdd<T, D> {
-    /// `x`, in its own memory, with `source[i, j]` added to `x[i, indices[i, j]]`, along the second of
-    /// two axes.
+    /// Adds `source[i, j]` to `x[i, indices[i, j]]` in place, along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, `indices` is longer than `x` along another,
-    /// or `source` has another shape than `indices`.
+    /// If there is no such axis, an index is out of range, `indices` is longer than `x` along another axis, or the shapes
+    /// of `source` and `indices` differ.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -137,8 +135,8 @@ impl<T: Element, D: Dimension> ScatterAdd<T, D> {
     }
 }
 
-/// Indices for a tensor of `shape`. The functions keep them without a rank: their dimension type would
-/// have to be known to live as long as a node.
+/// Returns the indices with the rank of a tensor of `shape`. The functions save them without their dimension type,
+/// which would have to be `'static`.
 #[track_caller]
 fn typed<'a, D: Dimension>(
     function: &str,
@@ -155,12 +153,11 @@ fn typed<'a, D: Dimension>(
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Of each lane along an axis, the elements that the indices of the same lane name:
+    /// Returns, for each lane along `axis`, the elements at the indices in the same lane of `indices`:
     /// `y[i, j] = x[i, indices[i, j]]` along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, or `indices` is longer than the tensor along
-    /// another.
+    /// If there is no such axis, an index is out of range, or `indices` is longer than the tensor along another axis.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -175,12 +172,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Gather::apply(self, axis, indices.to_shared().into_dyn())
     }
 
-    /// The tensor with each element of `source` added to the one that its index names, in the same lane
-    /// along an axis: `source[i, j]` to `x[i, indices[i, j]]` along the second of two axes.
+    /// Returns the tensor with each element of `source` added at its index, in the same lane along `axis`:
+    /// `source[i, j]` is added to `x[i, indices[i, j]]` along the second of two axes.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, `indices` is longer than the tensor along
-    /// another, or `source` has another shape than `indices`.
+    /// If there is no such axis, an index is out of range, `indices` is longer than the tensor along another axis, or the
+    /// shapes of `source` and `indices` differ.
     ///
     /// ```
     /// use autograd_core::Tensor;

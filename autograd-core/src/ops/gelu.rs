@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
-/// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+/// x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Gelu};
@@ -25,7 +25,7 @@ pub struct Gelu<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Gelu<T, D> {
-    /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    /// Returns x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
     #[doc = crate::math!(r"x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt{2}}\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -34,7 +34,7 @@ impl<T: Element, D: Dimension> Gelu<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, activations::gelu_backward, |x| slope(x))
+        unary_backward(grad_output, x, activations::gelu_backward, |x| slope(x))
     }
 
     #[jvp]
@@ -44,7 +44,7 @@ impl<T: Element, D: Dimension> Gelu<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x Φ(x) of each element, where Φ(x) is the share of the normal distribution that lies below x.
+    /// Returns x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
     ///
     /// [`Gelu`](crate::ops::Gelu) has the formula.
     ///
@@ -63,7 +63,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// Φ(x) + x φ(x)
+/// Returns Φ(x) + x φ(x).
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let [half, scale, peak] =

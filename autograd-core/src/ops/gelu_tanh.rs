@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -23,7 +23,7 @@ pub struct GeluTanh<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> GeluTanh<T, D> {
-    /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
     #[doc = crate::math!(r"\frac{x}{2} \left(1 + \tanh\left(\sqrt{\frac{2}{\pi}} \left(x + 0.044715 \, x^3\right)\right)\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> GeluTanh<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, activations::gelu_tanh_backward, |x| {
+        unary_backward(grad_output, x, activations::gelu_tanh_backward, |x| {
             slope(x)
         })
     }
@@ -44,7 +44,7 @@ impl<T: Element, D: Dimension> GeluTanh<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
+    /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
     ///
     /// [`GeluTanh`](crate::ops::GeluTanh) has the formula.
     ///
@@ -61,7 +61,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// The derivative of x σ(ax + bx³), which is the function: σ + x σ (1 − σ) (a + 3bx²)
+/// Returns the derivative of x σ(ax + bx³), which is the function: σ + x σ (1 − σ) (a + 3bx²).
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let [linear, cubic] = activations::GELU_TANH.map(T::from_f64);

@@ -1,10 +1,10 @@
-//! sinh x and cosh x: two functions of a few lines, which are each other's derivatives.
+//! sinh x and cosh x, which are each other's derivatives.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// sinh x of each element.
@@ -23,7 +23,7 @@ pub struct Sinh<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sinh<T, D> {
-    /// sinh x of each element.
+    /// Returns sinh x of each element.
     #[doc = crate::math!(r"\sinh x = \frac{e^x - e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -32,7 +32,7 @@ impl<T: Element, D: Dimension> Sinh<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, |grad, x| grad * x.cosh(), |x| x.cosh())
+        unary_backward(grad_output, x, |grad, x| grad * x.cosh(), |x| x.cosh())
     }
 
     #[jvp]
@@ -57,7 +57,7 @@ pub struct Cosh<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Cosh<T, D> {
-    /// cosh x of each element.
+    /// Returns cosh x of each element.
     #[doc = crate::math!(r"\cosh x = \frac{e^x + e^{-x}}{2}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -66,7 +66,7 @@ impl<T: Element, D: Dimension> Cosh<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, |grad, x| grad * x.sinh(), |x| x.sinh())
+        unary_backward(grad_output, x, |grad, x| grad * x.sinh(), |x| x.sinh())
     }
 
     #[jvp]
@@ -76,7 +76,7 @@ impl<T: Element, D: Dimension> Cosh<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// sinh x of each element.
+    /// Returns sinh x of each element.
     ///
     /// [`Sinh`](crate::ops::Sinh) has the formula.
     ///
@@ -92,7 +92,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Sinh::apply(self)
     }
 
-    /// cosh x of each element.
+    /// Returns cosh x of each element.
     ///
     /// [`Cosh`](crate::ops::Cosh) has the formula.
     ///

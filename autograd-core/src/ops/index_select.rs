@@ -1,4 +1,4 @@
-//! Parts at some indices along an axis, and what adds to them: each is the other's backward.
+//! Selecting the parts at indices along an axis, and adding to them: each is the other's backward.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use super::zeros;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
-/// The parts of a tensor that stand at some indices along an axis.
+/// The parts of a tensor at indices along an axis.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::IndexSelect};
@@ -25,10 +25,10 @@ pub struct IndexSelect<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1), indices = &[2, 0, 2, 2]))]
 impl<T: Element, D: Dimension> IndexSelect<T, D> {
-    /// The parts of `x` at `indices`, in their order.
+    /// Returns the parts of `x` at `indices`, in their order.
     ///
     /// # Panics
-    /// If there is no such axis, or an index is outside of it.
+    /// If there is no such axis, or an index is out of range.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axis: Axis, indices: &[usize]) -> (Array<T, D>, Shape) {
@@ -52,7 +52,7 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
     }
 }
 
-/// A tensor to whose parts at some indices along an axis those of another are added.
+/// A tensor to which the parts of another are added at indices along an axis.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::IndexAdd};
@@ -71,11 +71,11 @@ pub struct IndexAdd<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1), indices = &[2, 0, 2, 2], source = [2, 4]))]
 impl<T: Element, D: Dimension> IndexAdd<T, D> {
-    /// `x`, in its own memory, with each part of `source` added to that at its index.
+    /// Adds each part of `source` to the part of `x` at its index, in place.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, or `source` has another shape than what
-    /// stands at the indices.
+    /// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+    /// indices.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -115,11 +115,11 @@ impl<T: Element, D: Dimension> IndexAdd<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The parts at `indices` along an axis, in their order; of one that is named twice, the gradients
-    /// are added.
+    /// Returns the parts at `indices` along `axis`, in their order. The gradients of a part that is selected several
+    /// times are added.
     ///
     /// # Panics
-    /// If there is no such axis, or an index is outside of it.
+    /// If there is no such axis, or an index is out of range.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -134,12 +134,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         IndexSelect::apply(self, axis, indices)
     }
 
-    /// The tensor with the parts of `source` added to those at `indices` along an axis; to one that is
-    /// named twice, both.
+    /// Returns the tensor with the parts of `source` added to the parts at `indices` along `axis`. For an index that is
+    /// named several times, all its parts are added.
     ///
     /// # Panics
-    /// If there is no such axis, an index is outside of it, or `source` has another shape than what
-    /// stands at the indices.
+    /// If there is no such axis, an index is out of range, or `source` does not have the shape of the parts at the
+    /// indices.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,18 +1,15 @@
 //! Systems of equations, inverses, determinants and Cholesky factors of small dense matrices.
 //!
-//! What was solved once can be solved again: where forward has factored a matrix, backward factors the same
-//! matrix, and may say that it succeeds.
-
-mod methods;
+//! Backward factors the same matrix as forward, so it can rely on success.
 
 use std::marker::PhantomData;
 use std::panic::Location;
 
 use ndarray::{Array, Array0, Array2, ArrayView, ArrayView2, Axis, Dimension};
 
-use super::{Contract, joined};
+use super::{Contract, add_tangents};
 use crate::kernels::{self, Lu, Subscripts};
-use crate::{Element, Error, Shape, Tensor, Tensor0, Tensor2, custom_function};
+use crate::{Element, Error, ErrorKind, Shape, Tensor, Tensor0, Tensor2, custom_function};
 
 #[track_caller]
 fn square<T: Element>(function: &str, a: &ArrayView2<'_, T>) {
@@ -27,15 +24,16 @@ fn square<T: Element>(function: &str, a: &ArrayView2<'_, T>) {
 fn factors<T: Element>(function: &'static str, a: &ArrayView2<'_, T>) -> Result<Lu<T>, Error> {
     square(function, a);
     let applied_at = Location::caller();
-    Lu::new(a).map_err(|pivot| Error::Singular {
-        function,
-        shape: Shape::from(a.shape()),
-        pivot,
-        applied_at,
+    Lu::new(a).map_err(|pivot| {
+        ErrorKind::Singular {
+            shape: Shape::from(a.shape()),
+            pivot,
+        }
+        .of(function, applied_at)
     })
 }
 
-/// What a gradient says that solves a system which forward has solved.
+/// Why a gradient may expect a solution: forward has solved a system with the same matrix.
 const SOLVED: &str = "a matrix that was factored once";
 
 /// The X of AX = B, or of `AᵀX = B`.
@@ -57,15 +55,15 @@ pub struct Solve<T, E>(PhantomData<(T, E)>);
 
 #[custom_function(gradcheck(a = [3, 3], b = [3, 2], transposed = true))]
 impl<T: Element, E: Dimension> Solve<T, E> {
-    /// The X of AX = B, or of `AᵀX = B` if `transposed`.
+    /// Returns the X of AX = B, or of `AᵀX = B` if `transposed`.
     #[doc = crate::math!(r"X = A^{-1} B, \qquad \frac{\partial L}{\partial B} = A^{-\top} G, \quad \frac{\partial L}{\partial A} = -\frac{\partial L}{\partial B} X^\top")]
-    /// Here G is the gradient that comes in for X.
+    /// Here G is the gradient of X.
     ///
     /// # Errors
-    /// [`Error::Singular`] if A is.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if A is.
     ///
     /// # Panics
-    /// If A is not square, or B has another number of rows, or neither one axis nor two.
+    /// If A is not square, the number of rows of B is different, or B does not have one or two axes.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -136,7 +134,7 @@ impl<T: Element, E: Dimension> Solve<T, E> {
             let subscripts = Subscripts::new(matrix, names(1), names(0));
             -Contract::apply(tangent, output, &subscripts, output.shape())
         });
-        let right = joined(along_a, tangent_b.cloned())?;
+        let right = add_tangents(along_a, tangent_b.cloned())?;
         Some(Self::apply(a, &right, transposed).expect(SOLVED))
     }
 }
@@ -157,12 +155,12 @@ pub struct Inverse<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Inverse<T> {
-    /// A⁻¹, the inverse.
+    /// Returns A⁻¹, the inverse.
     #[doc = crate::math!(r"\frac{\partial L}{\partial A} = -A^{-\top} G A^{-\top}")]
-    /// Here G is the gradient that comes in for the inverse.
+    /// Here G is the gradient of the inverse.
     ///
     /// # Errors
-    /// [`Error::Singular`] if there is none.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if there is none.
     ///
     /// # Panics
     /// If A is not square.
@@ -200,10 +198,10 @@ pub struct Det<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(a = [3, 3]))]
 impl<T: Element> Det<T> {
-    /// det A, the determinant.
+    /// Returns det A, the determinant.
     #[doc = crate::math!(r"\frac{\partial \det A}{\partial A} = \det A \cdot A^{-\top}")]
     /// # Errors
-    /// [`Error::Singular`] if it is 0: its gradient is computed from the inverse.
+    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
     ///
     /// # Panics
     /// If A is not square.
@@ -228,8 +226,8 @@ impl<T: Element> Det<T> {
     }
 }
 
-/// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Infinite, or not a number,
-/// where its diagonal is 0.
+/// The X of LX = B, or of `LᵀX = B`, where L is the lower triangle of a matrix. Where its diagonal is 0, X is infinite
+/// or NaN.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::SolveTriangular};
@@ -244,10 +242,10 @@ pub struct SolveTriangular<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(l = [3, 3], b = [3, 2], transposed = true))]
 impl<T: Element> SolveTriangular<T> {
-    /// The X of LX = B, or of `LᵀX = B` if `transposed`, where L is the lower triangle of `l`.
+    /// Returns the X of LX = B, or of `LᵀX = B` if `transposed`, where L is the lower triangle of `l`.
     ///
     /// # Panics
-    /// If L is not square, or B has another number of rows.
+    /// If L is not square, or the number of rows of B is different.
     #[forward]
     #[track_caller]
     pub fn forward(l: ArrayView2<T>, b: ArrayView2<T>, transposed: bool) -> Array2<T> {
@@ -288,12 +286,12 @@ impl<T: Element> SolveTriangular<T> {
             let tangent = if transposed { tangent.t() } else { tangent };
             -tangent.matmul(output)
         });
-        let right = joined(along_l, tangent_b.cloned())?;
+        let right = add_tangents(along_l, tangent_b.cloned())?;
         Some(Self::apply(l, &right, transposed))
     }
 }
 
-/// The lower triangle of a matrix, its diagonal times a number.
+/// Returns the lower triangle of a matrix, with its diagonal multiplied by a number.
 #[track_caller]
 fn lower<T: Element>(x: &Tensor2<T>, diagonal: T) -> Tensor2<T> {
     let (rows, columns) = x.view().dim();
@@ -321,10 +319,10 @@ pub struct Cholesky<T>(PhantomData<T>);
 
 #[custom_function]
 impl<T: Element> Cholesky<T> {
-    /// The lower triangular L of `A = LLᵀ`, of (A + Aᵀ)/2 if A is not symmetric.
+    /// Returns the lower triangular L of `A = LLᵀ`, or of `(A + Aᵀ)/2 = LLᵀ` if A is not symmetric.
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] if A is not.
+    /// [`ErrorKind::NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
     ///
     /// # Panics
     /// If A is not square.
@@ -333,10 +331,12 @@ impl<T: Element> Cholesky<T> {
     pub fn forward(a: ArrayView2<T>) -> Result<Array2<T>, Error> {
         square("cholesky", &a);
         let applied_at = Location::caller();
-        kernels::cholesky(&a).map_err(|pivot| Error::NotPositiveDefinite {
-            shape: Shape::from(a.shape()),
-            pivot,
-            applied_at,
+        kernels::cholesky(&a).map_err(|pivot| {
+            ErrorKind::NotPositiveDefinite {
+                shape: Shape::from(a.shape()),
+                pivot,
+            }
+            .of("cholesky", applied_at)
         })
     }
 
@@ -358,5 +358,93 @@ impl<T: Element> Cholesky<T> {
         let left = SolveTriangular::apply(output, &symmetric, false);
         let whole = SolveTriangular::apply(output, &left.t(), false);
         output.matmul(&lower(&whole, half))
+    }
+}
+
+impl<T: Element> Tensor2<T> {
+    /// Returns the x of Ax = b, for a vector b or for the columns of a matrix.
+    ///
+    /// [`Solve`](crate::ops::Solve) has the formula of the gradient.
+    ///
+    /// # Errors
+    /// [`Singular`](crate::ErrorKind::Singular) if A is.
+    ///
+    /// # Panics
+    /// If A is not square, the number of rows of b is different, or b does not have one or two axes.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
+    /// let x = a.solve(&Tensor::from(array![2.0, 9.0]))?;
+    /// assert_eq!(x.to_array(), array![1.0, 2.0]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn solve<E: Dimension>(&self, b: &Tensor<T, E>) -> Result<Tensor<T, E>, Error> {
+        Solve::apply(self, b, false)
+    }
+
+    /// Returns the inverse. To solve a system, [`solve`](Self::solve) is faster and more exact.
+    ///
+    /// # Errors
+    /// [`Singular`](crate::ErrorKind::Singular) if there is none.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]);
+    /// assert_eq!(a.inv()?.to_array(), array![[0.5, 0.0], [0.0, 0.25]]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn inv(&self) -> Result<Self, Error> {
+        Inverse::apply(self)
+    }
+
+    /// Returns the determinant.
+    ///
+    /// # Errors
+    /// [`Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// assert_eq!(Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).det()?.item(), 8.0);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn det(&self) -> Result<Tensor0<T>, Error> {
+        Det::apply(self)
+    }
+
+    /// Returns the lower triangular L of `A = LLᵀ`, or of `(A + Aᵀ)/2 = LLᵀ` if A is not symmetric.
+    ///
+    /// # Errors
+    /// [`NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let a = Tensor::from(array![[4.0, 2.0], [2.0, 10.0]]);
+    /// assert_eq!(a.cholesky()?.to_array(), array![[2.0, 0.0], [1.0, 3.0]]);
+    /// # Ok::<(), autograd_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cholesky(&self) -> Result<Self, Error> {
+        Cholesky::apply(self)
     }
 }

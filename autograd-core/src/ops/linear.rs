@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, ArrayView1, ArrayView2, Dimension};
 
-use super::{Contract, joined};
+use super::{Contract, add_tangents};
 use crate::kernels::{self, Subscripts};
 use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
 
@@ -26,7 +26,7 @@ use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
 #[derive(Debug)]
 pub struct Linear<T, D>(PhantomData<(T, D)>);
 
-/// Names for the leading axes of x, and then those of its last axis and the output's.
+/// Returns the names of the axes of x, and of the output, which differ in the last.
 fn names(rank: usize) -> [Vec<u8>; 2] {
     // INVARIANT: no tensor has so many axes.
     let lead = u8::try_from(rank - 1).expect("few axes");
@@ -38,13 +38,13 @@ const OUTPUTS: u8 = 254;
 
 #[custom_function(gradcheck(x = [2, 3], weight = [4, 3], bias = [4]))]
 impl<T: Element, D: Dimension> Linear<T, D> {
-    /// x Wᵀ + b along the last axis of x.
+    /// Returns x Wᵀ + b along the last axis of x.
     #[doc = crate::math!(r"y = x W^\top + b, \qquad \frac{\partial L}{\partial x} = g \, W, \quad \frac{\partial L}{\partial W} = g^\top x, \quad \frac{\partial L}{\partial b} = \sum_i g_i")]
-    /// Here g is the gradient that comes in for y.
+    /// Here g is the gradient of y.
     ///
     /// # Panics
-    /// If the last axis of `x` has not as many elements as a row of `weight`, or `bias` not as many as
-    /// `weight` has rows.
+    /// If the length of the last axis of `x` is not that of a row of `weight`, or the length of `bias` is not the number
+    /// of rows of `weight`.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -69,7 +69,7 @@ impl<T: Element, D: Dimension> Linear<T, D> {
         let rows: usize = shape[..shape.len() - 1].iter().product();
         let mut result = x.raw_dim();
         result[shape.len() - 1] = outputs;
-        // A copy only of what does not lie in rows.
+        // A copy only if the rows are not contiguous.
         let x = x.to_shape((rows, inputs)).expect("as many elements");
         let output = kernels::affine(&x.view(), &weight.t(), bias.as_ref());
         let output = output.into_shape_with_order(result);
@@ -110,18 +110,18 @@ impl<T: Element, D: Dimension> Linear<T, D> {
         let along_x = tangent_x.map(|tangent| tangent.linear(weight, None));
         let along_weight = tangent_weight.map(|tangent| x.linear(tangent, None));
         let along_bias = tangent_bias.map(|tangent| tangent.broadcast_to(output.shape()));
-        joined(joined(along_x, along_weight), along_bias)
+        add_tangents(add_tangents(along_x, along_weight), along_bias)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x Wᵀ + b along the last axis: a linear layer, with a row of `weight` for each output.
+    /// Returns x Wᵀ + b along the last axis: a linear layer, with a row of `weight` for each output.
     ///
     /// [`Linear`](crate::ops::Linear) has the formula.
     ///
     /// # Panics
-    /// If the last axis has not as many elements as a row of `weight`, or `bias` not as many as `weight` has
-    /// rows.
+    /// If the length of the last axis is not that of a row of `weight`, or the length of `bias` is not the number of rows
+    /// of `weight`.
     ///
     /// ```
     /// use autograd_core::Tensor;

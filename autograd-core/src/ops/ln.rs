@@ -22,7 +22,7 @@ pub struct Ln<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Ln<T, D> {
-    /// ln x of each element.
+    /// Returns ln x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::ln)
@@ -40,7 +40,7 @@ impl<T: Element, D: Dimension> Ln<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// ln x of each element.
+    /// Returns ln x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;

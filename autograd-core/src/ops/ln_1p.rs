@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// ln(1 + x) of each element, exact near zero too.
+/// ln(1 + x) of each element, also exact near 0.
 ///
 /// ```
 /// use autograd_core::ndarray::array;
@@ -22,7 +22,7 @@ pub struct Ln1p<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Ln1p<T, D> {
-    /// ln(1 + x) of each element, exact near zero too.
+    /// Returns ln(1 + x) of each element, also exact near 0.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, kernels::ln_1p)
@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> Ln1p<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| grad / (x + T::one()),
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Ln1p<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// ln(1 + x) of each element, exact near zero too.
+    /// Returns ln(1 + x) of each element, also exact near 0.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 
 use ndarray::{Array2, ArrayView2, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
-use super::{Contract, joined};
+use super::{Contract, add_tangents};
 use crate::basic::operators::common_shape;
 use crate::kernels::{self, Subscripts};
 use crate::{Element, Tensor, Tensor2, custom_function};
 
-/// The product of two matrices. Transposed operands are multiplied as they lie in memory.
+/// The product of two matrices. Transposed operands are multiplied without a copy.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::MatMul};
@@ -26,10 +26,10 @@ pub struct MatMul<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [2, 3], y = [3, 4]))]
 impl<T: Element> MatMul<T> {
-    /// x y, the product of two matrices.
+    /// Returns x y, the product of two matrices.
     #[doc = crate::math!(r"z_{ij} = \sum_k x_{ik} \, y_{kj}")]
     /// # Panics
-    /// If `x` has not as many columns as `y` has rows.
+    /// If the columns of `x` are not as many as the rows of `y`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView2<T>, y: ArrayView2<T>) -> Array2<T> {
@@ -61,12 +61,12 @@ impl<T: Element> MatMul<T> {
     ) -> Option<Tensor2<T>> {
         let along_x = tangent_x.map(|tangent| tangent.matmul(y));
         let along_y = tangent_y.map(|tangent| x.matmul(tangent));
-        joined(along_x, along_y)
+        add_tangents(along_x, along_y)
     }
 }
 
-/// Ranks that can be multiplied, and that of the product: a vector takes an axis away, matrices and batches
-/// of them broadcast.
+/// Ranks that can be multiplied, and the rank of the product. A vector removes an axis; matrices and batches of
+/// matrices broadcast.
 ///
 /// ```
 /// use autograd_core::ndarray::{Array1, Array2, Array3};
@@ -81,7 +81,7 @@ impl<T: Element> MatMul<T> {
 /// assert_eq!((number.item(), vectors.shape(), matrices.shape()), (4.0, &[2, 4][..], &[2, 4, 4][..]));
 /// ```
 pub trait MatMulRank<E: Dimension>: Dimension {
-    /// The product's rank.
+    /// The rank of the product.
     type Product: Dimension;
 }
 
@@ -107,7 +107,7 @@ ranks! {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The product of two matrices; of a matrix and a vector, on either side; of two vectors, a number; of
+    /// Returns the product of two matrices, of a matrix and a vector in either order, of two vectors (a number), or of
     /// batches of matrices, whose leading axes broadcast as those of operators do.
     ///
     /// # Panics
@@ -142,12 +142,12 @@ const ROWS: u8 = 255;
 const INNER: u8 = 254;
 const COLUMNS: u8 = 253;
 
-/// Names for the axes of operands that are not both matrices, and the shape of their product.
+/// Returns the names of the axes of operands that are not both matrices, and the shape of their product.
 #[track_caller]
 fn batched(x: &[usize], y: &[usize]) -> (Subscripts, Vec<usize>) {
     assert!(
         !x.is_empty() && !y.is_empty(),
-        "matmul of tensors of shapes {x:?} and {y:?}: a number is no matrix"
+        "matmul of tensors of shapes {x:?} and {y:?}: a tensor of rank 0 cannot be multiplied"
     );
     let (x_lead, x_own) = x.split_at(x.len().saturating_sub(2));
     let (y_lead, y_own) = y.split_at(y.len().saturating_sub(2));

@@ -1,12 +1,12 @@
-//! The built-in functions, each in a file of its own, written with
-//! [`custom_function`](crate::custom_function) as any user's would be: the examples to learn from.
+//! The built-in functions, each in its own file, written with [`custom_function`](crate::custom_function) as yours
+//! are: the examples to learn from.
 //!
-//! To learn from them, read first, in `ops/`: `exp.rs`, of one input, any rank and every order; `linear.rs`, with
-//! several inputs and an optional one; `reductions/softmax.rs`, whose gradient is a function of its own; `concat.rs`,
-//! of a list; `attention.rs`, all of it at once.
+//! Read first, in `ops/`: `exp.rs`, with one input of any rank, differentiable any number of times; `linear.rs`, with
+//! several inputs and an optional one; `reductions/softmax.rs`, whose gradient is a separate function; `concat.rs`,
+//! with a list of inputs; `attention.rs`, with all of these.
 //!
-//! They are used through operators and methods of [`Tensor`]; the types are here for
-//! those who want `apply` as a function, or the bare kernels.
+//! Use them through operators and methods of [`Tensor`]. The types here have `apply` as a function, and `forward` on
+//! arrays.
 
 mod abs;
 mod arcs;
@@ -114,7 +114,7 @@ pub use where_::Where;
 
 pub use crate::kernels::{AttentionOptions, ConvOptions, Pool2dOptions};
 
-/// They compute the gradients of others, or are parts of them.
+/// Functions that compute the gradients of other functions, or are parts of them.
 #[doc(hidden)]
 pub use self::{
     attention::AttentionBackward,
@@ -133,19 +133,19 @@ pub use crate::basic::{BroadcastTo, SliceBackward, SumTo};
 
 use ndarray::Dimension;
 
-use crate::basic::joined;
+use crate::basic::add_tangents;
 use crate::{Element, Tensor, kernels};
 
-/// A constant of zeros, to add to.
+/// Returns a constant of zeros, to add to.
 fn zeros<T: Element, D: Dimension>(shape: &[usize]) -> Tensor<T, D> {
     Tensor::from(kernels::full(shape, T::zero()))
 }
 
-/// The gradient of a function of one number: `fused` of the gradient that came in and what was saved, or,
-/// where it is to be recorded, their product by way of `slope`. Along a tangent it is the same, so that the
-/// `#[jvp]` rules of such functions call their `backward`.
+/// Returns the gradient of a function of one number: `fused` of the output's gradient and the saved tensor or, if it is
+/// recorded, the gradient times `slope` of the saved tensor. The tangent is computed in the same way, so that the
+/// `#[jvp]` rules of these functions call their `backward`.
 #[track_caller]
-fn chain<T: Element, D: Dimension>(
+fn unary_backward<T: Element, D: Dimension>(
     grad_output: Tensor<T, D>,
     saved: &Tensor<T, D>,
     fused: impl Fn(T, T) -> T + Sync,

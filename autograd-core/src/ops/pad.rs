@@ -1,4 +1,4 @@
-//! A tensor with one value around it.
+//! Padding with one value.
 
 use std::marker::PhantomData;
 
@@ -25,10 +25,10 @@ pub struct Pad<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], widths = &[(0, 1), (1, 2)], value = 0.5))]
 impl<T: Element, D: Dimension> Pad<T, D> {
-    /// `x` with `value` around it.
+    /// Returns `x` with `value` around it.
     ///
     /// # Panics
-    /// If there is not a pair of widths for each axis, or no memory is as large.
+    /// If there is not a pair of widths for each axis, or the result is larger than any memory.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -45,9 +45,12 @@ impl<T: Element, D: Dimension> Pad<T, D> {
         widths: &[(usize, usize)],
         from: &Shape,
     ) -> Tensor<T, D> {
-        let middle = widths.iter().zip(from.iter());
-        let middle = middle.map(|(&(before, _), length)| (before..before + length).into());
-        Slice::apply(grad_output, &middle.collect::<Vec<SliceInfoElem>>())
+        let middle: Vec<SliceInfoElem> = widths
+            .iter()
+            .zip(from.iter())
+            .map(|(&(before, _), length)| (before..before + length).into())
+            .collect();
+        Slice::apply(grad_output, &middle)
     }
 
     #[jvp]
@@ -57,10 +60,10 @@ impl<T: Element, D: Dimension> Pad<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor with `value` around it: for each axis, how many times before and behind.
+    /// Returns the tensor with `value` around it: `widths` has the number of elements before and after, for each axis.
     ///
     /// # Panics
-    /// If there is not a pair of widths for each axis, or no memory is as large.
+    /// If there is not a pair of widths for each axis, or the result is larger than any memory.
     ///
     /// ```
     /// use autograd_core::Tensor;

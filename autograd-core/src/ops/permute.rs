@@ -21,7 +21,7 @@ pub struct Permute<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3, 4], axes = &[2, 0, 1]))]
 impl<T: Element, D: Dimension> Permute<T, D> {
-    /// The same memory; axis `i` of the result is axis `axes[i]` of `x`.
+    /// Returns a view with the axes in another order: axis `i` of the result is axis `axes[i]` of `x`.
     ///
     /// # Panics
     /// If `axes` does not name each axis once.
@@ -53,8 +53,7 @@ impl<T: Element, D: Dimension> Permute<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor with its axes in another order, without a copy: axis `i` of the result is axis
-    /// `axes[i]` of this one.
+    /// Reorders the axes, without a copy: axis `i` of the result is axis `axes[i]` of this tensor.
     ///
     /// # Panics
     /// If `axes` does not name each axis once.
@@ -72,7 +71,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Permute::apply(self, axes)
     }
 
-    /// The tensor with two axes exchanged, without a copy.
+    /// Swaps two axes, without a copy.
     ///
     /// # Panics
     /// If there is no such axis.

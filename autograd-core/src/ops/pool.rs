@@ -1,7 +1,7 @@
-//! The largest element of each window on an image, and the mean.
+//! Pooling: the maximum of each window on an image, and the mean.
 //!
-//! Which element is the largest does not change under the gradient: it is that of picking elements at fixed
-//! places, whose own is to put them there.
+//! Almost everywhere, small changes of the image do not change where the maximum is: the gradient is that of gathering
+//! the elements at fixed indices.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::kernels;
 use crate::ops::Pool2dOptions;
 use crate::{Element, Tensor4, custom_function};
 
-/// The largest element of each window.
+/// The maximum of each window.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Pool2dOptions, ops::MaxPool2d};
@@ -31,27 +31,27 @@ pub struct MaxPool2d<T>(PhantomData<T>);
     windows = Pool2dOptions { kernel: [3, 2], stride: [1, 2], padding: [1, 0] }
 ))]
 impl<T: Element> MaxPool2d<T> {
-    /// The largest element of each window.
+    /// Returns the maximum of each window.
     #[doc = crate::math!(r"y_{u, v} = \max_{0 \le i < k,\, 0 \le j < l} \; x_{s u + i - p,\, s v + j - p}")]
-    /// Here k and l are the height and the width of the window, s is the stride and p the padding;
-    /// places outside of the image do not count.
+    /// Here k and l are the height and the width of the window, s is the stride and p the padding, which is
+    /// ignored.
     ///
     /// # Panics
     /// If the windows do not fit.
-    #[forward(outputs(output), saves(places, size))]
+    #[forward(outputs(output), saves(indices, size))]
     #[track_caller]
     pub fn forward(
         x: ArrayView4<T>,
         windows: Pool2dOptions,
     ) -> (Array4<T>, Array4<usize>, [usize; 2]) {
-        let places = kernels::max_pool2d_indices(&x, &windows);
+        let indices = kernels::max_pool2d_indices(&x, &windows);
         let (_, _, height, width) = x.dim();
-        (kernels::gather2d(&x, &places), places, [height, width])
+        (kernels::gather2d(&x, &indices), indices, [height, width])
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        MaxUnpool2d::apply(grad_output, places, size)
+    fn backward(grad_output: &Tensor4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        MaxUnpool2d::apply(grad_output, indices, size)
     }
 
     #[jvp]
@@ -60,66 +60,66 @@ impl<T: Element> MaxPool2d<T> {
     }
 }
 
-/// The elements at some places of each channel, which are counted in row-major order.
+/// The elements at indices of each channel, which are in row-major order.
 #[derive(Debug)]
 pub struct Gather2d<T>(PhantomData<T>);
 
-#[custom_function(gradcheck(x = [1, 2, 2, 3], places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
+#[custom_function(gradcheck(x = [1, 2, 2, 3], indices = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]]))]
 impl<T: Element> Gather2d<T> {
-    /// The elements of `x` at `places` of each channel.
+    /// Returns the elements of `x` at `indices` of each channel.
     ///
     /// # Panics
-    /// If `places` has another batch or other channels, or there is no such place.
+    /// If the batch or the channels of `indices` are different, or an index is out of range.
     #[forward(outputs(output), saves(size))]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, places: &Array4<usize>) -> (Array4<T>, [usize; 2]) {
+    pub fn forward(x: ArrayView4<T>, indices: &Array4<usize>) -> (Array4<T>, [usize; 2]) {
         let (_, _, height, width) = x.dim();
-        (kernels::gather2d(&x, places), [height, width])
+        (kernels::gather2d(&x, indices), [height, width])
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        MaxUnpool2d::apply(grad_output, places, size)
+    fn backward(grad_output: &Tensor4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        MaxUnpool2d::apply(grad_output, indices, size)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
-        Self::apply(tangent_x, places)
+    fn jvp(tangent_x: &Tensor4<T>, indices: &Array4<usize>) -> Tensor4<T> {
+        Self::apply(tangent_x, indices)
     }
 }
 
-/// Images of zeros to which elements are added at some places of each channel: the reverse of [`Gather2d`].
+/// Images of zeros to which elements are added at indices of each channel: the reverse of [`Gather2d`].
 #[derive(Debug)]
 pub struct MaxUnpool2d<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(
     x = [1, 2, 1, 3],
-    places = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]],
+    indices = &ndarray::array![[[[5, 0, 5]], [[1, 2, 3]]]],
     size = [2, 3]
 ))]
 impl<T: Element> MaxUnpool2d<T> {
-    /// Images of zeros to which the elements of `x` are added at `places` of each channel.
+    /// Returns images of zeros to which the elements of `x` are added at `indices` of each channel.
     ///
     /// # Panics
-    /// If the shapes differ, or there is no such place.
+    /// If the shapes differ, or an index is out of range.
     #[forward]
     #[track_caller]
-    pub fn forward(x: ArrayView4<T>, places: &Array4<usize>, size: [usize; 2]) -> Array4<T> {
-        kernels::max_unpool2d(&x, places, size)
+    pub fn forward(x: ArrayView4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Array4<T> {
+        kernels::max_unpool2d(&x, indices, size)
     }
 
     #[backward(x)]
-    fn backward(grad_output: &Tensor4<T>, places: &Array4<usize>) -> Tensor4<T> {
-        Gather2d::apply(grad_output, places)
+    fn backward(grad_output: &Tensor4<T>, indices: &Array4<usize>) -> Tensor4<T> {
+        Gather2d::apply(grad_output, indices)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor4<T>, places: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
-        Self::apply(tangent_x, places, size)
+    fn jvp(tangent_x: &Tensor4<T>, indices: &Array4<usize>, size: [usize; 2]) -> Tensor4<T> {
+        Self::apply(tangent_x, indices, size)
     }
 }
 
-/// The mean of each window, in which what was added to the image counts as zeros.
+/// The mean of each window; the padding counts as zeros.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Pool2dOptions, ops::AvgPool2d};
@@ -141,10 +141,10 @@ pub struct AvgPool2d<T>(PhantomData<T>);
     windows = Pool2dOptions { kernel: [3, 2], stride: [2, 1], padding: [1, 1] }
 ))]
 impl<T: Element> AvgPool2d<T> {
-    /// The mean of each window.
+    /// Returns the mean of each window.
     #[doc = crate::math!(r"y_{u, v} = \frac{1}{k l} \sum_{i=0}^{k - 1} \sum_{j=0}^{l - 1} x_{s u + i - p,\, s v + j - p}")]
-    /// Here k and l are the height and the width of the window, s is the stride and p the padding;
-    /// places outside of the image are zeros.
+    /// Here k and l are the height and the width of the window, s is the stride and p the padding, which is
+    /// zeros.
     ///
     /// # Panics
     /// If the windows do not fit.
@@ -166,8 +166,7 @@ impl<T: Element> AvgPool2d<T> {
     }
 }
 
-/// Images of zeros to which each element's share is added wherever its window looks: the reverse of
-/// [`AvgPool2d`].
+/// The gradient of [`AvgPool2d`]: each element, divided by the size of a window, is added to the pixels of its window.
 #[derive(Debug)]
 pub struct AvgPool2dBackward<T>(PhantomData<T>);
 
@@ -177,7 +176,7 @@ pub struct AvgPool2dBackward<T>(PhantomData<T>);
     size = [4, 3]
 ))]
 impl<T: Element> AvgPool2dBackward<T> {
-    /// Images of zeros to which each element's share is added wherever its window looks.
+    /// Returns images of zeros to which each element, divided by the size of a window, is added in its window.
     ///
     /// # Panics
     /// If the windows do not fit, or are not as many as the elements.
@@ -199,9 +198,9 @@ impl<T: Element> AvgPool2dBackward<T> {
 }
 
 impl<T: Element> Tensor4<T> {
-    /// The largest element of each window of `kernel` rows and columns on images of shape `[batch, channels,
-    /// height, width]`: windows lie `stride` apart, and the first begins `padding` before the image. What is
-    /// not a number is largest; of several, the first gets the gradient.
+    /// Returns the maximum of each window of `kernel` rows and columns on images of shape `[batch, channels,
+    /// height, width]`. Windows are `stride` apart, and the first begins `padding` before the image. NaN is
+    /// largest. If several elements are largest, the first has the gradient.
     ///
     /// [`MaxPool2d`](crate::ops::MaxPool2d) has the formula.
     ///
@@ -227,9 +226,8 @@ impl<T: Element> Tensor4<T> {
         MaxPool2d::apply(self, windows)
     }
 
-    /// The mean of each window of `kernel` rows and columns on images of shape `[batch, channels, height,
-    /// width]`: windows lie `stride` apart, and the first begins `padding` before the image, where there are
-    /// zeros.
+    /// Returns the mean of each window of `kernel` rows and columns on images of shape `[batch, channels, height,
+    /// width]`. Windows are `stride` apart, and the first begins `padding` before the image. The padding is zeros.
     ///
     /// # Panics
     /// If a kernel or stride is 0, a padding more than half of the kernel, or the padded images are smaller

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{chain, zeros};
+use super::{unary_backward, zeros};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// xᵖ of each element, for any number p.
@@ -23,7 +23,7 @@ pub struct Powf<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], p = 2.5))]
 impl<T: Element, D: Dimension> Powf<T, D> {
-    /// xᵖ of each element, for any number p.
+    /// Returns xᵖ of each element, for any number p.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, p: T) -> Array<T, D> {
         kernels::map(&x, move |x| x.powf(p))
@@ -36,7 +36,7 @@ impl<T: Element, D: Dimension> Powf<T, D> {
             return zeros(x.shape());
         }
         let lower = p - T::one();
-        chain(
+        unary_backward(
             grad_output,
             x,
             move |grad, x| grad * (p * x.powf(lower)),
@@ -51,7 +51,7 @@ impl<T: Element, D: Dimension> Powf<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// xᵖ of each element, for any number p; not a number of negative elements if p is not whole.
+    /// Returns xᵖ of each element, for any number p; NaN for negative elements if p is not whole.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -23,7 +23,7 @@ pub struct Powi<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], n = 3))]
 impl<T: Element, D: Dimension> Powi<T, D> {
-    /// xⁿ of each element.
+    /// Returns xⁿ of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>, n: i32) -> Array<T, D> {
         // Products where the compiler knows the power, a loop for each element where it does not.
@@ -56,7 +56,7 @@ impl<T: Element, D: Dimension> Powi<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// xⁿ of each element, for a whole n.
+    /// Returns xⁿ of each element, for a whole n.
     ///
     /// ```
     /// use autograd_core::Tensor;

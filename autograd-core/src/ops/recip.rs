@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// 1/x of each element.
@@ -23,7 +23,7 @@ pub struct Recip<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Recip<T, D> {
-    /// 1/x of each element.
+    /// Returns 1/x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::recip)
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Recip<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| -(grad * (y * y)),
@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> Recip<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// 1/x of each element.
+    /// Returns 1/x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,10 +1,10 @@
-//! max(x, 0), and with a slope on the left.
+//! max(x, 0), and a variant with a slope where x is negative.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// max(x, 0) of each element.
@@ -23,7 +23,7 @@ pub struct Relu<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Relu<T, D> {
-    /// max(x, 0) of each element.
+    /// Returns max(x, 0) of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, move |x| if x <= T::zero() { T::zero() } else { x })
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Relu<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| if y <= T::zero() { T::zero() } else { grad },
@@ -61,7 +61,7 @@ pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], slope = 0.1))]
 impl<T: Element, D: Dimension> LeakyRelu<T, D> {
-    /// x of each positive element, slope · x of the others.
+    /// Returns x of each positive element, slope · x of the others.
     #[doc = crate::math!(
         r"\begin{cases}"
         r"    x & x > 0 \\"
@@ -75,7 +75,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             move |grad, x| if x > T::zero() { grad } else { grad * slope },
@@ -90,7 +90,7 @@ impl<T: Element, D: Dimension> LeakyRelu<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// max(x, 0) of each element, with the derivative 0 at 0.
+    /// Returns max(x, 0) of each element, with the derivative 0 at 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -104,7 +104,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Relu::apply(self)
     }
 
-    /// x of each positive element, slope · x of the others, with the derivative `slope` at 0.
+    /// Returns x of each positive element, slope · x of the others, with the derivative `slope` at 0.
     ///
     /// [`LeakyRelu`](crate::ops::LeakyRelu) has the formula.
     ///
@@ -121,13 +121,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// 1 where max(x, 0) is not 0, 0 elsewhere: a constant, of which nothing comes when it is differentiated again.
+/// Returns 1 where max(x, 0) is not 0, and 0 elsewhere, as a constant.
 fn steps<T: Element, D: Dimension>(output: &Tensor<T, D>) -> Tensor<T, D> {
     let each = move |y: T| if y <= T::zero() { T::zero() } else { T::one() };
     kernels::map(&output.view(), each).into()
 }
 
-/// 1 where x is positive, `slope` elsewhere: a constant too.
+/// Returns 1 where x is positive, and `slope` elsewhere, as a constant.
 fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, slope: T) -> Tensor<T, D> {
     let each = move |x: T| if x > T::zero() { T::one() } else { slope };
     kernels::map(&x.view(), each).into()

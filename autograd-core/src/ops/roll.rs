@@ -1,4 +1,4 @@
-//! Elements moved on along an axis, the last ones to the front.
+//! Elements shifted along an axis, cyclically.
 
 use std::marker::PhantomData;
 
@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use crate::kernels::checks::has_axis;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// A tensor with its elements moved on along an axis, where those that leave it at one end come in at
-/// the other.
+/// A tensor with its elements shifted along an axis, cyclically.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::Roll};
@@ -26,7 +25,7 @@ pub struct Roll<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 5], axis = Axis(1), shift = 2))]
 impl<T: Element, D: Dimension> Roll<T, D> {
-    /// The elements of `x`, `shift` places further on.
+    /// Returns `x` with its elements shifted by `shift` positions along `axis`.
     ///
     /// # Panics
     /// If there is no such axis.
@@ -42,7 +41,7 @@ impl<T: Element, D: Dimension> Roll<T, D> {
     #[backward(x)]
     fn backward(grad_output: &Tensor<T, D>, axis: Axis, shift: isize) -> Tensor<T, D> {
         let length = grad_output.shape()[axis.index()];
-        // No further than the length, so that there is a place as far on the other side.
+        // Less than the length, so that the sign can be changed.
         let back = (length - steps(shift, length)).cast_signed();
         grad_output.roll(axis, back)
     }
@@ -53,7 +52,7 @@ impl<T: Element, D: Dimension> Roll<T, D> {
     }
 }
 
-/// How many places on `shift` is on an axis of some length: less than the length.
+/// Returns the shift forward, less than the length of the axis, that has the same result.
 fn steps(shift: isize, length: usize) -> usize {
     match length {
         0 => 0,
@@ -62,8 +61,8 @@ fn steps(shift: isize, length: usize) -> usize {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor with its elements moved on by `shift` places along an axis, where those that leave it
-    /// at one end come in at the other.
+    /// Shifts the elements by `shift` positions along `axis`. Elements that are shifted beyond one end continue at the
+    /// other.
     ///
     /// # Panics
     /// If there is no such axis.

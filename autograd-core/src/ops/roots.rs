@@ -1,10 +1,10 @@
-//! √x and 1/√x: two functions of a few lines, of which one is the other's reciprocal.
+//! √x and 1/√x.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// √x of each element.
@@ -23,7 +23,7 @@ pub struct Sqrt<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sqrt<T, D> {
-    /// √x of each element.
+    /// Returns √x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::sqrt)
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| grad / (y + y),
@@ -61,7 +61,7 @@ pub struct Rsqrt<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Rsqrt<T, D> {
-    /// 1/√x of each element.
+    /// Returns 1/√x of each element.
     #[doc = crate::math!(r"\frac{1}{\sqrt{x}}, \qquad \frac{\mathrm{d}}{\mathrm{d}x} \frac{1}{\sqrt{x}} = -\frac{1}{2 \sqrt{x}^3}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -71,7 +71,7 @@ impl<T: Element, D: Dimension> Rsqrt<T, D> {
     // d x^(−½)/dx = −½ x^(−3/2)
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| T::from_f64(-0.5) * grad * (y * y * y),
@@ -86,7 +86,7 @@ impl<T: Element, D: Dimension> Rsqrt<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// √x of each element.
+    /// Returns √x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -100,7 +100,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Sqrt::apply(self)
     }
 
-    /// 1/√x of each element.
+    /// Returns 1/√x of each element.
     ///
     /// [`Rsqrt`](crate::ops::Rsqrt) has the formula.
     ///

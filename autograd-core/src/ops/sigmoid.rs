@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -24,7 +24,7 @@ pub struct Sigmoid<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sigmoid<T, D> {
-    /// 1 / (1 + e⁻ˣ) of each element.
+    /// Returns 1 / (1 + e⁻ˣ) of each element.
     #[doc = crate::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}, \qquad \sigma'(x) = \sigma(x) \left(1 - \sigma(x)\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -33,7 +33,7 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             activations::sigmoid_backward,
@@ -48,7 +48,7 @@ impl<T: Element, D: Dimension> Sigmoid<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// 1 / (1 + e⁻ˣ) of each element.
+    /// Returns 1 / (1 + e⁻ˣ) of each element.
     ///
     /// [`Sigmoid`](crate::ops::Sigmoid) has the formula.
     ///

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -24,7 +24,7 @@ pub struct Silu<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Silu<T, D> {
-    /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    /// Returns x / (1 + e⁻ˣ) of each element, also known as swish.
     #[doc = crate::math!(r"x \, \sigma(x) = \frac{x}{1 + e^{-x}}")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -33,7 +33,7 @@ impl<T: Element, D: Dimension> Silu<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, activations::silu_backward, |x| slope(x))
+        unary_backward(grad_output, x, activations::silu_backward, |x| slope(x))
     }
 
     #[jvp]
@@ -43,7 +43,7 @@ impl<T: Element, D: Dimension> Silu<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x / (1 + e⁻ˣ) of each element, also known as swish.
+    /// Returns x / (1 + e⁻ˣ) of each element, also known as swish.
     ///
     /// [`Silu`](crate::ops::Silu) has the formula.
     ///
@@ -60,7 +60,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// σ + xσ(1 − σ), with σ = 1 / (1 + e⁻ˣ)
+/// Returns σ + xσ(1 − σ), with σ = 1 / (1 + e⁻ˣ).
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
     let sigmoid = x.sigmoid();

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -26,7 +26,7 @@ pub struct Softplus<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Softplus<T, D> {
-    /// ln(1 + eˣ) of each element, which never overflows.
+    /// Returns ln(1 + eˣ) of each element, which never overflows.
     #[doc = crate::math!(r"\ln\left(1 + e^x\right) = \max(x, 0) + \ln\left(1 + e^{-\left|x\right|}\right)")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -35,7 +35,7 @@ impl<T: Element, D: Dimension> Softplus<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, activations::softplus_backward, |x| {
+        unary_backward(grad_output, x, activations::softplus_backward, |x| {
             x.sigmoid()
         })
     }
@@ -47,7 +47,7 @@ impl<T: Element, D: Dimension> Softplus<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// ln(1 + eˣ) of each element, which never overflows.
+    /// Returns ln(1 + eˣ) of each element, which never overflows.
     ///
     /// [`Softplus`](crate::ops::Softplus) has the formula.
     ///

@@ -1,4 +1,4 @@
-//! A tensor in parts along an axis.
+//! Splitting a tensor along an axis.
 
 use std::marker::PhantomData;
 
@@ -7,59 +7,55 @@ use ndarray::{Axis, Dimension, Slice};
 use crate::kernels::checks::has_axis;
 use crate::{Element, Tensor, custom_function};
 
-/// The two parts of a tensor, before and behind a place along an axis, without a copy.
+/// The two parts of a tensor before and from an index on along an axis, without a copy.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::SplitAt};
 /// use autograd_core::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
-/// let (before, behind) = SplitAt::apply(&x, Axis(0), 1);
-/// assert_eq!((before.to_array(), behind.to_array()), (array![1.0], array![2.0, 3.0]));
-/// behind.sum().backward()?;
+/// let (before, after) = SplitAt::apply(&x, Axis(0), 1);
+/// assert_eq!((before.to_array(), after.to_array()), (array![1.0], array![2.0, 3.0]));
+/// after.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.0, 1.0, 1.0]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SplitAt<T, D>(PhantomData<(T, D)>);
 
-#[custom_function(gradcheck(x = [2, 5], axis = Axis(1), place = 2))]
+#[custom_function(gradcheck(x = [2, 5], axis = Axis(1), index = 2))]
 impl<T: Element, D: Dimension> SplitAt<T, D> {
-    /// The part of the memory before `place`, and that behind.
+    /// Returns views of the part before `index`, and of the part from `index` on.
     ///
     /// # Panics
     /// If there is no such axis, or it is shorter.
-    #[forward(outputs(before, behind))]
+    #[forward(outputs(before, after))]
     #[track_caller]
-    pub fn forward(x: &Tensor<T, D>, axis: Axis, place: usize) -> (Tensor<T, D>, Tensor<T, D>) {
+    pub fn forward(x: &Tensor<T, D>, axis: Axis, index: usize) -> (Tensor<T, D>, Tensor<T, D>) {
         has_axis("split", x.shape(), axis.index());
         assert!(
-            place <= x.shape()[axis.index()],
-            "split of a tensor of shape {:?} at {place} along axis {}: it is shorter",
+            index <= x.shape()[axis.index()],
+            "split of a tensor of shape {:?} at {index} along axis {}: it is shorter",
             x.shape(),
             axis.index()
         );
         let part = |part| x.part(|view| view.slice_axis(axis, part));
-        (part(Slice::from(..place)), part(Slice::from(place..)))
+        (part(Slice::from(..index)), part(Slice::from(index..)))
     }
 
     #[backward(x)]
-    fn backward(
-        grad_before: &Tensor<T, D>,
-        grad_behind: &Tensor<T, D>,
-        axis: Axis,
-    ) -> Tensor<T, D> {
-        Tensor::concat(axis, &[grad_before, grad_behind])
+    fn backward(grad_before: &Tensor<T, D>, grad_after: &Tensor<T, D>, axis: Axis) -> Tensor<T, D> {
+        Tensor::concat(axis, &[grad_before, grad_after])
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, place: usize) -> (Tensor<T, D>, Tensor<T, D>) {
-        Self::apply(tangent_x, axis, place)
+    fn jvp(tangent_x: &Tensor<T, D>, axis: Axis, index: usize) -> (Tensor<T, D>, Tensor<T, D>) {
+        Self::apply(tangent_x, axis, index)
     }
 }
 
-/// Adds the parts of these lengths to `parts`. By halves: the gradients of n parts are then put together in
-/// log n steps, where each part alone would be put into zeros of the whole.
+/// Adds the parts of these lengths to `parts`. By halves: the gradients of n parts are then concatenated in
+/// log n steps, instead of adding n gradients of the size of the whole.
 #[track_caller]
 fn split_into<T: Element, D: Dimension>(
     x: Tensor<T, D>,
@@ -70,15 +66,14 @@ fn split_into<T: Element, D: Dimension>(
     if lengths.len() < 2 {
         return parts.push(x);
     }
-    let (before, behind) = lengths.split_at(lengths.len() / 2);
+    let (before, after) = lengths.split_at(lengths.len() / 2);
     let halves = SplitAt::apply(&x, axis, before.iter().sum());
     split_into(halves.0, axis, before, parts);
-    split_into(halves.1, axis, behind, parts);
+    split_into(halves.1, axis, after, parts);
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Parts of the tensor, one behind the other along an axis, of these lengths; without a copy. Their gradients
-    /// are put together two by two.
+    /// Splits the tensor along `axis` into parts of these lengths, without a copy.
     ///
     /// # Panics
     /// If there is no such axis, or the lengths do not add up to its length.
@@ -94,9 +89,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[track_caller]
     pub fn split(&self, axis: Axis, lengths: &[usize]) -> Vec<Self> {
         has_axis("split", self.shape(), axis.index());
-        let sum = lengths
-            .iter()
-            .fold(0_usize, |sum, &length| sum.saturating_add(length));
+        let sum = lengths.iter().copied().fold(0, usize::saturating_add);
         assert!(
             sum == self.shape()[axis.index()],
             "split of a tensor of shape {:?} along axis {} into {lengths:?}: these are {sum} together",
@@ -112,8 +105,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         parts
     }
 
-    /// At most `count` parts of the tensor, one behind the other along an axis, all but the last of one
-    /// length; without a copy. Fewer, if so many of that length are more than the tensor; `count` of none.
+    /// Splits the tensor along `axis` into at most `count` parts, without a copy. All but the last have one length.
+    /// There are fewer parts if fewer of that length suffice; of an axis of length 0, there are `count` parts.
     ///
     /// # Panics
     /// If there is no such axis, or `count` is 0.
@@ -132,7 +125,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         has_axis("chunks", self.shape(), axis.index());
         assert!(
             count > 0,
-            "chunks of a tensor of shape {:?}: into none at all",
+            "chunks of a tensor of shape {:?} into 0 parts: at least one is needed",
             self.shape()
         );
         let length = self.shape()[axis.index()];

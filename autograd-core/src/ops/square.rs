@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x² of each element.
@@ -23,7 +23,7 @@ pub struct Square<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Square<T, D> {
-    /// x² of each element.
+    /// Returns x² of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, |x| x * x)
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Square<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             x,
             |grad, x| grad * (x + x),
@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> Square<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x² of each element.
+    /// Returns x² of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,4 +1,4 @@
-//! An axis of length 1 taken away or added: each is the other's backward.
+//! Removing and adding an axis of length 1: each is the other's backward.
 
 use std::marker::PhantomData;
 
@@ -24,17 +24,17 @@ pub struct Squeeze<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 1, 3], axis = Axis(1), E = ndarray::Ix2))]
 impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
-    /// The same memory seen without the axis.
+    /// Returns a view without the axis.
     ///
     /// # Panics
-    /// If there is no such axis, it has another length than 1, or `E` is not of one rank less.
+    /// If there is no such axis, its length is not 1, or `E` does not have one axis less.
     #[forward]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
         has_axis("squeeze", x.shape(), axis.index());
         assert!(
             x.shape()[axis.index()] == 1,
-            "squeeze of a tensor of shape {:?}: the axis {} has another length than 1",
+            "squeeze of a tensor of shape {:?}: the length of axis {} is not 1",
             x.shape(),
             axis.index()
         );
@@ -68,16 +68,16 @@ pub struct Unsqueeze<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1), E = ndarray::Ix3))]
 impl<T: Element, D: Dimension, E: Dimension> Unsqueeze<T, D, E> {
-    /// The same memory seen with the new axis.
+    /// Returns a view with the new axis.
     ///
     /// # Panics
-    /// If the new axis would leave a gap behind the others, or `E` is not of one rank more.
+    /// If `axis` is larger than the rank, or `E` does not have one axis more.
     #[forward]
     #[track_caller]
     pub fn forward(x: &Tensor<T, D>, axis: Axis) -> Tensor<T, E> {
         assert!(
             axis.index() <= x.ndim(),
-            "unsqueeze of a tensor of shape {:?}: there is no place for an axis {}",
+            "unsqueeze of a tensor of shape {:?}: there cannot be an axis {}",
             x.shape(),
             axis.index()
         );
@@ -97,10 +97,10 @@ impl<T: Element, D: Dimension, E: Dimension> Unsqueeze<T, D, E> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor without an axis of length 1, without a copy.
+    /// Removes an axis of length 1, without a copy.
     ///
     /// # Panics
-    /// If there is no such axis, or it has another length than 1.
+    /// If there is no such axis, or its length is not 1.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -115,10 +115,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Squeeze::apply(self, axis)
     }
 
-    /// The tensor with a new axis of length 1 in place `axis`, without a copy.
+    /// Inserts an axis of length 1 at index `axis`, without a copy.
     ///
     /// # Panics
-    /// If the new axis would leave a gap behind the others.
+    /// If `axis` is larger than the rank.
     ///
     /// ```
     /// use autograd_core::Tensor;

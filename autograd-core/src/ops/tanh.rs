@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::kernels::{self, activations};
 use crate::{Element, Tensor, custom_function};
 
@@ -24,7 +24,7 @@ pub struct Tanh<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Tanh<T, D> {
-    /// tanh x of each element.
+    /// Returns tanh x of each element.
     #[doc = crate::math!(r"\tanh x = \frac{e^x - e^{-x}}{e^x + e^{-x}}, \qquad \tanh' x = 1 - \tanh^2 x")]
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
@@ -34,7 +34,7 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
     // d tanh x/dx = 1 − tanh² x
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, output, activations::tanh_backward, |output| {
+        unary_backward(grad_output, output, activations::tanh_backward, |output| {
             -output.square() + T::one()
         })
     }
@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> Tanh<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// tanh x of each element.
+    /// Returns tanh x of each element.
     ///
     /// [`Tanh`](crate::ops::Tanh) has the formula.
     ///

@@ -20,7 +20,7 @@ pub struct Transpose<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Transpose<T, D> {
-    /// The same memory with the axes in reverse order.
+    /// Returns a view with the axes in reverse order.
     #[forward]
     pub fn forward(x: &Tensor<T, D>) -> Tensor<T, D> {
         x.part(|view| view.t())
@@ -38,7 +38,7 @@ impl<T: Element, D: Dimension> Transpose<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The tensor with its axes in reverse order, without a copy: a matrix transposed.
+    /// Reverses the order of the axes, without a copy: the transpose of a matrix.
     ///
     /// ```
     /// use autograd_core::Tensor;

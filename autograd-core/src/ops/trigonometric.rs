@@ -1,10 +1,10 @@
-//! sin x, cos x and tan x: three functions of a few lines, which are each other's derivatives.
+//! sin x, cos x and tan x.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::chain;
+use super::unary_backward;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// sin x of each element.
@@ -23,7 +23,7 @@ pub struct Sin<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Sin<T, D> {
-    /// sin x of each element.
+    /// Returns sin x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::sin)
@@ -31,7 +31,7 @@ impl<T: Element, D: Dimension> Sin<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, |grad, x| grad * x.cos(), |x| x.cos())
+        unary_backward(grad_output, x, |grad, x| grad * x.cos(), |x| x.cos())
     }
 
     #[jvp]
@@ -56,7 +56,7 @@ pub struct Cos<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Cos<T, D> {
-    /// cos x of each element.
+    /// Returns cos x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::cos)
@@ -64,7 +64,7 @@ impl<T: Element, D: Dimension> Cos<T, D> {
 
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, x: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(grad_output, x, |grad, x| -(grad * x.sin()), |x| -x.sin())
+        unary_backward(grad_output, x, |grad, x| -(grad * x.sin()), |x| -x.sin())
     }
 
     #[jvp]
@@ -90,7 +90,7 @@ pub struct Tan<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3]))]
 impl<T: Element, D: Dimension> Tan<T, D> {
-    /// tan x of each element.
+    /// Returns tan x of each element.
     #[forward]
     pub fn forward(x: ArrayView<T, D>) -> Array<T, D> {
         kernels::map(&x, T::tan)
@@ -99,7 +99,7 @@ impl<T: Element, D: Dimension> Tan<T, D> {
     // d tan x/dx = 1 + tan² x
     #[backward(x)]
     fn backward(grad_output: Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-        chain(
+        unary_backward(
             grad_output,
             output,
             |grad, y| grad * (y * y + T::one()),
@@ -114,7 +114,7 @@ impl<T: Element, D: Dimension> Tan<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// sin x of each element.
+    /// Returns sin x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -128,7 +128,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Sin::apply(self)
     }
 
-    /// cos x of each element.
+    /// Returns cos x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -142,7 +142,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Cos::apply(self)
     }
 
-    /// tan x of each element.
+    /// Returns tan x of each element.
     ///
     /// ```
     /// use autograd_core::Tensor;

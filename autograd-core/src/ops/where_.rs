@@ -1,15 +1,15 @@
-//! One tensor's elements or another's.
+//! The elements of one tensor or another, chosen by a mask.
 
 use std::marker::PhantomData;
 
 use ndarray::{ArcArray, Array, ArrayRef, ArrayView, DimMax, Dimension, Ix0, IxDyn, Zip};
 
-use super::joined;
+use super::add_tangents;
 use crate::basic::operators::{Common, broadcast};
 use crate::{Element, Tensor, custom_function};
 
-/// The elements of one tensor where a mask is true, those of another elsewhere; of one shape, to which the
-/// method broadcasts.
+/// The elements of one tensor where a mask is true, and of another elsewhere. All have one shape; the method
+/// broadcasts.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Where};
@@ -32,7 +32,7 @@ pub struct Where<T, D>(PhantomData<(T, D)>);
     other = [3],
 ))]
 impl<T: Element, D: Dimension> Where<T, D> {
-    /// The elements of `x` where `mask` is true, those of `other` elsewhere.
+    /// Returns the elements of `x` where `mask` is true, and those of `other` elsewhere.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -77,20 +77,20 @@ impl<T: Element, D: Dimension> Where<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| Self::apply(mask, tangent, &zeros(tangent)));
         let along_other = tangent_other.map(|tangent| Self::apply(mask, &zeros(tangent), tangent));
-        joined(along_x, along_other)
+        add_tangents(along_x, along_other)
     }
 }
 
-/// Zeros of a tensor's shape, without memory for each.
+/// Returns zeros of a tensor's shape, which share one element.
 #[track_caller]
 fn zeros<T: Element, D: Dimension>(like: &Tensor<T, D>) -> Tensor<T, D> {
     Tensor::from(Array::<T, Ix0>::zeros(())).broadcast_to(like.shape())
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// This tensor's elements where `mask` is true, those of `other` elsewhere. The tensors broadcast as operands of
-    /// operators do, and the mask to their common shape. What is not chosen has no part in the gradient, even if
-    /// it is not a number.
+    /// Returns the elements of this tensor where `mask` is true, and those of `other` elsewhere. The tensors broadcast as
+    /// operands of operators do, and the mask broadcasts to their common shape. The gradient of elements that are not
+    /// chosen is 0, even if they are NaN.
     ///
     /// # Panics
     /// If the tensors do not broadcast, or the mask does not to their common shape.

@@ -12,7 +12,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::grad_mode::is_grad_enabled;
 use crate::tape::{Edge, RawTensor};
 use autograd_kernels::Element;
@@ -38,14 +38,14 @@ pub struct Dual<T> {
 #[derive(Clone, Debug)]
 pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
-    /// A function on the way could not give one; told when the run ends.
+    /// A function on the way has none; reported when the run ends.
     Failed(Failure),
 }
 
 /// Why there is no tangent.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    pub(crate) error: Arc<Error>,
+    pub(crate) error: Error,
     /// Whether the derivative is lost to forward mode alone: where the same computation is recorded,
     /// backward passes know it.
     pub(crate) is_recorded: bool,
@@ -54,8 +54,10 @@ pub(crate) struct Failure {
 impl Failure {
     /// For a derivative that backward passes do not know either.
     pub(crate) fn lost(error: Error) -> Self {
-        let (error, is_recorded) = (Arc::new(error), false);
-        Self { error, is_recorded }
+        Self {
+            error,
+            is_recorded: false,
+        }
     }
 
     /// For a function that has no rule.
@@ -63,23 +65,20 @@ impl Failure {
         function: &'static str,
         applied_at: &'static Location<'static>,
     ) -> Self {
-        let error = Error::NoForwardRule {
-            function,
-            applied_at,
-        };
+        let error = ErrorKind::NoForwardRule.of(function, applied_at);
         Self {
-            error: Arc::new(error),
+            error,
             is_recorded: true,
         }
     }
 
-    /// For what a backward pass gives: nodes keep no tangents. With `is_recorded`, backward passes know it.
+    /// For what a backward pass gives: nodes save no tangents. With `is_recorded`, backward passes know it.
     pub(crate) fn of_pass(
         pass: &'static str,
         called_at: &'static Location<'static>,
         is_recorded: bool,
     ) -> Self {
-        let error = Arc::new(Error::PassInForwardMode { pass, called_at });
+        let error = ErrorKind::PassInForwardMode { pass }.at(called_at);
         Self { error, is_recorded }
     }
 

@@ -40,7 +40,7 @@ impl HookSlot {
         change(&mut hooks);
         let former = slot.replace(Arc::new(hooks));
         drop(slot);
-        // Only now: a hook that goes may run code of the user's as it goes.
+        // Only now: a hook that goes may run user code when it is dropped.
         drop(former);
     }
 

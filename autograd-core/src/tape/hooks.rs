@@ -1,6 +1,6 @@
-//! Hooks: code of the user's that a backward pass calls with the gradients it meets.
+//! Hooks: user code that a backward pass calls with the gradients it meets.
 //!
-//! Here is what a node keeps of them and the order in which a pass calls them; `hook_slot` is a place for them
+//! Here is what a node has of them and the order in which a pass calls them; `hook_slot` is a place for them
 //! in a node, `crate::hooks` has the methods of tensors and nodes that add them.
 //!
 //! # Note [Order of hooks]
@@ -23,7 +23,7 @@
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
 use autograd_kernels::Shape;
 
@@ -66,7 +66,7 @@ impl<F: ?Sized> Clone for Hook<F> {
     }
 }
 
-/// The gradient that is kept of one output of a node. Lock it for a few instructions only.
+/// The retained gradient of one output of a node. Lock it for a few instructions only.
 pub(crate) type Retained = Arc<Mutex<Option<AnyGradient>>>;
 
 /// What `place` holds.
@@ -234,7 +234,7 @@ impl Hooks {
         Ok(())
     }
 
-    /// Calls what follows the accumulation of a leaf's gradient. What a node's hook answers here goes
+    /// Calls what follows the accumulation of a leaf's gradient. What a node's hook returns here goes
     /// nowhere: a leaf has no inputs.
     pub(crate) fn after_accumulation(&self, leaf: &Node, grad: AnyGradient) {
         let mut grad = Some(grad);
@@ -333,25 +333,19 @@ fn answered(
 ) -> Result<Option<Vec<Option<AnyGradient>>>, Error> {
     let (function, applied_at) = (node.name(), node.applied_at());
     match answer {
-        Ok(Some(grads)) if grads.len() != expected => Err(Error::HookCount {
-            function,
+        Ok(Some(grads)) if grads.len() != expected => Err(ErrorKind::HookCount {
             expected,
             found: grads.len(),
-            applied_at,
-        }),
+        }
+        .of(function, applied_at)),
         Ok(answer) => Ok(answer),
-        Err(OtherElementType) => Err(Error::ElementType {
-            function,
-            applied_at,
-        }),
+        Err(OtherElementType) => Err(ErrorKind::ElementType.of(function, applied_at)),
     }
 }
 
 fn wrong_shape(node: &Node, expected: Shape, found: &AnyGradient) -> Error {
-    Error::HookShape {
-        function: node.name(),
+    node.error(ErrorKind::HookShape {
         expected,
         found: found.shape().clone(),
-        applied_at: node.applied_at(),
-    }
+    })
 }

@@ -52,7 +52,7 @@ static PASSES: AtomicU32 = AtomicU32::new(1);
 
 /// Where one pass keeps its notes on each node.
 pub(crate) struct Places {
-    /// The pass. 0 is nobody's, for it would be found on nodes without a mark.
+    /// The pass. 0 is never one, for it would be found on nodes without a mark.
     number: u32,
     /// Of nodes that another pass had marked, by their addresses.
     elsewhere: HashMap<usize, u32>,

@@ -55,7 +55,7 @@ use std::sync::atomic::Ordering;
 
 use crate::alloc::Thin;
 use crate::array::PackedShape;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -87,12 +87,17 @@ impl Node {
         Thin::<Header, dyn TapeNode>::size_of::<N>()
     }
 
+    /// The error of this kind, in this node's function.
+    pub(crate) fn error(&self, kind: ErrorKind) -> Error {
+        kind.of(self.name(), self.applied_at())
+    }
+
     #[inline]
     pub(crate) fn header(&self) -> &Header {
         self.0.head()
     }
 
-    /// The function's name.
+    /// Returns the function's name.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -105,7 +110,7 @@ impl Node {
         self.0.name()
     }
 
-    /// The nodes of the function's differentiable inputs, in their order; `None` for an input that
+    /// Returns the nodes of the function's differentiable inputs, in their order; `None` for an input that
     /// requires no gradient.
     ///
     /// ```
@@ -142,7 +147,7 @@ impl Node {
         self.header().sequence_nr
     }
 
-    /// The line that applied the function.
+    /// Returns the line that applied the function.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -157,7 +162,7 @@ impl Node {
         self.header().applied_at
     }
 
-    /// Notes that an input of the function had a tangent. The node keeps none: what its backward gives has a
+    /// Notes that an input of the function had a tangent. The node saves none: what its backward gives has a
     /// derivative in forward mode that is not known.
     pub(crate) fn lose_tangents(&self) {
         self.0.common_flag().store(true, Ordering::Relaxed);
@@ -334,7 +339,7 @@ pub(crate) struct BackwardCall<'a> {
     pub(crate) results: &'a mut [Option<AnyGradient>],
     /// Which of the node's hooks are to be called.
     pub(crate) hooking: Hooking,
-    /// Gradients that `retain_grad` asks for, for the pass to keep when it has succeeded.
+    /// Gradients that `retain_grad` asks for, for the pass to store when it has succeeded.
     pub(crate) retained: &'a mut Vec<(Retained, AnyGradient)>,
 }
 

@@ -1,12 +1,12 @@
-//! What stands in a graph of derivatives where the rule that computed one was written on arrays.
+//! What a graph of derivatives has where the rule that computed one was written on arrays.
 //!
 //! Such a derivative is a number without a history: differentiating it would silently lose the terms
 //! that go through it. It therefore gets a node that points to everything it may depend on, and that
-//! answers with an error when a backward pass comes through.
+//! returns an error when a backward pass comes through.
 
 use std::panic::Location;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
 
 /// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
@@ -34,9 +34,6 @@ impl OwnRule for OnceDifferentiable {
     }
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
-        Err(Error::OnceDifferentiable {
-            function: self.function,
-            applied_at: call.node.applied_at(),
-        })
+        Err(ErrorKind::OnceDifferentiable.of(self.function, call.node.applied_at()))
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes of the tape's own, which no function stands behind: they save nothing and have one output.
+//! Nodes of the tape itself, which no function has: they save nothing and have one output.
 
 use std::panic::Location;
 

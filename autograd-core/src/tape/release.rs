@@ -48,7 +48,7 @@ thread_local! {
     static LATER: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Drops something of the user's that a node held: a value, a hook, what was packed. It may hold tensors,
+/// Drops a user's value that a node held: a value, a hook, what was packed. It may hold tensors,
 /// and so the nodes before, which hold such things in turn: a chain of another kind, that edges do not show.
 pub(crate) fn let_go<V: 'static>(value: V) {
     /// Goes up again, in a panic too.

@@ -20,7 +20,7 @@ pub struct SavedInfo {
     /// The name that the function's backward asks for it by; of a list with the tensor's place:
     /// `parts[2]`.
     pub name: String,
-    /// The shape of a tensor; `None` for a value, which is an argument that is no tensor.
+    /// The shape of a tensor; `None` for a value, which is an argument that is not a tensor.
     pub shape: Option<Shape>,
     /// The type: of a tensor that of its elements, `f32` or `f64`.
     pub ty: &'static str,

@@ -14,7 +14,7 @@ use crate::tape::{Retained, lock_retained};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Whether a backward pass would compute a gradient for this tensor, or through it.
+    /// Returns whether a backward pass would compute a gradient for this tensor, or through it.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -27,7 +27,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.edge.is_some()
     }
 
-    /// Whether the tensor was made by the user rather than computed from tensors that require grad.
+    /// Returns whether the tensor was made by the user rather than computed from tensors that require grad.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -80,7 +80,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self
     }
 
-    /// The same value as a constant, sharing the memory.
+    /// Returns the same value as a constant, sharing the memory.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -97,7 +97,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(self.raw.buffer.clone(), None))
     }
 
-    /// A copy of the gradient that backward passes have accumulated here; `None` before the first, and
+    /// Returns a copy of the gradient that backward passes have accumulated here; `None` before the first, and
     /// for computed tensors without [`retain_grad`](Self::retain_grad).
     ///
     /// ```
@@ -118,7 +118,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
     }
 
-    /// The accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
+    /// Returns the accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -195,14 +195,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         );
         let leaf = self
             .leaf()
-            .expect("set_grad of a tensor that is no leaf requiring grad");
+            .expect("set_grad of a tensor that is not a leaf requiring grad");
         let former = leaf
             .grad()
             .replace(Gradient::Owned(Buffer::from_array(grad)));
         drop(former);
     }
 
-    /// The node that computed the tensor; `None` for leaves and constants.
+    /// Returns the node that computed the tensor; `None` for leaves and constants.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
-    /// The lengths of the axes.
+    /// Returns the shape.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -91,7 +91,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.shape()
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -104,7 +104,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.shape().len()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -117,7 +117,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.shape().size()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -129,7 +129,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.len() == 0
     }
 
-    /// The value, to look at.
+    /// Returns a view of the value.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -143,7 +143,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.view()
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -158,7 +158,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.copied()
     }
 
-    /// The value: its memory if no other tensor and no node holds it, else a copy.
+    /// Returns the value: its memory if no other tensor and no node holds it, else a copy.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -171,7 +171,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.into_array()
     }
 
-    /// The one element of a tensor.
+    /// Returns the one element of a tensor.
     ///
     /// # Panics
     /// If there is not exactly one.
@@ -198,7 +198,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             .expect("one element")
     }
 
-    /// The same tensor with its rank known at run time only; value, history and gradient are shared.
+    /// Returns the same tensor with its rank known at run time only; value, history and gradient are shared.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -212,7 +212,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Tensor::from_raw(self.raw)
     }
 
-    /// The same tensor with another dimension type, `None` if its rank is not that of `E`.
+    /// Returns the same tensor with another dimension type, `None` if its rank is not that of `E`.
     ///
     /// ```
     /// use autograd_core::{Tensor, Tensor2, TensorD};
@@ -249,7 +249,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw.buffer.shape() == other.raw.buffer.shape()
     }
 
-    /// The shape, to keep.
+    /// The shape, owned.
     pub(crate) fn to_shape(&self) -> Shape {
         self.raw.buffer.shape().clone()
     }

@@ -1,7 +1,7 @@
 //! Results in the memory of an operand.
 //!
-//! An operator that is given a tensor for good, such as the product in `&x * &y + 1.0`, need not leave its
-//! elements as they are if nobody else sees them: what was saved, or another tensor shows, has a handle of
+//! An operator that is given a tensor by value, such as the product in `&x * &y + 1.0`, need not leave its
+//! elements as they are if no other handle sees them: what was saved, or another tensor shows, has a handle of
 //! its own. Only plain values are written to, and from plain values: nothing then has to be recorded.
 
 use ndarray::Dimension;
@@ -11,7 +11,7 @@ use autograd_kernels as kernels;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Puts `f` of each element in its place, if nobody can tell the difference; whether it did.
+    /// Puts `f` of each element in its place, if no other handle sees it; whether it did.
     #[inline]
     pub(crate) fn map_in_place(&mut self, f: impl Fn(T) -> T + Sync) -> bool {
         if !self.raw.is_plain() {
@@ -24,7 +24,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         true
     }
 
-    /// Puts `f` of each element and `other`'s in its place, if nobody can tell the difference; whether it
+    /// Puts `f` of each element and `other`'s in its place, if no other handle sees it; whether it
     /// did. Not if the shapes differ.
     #[inline]
     pub(crate) fn zip_in_place<E: Dimension>(
@@ -45,7 +45,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// `f` of each element and `other`'s in one loop, if nothing of it has to be recorded: in this tensor's
-    /// place, if nobody can tell the difference. Else the tensor comes back.
+    /// place, if no other handle sees it. Else the tensor comes back.
     ///
     /// # Panics
     /// If the shapes differ.

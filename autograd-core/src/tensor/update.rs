@@ -1,6 +1,6 @@
 //! Values and gradients changed where they are: what optimizers do.
 //!
-//! A value moves into memory of its own first if another tensor or a node holds it too, so what was
+//! A value is copied first if another tensor or a node holds it too, so what was
 //! recorded before goes on with the value of then.
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn};
@@ -106,7 +106,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Some(result)
     }
 
-    /// The same tensor with its rank at run time: nothing is copied.
+    /// Returns the same tensor with its rank at run time: nothing is copied.
     ///
     /// ```
     /// use autograd_core::ndarray::array;
@@ -127,7 +127,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// The buffer's elements, to write to, in memory that nobody else sees.
+/// The buffer's elements, to write to, in memory that no other handle sees.
 fn own<T: Element, D: Dimension>(buffer: &mut Buffer<T>) -> ArrayViewMut<'_, T, D> {
     if !buffer.is_own() {
         *buffer = Buffer::compact(buffer.copied::<IxDyn>());

@@ -41,7 +41,7 @@ pub(super) fn write(
 fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
     if docs.summary.is_empty() && docs.formulas.is_empty() {
         html.push_str(
-            "<p class=\"none\">Nothing is said about it: write it above <code>#[forward]</code>.</p>\n",
+            "<p class=\"none\">No documentation: write it above <code>#[forward]</code>.</p>\n",
         );
         return Ok(());
     }
@@ -53,7 +53,7 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
     prose::blocks(html, docs.formulas.iter().copied())
 }
 
-/// What it can do, in few words.
+/// Writes how often it can be differentiated, and whether in forward mode and in place.
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
     let order = match signature.order {
         Order::Once => "differentiable once",
@@ -78,20 +78,20 @@ fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
     Ok(())
 }
 
-/// What it takes and gives, what that is, and what is kept for whom.
+/// Writes the table of its inputs, outputs and saved values.
 fn table(html: &mut String, signature: &Signature) -> fmt::Result {
     html.push_str(
         "<div class=\"table\"><table>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">type</th>\
-         <th scope=\"col\">is</th><th scope=\"col\">kept for the gradient of</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">is</th><th scope=\"col\">saved for the gradient of</th></tr></thead>\n<tbody>\n",
     );
     for input in signature.inputs {
         row(html, input.name, input.ty, kind(input), signature)?;
     }
     for output in signature.outputs {
-        // A tensor that is written to stands among the inputs already.
+        // A tensor that is written to is already among the inputs.
         let written = |input: &InputSignature| input.in_place && input.name == output.name;
         let kind = match output.differentiable {
-            _ if signature.inputs.iter().any(written) => "output: what is written",
+            _ if signature.inputs.iter().any(written) => "output: the written tensor",
             true => "output",
             false => "output without a gradient",
         };
@@ -135,15 +135,15 @@ fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signatur
         write!(html, "<code>{}</code>", Escaped(ty))?;
     }
     write!(html, "</td><td>{kind}</td><td>")?;
-    for (place, input) in needed_for.iter().enumerate() {
-        let comma = if place > 0 { ", " } else { "" };
+    for (number, input) in needed_for.iter().enumerate() {
+        let comma = if number > 0 { ", " } else { "" };
         write!(html, "{comma}<code>{}</code>", Escaped(input))?;
     }
     html.push_str("</td></tr>\n");
     Ok(())
 }
 
-/// How wrong its derivatives were found to be, or how to find out.
+/// Writes the measured errors of its derivatives, or how to measure them.
 fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::Result {
     let Some(test) = &function.test else {
         html.push_str(
@@ -169,7 +169,7 @@ fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::R
         let command = Escaped(&command);
         return writeln!(
             html,
-            "<p class=\"failed\"><b>Its gradcheck fails.</b> <code>{command}</code> says where.</p>"
+            "<p class=\"failed\"><b>Its gradcheck fails.</b> <code>{command}</code> reports where.</p>"
         );
     }
     write!(
@@ -177,14 +177,14 @@ fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::R
         "<p class=\"errors\" title=\"{}\">largest error of the",
         Escaped(&command)
     )?;
-    for (place, (derivative, error)) in errors.each().enumerate() {
+    for (number, (derivative, error)) in errors.each().enumerate() {
         let of = match derivative {
             Derivative::First => "gradient",
             Derivative::Second => "second gradient",
             Derivative::Tangent => "tangent",
             Derivative::SecondTangent => "second tangent",
         };
-        let comma = if place > 0 { "," } else { "" };
+        let comma = if number > 0 { "," } else { "" };
         write!(html, "{comma} {of} <b>{error:.1e}</b>")?;
     }
     html.push_str("</p>\n");
@@ -192,7 +192,7 @@ fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::R
 }
 
 fn not_measured(html: &mut String, function: &Entry, command: &str) -> fmt::Result {
-    // The compiler is given whole paths for packages that are outside the workspace: cargo runs no tests of them.
+    // Packages outside of the workspace have absolute paths: cargo does not run their tests.
     let how = if Path::new(function.file).is_absolute() {
         "in the workspace that it belongs to, "
     } else {

@@ -1,4 +1,4 @@
-//! What an author says about a function, in its parts.
+//! The documentation of a function, in parts.
 
 use std::iter::Peekable;
 use std::str::Lines;
@@ -7,12 +7,12 @@ use super::formula;
 
 /// The parts of a function's documentation.
 pub(super) struct Docs<'a> {
-    /// The lines of the first paragraph that is no formula.
+    /// The lines of the first paragraph that is not a formula.
     pub(super) summary: Vec<&'a str>,
-    /// The lines of the formulas beside it, which are elements of MathML and blocks of code that are said to be
-    /// text, and of the paragraph behind them, which explains their letters.
+    /// The lines of the formulas next to it, which are MathML elements and code blocks of the language `text`, and of the
+    /// paragraph after them, which explains their symbols.
     pub(super) formulas: Vec<&'a str>,
-    /// All lines behind them.
+    /// All lines after them.
     pub(super) rest: Vec<&'a str>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Docs<'a> {
     }
 }
 
-/// The marks that begin or end a block of code, and what stands behind them.
+/// Returns the marks that begin or end a block of code, and the text after them.
 pub(super) fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let behind = line.trim_start_matches('`');
@@ -49,12 +49,12 @@ pub(super) fn fence(line: &str) -> Option<(&str, &str)> {
     (marks.len() > 2 && !behind.contains('`')).then_some((marks, behind))
 }
 
-/// Whether a line ends the block of code that began with these marks.
+/// Returns whether a line ends the block of code that began with these marks.
 pub(super) fn is_end(line: &str, marks: &str) -> bool {
     fence(line).is_some_and(|(own, behind)| behind.is_empty() && own.len() >= marks.len())
 }
 
-/// Takes the formulas that come next, with the empty lines around them.
+/// Takes the next formulas, with the empty lines around them.
 fn take_formulas<'a>(lines: &mut Peekable<Lines<'a>>, formulas: &mut Vec<&'a str>) {
     while let Some(line) = lines.next_if(|line| is_empty(line) || is_formula(line)) {
         formulas.push(line);
@@ -70,7 +70,7 @@ fn is_formula(line: &str) -> bool {
     formula::element(line).is_some() || fence(line).is_some_and(|(_, behind)| behind == "text")
 }
 
-/// Whether it is a line of a paragraph: nothing else that Markdown has.
+/// Returns whether it is a line of a paragraph, and not of another element of Markdown.
 fn is_prose(line: &str) -> bool {
     let marks = ['#', '-', '*', '|', '<', '>'];
     !is_empty(line) && fence(line).is_none() && !line.trim_start().starts_with(marks)
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_are_no_summary() {
+    fn formulas_are_not_in_the_summary() {
         let math = "<math></math>";
         let around = format!("{math}\n\na\n{math}\n\n{math}\nb\nc\n\nd");
         let formulas = format!("{math}||{math}||{math}|b|c");
@@ -108,10 +108,10 @@ mod tests {
         let code = "a\n\n````text\nx\n```\n\ny\n````\n\nb";
         let formulas = "|````text|x|```||y|````||b";
         assert_eq!(parts(code), ["a", formulas, ""].map(String::from));
-        // What is left open, and what is an example.
+        // An unclosed block, and an example.
         assert_eq!(parts("a\n\n```text\nx")[1], "|```text|x|```");
         assert_eq!(parts("a\n\n```\nx\n```")[2], "```|x|```");
-        // What is no formula stays text, to be escaped.
+        // Other HTML stays text, to be escaped.
         let hostile = "<math><script></script></math>";
         assert_eq!(parts(&format!("a\n\n{hostile}"))[2], hostile);
     }

@@ -1,4 +1,4 @@
-//! Text that is safe in HTML.
+//! Escaping for HTML.
 
 use std::fmt::{self, Write as _};
 
@@ -19,7 +19,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A path as the name of a place in the page: `autograd_core.ops.exp.Exp`.
+/// Returns a path as an anchor in the page: `autograd_core.ops.exp.Exp`.
 pub(super) fn anchor(path: &str) -> String {
     let plain = |letter: char| {
         if letter.is_alphanumeric() || "._-".contains(letter) {

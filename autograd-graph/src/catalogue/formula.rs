@@ -1,17 +1,17 @@
-//! Formulas that may stand on the page as they are.
+//! Formulas that the page includes without escaping.
 //!
-//! Documentation comes from any crate of the program, so nothing of it is HTML on the page but this: one
-//! `<math>` element on a line of its own, with the elements, attributes and styles that `math!` writes. They lay
-//! out a formula and do nothing else: no link, no script and no other style gets through.
+//! Documentation may be from any crate of the program, so only this part of it is HTML on the page: one `<math>` element
+//! on a separate line, with the elements, attributes and styles that `math!` writes. They only show a formula: links,
+//! scripts and other styles are escaped.
 
-/// What `math!` puts around an element; the page has a frame of its own.
+/// The HTML that `math!` puts around an element; the page has its own frame.
 const FRAME: &[&str] = autograd_math::written!(frame);
 const ELEMENTS: &[&str] = autograd_math::written!(elements);
 /// The attributes whose values are words and lengths.
 const ATTRIBUTES: &[&str] = autograd_math::written!(attributes);
 const STYLES: &[&str] = autograd_math::written!(styles);
 
-/// The `<math>` element that a line consists of, if it is one that does nothing but show a formula.
+/// Returns the `<math>` element that a line consists of, if it only shows a formula.
 pub(super) fn element(line: &str) -> Option<&str> {
     let line = line.trim();
     let element = line
@@ -28,7 +28,7 @@ fn is_formula(text: &str) -> bool {
         let Some((tag, behind)) = tag.split_once('>') else {
             return false;
         };
-        // What stands outside the element is no formula; a lone `>` is nothing that `math!` writes.
+        // Text outside of the element is not a formula, and `math!` does not write a single `>`.
         if before.contains('>') || open.is_empty() && !before.is_empty() {
             return false;
         }
@@ -55,7 +55,7 @@ fn is_formula(text: &str) -> bool {
     false
 }
 
-/// Whether all of ` name="value" name="value"` is known.
+/// Returns whether all of ` name="value" name="value"` is known.
 fn are_harmless(mut attributes: &str) -> bool {
     while !attributes.is_empty() {
         let parts = attributes
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_more_than_to_show_a_formula_is_not() {
+    fn elements_that_do_more_than_show_a_formula_are_refused() {
         let hostile = [
             "",
             "x",

@@ -1,4 +1,4 @@
-//! A page of every function of a program, to look at and to search.
+//! A page of all functions of a program, with a search.
 //!
 //! ```
 //! use autograd_core::custom_function;
@@ -17,9 +17,8 @@
 //!
 //! Formulas that [`math!`](autograd_core::math) writes next to the first paragraph are shown below it.
 
-// `card` writes one function, `prose` its documentation, `escape` makes any text safe. Style and script are
-// files of their own that the page includes: it refers to nothing outside itself, and forbids the browser to
-// load anything.
+// `card` writes one function, `prose` its documentation, `escape` makes any text safe. The page includes the style and the
+// script from separate files: it is self-contained, and forbids the browser to load anything.
 
 mod card;
 mod docs;
@@ -35,12 +34,12 @@ use autograd_core::Order;
 use autograd_core::catalogue::{Entry, catalogue};
 use escape::{Escaped, anchor};
 
-/// A page that lists functions: what each takes, gives and keeps, for whose gradient, how often it can be
-/// differentiated, how wrong its gradients were found to be and where it is defined. One file of HTML, to be
-/// opened from the disk, light or dark as the reader's screen is. [`Display`](fmt::Display) writes it too.
+/// A page that lists functions: the inputs, outputs and saved values of each, the gradients that need the saved values, how
+/// often it can be differentiated, the measured errors of its gradients and where it is defined. It is one HTML file, with
+/// light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
 ///
-/// Its search box, to which the key `/` leads, finds the functions that have all of its words somewhere;
-/// `catalogue.html#q=conv` opens it with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
+/// The search box, which the key `/` focuses, finds the functions that contain all of its words;
+/// `catalogue.html#q=conv` opens the page with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
 ///
 /// ```
 /// use autograd_graph::catalogue::Page;
@@ -50,7 +49,7 @@ use escape::{Escaped, anchor};
 /// assert!(page.contains("What my model is made of"));
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a page is nothing before `html`"]
+#[must_use = "a page is not written before `html`"]
 pub struct Page {
     title: String,
     functions: Vec<&'static Entry>,
@@ -64,7 +63,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// A page of every function of the program.
+    /// Returns a page of all functions of the program.
     ///
     /// ```
     /// use autograd_graph::catalogue::Page;
@@ -79,7 +78,7 @@ impl Page {
         }
     }
 
-    /// The same page with this title: `Page::new().title("What my model is made of")`.
+    /// Sets the title.
     ///
     /// ```
     /// use autograd_graph::catalogue::Page;
@@ -91,7 +90,7 @@ impl Page {
         Self { title, ..self }
     }
 
-    /// The same page of these functions only.
+    /// Sets the functions that the page lists.
     ///
     /// ```
     /// use autograd_core::catalogue::catalogue;
@@ -107,8 +106,8 @@ impl Page {
         Self { functions, ..self }
     }
 
-    /// The same page with the errors that generated tests have written into a folder: run them with its path
-    /// in the environment, `PULLBACK_CATALOGUE=folder cargo test --workspace gradcheck`.
+    /// Sets the folder of the errors that generated tests have measured: run them with its path in the environment,
+    /// `PULLBACK_CATALOGUE=folder cargo test --workspace gradcheck`.
     ///
     /// ```
     /// use autograd_graph::catalogue::Page;
@@ -121,7 +120,7 @@ impl Page {
         Self { errors, ..self }
     }
 
-    /// The page. Where the errors of a function cannot be read, it says so in their place.
+    /// Returns the page. If the errors of a function cannot be read, the page has the reason instead.
     ///
     /// ```
     /// use autograd_graph::catalogue::Page;
@@ -170,11 +169,13 @@ impl Page {
         )
     }
 
-    /// What there is how often.
+    /// Writes the number of functions of each kind.
     fn counts(&self, html: &mut String) -> fmt::Result {
         let count = |is: fn(&Entry) -> bool| {
-            let functions = self.functions.iter();
-            functions.filter(|function| is(function)).count()
+            self.functions
+                .iter()
+                .filter(|function| is(function))
+                .count()
         };
         let counts = [
             (self.functions.len(), "functions"),
@@ -199,8 +200,8 @@ impl Page {
         Ok(())
     }
 
-    /// The functions by crate and outermost module, and there by the letter, each with its anchor; those that are
-    /// built in come last.
+    /// Returns the functions by crate and outermost module, in alphabetical order, each with its anchor. Built-in functions
+    /// are last.
     fn groups(&self) -> Vec<Group> {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
         let mut uses = BTreeMap::<String, usize>::new();
@@ -217,15 +218,17 @@ impl Page {
                 .or_default();
             group.push((*function, id));
         }
-        let named = groups.into_iter().map(|((_, group), mut functions)| {
-            functions.sort_by_key(|(function, _)| function.name().to_lowercase());
-            (group, functions)
-        });
-        named.collect()
+        groups
+            .into_iter()
+            .map(|((_, group), mut functions)| {
+                functions.sort_by_key(|(function, _)| function.name().to_lowercase());
+                (group, functions)
+            })
+            .collect()
     }
 }
 
-/// The list as one page of HTML that needs nothing else: [`Page::new`] with its defaults.
+/// Returns a page of all functions of the program, as [`Page::new`] does without options.
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("catalogue-{}.html", std::process::id()));
@@ -241,7 +244,7 @@ pub fn html() -> String {
 /// A module, and the functions in it with their anchors.
 type Group = (String, Vec<(&'static Entry, String)>);
 
-/// The names of all functions, which lead to them.
+/// Writes the index: the names of all functions, with links.
 fn index(html: &mut String, groups: &[Group]) -> fmt::Result {
     html.push_str("<nav class=\"index\" aria-label=\"Functions\">\n<ul>\n");
     for (group, functions) in groups {
@@ -264,7 +267,7 @@ impl fmt::Display for Page {
     }
 }
 
-/// No crate's name has such a sign: a module and a function of the same path have places of their own.
+/// Returns the anchor of a module. A crate's name cannot contain `-`: it differs from the anchors of functions.
 fn of_group(group: &str) -> String {
     format!("in-{}", anchor(group))
 }
@@ -275,14 +278,14 @@ const HEAD: &str = r#"<meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 "#;
 
-/// Of no use without the script, which shows it.
+/// Hidden until the script, which it needs, shows it.
 const SEARCH: &str = r#"<div class="search" hidden>
 <input id="search" type="search" placeholder="Search names, formulas, types…  ( / )" aria-label="Search" autocomplete="off" spellcheck="false">
 <output id="found" for="search"></output>
 </div>
 "#;
 
-/// Where the built-in functions are.
+/// The crate of the built-in functions, and their module.
 const CORE: &str = "autograd_core";
 const OPS: &str = "autograd_core::ops";
 const BUILT_IN: &str = "<p class=\"none\">Built in: <code>ops::NAME::apply(…)</code>, and most are methods of \

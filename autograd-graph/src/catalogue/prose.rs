@@ -1,12 +1,12 @@
-//! What authors write about a function, as HTML: of Markdown, what documentation of functions is made of.
-//! Paragraphs, headings, lists, code, formulas, and links as their text; anything else stands as it was written.
+//! The documentation of a function as HTML, from the parts of Markdown that it usually has: paragraphs, headings, lists,
+//! code, formulas, and links as their text. Other Markdown is shown as it was written.
 
 use std::fmt::{self, Write as _};
 
 use super::escape::Escaped;
 use super::{docs, formula};
 
-/// Text with `code` and links in it.
+/// Writes text with `code` and links.
 pub(super) fn inline(html: &mut String, text: &str) -> fmt::Result {
     let mut text = &*without_links(text);
     // A single backtick begins nothing.
@@ -23,7 +23,7 @@ fn split_code(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, code, behind))
 }
 
-/// Lines of documentation as blocks.
+/// Writes lines of documentation as blocks.
 pub(super) fn blocks<'a>(html: &mut String, lines: impl Iterator<Item = &'a str>) -> fmt::Result {
     let mut blocks = Blocks {
         html,
@@ -37,7 +37,7 @@ pub(super) fn blocks<'a>(html: &mut String, lines: impl Iterator<Item = &'a str>
     blocks.begin(Block::None)
 }
 
-/// What lines go into.
+/// The kind of the open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     None,
@@ -48,7 +48,7 @@ enum Block {
 struct Blocks<'a, 'b> {
     html: &'a mut String,
     open: Block,
-    /// What began the block of code.
+    /// The marks that began the block of code.
     marks: &'b str,
     /// The lines of the paragraph, or of the item of a list, that is not written yet.
     paragraph: Vec<&'b str>,
@@ -83,7 +83,7 @@ impl<'b> Blocks<'_, 'b> {
             self.begin(Block::List)?;
             self.paragraph.push(item);
         } else {
-            // Behind an empty line, what is not further in is no part of a list.
+            // After an empty line, text without indentation does not belong to a list.
             if self.paragraph.is_empty() && !line.starts_with("  ") {
                 self.begin(Block::None)?;
             }
@@ -92,7 +92,7 @@ impl<'b> Blocks<'_, 'b> {
         Ok(())
     }
 
-    /// Ends what is open, unless it goes on.
+    /// Ends the open block, unless the next line continues it.
     fn begin(&mut self, next: Block) -> fmt::Result {
         self.end_paragraph()?;
         if self.open == next {
@@ -124,8 +124,8 @@ impl<'b> Blocks<'_, 'b> {
     }
 }
 
-/// The text without the marks of links: `[Exp](crate::ops::Exp)` and `[`Exp`]` become what they show. The
-/// address of one to somewhere else stands behind it.
+/// Returns the text without the marks of links: `[Exp](crate::ops::Exp)` and `[`Exp`]` become their text. The URL of a web
+/// link follows its text.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

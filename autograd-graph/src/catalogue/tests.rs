@@ -13,22 +13,22 @@ fn inline(text: &str) -> String {
 }
 
 #[test]
-fn what_authors_write_becomes_blocks() {
+fn documentation_becomes_blocks() {
     let docs = "One\nline.\n\n# Panics\nIf `x` is.\n- a\n- b\n  c\n\nBehind.\n\n```\n# hidden\na < b;\n\nc\n```";
     let html = "<p>One line.</p>\n<h4>Panics</h4>\n<p>If <code>x</code> is.</p>\n\
                 <ul>\n<li>a</li>\n<li>b c</li>\n</ul>\n<p>Behind.</p>\n\
                 <pre>a &lt; b;\n\nc\n</pre>\n";
     assert_eq!(prose(docs), html);
-    // What is left open is closed.
+    // Unclosed blocks are closed.
     assert_eq!(prose("- a"), "<ul>\n<li>a</li>\n</ul>\n");
     assert_eq!(prose("```\na"), "<pre>a\n</pre>\n");
     assert_eq!(prose(""), "");
-    // Only marks as long as those that it began with end a block.
+    // A block ends with marks at least as long as those that began it.
     assert_eq!(prose("````\n```\n````\na"), "<pre>```\n</pre>\n<p>a</p>\n");
 }
 
 #[test]
-fn formulas_stand_between_paragraphs_and_nothing_else_is_one() {
+fn only_formulas_are_not_escaped() {
     let math = "<math><mi>x</mi></math>";
     let html = format!("<p>a</p>\n<div class=\"math\">{math}</div>\n<p>b</p>\n");
     assert_eq!(prose(&format!("a\n{math}\nb")), html);
@@ -49,7 +49,7 @@ fn formulas_stand_between_paragraphs_and_nothing_else_is_one() {
 }
 
 #[test]
-fn text_is_escaped_and_links_are_what_they_show() {
+fn text_is_escaped_and_links_become_their_text() {
     assert_eq!(inline("a < b & \"c\""), "a &lt; b &amp; &quot;c&quot;");
     assert_eq!(inline("`<b>` ` c"), "<code>&lt;b&gt;</code> ` c");
     assert_eq!(
@@ -64,16 +64,11 @@ fn text_is_escaped_and_links_are_what_they_show() {
 }
 
 #[test]
-fn places_differ_where_paths_do_not() {
+fn anchors_differ_where_paths_do_not() {
     let exp = *catalogue().first().expect("a built-in function");
     let page = Page::new().functions([exp, exp]);
-    let places: Vec<String> = page
-        .groups()
-        .remove(0)
-        .1
-        .into_iter()
-        .map(|(_, id)| id)
-        .collect();
+    let (_, functions) = page.groups().remove(0);
+    let anchors: Vec<String> = functions.into_iter().map(|(_, id)| id).collect();
     let path = anchor(&exp.path());
-    assert_eq!(places, [path.clone(), format!("{path}-2")]);
+    assert_eq!(anchors, [path.clone(), format!("{path}-2")]);
 }

@@ -1,10 +1,9 @@
-//! Places for boxes, in layers, and ways for the arcs between them.
+//! Layered layout of boxes, and routes of the arcs between them.
 //!
 //! The steps are those of Sugiyama, Tagawa and Toda, *Methods for Visual Understanding of Hierarchical
-//! System Structures* (1981): `ranks` gives each box a layer, `order` puts those of a layer in an order
-//! with few crossings, `place` gives them room, `straight` puts the waypoints of an arc below one another,
-//! `routes` leads the arcs. An arc that passes layers has a waypoint in each, and arcs of one origin share
-//! theirs.
+//! System Structures* (1981): `ranks` assigns each box a layer, `order` orders each layer with few crossings,
+//! `place` assigns coordinates, `straight` aligns the waypoints of an arc vertically, `routes` routes the arcs. An
+//! arc that passes layers has a waypoint in each, and arcs from one box share theirs.
 
 mod order;
 mod place;
@@ -21,19 +20,19 @@ use order::Layered;
 use place::Places;
 use rect::FRAME_TOP;
 
-/// Where everything is.
+/// The positions of boxes, frames and arcs.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) boxes: Vec<Rect>,
-    /// `None` for a frame that nothing of is drawn.
+    /// `None` for a frame without boxes.
     pub(super) frames: Vec<Option<Rect>>,
     /// One for each arc.
     pub(super) routes: Vec<Route>,
 }
 
-/// Finds places; `label` says how wide an arc's label is.
+/// Computes the layout; `label` returns the width of an arc's label.
 pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> f64) -> Layout {
     let (arcs, groups) = (&picture.arcs, &picture.groups);
     let layers = ranks::layers(items, arcs, groups);
@@ -57,7 +56,7 @@ pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> 
     layout
 }
 
-/// The frames around their boxes, the frames within and what leads to these along them.
+/// Returns the frames around their boxes, the frames inside and the waypoints of arcs from or to these.
 fn frames(
     items: &[Item],
     layered: &Layered,
@@ -74,10 +73,10 @@ fn frames(
             grow(&mut frames[group], *rect);
         }
     }
-    for (group, rect) in along(items, layered, places, picture) {
+    for (group, rect) in waypoints_within(items, layered, places, picture) {
         grow(&mut frames[group], rect);
     }
-    // A frame stands behind those around it.
+    // A frame is listed after those around it.
     for group in (0..groups.len()).rev() {
         let Some(contents) = frames[group] else {
             continue;
@@ -96,8 +95,8 @@ fn frames(
     frames
 }
 
-/// The waypoints beside the boxes of a frame, of arcs that begin or end in it.
-fn along(
+/// Returns the waypoints beside the boxes of a frame, of arcs that begin or end in it.
+fn waypoints_within(
     items: &[Item],
     layered: &Layered,
     places: &Places,
@@ -114,11 +113,11 @@ fn along(
             bands[group] = Some((first.min(layer), last.max(layer)));
         }
     }
-    let mut along = Vec::new();
+    let mut found = Vec::new();
     for (arc, way) in picture.arcs.iter().zip(&layered.ways) {
         for group in around(arc.from).chain(around(arc.to)) {
             let waypoints = way.iter().filter(|vertex| layered.is_waypoint(**vertex));
-            along.extend(waypoints.filter_map(|&vertex| {
+            found.extend(waypoints.filter_map(|&vertex| {
                 let layer = layered.layer_of[vertex];
                 let (first, last) = bands[group]?;
                 let (top, bottom) = places.layers[layer];
@@ -132,21 +131,25 @@ fn along(
             }));
         }
     }
-    along
+    found
 }
 
 impl Layout {
-    /// Moves everything so that the left upper corner is at the origin.
+    /// Moves everything so that the upper left corner is at the origin.
     fn move_to_corner(&mut self) {
-        let ways = self.routes.iter().flat_map(|route| &route.points);
-        let ways = ways.map(|&(x, y)| Rect {
+        let point = |&(x, y): &(f64, f64)| Rect {
             x,
             y,
             width: 0.0,
             height: 0.0,
-        });
+        };
+        let points = self
+            .routes
+            .iter()
+            .flat_map(|route| &route.points)
+            .map(point);
         let rects = self.boxes.iter().chain(self.frames.iter().flatten());
-        let Some(whole) = rects.copied().chain(ways).reduce(Rect::around) else {
+        let Some(whole) = rects.copied().chain(points).reduce(Rect::around) else {
             return;
         };
         (self.width, self.height) = (whole.width, whole.height);

@@ -2,10 +2,10 @@
 
 use crate::picture::Arc;
 
-/// The most waypoints; of the longest arcs beyond, only the ends are led.
+/// The most waypoints. Beyond, the longest arcs have none.
 const WAYPOINTS: usize = 20_000;
 
-/// How often the layers are walked through, there and back; of large drawings less often.
+/// How often the layers are sorted, up and down; in large drawings less often.
 const SWEEPS: usize = 12;
 const LARGE: usize = 3000;
 const SWEEPS_OF_LARGE: usize = 4;
@@ -20,7 +20,7 @@ pub(super) struct Layered {
     /// The neighbors of each vertex in the layer above, and in that below.
     pub(super) above: Vec<Vec<usize>>,
     pub(super) below: Vec<Vec<usize>>,
-    /// For each arc, the vertices that it leads through from where it parts from the arc before it.
+    /// The vertices of each arc, from where it leaves the previous arc of its origin.
     pub(super) ways: Vec<Vec<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl Layered {
         }
         for (origin, mut numbers) in by_origin.into_iter().enumerate() {
             numbers.sort_by_key(|number| layer_of[arcs[*number].to]);
-            layered.lead(origin, &numbers, arcs);
+            layered.add_waypoints(origin, &numbers, arcs);
         }
         layered
     }
@@ -64,8 +64,8 @@ impl Layered {
         self.above[lower].push(upper);
     }
 
-    /// Leads the arcs of one origin, the shortest first.
-    fn lead(&mut self, origin: usize, numbers: &[usize], arcs: &[Arc]) {
+    /// Adds the waypoints of the arcs of one origin, the shortest first.
+    fn add_waypoints(&mut self, origin: usize, numbers: &[usize], arcs: &[Arc]) {
         let mut last = origin;
         for &number in numbers {
             let to = arcs[number].to;
@@ -87,12 +87,12 @@ impl Layered {
         }
     }
 
-    /// Whether a vertex is a waypoint.
+    /// Returns whether a vertex is a waypoint.
     pub(super) fn is_waypoint(&self, vertex: usize) -> bool {
         vertex >= self.boxes
     }
 
-    /// The method of barycenters: each layer in turn is sorted by where the neighbors are.
+    /// Sorts each layer by the mean position of the neighbors: the method of barycenters.
     pub(super) fn reduce_crossings(&mut self) {
         let sweeps = if self.layer_of.len() > LARGE {
             SWEEPS_OF_LARGE
@@ -101,21 +101,21 @@ impl Layered {
         };
         let mut positions = vec![0.0; self.layer_of.len()];
         for layer in &self.layers {
-            note(&mut positions, layer);
+            set_positions(&mut positions, layer);
         }
         let mut fewest = usize::MAX;
         let mut best = self.layers.clone();
         for sweep in 0..sweeps {
             let count = self.layers.len();
             for step in 0..count {
-                // From the bottom first: what gives several things stands above all of them.
+                // From the bottom first: a box with several arcs is placed above all of their ends.
                 let (layer, neighbors) = if sweep % 2 == 0 {
                     (count - 1 - step, &self.below)
                 } else {
                     (step, &self.above)
                 };
                 sort(&mut self.layers[layer], neighbors, &positions);
-                note(&mut positions, &self.layers[layer]);
+                set_positions(&mut positions, &self.layers[layer]);
             }
             let crossings = self.crossings(&positions);
             if crossings < fewest {
@@ -129,10 +129,10 @@ impl Layered {
         self.layers = best;
     }
 
-    /// How many pairs of lines cross.
+    /// Returns how many pairs of lines cross.
     pub(super) fn crossings(&self, positions: &[f64]) -> usize {
-        let layers = self.layers.iter();
-        layers
+        self.layers
+            .iter()
             .map(|layer| self.crossings_below(layer, positions))
             .sum()
     }
@@ -151,7 +151,7 @@ impl Layered {
     }
 }
 
-fn note(positions: &mut [f64], layer: &[usize]) {
+fn set_positions(positions: &mut [f64], layer: &[usize]) {
     for (position, vertex) in layer.iter().enumerate() {
         positions[*vertex] = position as f64;
     }
@@ -169,7 +169,7 @@ fn sort(layer: &mut [usize], neighbors: &[Vec<usize>], positions: &[f64]) {
     layer.sort_by(|a, b| key(a).total_cmp(&key(b)));
 }
 
-/// How many pairs are in the wrong order, by sorting: merges count them.
+/// Returns how many pairs are in the wrong order, by a merge sort.
 fn inversions(values: &mut Vec<f64>) -> usize {
     let mut count = 0;
     let mut width = 1;
@@ -203,9 +203,11 @@ mod tests {
     #[test]
     fn inversions_are_pairs_in_the_wrong_order() {
         let mut values: Vec<f64> = [3, 1, 4, 1, 5, 9, 2, 6, 5].map(f64::from).to_vec();
-        let pairs = values.iter().enumerate();
-        let by_hand = pairs.map(|(at, x)| values[at..].iter().filter(|y| *y < x).count());
-        let by_hand: usize = by_hand.sum();
+        let by_hand: usize = values
+            .iter()
+            .enumerate()
+            .map(|(at, x)| values[at..].iter().filter(|y| *y < x).count())
+            .sum();
         assert_eq!(inversions(&mut values), by_hand);
         assert!(values.is_sorted());
     }
@@ -225,7 +227,7 @@ mod tests {
         layered.reduce_crossings();
         let mut positions = vec![0.0; 8];
         for layer in &layered.layers {
-            note(&mut positions, layer);
+            set_positions(&mut positions, layer);
         }
         assert_eq!(layered.crossings(&positions), 0);
     }

@@ -1,27 +1,27 @@
-//! Room for boxes and waypoints.
+//! The coordinates of boxes and waypoints.
 
 use super::order::Layered;
 use super::rect::{FRAME, FRAME_TOP, Item, Rect};
 use super::straight::straighten;
 use crate::picture::Group;
 
-/// Room beside a box, beside a waypoint, and between layers.
+/// The room beside a box, beside a waypoint, and between layers.
 const BESIDE: f64 = 28.0;
 const BESIDE_WAYPOINT: f64 = 12.0;
 const BETWEEN: f64 = 34.0;
-/// Room for the labels of arcs.
+/// The room for the labels of arcs.
 const LABELS: f64 = 16.0;
-/// Arcs that lead far to the side are less flat with more room: so much of the distance, at most so much.
+/// Additional room for arcs that lead far to the side, which are then less flat: a factor of the distance, and a limit.
 const SLOPE: f64 = 0.06;
 const MOST_SLOPE: f64 = 44.0;
-/// How much a leaf draws what takes it, where another box draws with 1.
+/// The weight of a leaf as a neighbor; that of other boxes is 1.
 const OF_LEAF: f64 = 0.2;
-/// How often places are improved, down and up; those of large drawings less often.
+/// How often positions are improved, down and up; in large drawings less often.
 const ROUNDS: usize = 24;
 const LARGE: usize = 3000;
 const ROUNDS_OF_LARGE: usize = 6;
 
-/// Where boxes and waypoints are.
+/// The positions of boxes and waypoints.
 pub(super) struct Places {
     pub(super) boxes: Vec<Rect>,
     /// The middle of each vertex.
@@ -59,8 +59,8 @@ impl Places {
     }
 }
 
-/// How far the middles of two neighbors in a layer are apart at least. Between an arc that passes frames and
-/// the boxes in them there is room for their borders.
+/// Returns the minimum distance of the middles of two neighbors in a layer. Between an arc that passes frames and the
+/// boxes in them there is room for the borders.
 fn apart<'a>(
     items: &'a [Item],
     layered: &'a Layered,
@@ -83,8 +83,8 @@ fn apart<'a>(
     }
 }
 
-/// Each vertex is drawn to its neighbors, waypoints most, so that long arcs are straight. What nothing leads
-/// to, a leaf, draws least: it stands beside the way of the data, which does not bend for it.
+/// Moves each vertex toward its neighbors. Waypoints have the largest weight, so that long arcs are straight; leaves have
+/// the smallest, so that the main path stays straight.
 fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut x = vec![0.0; layered.layer_of.len()];
     for layer in &layered.layers {
@@ -127,19 +127,19 @@ fn horizontal(layered: &Layered, apart: &impl Fn(usize, usize) -> f64) -> Vec<f6
             });
             let wishes: Vec<(f64, f64)> = wishes.collect();
             let offsets = offsets(layer, apart);
-            for (vertex, place) in layer.iter().zip(nearest(&wishes, &offsets)) {
-                x[*vertex] = place;
+            for (vertex, nearest) in layer.iter().zip(nearest(&wishes, &offsets)) {
+                x[*vertex] = nearest;
             }
         }
     }
     x
 }
 
-/// How far each of a layer is from the first, if all stand as close as they may.
+/// Returns the distance of each vertex of a layer from the first, if all are as close as allowed.
 fn offsets(layer: &[usize], apart: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(layer.len());
-    for (place, vertex) in layer.iter().enumerate() {
-        offsets.push(match place.checked_sub(1) {
+    for (position, vertex) in layer.iter().enumerate() {
+        offsets.push(match position.checked_sub(1) {
             None => 0.0,
             Some(before) => offsets[before] + apart(layer[before], *vertex),
         });
@@ -147,8 +147,8 @@ fn offsets(layer: &[usize], apart: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     offsets
 }
 
-/// The places in order, at least as far apart as the offsets are, whose weighted squared distances from
-/// the wishes are least: less the offsets, an isotonic regression, by pooling adjacent violators.
+/// Returns the positions in order, at least as far apart as the offsets, with the least weighted squared distances from
+/// the wishes. After subtracting the offsets it is an isotonic regression, by pooling adjacent violators.
 fn nearest(wishes: &[(f64, f64)], offsets: &[f64]) -> Vec<f64> {
     // Of each pool: the sum of wishes by weight, the weight, the number of vertices.
     let mut pools: Vec<(f64, f64, usize)> = Vec::new();
@@ -162,10 +162,12 @@ fn nearest(wishes: &[(f64, f64)], offsets: &[f64]) -> Vec<f64> {
         }
         pools.push(pool);
     }
-    let places = pools
+    pools
         .iter()
-        .flat_map(|&(sum, weight, size)| std::iter::repeat_n(sum / weight, size));
-    places.zip(offsets).map(|(x, offset)| x + offset).collect()
+        .flat_map(|&(sum, weight, size)| std::iter::repeat_n(sum / weight, size))
+        .zip(offsets)
+        .map(|(x, offset)| x + offset)
+        .collect()
 }
 
 fn vertical(
@@ -200,7 +202,7 @@ fn vertical(
     layers
 }
 
-/// The room that frames take above and below each layer.
+/// Returns the room that frames take above and below each layer.
 fn frame_room(
     items: &[Item],
     layer_of: &[usize],
@@ -227,11 +229,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_as_wished_where_there_is_room() {
+    fn positions_are_the_wishes_where_there_is_room() {
         let wishes = [(0.0, 1.0), (10.0, 1.0), (10.0, 1.0), (40.0, 1.0)];
         let places = nearest(&wishes, &[0.0, 4.0, 8.0, 12.0]);
         assert_eq!(places, [0.0, 8.0, 12.0, 40.0]);
-        // The heavier has its way.
+        // The wish with the larger weight is fulfilled.
         let places = nearest(&[(0.0, 1e9), (0.0, 1.0)], &[0.0, 5.0]);
         assert!(places[0].abs() < 1e-6 && (places[1] - 5.0).abs() < 1e-6);
         assert!(nearest(&[], &[]).is_empty());

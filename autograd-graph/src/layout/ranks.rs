@@ -1,13 +1,13 @@
-//! Which layer each box is in.
+//! The layer of each box.
 //!
 //! # Note [Bands]
-//! A frame is a rectangle, so that no box but its own may be in it: it gets layers of its own, and what
-//! stands before or behind it in the order of the boxes stands below or above it in the drawing.
+//! A frame is a rectangle that must not contain other boxes: it has its own layers, and boxes that are listed before it
+//! are above it in the drawing, boxes that are listed after it are below.
 
 use super::rect::Item;
 use crate::picture::{Arc, Group};
 
-/// The layers of the boxes, 0 at the top. An arc always leads down.
+/// Returns the layers of the boxes, 0 at the top. An arc always leads down.
 pub(super) fn layers(items: &[Item], arcs: &[Arc], groups: &[Group]) -> Vec<usize> {
     let mut ranks = ranks(items, arcs);
     lift_outputs(items, arcs, groups, &mut ranks);
@@ -15,15 +15,15 @@ pub(super) fn layers(items: &[Item], arcs: &[Arc], groups: &[Group]) -> Vec<usiz
     ranks.into_iter().map(|rank| highest - rank).collect()
 }
 
-/// The frames around `group` and itself, the outermost first.
-fn chain(groups: &[Group], group: Option<usize>) -> Vec<usize> {
-    let mut chain: Vec<usize> =
+/// Returns `group` and the frames around it, the outermost first.
+fn ancestors(groups: &[Group], group: Option<usize>) -> Vec<usize> {
+    let mut ancestors: Vec<usize> =
         std::iter::successors(group, |group| groups[*group].parent).collect();
-    chain.reverse();
-    chain
+    ancestors.reverse();
+    ancestors
 }
 
-/// Counted from the bottom: as low as what takes its output allows.
+/// Returns the ranks, counted from the bottom: each as low as the boxes that use its outputs allow.
 fn ranks(items: &[Item], arcs: &[Arc]) -> Vec<usize> {
     let mut takers: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
     for arc in arcs {
@@ -44,17 +44,17 @@ fn ranks(items: &[Item], arcs: &[Arc]) -> Vec<usize> {
     ranks
 }
 
-/// Moves outputs up to what gives them, where no frame is in between.
+/// Moves outputs up to their functions, if no frame is in between.
 fn lift_outputs(items: &[Item], arcs: &[Arc], groups: &[Group], ranks: &mut [usize]) {
     let mut bands: Vec<Option<(usize, usize)>> = vec![None; groups.len()];
     for (item, rank) in items.iter().zip(ranks.iter()) {
-        for group in chain(groups, item.group) {
+        for group in ancestors(groups, item.group) {
             let (low, high) = bands[group].unwrap_or((*rank, *rank));
             bands[group] = Some((low.min(*rank), high.max(*rank)));
         }
     }
     for arc in arcs.iter().filter(|arc| items[arc.to].is_output) {
-        let own = chain(groups, items[arc.to].group);
+        let own = ancestors(groups, items[arc.to].group);
         let foreign = |rank: usize| {
             let mut bands = bands.iter().enumerate();
             bands.find_map(|(group, band)| {

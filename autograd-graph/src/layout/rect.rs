@@ -1,20 +1,20 @@
-//! What is to be placed, and rectangles.
+//! Rectangles.
 
-/// Room within a frame, and above its contents for what is written there.
+/// The room within a frame, and above its contents for its label.
 pub(crate) const FRAME: f64 = 14.0;
 pub(crate) const FRAME_TOP: f64 = 30.0;
 
-/// How large a box is, and what is around it.
+/// The size of a box, and the frame around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) width: f64,
     pub(crate) height: f64,
     pub(crate) group: Option<usize>,
-    /// Whether it stands as near as can be to what gives it.
+    /// Whether it is as near as possible to its function.
     pub(crate) is_output: bool,
 }
 
-/// A rectangle: its left upper corner and its size.
+/// A rectangle: its upper left corner and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rect {
     pub(crate) x: f64,

@@ -1,24 +1,23 @@
-//! The ways of arcs.
+//! The routes of arcs.
 
 use super::order::Layered;
 use super::place::Places;
 use crate::picture::Arc;
 
-/// Room beside the label of an arc, and for an arc without.
+/// The room beside the label of an arc, and for an arc without a label.
 const BESIDE_LABEL: f64 = 10.0;
 const WITHOUT_LABEL: f64 = 12.0;
-/// An arc that would arrive alone, and so little to the side, arrives straight.
+/// The largest offset at which the only arc of a box arrives straight.
 const NEARLY: f64 = 12.0;
 
-/// The way of an arc.
+/// The route of an arc.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Route {
-    /// From the first to the second a curve, from there to the third a straight line down, and so on. Two
-    /// are a single curve.
+    /// The ends of curves and of vertical lines, in turn: from the first point to the second there is a curve.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// How wide the labels of the arcs that arrive at one box are, side by side.
+/// Returns the total width of the labels of the arcs that end at one box.
 pub(crate) fn arriving_width(labels: impl Iterator<Item = f64>) -> f64 {
     labels.map(slot).sum()
 }
@@ -59,7 +58,7 @@ pub(super) fn routes(
     arcs.iter().enumerate().map(route).collect()
 }
 
-/// Where each arc arrives: beside the others of its box, in the order of where they come from.
+/// Returns where each arc ends: beside the others of its box, in the order of their origins.
 fn ports(arcs: &[Arc], labels: &[f64], layered: &Layered, places: &Places) -> Vec<f64> {
     let mut arriving: Vec<Vec<usize>> = vec![Vec::new(); places.boxes.len()];
     for (number, arc) in arcs.iter().enumerate() {

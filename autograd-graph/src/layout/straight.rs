@@ -1,8 +1,8 @@
-//! Long arcs made straight, once all vertices have places.
+//! Straightening long arcs, after all vertices have positions.
 
 use super::order::Layered;
 
-/// Moves the waypoints of each arc below one another, as far down as those beside them leave room.
+/// Aligns the waypoints of each arc vertically, as far as their neighbors leave room.
 pub(super) fn straighten(x: &mut [f64], layered: &Layered, apart: &impl Fn(usize, usize) -> f64) {
     let mut positions = vec![0; layered.layer_of.len()];
     for layer in &layered.layers {
@@ -38,19 +38,19 @@ pub(super) fn straighten(x: &mut [f64], layered: &Layered, apart: &impl Fn(usize
                 l <= r
             });
             let count = fits.count();
-            // One that those beside it hold where it is may, by rounding, have no room at all.
-            let (piece, behind) = rest.split_at(count.max(1));
+            // By rounding, a waypoint between two close neighbors may have no room at all.
+            let (piece, after) = rest.split_at(count.max(1));
             if count > 0 {
                 let mean = piece.iter().map(|vertex| x[*vertex]).sum::<f64>() / count as f64;
-                // Straight to an end, best to that of the arrow, where there is room for it.
+                // Aligned with an end, preferably that of the arrow, if there is room.
                 let mut ends = [x[to], x[from]].into_iter();
-                let end = ends.find(|end| behind.is_empty() && (left..=right).contains(end));
-                let place = end.unwrap_or_else(|| mean.clamp(left, right));
+                let end = ends.find(|end| after.is_empty() && (left..=right).contains(end));
+                let aligned = end.unwrap_or_else(|| mean.clamp(left, right));
                 for vertex in piece {
-                    x[*vertex] = place;
+                    x[*vertex] = aligned;
                 }
             }
-            rest = behind;
+            rest = after;
         }
     }
 }

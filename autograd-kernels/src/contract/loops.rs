@@ -26,11 +26,11 @@ pub(super) struct Loops {
     pub(super) matrix: [Loop; 3],
     /// Loops whose steps write to one element.
     pub(super) summed: Vec<Loop>,
-    /// Loops whose steps write to different ones.
+    /// Loops whose steps write to different elements.
     pub(super) outer: Vec<Loop>,
 }
 
-/// The loop of each name, without those of one step.
+/// Returns the loop of each name, without loops of one step.
 #[track_caller]
 pub(super) fn find<T>(
     x: &ArrayViewD<'_, T>,
@@ -45,10 +45,10 @@ pub(super) fn find<T>(
         (&subscripts.output, shape, &row_major),
     ];
     let mut named: Vec<(u8, Loop)> = Vec::new();
-    for (place, (names, shape, strides)) in arrays.into_iter().enumerate() {
+    for (array, (names, shape, strides)) in arrays.into_iter().enumerate() {
         assert!(
             names.len() == shape.len(),
-            "a contraction of shapes {:?} and {:?} to {:?}: {subscripts:?} name other axes",
+            "a contraction of shapes {:?} and {:?} to {:?}: {subscripts:?} names a different number of axes",
             x.shape(),
             y.shape(),
             arrays[2].1,
@@ -72,13 +72,13 @@ pub(super) fn find<T>(
                 arrays[2].1,
                 one.length,
             );
-            one.strides[place] += stride;
+            one.strides[array] += stride;
         }
     }
     named.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Whether the loops write to every one of so many elements of the output.
+/// Returns whether the loops write to each of `size` elements of the output.
 pub(super) fn cover(loops: &[Loop], size: usize) -> bool {
     if loops.iter().any(|one| one.length == 0) {
         return false;
@@ -90,24 +90,24 @@ pub(super) fn cover(loops: &[Loop], size: usize) -> bool {
 fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     let mut stride = 1_usize;
-    for (place, &length) in strides.iter_mut().zip(shape).rev() {
-        *place = stride.cast_signed();
+    for (axis_stride, &length) in strides.iter_mut().zip(shape).rev() {
+        *axis_stride = stride.cast_signed();
         stride = stride.saturating_mul(length);
     }
     strides
 }
 
 impl Loops {
-    /// Tells the loops apart, and makes a product of matrices of the longest.
+    /// Sorts the loops by kind, and makes a product of matrices of the longest.
     pub(super) fn new(found: &mut Vec<Loop>) -> Self {
         let mut of_kind = |belongs: fn([bool; 3]) -> bool| {
             let loops = found.extract_if(.., |one| belongs(one.strides.map(|stride| stride != 0)));
-            together(loops.collect())
+            merged(loops.collect())
         };
         let mut summed = of_kind(|[_, _, output]| !output);
         let mut rows = of_kind(|[_, y, _]| !y);
         let mut columns = of_kind(|[x, _, _]| !x);
-        let mut outer = together(std::mem::take(found));
+        let mut outer = merged(std::mem::take(found));
         let matrix = [&mut rows, &mut summed, &mut columns].map(longest);
         outer.extend(rows);
         outer.extend(columns);
@@ -121,30 +121,29 @@ impl Loops {
     }
 }
 
-/// Takes the longest loop out.
+/// Removes the longest loop and returns it.
 fn longest(loops: &mut Vec<Loop>) -> Loop {
-    let place = (0..loops.len()).max_by_key(|&place| loops[place].length);
-    place.map_or(ONE, |place| loops.remove(place))
+    let index = (0..loops.len()).max_by_key(|&index| loops[index].length);
+    index.map_or(ONE, |index| loops.remove(index))
 }
 
-/// The same steps in as few loops as can be: one runs through another where the steps of both are evenly
-/// apart.
-fn together(mut loops: Vec<Loop>) -> Vec<Loop> {
+/// Merges loops into as few as possible: two become one where their steps are evenly spaced.
+fn merged(mut loops: Vec<Loop>) -> Vec<Loop> {
     loops.sort_by_key(|one| Reverse(one.strides.map(isize::unsigned_abs)));
-    let mut joined: Vec<Loop> = Vec::with_capacity(loops.len());
+    let mut merged: Vec<Loop> = Vec::with_capacity(loops.len());
     for inner in loops {
-        if let Some(outer) = joined.last_mut()
-            && (0..3).all(|place| {
-                outer.strides[place] == inner.strides[place] * inner.length.cast_signed()
+        if let Some(outer) = merged.last_mut()
+            && (0..3).all(|array| {
+                outer.strides[array] == inner.strides[array] * inner.length.cast_signed()
             })
         {
             outer.length *= inner.length;
             outer.strides = inner.strides;
         } else {
-            joined.push(inner);
+            merged.push(inner);
         }
     }
-    joined
+    merged
 }
 
 #[cfg(test)]
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_rows_beside_one_matrix_is_one_product() {
+    fn a_batch_of_rows_times_one_matrix_is_one_product() {
         // bij,jk->bik of lengths 2, 3, 4 and 5
         let found = loops(&[
             (2, [12, 0, 15]),
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_apart_stays_apart() {
+    fn loops_with_gaps_are_not_merged() {
         // abij,abjk->abik of a view with a gap
         let found = loops(&[
             (2, [100, 40, 12]),

@@ -1,9 +1,9 @@
 //! Sums of products over axes with names: `ij,jk->ik` is a product of matrices.
 //!
-//! A contraction is three sets of loops around it: those over axes that an operand and the output share,
-//! which become rows and columns of matrices, those over axes that are summed, and those over axes of all
-//! three. `loops` finds them, and puts together what lies together in memory; the longest of each kind
-//! become a product of matrices, which is computed for each step of the others.
+//! A contraction has three kinds of loops: over axes that one operand and the output share, which become rows and
+//! columns of matrices, over axes that are summed, and over axes of all three. `loops` finds them, and merges those
+//! that are contiguous in memory. The longest loop of each kind becomes part of a product of matrices, which is
+//! computed for each step of the other loops.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -20,10 +20,10 @@ use crate::element::Element;
 use crate::memory;
 use loops::{Loop, Loops};
 
-/// The names of the axes of two operands and of what they are contracted to, in the axes' order.
+/// The names of the axes of two operands and of their contraction, in the order of the axes.
 ///
-/// Names are numbers without a meaning. A name that the output lacks is summed over; one that an operand
-/// has twice is its diagonal.
+/// Names are arbitrary numbers. A name that the output does not have is summed over; a name that an operand has
+/// twice is its diagonal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Subscripts {
     x: Box<[u8]>,
@@ -32,7 +32,7 @@ pub struct Subscripts {
 }
 
 impl Subscripts {
-    /// From the names of each one's axes.
+    /// Returns subscripts with these names of axes.
     pub fn new(x: impl AsRef<[u8]>, y: impl AsRef<[u8]>, output: impl AsRef<[u8]>) -> Self {
         Self {
             x: x.as_ref().into(),
@@ -41,13 +41,15 @@ impl Subscripts {
         }
     }
 
-    /// Those of the gradient of the first operand: of the output's gradient and the second operand.
+    /// Returns the subscripts of the first operand's gradient: it contracts the output's gradient and the second
+    /// operand.
     #[must_use]
     pub fn of_x(&self) -> Self {
         Self::new(&self.output, &self.y, &self.x)
     }
 
-    /// Those of the gradient of the second operand: of the first operand and the output's gradient.
+    /// Returns the subscripts of the second operand's gradient: it contracts the first operand and the output's
+    /// gradient.
     #[must_use]
     pub fn of_y(&self) -> Self {
         Self::new(&self.x, &self.output, &self.y)
@@ -60,12 +62,12 @@ impl fmt::Debug for Subscripts {
     }
 }
 
-/// The array of `shape` of sums of products. Along an axis of length 1 whose name is longer elsewhere, an
-/// operand is repeated and the output summed.
+/// Returns the contraction of two arrays, as an array of `shape`. Along an axis of length 1 whose name is longer
+/// elsewhere, an operand is repeated and the output is summed.
 ///
 /// # Panics
-/// If a rank is not the number of names, if axes of one name have lengths that do not fit, or if `shape` has
-/// more elements than can be counted.
+/// If a rank is not the number of names, axes of one name have lengths that do not fit, or `shape` has too many
+/// elements.
 #[track_caller]
 pub fn contract<T: Element>(
     x: &ArrayViewD<'_, T>,
@@ -100,7 +102,7 @@ pub fn contract<T: Element>(
     }
 }
 
-/// Where each of the three starts, or a step of the loops through them is.
+/// Pointers to the first elements of the three arrays, or to those of a step of the loops.
 #[derive(Clone, Copy)]
 struct Arrays<T> {
     x: *const T,
@@ -112,7 +114,7 @@ struct Arrays<T> {
 unsafe impl<T: Sync> Sync for Arrays<T> {}
 
 impl<T> Arrays<T> {
-    /// Those `count` steps of a loop on.
+    /// Returns the pointers `count` steps of a loop further.
     ///
     /// # Safety
     /// The loop must have more steps than that.
@@ -129,7 +131,7 @@ impl<T> Arrays<T> {
         }
     }
 
-    /// Those of the `index`th step of several loops, the last of which is the innermost.
+    /// Returns the pointers of the `index`th step of several loops, the last of which is the innermost.
     ///
     /// # Safety
     /// The loops must have more steps than that in all.
@@ -146,11 +148,11 @@ impl<T> Arrays<T> {
 /// How many products of elements are worth a thread.
 const AT_LEAST: usize = 1 << 17;
 
-/// Computes the loops, all of which have steps. What is there is added to if `adds`.
+/// Runs the loops, all of which must have steps. If `adds`, the results are added to the output.
 ///
 /// # Safety
-/// All steps of the loops must lie within the arrays, and different outputs be written to by different
-/// steps of the loops that are not summed. The output must be initialized if `adds`.
+/// All steps of the loops must be within the arrays, and different steps of the loops that are not summed must write
+/// to different elements. The output must be initialized if `adds`.
 unsafe fn run<T: Element>(arrays: Arrays<T>, loops: Loops, adds: bool) {
     let [rows, summands, columns] = &loops.matrix;
     let each = rows.length * summands.length * columns.length;

@@ -1,15 +1,11 @@
 //! Contractions against sums that are written down.
 
-use ndarray::{Array, ArrayD, Axis, IxDyn};
+use ndarray::{ArrayD, Axis, IxDyn};
 
 use super::*;
 
 fn numbers(shape: &[usize], seed: f64) -> ArrayD<f64> {
-    let mut position = seed;
-    Array::from_shape_simple_fn(IxDyn(shape), || {
-        position += 1.0;
-        (position * 0.618_033_988_749_895).fract() - 0.5
-    })
+    crate::testing::numbers(shape, seed)
 }
 
 /// Names, lengths of the names 0 to 4 and where an operand is repeated.
@@ -25,8 +21,8 @@ fn by_definition(
         let index = [index.0, index.1, index.2, index.3, index.4];
         let at = |names: &[u8], shape: &[usize]| {
             let axes = names.iter().zip(shape);
-            let places = axes.map(|(&name, &length)| index[usize::from(name)].min(length - 1));
-            IxDyn(&places.collect::<Vec<_>>())
+            let indices = axes.map(|(&name, &length)| index[usize::from(name)].min(length - 1));
+            IxDyn(&indices.collect::<Vec<_>>())
         };
         let product = x[at(&subscripts.x, x.shape())] * y[at(&subscripts.y, y.shape())];
         output[at(&subscripts.output, shape)] += product;

@@ -1,13 +1,13 @@
-//! What outputs look at, as columns of a matrix, and back.
+//! The windows of output pixels as columns of a matrix, and back.
 
 use std::ops::Range;
 
 use super::{Geometry, Operand};
 use crate::element::Element;
 
-/// The columns for some lines of the output: a row for each element of the kernel in each of `channels`, a
+/// Returns the columns for some lines of the output: a row for each element of the kernel in each of `channels`, a
 /// column for each pixel.
-pub(super) fn look<T: Element>(
+pub(super) fn gather<T: Element>(
     shape: &Geometry,
     x: &[T],
     image: usize,
@@ -55,7 +55,7 @@ pub(super) fn look<T: Element>(
     }
 }
 
-/// Adds each element of the columns for some lines to the one that it would have looked at.
+/// Adds each element of the columns for some lines to its pixel.
 pub(super) fn add<T: Element>(
     shape: &Geometry,
     columns: &[T],
@@ -83,14 +83,13 @@ pub(super) fn add<T: Element>(
     }
 }
 
-/// The places of the kernel's elements.
+/// Returns the indices of the kernel's elements.
 fn kernel(shape: &Geometry) -> impl Iterator<Item = (usize, usize)> {
     let [height, width] = shape.kernel;
     (0..height).flat_map(move |i| (0..width).map(move |j| (i, j)))
 }
 
-/// The line of the image that line `i` of the kernel sees for a line of the output; `None` if it is added
-/// zeros.
+/// Returns the line of the image under line `i` of the kernel for a line of the output; `None` if it is padding.
 fn seen_line(shape: &Geometry, i: usize, line: usize) -> Option<usize> {
     let options = &shape.options;
     let y = line * options.stride[0] + i * options.dilation[0];
@@ -98,7 +97,8 @@ fn seen_line(shape: &Geometry, i: usize, line: usize) -> Option<usize> {
     (y < shape.input[0]).then_some(y)
 }
 
-/// For which pixels of a line column `j` of the kernel sees elements of the image, and the first of these.
+/// Returns for which pixels of a line column `j` of the kernel is on the image, and the first column of the image
+/// under it.
 fn seen_columns(shape: &Geometry, j: usize) -> (Range<usize>, usize) {
     let options = &shape.options;
     let (stride, padding) = (options.stride[1], options.padding[1]);

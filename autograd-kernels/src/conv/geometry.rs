@@ -1,9 +1,9 @@
-//! Lengths of a convolution, and where things are.
+//! The lengths of a convolution, and the positions of images, outputs and weights.
 
 use super::Operand;
 use crate::counted;
 
-/// How a convolution of `N` axes goes over its images.
+/// Options of a convolution over `N` axes.
 ///
 /// ```
 /// use autograd_kernels::ConvOptions;
@@ -13,13 +13,13 @@ use crate::counted;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvOptions<const N: usize> {
-    /// How far apart the places are that outputs look at.
+    /// The distance between the windows of neighboring outputs.
     pub stride: [usize; N],
-    /// How many zeros are added on either side.
+    /// The number of zeros that are added on either side.
     pub padding: [usize; N],
-    /// How far apart the elements are that one output looks at.
+    /// The distance between neighboring elements of one window.
     pub dilation: [usize; N],
-    /// Into how many groups the channels are cut, of which each has outputs of its own.
+    /// The number of groups of channels. Each group has its own outputs.
     pub groups: usize,
 }
 
@@ -35,9 +35,9 @@ impl<const N: usize> Default for ConvOptions<N> {
 }
 
 impl<const N: usize> ConvOptions<N> {
-    /// All of them, for messages.
+    /// Returns all options, for messages.
     #[doc(hidden)]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let Self {
             stride,
             padding,
@@ -78,7 +78,7 @@ impl Geometry {
         ) else {
             panic!(
                 "conv2d of a tensor of shape {x:?} with weights of shape {weight:?}, {}: they do not fit",
-                options.told()
+                options.describe()
             )
         };
         shape
@@ -106,7 +106,7 @@ impl Geometry {
             _ => panic!(
                 "conv_transpose2d of a tensor of shape {grad:?} with weights of shape \
                  {weight:?}, {}, to images of size {size:?}: they do not fit",
-                options.told()
+                options.describe()
             ),
         }
     }
@@ -125,12 +125,13 @@ impl Geometry {
             _ => panic!(
                 "the weights of size {size:?} of conv2d of a tensor of shape {x:?} to one \
                  of shape {grad:?}, with {}: they do not fit",
-                options.told()
+                options.describe()
             ),
         }
     }
 
-    /// `None` if the lengths do not fit: batch, all channels, all outputs, the weights' channels.
+    /// Returns the geometry of a batch, all channels, all outputs and the weights' channels; `None` if the lengths do
+    /// not fit.
     pub(super) fn new(
         [batch, all_channels, all_outputs, channels]: [usize; 4],
         input: [usize; 2],
@@ -194,17 +195,17 @@ impl Geometry {
         self.kernel[0] * self.kernel[1]
     }
 
-    /// The elements of the channels of one group of an image.
+    /// Returns the number of elements of the channels of one group of an image.
     pub(super) fn input_len(&self) -> usize {
         self.channels * self.input[0] * self.input[1]
     }
 
-    /// How many products an output sums.
+    /// Returns how many products an output sums.
     pub(super) fn summands(&self) -> usize {
         self.channels * self.kernel_pixels()
     }
 
-    /// Whether columns are the image itself.
+    /// Returns whether the columns are the image itself.
     pub(super) fn is_plain(&self) -> bool {
         let ConvOptions {
             stride, padding, ..
@@ -212,14 +213,14 @@ impl Geometry {
         (self.kernel, stride, padding) == ([1, 1], [1, 1], [0, 0])
     }
 
-    /// How many lines of the output are computed at once, and how often.
+    /// Returns how many lines of the output are computed at once, and how many such blocks there are.
     pub(super) fn blocks(&self) -> (usize, usize) {
         let line = (self.summands() * self.output[1]).max(1);
         let lines = (BLOCK / line).clamp(1, self.output[0].max(1));
         (lines, self.output[0].div_ceil(lines))
     }
 
-    /// The weights of a group: outputs by summands.
+    /// Returns the weights of a group: outputs by summands.
     pub(super) fn weights<T>(&self, weight: &[T], group: usize) -> Operand<T> {
         Operand {
             start: weight[group * self.outputs * self.summands()..].as_ptr(),
@@ -227,29 +228,29 @@ impl Geometry {
         }
     }
 
-    /// Where the weights of a group are, from one summand on.
+    /// Returns a pointer to the weights of a group, from one summand on.
     pub(super) fn in_weights<T>(&self, start: *mut T, group: usize, summand: usize) -> *mut T {
         start.wrapping_add(group * self.outputs * self.summands() + summand)
     }
 
-    /// Where the outputs of an image and group, counted together, are from one line on.
+    /// Returns a pointer to the outputs of an image and group, counted together, from one line on.
     pub(super) fn in_output<T>(&self, start: *mut T, image: usize, line: usize) -> *mut T {
         let before = image * self.outputs * self.output_pixels();
         start.wrapping_add(before + line * self.output[1])
     }
 
-    /// Where the channels of an image and group, counted together, are.
+    /// Returns a pointer to the channels of an image and group, counted together.
     pub(super) fn in_input<T>(&self, start: *mut T, image: usize) -> *mut T {
         start.wrapping_add(image * self.input_len())
     }
 
-    /// Where a line of channels is that are columns themselves.
+    /// Returns a pointer to a line of channels that are columns themselves.
     pub(super) fn in_plain_input<T>(&self, channels: *mut T, line: usize) -> *mut T {
         channels.wrapping_add(line * self.input[1])
     }
 }
 
-/// How many places there are along an axis; `None` if there is none.
+/// Returns the number of outputs along an axis; `None` if there are none.
 pub(crate) fn output_length(
     input: usize,
     kernel: usize,
@@ -262,7 +263,7 @@ pub(crate) fn output_length(
     }
     let seen = (kernel - 1).checked_mul(dilation)?.checked_add(1)?;
     let padded = padding.checked_mul(2)?.checked_add(input)?;
-    // Places are computed with signs.
+    // Positions are computed with signs.
     isize::try_from(padded).ok()?;
     Some(padded.checked_sub(seen)? / stride + 1)
 }

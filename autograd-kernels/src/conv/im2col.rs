@@ -1,4 +1,4 @@
-//! What each place of a kernel's window sees, for authors of convolutions of their own.
+//! The columns of a convolution, for authors of their own convolutions.
 
 use ndarray::{Array3, Array4, ArrayView3, ArrayView4};
 
@@ -7,12 +7,12 @@ use super::geometry::{ConvOptions, Geometry};
 use crate::element::Element;
 use crate::memory;
 
-/// What a convolution of images of shape `[batch, channels, height, width]` looks at, as matrices of shape
-/// `[batch, channels · kernel height · kernel width, output height · output width]`: weights as a matrix of a row
-/// for each output, times these, are the convolution. The padding is zeros. Groups play no part.
+/// Returns the windows of a convolution of images of shape `[batch, channels, height, width]` as matrices of shape
+/// `[batch, channels · kernel height · kernel width, output height · output width]`. The convolution is the weights,
+/// as a matrix with a row for each output, times these. The padding is zeros. Groups are ignored.
 ///
 /// # Panics
-/// If kernel and options do not fit the images, or the result has more elements than can be counted.
+/// If kernel and options do not fit the images, or the result has too many elements.
 #[track_caller]
 pub fn im2col<T: Element>(
     x: &ArrayView4<'_, T>,
@@ -31,7 +31,7 @@ pub fn im2col<T: Element>(
         let mut columns = Vec::new();
         for image in 0..shape.batch {
             let (channels, lines) = (0..shape.channels, 0..shape.output[0]);
-            columns::look(&shape, x, image, channels, lines, &mut columns);
+            columns::gather(&shape, x, image, channels, lines, &mut columns);
             all.extend_from_slice(&columns);
         }
     }
@@ -39,11 +39,11 @@ pub fn im2col<T: Element>(
     Array3::from_shape_vec((shape.batch, rows, pixels), all).expect("whole columns")
 }
 
-/// The reverse of [`im2col`], to images of shape `[batch, channels, height, width]`: each element of the columns
-/// is added to the one that it was looked at. One is the other's gradient.
+/// Adds each element of the columns to its pixel in images of shape `[batch, channels, height, width]`: the reverse of
+/// [`im2col`]. Each is the gradient of the other.
 ///
 /// # Panics
-/// If kernel and options do not fit such images, or the columns are not theirs.
+/// If kernel and options do not fit the images, or the columns do not have the shape that [`im2col`] returns.
 #[track_caller]
 pub fn col2im<T: Element>(
     columns: &ArrayView3<'_, T>,
@@ -89,7 +89,7 @@ fn geometry(images: &[usize], kernel: [usize; 2], options: &ConvOptions<2>) -> G
     }
 }
 
-/// Rows and columns for each image.
+/// Returns the rows and columns for each image.
 fn matrix(shape: &Geometry) -> [usize; 2] {
     [shape.summands(), shape.output_pixels()]
 }

@@ -1,9 +1,8 @@
 //! Convolutions of images, as products of matrices.
 //!
-//! For some rows of the output at a time, so many that it stays in cache, what each of their elements looks
-//! at becomes a column of a matrix; weights times columns are outputs. The other two products, of which each
-//! is linear in what the others are, go through the same columns: `conv2d`, `conv_transpose2d` and
-//! `conv2d_weight` are each other's gradients.
+//! For some rows of the output at a time, as many as fit into the cache, the window of each output pixel becomes a
+//! column of a matrix; the outputs are the weights times the columns. `conv_transpose2d` and `conv2d_weight` use the
+//! same columns: each of the three is linear in the others, and they are each other's gradients.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -26,11 +25,11 @@ pub use im2col::{col2im, im2col};
 /// How many products of elements are worth a thread.
 const AT_LEAST: usize = 1 << 17;
 
-/// The convolution of images of shape `[batch, channels, height, width]` with weights of shape `[outputs,
-/// channels / groups, height, width]`, plus a number for each output.
+/// Returns the convolution of images of shape `[batch, channels, height, width]` with weights of shape `[outputs,
+/// channels / groups, height, width]`, plus a bias for each output.
 ///
 /// # Panics
-/// If shapes and options do not fit, or the result has more elements than can be counted.
+/// If shapes and options do not fit, or the result has too many elements.
 #[track_caller]
 pub fn conv2d<T: Element>(
     x: &ArrayView4<'_, T>,
@@ -54,7 +53,7 @@ pub fn conv2d<T: Element>(
             let lines = first..shape.output[0].min(first + rows);
             let pixels = lines.len() * shape.output[1];
             let channels = 0..shape.channels;
-            let columns = columns::look(&shape, slice(&x), image, channels, lines, &mut memory);
+            let columns = columns::gather(&shape, slice(&x), image, channels, lines, &mut memory);
             let product = Product {
                 lengths: [shape.outputs, shape.summands(), pixels],
                 alpha: T::one(),
@@ -73,11 +72,11 @@ pub fn conv2d<T: Element>(
     unsafe { output.finish() }
 }
 
-/// What [`conv2d`] with these weights would have to be given so that each of its outputs looks at `grad` of
-/// it: the gradient of its images, which were `size` high and wide. Plus a number for each channel.
+/// Returns the gradient of the images of [`conv2d`], of height and width `size`, where `grad` is the gradient of its
+/// outputs, plus a bias for each channel.
 ///
 /// # Panics
-/// If shapes and options do not fit, or `conv2d` makes of images of `size` no outputs of the shape of `grad`.
+/// If shapes and options do not fit, or the outputs of `conv2d` of images of `size` do not have the shape of `grad`.
 #[track_caller]
 pub fn conv_transpose2d<T: Element>(
     grad: &ArrayView4<'_, T>,
@@ -150,10 +149,10 @@ pub fn conv_transpose2d<T: Element>(
     unsafe { image.finish() }
 }
 
-/// The gradient of the weights of [`conv2d`], which are `size` high and wide.
+/// Returns the gradient of the weights of [`conv2d`], of height and width `size`.
 ///
 /// # Panics
-/// If shapes and options do not fit, or `conv2d` makes of `x` no outputs of the shape of `grad`.
+/// If shapes and options do not fit, or the outputs of `conv2d` of `x` do not have the shape of `grad`.
 #[track_caller]
 pub fn conv2d_weight<T: Element>(
     x: &ArrayView4<'_, T>,
@@ -169,7 +168,7 @@ pub fn conv2d_weight<T: Element>(
     let (x, grad) = (x.as_standard_layout(), grad.as_standard_layout());
     let (rows, blocks) = shape.blocks();
     let to = &weight.start();
-    // Each task sums up the weights of some channels of a group over all images.
+    // Each task computes the weights of some channels of a group over all images.
     let work = shape.batch * shape.outputs * shape.output_pixels() * shape.kernel_pixels();
     split(
         shape.groups * shape.channels,
@@ -188,7 +187,7 @@ pub fn conv2d_weight<T: Element>(
                     let pixels = lines.len() * shape.output[1];
                     let grad =
                         shape.in_output(slice(&grad).as_ptr().cast_mut(), image, lines.start);
-                    let columns = columns::look(
+                    let columns = columns::gather(
                         &shape,
                         slice(&x),
                         image,
@@ -224,7 +223,7 @@ pub fn conv2d_weight<T: Element>(
     unsafe { weight.finish() }
 }
 
-/// How many tasks of so many rows are worth a thread.
+/// Returns how many tasks of `rows` rows are worth a thread.
 fn at_least(shape: &Geometry, rows: usize) -> usize {
     let work = shape.outputs * shape.summands() * rows.max(1) * shape.output[1];
     AT_LEAST.div_ceil(work.max(1))
@@ -235,21 +234,21 @@ fn slice<'a, T: Element>(image: &'a CowArray<'_, T, Ix4>) -> &'a [T] {
     image.as_slice().expect("one piece")
 }
 
-/// Elements that are still to be written.
+/// An array of which the elements are still to be written.
 struct Image<T> {
     shape: [usize; 4],
     size: usize,
     elements: Vec<T>,
 }
 
-/// Where several tasks write, each to elements of its own.
+/// A pointer to where several tasks write, each to its own elements.
 struct Start<T>(*mut T);
 
 // SAFETY: no two tasks write to one element, and none reads another's.
 unsafe impl<T: Send> Sync for Start<T> {}
 
 impl<T: Element> Image<T> {
-    /// With a number for each channel, or nothing.
+    /// Returns an image filled with a number for each channel, or not filled.
     #[track_caller]
     fn new(shape: [usize; 4], channels: Option<&ArrayView1<'_, T>>) -> Self {
         let Some(size) = size(&shape) else {
@@ -284,10 +283,12 @@ impl<T: Element> Image<T> {
         Start(self.elements.as_mut_ptr())
     }
 
+    /// Returns the array.
+    ///
     /// # Safety
     /// All elements must have been written.
     unsafe fn finish(mut self) -> Array4<T> {
-        // SAFETY: there was room for all, and the caller says that they are there.
+        // SAFETY: there was room for all elements, and the caller has written them.
         unsafe {
             self.elements.set_len(self.size);
             Array4::from_shape_vec_unchecked(self.shape, self.elements)

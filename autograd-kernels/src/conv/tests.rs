@@ -1,16 +1,9 @@
 //! Convolutions against sums that are written down, and against each other.
 
-use ndarray::{Array, Array1, Array3, Axis};
+use ndarray::{Array1, Array3, Axis};
 
 use super::*;
-
-fn numbers(shape: [usize; 4], seed: f64) -> Array4<f64> {
-    let mut position = seed;
-    Array::from_shape_simple_fn(shape, || {
-        position += 1.0;
-        (position * 0.618_033_988_749_895).fract() - 0.5
-    })
-}
+use crate::testing::numbers;
 
 fn by_definition(
     x: &Array4<f64>,
@@ -25,11 +18,9 @@ fn by_definition(
         for (c, i, j) in ndarray::indices((shape.channels, shape.kernel[0], shape.kernel[1])) {
             let row = y * options.stride[0] + i * options.dilation[0];
             let column = x_out * options.stride[1] + j * options.dilation[1];
-            let place = (
-                row.wrapping_sub(options.padding[0]),
-                column.wrapping_sub(options.padding[1]),
-            );
-            let seen = x.get((n, group * shape.channels + c, place.0, place.1));
+            let row = row.wrapping_sub(options.padding[0]);
+            let column = column.wrapping_sub(options.padding[1]);
+            let seen = x.get((n, group * shape.channels + c, row, column));
             sum += weight[[o, c, i, j]] * seen.copied().unwrap_or(0.0);
         }
         sum
@@ -61,7 +52,7 @@ fn options([stride, padding, dilation]: [[usize; 2]; 3], groups: usize) -> ConvO
 }
 
 #[test]
-fn convolutions_are_sums_over_what_outputs_look_at() {
+fn convolutions_are_sums_over_windows() {
     for (x, weight, lengths, groups) in CASES {
         let options = options(lengths, groups);
         let (x, weight) = (numbers(x, 0.0), numbers(weight, 0.3));
@@ -82,12 +73,12 @@ fn convolutions_are_sums_over_what_outputs_look_at() {
 }
 
 #[test]
-fn the_three_products_are_one_number_seen_from_three_sides() {
+fn the_three_convolutions_are_gradients_of_each_other() {
     for (x, weight, lengths, groups) in CASES {
         let options = options(lengths, groups);
         let (x, weight) = (numbers(x, 0.0), numbers(weight, 0.3));
         let y = conv2d(&x.view(), &weight.view(), None, &options);
-        let grad = numbers(y.dim().into(), 0.7);
+        let grad = numbers(y.raw_dim(), 0.7);
         let size = [x.shape()[2], x.shape()[3]];
         let of_x = conv_transpose2d(&grad.view(), &weight.view(), None, &options, size);
         let kernel = [weight.shape()[2], weight.shape()[3]];

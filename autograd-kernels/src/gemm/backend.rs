@@ -1,18 +1,18 @@
 //! Products of large matrices, by a library: matrixmultiply, the crate gemm or the program's BLAS.
 
-use super::Product;
+use super::product::Product;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::element::Element as Lanes;
 
 #[cfg(target_arch = "x86_64")]
 use super::small::Lanes;
 
-/// Element types that a library knows.
+/// Element types that a library supports.
 pub(crate) trait Library: Lanes {
     /// Computes a product of at least one row, column and summand.
     ///
     /// # Safety
-    /// What [`Product`] says must hold.
+    /// The conditions of [`Product`] must hold.
     unsafe fn product(product: &Product<Self>);
 }
 
@@ -116,7 +116,8 @@ unsafe fn by_gemm<T: Library>(product: &Product<T>) {
     }
 }
 
-/// Whether it was computed: ndarray, which knows the program's BLAS, takes no arrays that run backwards.
+/// Computes a product with the program's BLAS, and returns whether it did: ndarray does not pass on arrays with
+/// negative strides.
 #[cfg(feature = "blas")]
 unsafe fn by_blas<T: Library>(product: &Product<T>) -> bool {
     use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};

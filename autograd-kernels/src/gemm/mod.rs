@@ -10,11 +10,10 @@
 )]
 
 mod backend;
+mod product;
 #[cfg(target_arch = "x86_64")]
 mod small;
 mod vector;
-
-use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
@@ -23,11 +22,12 @@ use super::parallel::{split, threads};
 use crate::counted;
 use crate::element::{Any, Element, Family};
 use crate::memory;
+pub(crate) use product::{Operand, Product};
 
-/// The product of two matrices. Transposed operands are read as they lie in memory.
+/// Returns the product of two matrices. Transposed operands are read without a copy.
 ///
 /// # Panics
-/// If `a` has not as many columns as `b` has rows, or the product has more elements than can be counted.
+/// If the columns of `a` are not as many as the rows of `b`, or the product has too many elements.
 ///
 /// ```
 /// use autograd_kernels::matmul;
@@ -61,7 +61,7 @@ pub fn matmul<T: Element>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> Array
     }
 }
 
-/// Puts α·a·b + β·c in place of `c`. What `c` holds is not read if β is 0.
+/// Replaces `c` by α·a·b + β·c. The old elements of `c` are not read if β is 0.
 ///
 /// # Panics
 /// If the shapes do not fit.
@@ -86,7 +86,7 @@ pub fn gemm<T: Element>(
     let lengths = lengths(a, b);
     assert!(
         c.dim() == (lengths[0], lengths[2]),
-        "a product of shapes {:?} and {:?} does not go into shape {:?}",
+        "a product of shapes {:?} and {:?} does not fit into shape {:?}",
         a.shape(),
         b.shape(),
         c.shape()
@@ -101,14 +101,14 @@ pub fn gemm<T: Element>(
         c: c.as_mut_ptr(),
         c_strides,
     };
-    // SAFETY: the operands are views of these lengths, and so is `c`, which nobody else sees.
+    // SAFETY: the operands are views of these lengths, and so is `c`, which is borrowed mutably.
     unsafe { product.run() }
 }
 
-/// `x`·`weight` + `bias`, the same bias for each row.
+/// Returns `x`·`weight` + `bias`, with the same bias for each row.
 ///
 /// # Panics
-/// If the shapes do not fit, or the result has more elements than can be counted.
+/// If the shapes do not fit, or the result has too many elements.
 ///
 /// ```
 /// use autograd_kernels::affine;
@@ -145,7 +145,7 @@ pub fn affine<T: Element>(
     sums
 }
 
-/// How many elements a product has.
+/// Returns how many elements a product has.
 #[track_caller]
 fn size(rows: usize, columns: usize) -> usize {
     let Some(size) = checks::size(&[rows, columns]) else {
@@ -154,7 +154,7 @@ fn size(rows: usize, columns: usize) -> usize {
     size
 }
 
-/// Rows, summands and columns of a product.
+/// Returns the rows, summands and columns of a product.
 #[track_caller]
 fn lengths<T>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> [usize; 3] {
     assert!(
@@ -164,54 +164,6 @@ fn lengths<T>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> [usize; 3] {
         b.shape()
     );
     [a.nrows(), a.ncols(), b.ncols()]
-}
-
-/// A matrix to read.
-#[derive(Debug)]
-pub(super) struct Operand<T> {
-    pub(super) start: *const T,
-    pub(super) strides: [isize; 2],
-}
-
-impl<T> Clone for Operand<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Operand<T> {}
-
-impl<T> Operand<T> {
-    fn new(view: &ArrayView2<'_, T>) -> Self {
-        Self {
-            start: view.as_ptr(),
-            strides: [view.strides()[0], view.strides()[1]],
-        }
-    }
-
-    pub(super) fn transposed(self) -> Self {
-        let [rows, columns] = self.strides;
-        Self {
-            strides: [columns, rows],
-            ..self
-        }
-    }
-}
-
-/// `C = αAB + βC`, as pointers.
-///
-/// It can be [`run`](Self::run) while, for `lengths` of m, k and n, `a` is a readable matrix of m rows and
-/// k columns, `b` one of k rows and n columns, and `c` a matrix of m rows and n columns that nobody else
-/// reads or writes, of distinct elements, which need only be initialized if `beta` is not 0.
-#[derive(Debug)]
-pub(super) struct Product<T> {
-    pub(super) lengths: [usize; 3],
-    pub(super) alpha: T,
-    pub(super) a: Operand<T>,
-    pub(super) b: Operand<T>,
-    pub(super) beta: T,
-    pub(super) c: *mut T,
-    pub(super) c_strides: [isize; 2],
 }
 
 /// Products of all element types.
@@ -225,7 +177,7 @@ impl<T: Element> Product<T> {
     /// Computes it.
     ///
     /// # Safety
-    /// What the type says must hold.
+    /// The conditions of [`Product`] must hold.
     pub(super) unsafe fn run(self) {
         let [m, k, n] = self.lengths;
         if m == 0 || n == 0 {
@@ -242,42 +194,10 @@ impl<T: Element> Product<T> {
             }
         }
     }
-
-    /// The same product with the rows of C side by side rather than its columns: `Cᵀ = BᵀAᵀ`.
-    fn upright(self) -> Self {
-        let [m, k, n] = self.lengths;
-        let [rows, columns] = self.c_strides;
-        if n == 1 || (m > 1 && columns.unsigned_abs() <= rows.unsigned_abs()) {
-            return self;
-        }
-        Self {
-            lengths: [n, k, m],
-            a: self.b.transposed(),
-            b: self.a.transposed(),
-            c_strides: [columns, rows],
-            ..self
-        }
-    }
-
-    /// `C = βC`.
-    unsafe fn without_summands(self) {
-        let [m, _, n] = self.lengths;
-        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            // SAFETY: an element of C, which is read only if it is initialized.
-            unsafe {
-                let c = at_mut(self.c, i, j, self.c_strides);
-                *c = if self.beta == T::zero() {
-                    T::zero()
-                } else {
-                    self.beta * *c
-                };
-            }
-        }
-    }
 }
 
 impl<T: backend::Library> Product<T> {
-    /// `LANES` elements are 64 bytes.
+    /// Computes it by the way for its size. `LANES` elements are 64 bytes.
     unsafe fn by_size<const LANES: usize>(self) {
         // SAFETY: passed on; `small` fits only processors with AVX-512.
         unsafe {
@@ -292,7 +212,7 @@ impl<T: backend::Library> Product<T> {
         }
     }
 
-    /// A large product on several threads, each of which has some rows of C, or columns if these are more.
+    /// Computes a large product on several threads. Each has some rows of C, or columns if these are more.
     unsafe fn on_threads(&self) {
         let [m, k, n] = self.lengths;
         let by_rows = m >= n;
@@ -300,12 +220,10 @@ impl<T: backend::Library> Product<T> {
         // As many parts as threads: each reads all of the other operand.
         let work = BLOCK.saturating_mul(k).saturating_mul(m.min(n));
         let at_least = blocks.div_ceil(threads()).max(AT_LEAST.div_ceil(work));
-        let shared = Shared(self);
-        let shared = &shared;
         split(blocks, at_least, |range| {
             let part = range.start * BLOCK..m.max(n).min(range.end * BLOCK);
             // SAFETY: the rows or columns of a part, which no other part has.
-            unsafe { T::product(&shared.part(part, by_rows)) };
+            unsafe { T::product(&self.part(part, by_rows)) };
         });
     }
 }
@@ -315,71 +233,6 @@ const BLOCK: usize = 32;
 
 /// How many products of elements are worth a thread.
 const AT_LEAST: usize = 1 << 21;
-
-/// A product that several threads compute, each its own part.
-struct Shared<'a, T>(&'a Product<T>);
-
-// SAFETY: operands are only read, and parts of C are disjoint.
-unsafe impl<T: Sync> Sync for Shared<'_, T> {}
-
-impl<T: Element> Shared<'_, T> {
-    /// The same for some rows, or columns, of C.
-    ///
-    /// # Safety
-    /// There must be such rows or columns.
-    unsafe fn part(&self, part: Range<usize>, by_rows: bool) -> Product<T> {
-        let whole = self.0;
-        let [m, k, n] = whole.lengths;
-        let (row, column) = if by_rows {
-            (part.start, 0)
-        } else {
-            (0, part.start)
-        };
-        let (m, n) = if by_rows {
-            (part.len(), n)
-        } else {
-            (m, part.len())
-        };
-        // SAFETY: within the matrices, as the caller says.
-        unsafe {
-            Product {
-                lengths: [m, k, n],
-                alpha: whole.alpha,
-                a: Operand {
-                    start: at(whole.a.start, row, 0, whole.a.strides),
-                    ..whole.a
-                },
-                b: Operand {
-                    start: at(whole.b.start, 0, column, whole.b.strides),
-                    ..whole.b
-                },
-                beta: whole.beta,
-                c: at_mut(whole.c, row, column, whole.c_strides),
-                c_strides: whole.c_strides,
-            }
-        }
-    }
-}
-
-/// The element in a row and a column.
-///
-/// # Safety
-/// There must be one.
-#[inline(always)]
-unsafe fn at<T>(start: *const T, i: usize, j: usize, [rows, columns]: [isize; 2]) -> *const T {
-    // SAFETY: within the matrix, whose offsets all fit.
-    unsafe { start.offset(i.cast_signed() * rows + j.cast_signed() * columns) }
-}
-
-/// The same to write to.
-///
-/// # Safety
-/// There must be one.
-#[inline(always)]
-unsafe fn at_mut<T>(start: *mut T, i: usize, j: usize, [rows, columns]: [isize; 2]) -> *mut T {
-    // SAFETY: within the matrix, whose offsets all fit.
-    unsafe { start.offset(i.cast_signed() * rows + j.cast_signed() * columns) }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,16 @@
-//! Small matrices, with AVX-512: no buffers to fill in memory, no blocks that are mostly padding.
+//! Products of small matrices with AVX-512: no buffers to fill in memory, no blocks that are mostly padding.
 //!
 //! C is computed in tiles of a few rows and one or two registers of columns, whose sums stay in registers
-//! from the first summand to the last. Elements of A are read where they lie, and rows of B too if they
-//! are contiguous.
+//! from the first summand to the last. Elements of A are read in place, and so are rows of B if
+//! they are contiguous.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::{Product, at, at_mut};
+use super::product::{Product, at, at_mut};
 use crate::element::Element;
 
-/// The most summands. A panel of them is kept on the stack where B is not read where it lies.
+/// The most summands. A panel of them is on the stack where B is not read in place.
 const SUMMANDS: usize = 128;
 
 /// The most products of two elements. Beyond, the blocks of a library pay.
@@ -22,7 +22,7 @@ const ROWS: usize = 8;
 /// The most elements in one row of a tile: two registers of `f32`.
 const WIDTH: usize = 32;
 
-/// Whether a product of such lengths is faster here.
+/// Returns whether a product of these lengths is faster here.
 pub(super) fn fits([m, k, n]: [usize; 3]) -> bool {
     let is_small = k <= SUMMANDS && m.saturating_mul(k).saturating_mul(n) <= PRODUCTS;
     is_small && is_x86_feature_detected!("avx512f")
@@ -51,12 +51,12 @@ pub(crate) trait Register: Copy {
 
     unsafe fn zeros() -> Self;
     unsafe fn all(element: Self::Element) -> Self;
-    /// The first `count` of what is there, and zeros.
+    /// Loads the first `count` elements, and zeros.
     unsafe fn load(start: *const Self::Element, count: usize) -> Self;
     /// Writes the first `count`.
     unsafe fn store(self, start: *mut Self::Element, count: usize);
     unsafe fn times(self, other: Self) -> Self;
-    /// x·y + self.
+    /// Returns x·y + self.
     unsafe fn plus(self, x: Self, y: Self) -> Self;
 }
 
@@ -124,7 +124,7 @@ register!(
     _mm512_fmadd_pd
 );
 
-/// Some columns of B: their rows lie `stride` apart, each contiguous.
+/// Some columns of B: their rows are `stride` apart, each contiguous.
 #[derive(Clone, Copy)]
 struct Panel<T> {
     start: *const T,
@@ -136,7 +136,7 @@ struct Panel<T> {
 /// Computes a product that [`fits`].
 ///
 /// # Safety
-/// What [`Product`] says must hold.
+/// The conditions of [`Product`] must hold.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn product<T: Lanes>(product: &Product<T>) {
     let [_, k, n] = product.lengths;
@@ -171,7 +171,7 @@ pub(super) unsafe fn product<T: Lanes>(product: &Product<T>) {
     }
 }
 
-/// All rows of C in the columns of a panel, which is `V` registers wide.
+/// Computes all rows of C in the columns of a panel, which is `V` registers wide.
 #[inline(always)]
 unsafe fn tiles<T: Lanes, const V: usize>(product: &Product<T>, panel: Panel<T>) {
     let m = product.lengths[0];

@@ -3,14 +3,7 @@
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 
 use super::*;
-
-fn numbers(rows: usize, columns: usize, seed: f64) -> Array2<f64> {
-    let mut position = seed;
-    Array2::from_shape_simple_fn((rows, columns), || {
-        position += 1.0;
-        (position * 0.618_033_988_749_895).fract() - 0.5
-    })
-}
+use crate::testing::numbers;
 
 fn by_definition(a: &ArrayView2<f64>, b: &ArrayView2<f64>) -> Array2<f64> {
     Array2::from_shape_fn((a.nrows(), b.ncols()), |(i, j)| {
@@ -20,13 +13,13 @@ fn by_definition(a: &ArrayView2<f64>, b: &ArrayView2<f64>) -> Array2<f64> {
 
 /// A matrix in every layout: row-major, column-major, reversed, with gaps, one number repeated.
 fn layouts(rows: usize, columns: usize, seed: f64) -> Vec<Array2<f64>> {
-    let plain = numbers(rows, columns, seed);
+    let plain = numbers((rows, columns), seed);
     let mut column_major = Array2::zeros((rows, columns).f());
     column_major.assign(&plain);
     let mut reversed = plain.clone();
     reversed.invert_axis(Axis(0));
     reversed.invert_axis(Axis(1));
-    let gaps = numbers(2 * rows, 3 * columns, seed).slice_move(s![..;2, ..;3]);
+    let gaps = numbers((2 * rows, 3 * columns), seed).slice_move(s![..;2, ..;3]);
     vec![plain, column_major, reversed, gaps]
 }
 
@@ -66,7 +59,7 @@ fn every_layout_and_size_gives_the_sums_of_products() {
 #[test]
 fn large_products_are_those_of_their_rows() {
     for (m, k, n) in [(333, 200, 150), (150, 200, 333)] {
-        let (a, b) = (numbers(m, k, 0.0), numbers(k, n, 0.3));
+        let (a, b) = (numbers((m, k), 0.0), numbers((k, n), 0.3));
         let whole = matmul(&a.view(), &b.view());
         for first in (0..m).step_by(20) {
             let rows = s![first..m.min(first + 20), ..];
@@ -79,7 +72,7 @@ fn large_products_are_those_of_their_rows() {
 #[test]
 fn what_was_there_is_scaled_and_added_to() {
     for (m, k, n) in [(4, 3, 5), (1, 20, 6), (6, 20, 1), (50, 20, 60), (3, 0, 2)] {
-        let (a, b) = (numbers(m, k, 0.0), numbers(k, n, 0.3));
+        let (a, b) = (numbers((m, k), 0.0), numbers((k, n), 0.3));
         for mut c in layouts(m, n, 7.0) {
             let expected = by_definition(&a.view(), &b.view()) * 2.0 + &c * 0.5;
             gemm(2.0, &a.view(), &b.view(), 0.5, &mut c.view_mut());
@@ -91,7 +84,7 @@ fn what_was_there_is_scaled_and_added_to() {
 #[test]
 fn with_beta_zero_nothing_is_read() {
     for (m, k, n) in [(4, 3, 5), (1, 20, 6), (6, 20, 1), (50, 20, 60), (3, 0, 2)] {
-        let (a, b) = (numbers(m, k, 0.0), numbers(k, n, 0.3));
+        let (a, b) = (numbers((m, k), 0.0), numbers((k, n), 0.3));
         let mut c = Array2::from_elem((m, n), f64::NAN);
         gemm(1.0, &a.view(), &b.view(), 0.0, &mut c.view_mut());
         assert_eq!(c, matmul(&a.view(), &b.view()));
@@ -102,7 +95,7 @@ fn with_beta_zero_nothing_is_read() {
 #[test]
 fn nothing_that_is_not_a_number_is_lost() {
     for size in [1, 2, 8, 20, 40] {
-        let mut a = numbers(size, size, 0.0);
+        let mut a = numbers((size, size), 0.0);
         a[[size - 1, 0]] = f64::NAN;
         let zeros = Array2::<f64>::zeros((size, size));
         let product = matmul(&a.view(), &zeros.view());
@@ -115,7 +108,7 @@ fn nothing_that_is_not_a_number_is_lost() {
 #[test]
 #[should_panic(expected = "a product of shapes [2, 3] and [4, 5]")]
 fn matrices_that_do_not_fit_are_refused() {
-    matmul(&numbers(2, 3, 0.0).view(), &numbers(4, 5, 0.0).view());
+    matmul(&numbers((2, 3), 0.0).view(), &numbers((4, 5), 0.0).view());
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! A matrix and a vector: every element of the matrix is read once, along the axis on which it is
-//! contiguous.
+//! Products of a matrix and a vector: each element of the matrix is read once, along the axis on which it
+//! is contiguous.
 
-use super::{Product, at, at_mut};
+use super::product::{Product, at, at_mut};
 use crate::element::Element;
 use crate::memory;
 
-/// Whether the matrix is contiguous along an axis.
+/// Returns whether the matrix is contiguous along an axis.
 pub(super) fn fits<T>(product: &Product<T>) -> bool {
     let [m, k, _] = product.lengths;
     let [rows, columns] = product.a.strides;
@@ -15,7 +15,7 @@ pub(super) fn fits<T>(product: &Product<T>) -> bool {
 /// Computes a product of one column whose matrix [`fits`].
 ///
 /// # Safety
-/// What [`Product`] says must hold.
+/// The conditions of [`Product`] must hold.
 pub(super) unsafe fn product<T: Element, const LANES: usize>(product: &Product<T>) {
     // SAFETY: passed on; each only where the processor has what it is compiled for.
     unsafe {
@@ -96,7 +96,7 @@ fn plus<T: Element, const FUSED: bool>(sum: T, x: T, y: T) -> T {
     }
 }
 
-/// The products of `R` rows, each contiguous, with the vector.
+/// Multiplies `R` rows, each contiguous, with the vector.
 #[inline(always)]
 unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool>(
     product: &Product<T>,
@@ -121,7 +121,7 @@ unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool
     }
     let done = x.len() - rest.len();
     for (i, lanes) in lanes.iter().enumerate() {
-        let mut sum = halves(*lanes);
+        let mut sum = sum_lanes(*lanes);
         for (p, &x) in rest.iter().enumerate() {
             // SAFETY: an element of A.
             let element = unsafe { *at(a.start, row + i, done + p, a.strides) };
@@ -132,9 +132,9 @@ unsafe fn dots<T: Element, const LANES: usize, const R: usize, const FUSED: bool
     }
 }
 
-/// The sum of all lanes, of both halves at a time.
+/// Returns the sum of all lanes, by halves.
 #[inline(always)]
-fn halves<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
+fn sum_lanes<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
@@ -145,7 +145,7 @@ fn halves<T: Element, const LANES: usize>(mut lanes: [T; LANES]) -> T {
     lanes[0]
 }
 
-/// The products of `count` rows, at most `R * LANES`, of contiguous columns with the vector.
+/// Multiplies `count` rows, at most `R * LANES`, of contiguous columns with the vector.
 #[inline(always)]
 unsafe fn sums<T: Element, const LANES: usize, const R: usize, const FUSED: bool>(
     product: &Product<T>,

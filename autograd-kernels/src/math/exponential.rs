@@ -17,7 +17,7 @@ macro_rules! exponentials {
         pub(in super::super) mod $module {
             use super::polynomial;
 
-            /// The n and r of x, and eʳ − 1 − r with what r has lost in rounding.
+            /// Returns the n and r of x, and eʳ − 1 − r with the rounding error of r.
             #[inline(always)]
             fn reduced(x: $float) -> ($float, $float, $float) {
                 let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
@@ -28,7 +28,7 @@ macro_rules! exponentials {
                 (n, r, lost + r * r * polynomial(r, $quadratic))
             }
 
-            /// 2ⁿ for a whole n that is no more than the largest exponent, nor less than the smallest.
+            /// Returns 2ⁿ for a whole n between the smallest exponent and the largest.
             #[inline(always)]
             fn power(n: $float) -> $float {
                 let bits = (n + $magic).to_bits() << $digits;
@@ -37,11 +37,11 @@ macro_rules! exponentials {
 
             #[inline(always)]
             pub(in super::super) fn exp(x: $float) -> $float {
-                // Comparisons that keep what is not a number.
+                // Comparisons that keep NaN.
                 let x = if x > $overflow { $overflow } else { x };
                 let x = if x < $underflow { $underflow } else { x };
                 let (n, r, rest) = reduced(x);
-                // 1 + r, and what that loses in rounding.
+                // 1 + r, and its rounding error.
                 let sum = 1.0 + r;
                 let whole = sum + (((1.0 - sum) + r) + rest);
                 // In two steps: 2ⁿ itself may be too large or too small.
@@ -96,7 +96,7 @@ exponentials! {
     tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE, sigmoid: super::sigmoid_double,
 }
 
-/// In double precision, where single precision would lose a unit in each step.
+/// Computes the sigmoid in double precision: single precision would lose a unit in each step.
 #[inline(always)]
 fn sigmoid_single(x: f32) -> f32 {
     let x = f64::from(x);
@@ -104,14 +104,14 @@ fn sigmoid_single(x: f32) -> f32 {
     ((if x < 0.0 { e } else { 1.0 }) / (1.0 + e)) as f32
 }
 
-/// Of the smaller exponential, so that the small results on the left are exact.
+/// Computes the sigmoid from the smaller exponential, so that the small results on the left are exact.
 #[inline(always)]
 fn sigmoid_double(x: f64) -> f64 {
     let e = double::exp(-x.abs());
     (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
-/// e^x for x ≤ 0, to some 10⁻⁹, and 0 where `f32` has nothing above it.
+/// Returns eˣ for x ≤ 0, to about 10⁻⁹, and 0 where it is too small for `f32`.
 #[inline(always)]
 pub(super) fn exp_of_negative(x: f64) -> f64 {
     const MAGIC: f64 = 6_755_399_441_055_744.0;

@@ -9,7 +9,7 @@ pub(super) mod single {
     use super::super::exponential::exp_of_negative as exp;
     use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
-    /// w(a)
+    /// Returns w(a).
     #[inline(always)]
     fn w(a: f64) -> f64 {
         let t = 1.0 / (1.0 + 0.47 * a);
@@ -25,7 +25,7 @@ pub(super) mod single {
         (if a < 0.5 { small } else { large }) as f32
     }
 
-    /// Φ(x) and e^(−x²/2).
+    /// Returns Φ(x) and e^(−x²/2).
     #[inline(always)]
     fn normal(x: f64) -> (f64, f64) {
         let a = x.abs() * std::f64::consts::FRAC_1_SQRT_2;
@@ -52,7 +52,7 @@ pub(super) mod double {
     use super::super::exponential::double::exp;
     use super::{DOUBLE_SMALL, DOUBLE_W, DOUBLE_W_HIGHER, polynomial};
 
-    /// e^(−c a²) for c of 1 or ½ and a ≥ 0.
+    /// Returns e^(−c a²) for c of 1 or ½ and a ≥ 0.
     ///
     /// A rounding error of a² would be one of the result, times a². So a is cut to half its digits: z, whose square
     /// is exact, and the rest is small.
@@ -65,7 +65,7 @@ pub(super) mod double {
         exp(-c * z * z) * exp_rest
     }
 
-    /// w(a) for a ≥ 0.85.
+    /// Returns w(a) for a ≥ 0.85.
     #[inline(always)]
     fn w(a: f64) -> f64 {
         let t = 1.0 / (1.0 + 0.3 * a);
@@ -75,7 +75,7 @@ pub(super) mod double {
         t * (polynomial(s, DOUBLE_W) + s_5 * s_5 * polynomial(s, DOUBLE_W_HIGHER))
     }
 
-    /// erf x for |x| < 0.85.
+    /// Returns erf x for |x| < 0.85.
     #[inline(always)]
     fn small(x: f64) -> f64 {
         x + x * polynomial(x * x, DOUBLE_SMALL)
@@ -88,7 +88,7 @@ pub(super) mod double {
         if a < 0.85 { near } else { far }
     }
 
-    /// Φ(x) and e^(−x²/2).
+    /// Returns Φ(x) and e^(−x²/2).
     #[inline(always)]
     fn normal(x: f64) -> (f64, f64) {
         let a = x.abs() * std::f64::consts::FRAC_1_SQRT_2;

@@ -30,10 +30,10 @@ macro_rules! logarithms {
 
             const TERMS: [$float; $terms] = terms!($float, $terms);
 
-            /// k and f of a positive x.
+            /// Returns k and f of a positive x.
             #[inline(always)]
             fn parts(x: $float) -> ($float, $float) {
-                // Numbers too small for an exponent of their own are lifted first.
+                // Subnormal numbers are scaled first.
                 let is_tiny = x < $float::MIN_POSITIVE;
                 let lifted = if is_tiny { x * $lift } else { x };
                 let offset: $bits = ($bias << $digits) - $sqrt_half;
@@ -65,7 +65,7 @@ macro_rules! logarithms {
 
             #[inline(always)]
             pub(in super::super) fn ln_1p(x: $float) -> $float {
-                // What 1 + x loses in rounding, d, is added: ln(u + d) = ln u + d/u and nothing to speak of.
+                // What 1 + x loses in rounding, d, is added: ln(u + d) = ln u + d/u, up to rounding.
                 let u = 1.0 + x;
                 let lost = (x - (u - 1.0)) / u;
                 let lost = if u > 0.0 { lost } else { 0.0 };

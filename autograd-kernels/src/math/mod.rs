@@ -2,7 +2,7 @@
 //!
 //! They are written without branches, calls or conversions between numbers of different sizes, and always
 //! inlined, so that the loops of [`map`](super::map) become vector code. They give the same for a number
-//! alone as in a row, on every processor: nothing is fused that is not on all of them.
+//! alone as in a row, on every processor: no fused operations, which some of them lack.
 
 #![allow(
     clippy::inline_always,
@@ -10,7 +10,7 @@
 )]
 #![allow(
     clippy::excessive_precision,
-    reason = "the compiler rounds as well as a person would"
+    reason = "the compiler rounds them correctly"
 )]
 #![allow(
     clippy::cast_possible_truncation,
@@ -32,7 +32,7 @@ impl Family for Number {
     type Of<T: Element> = T;
 }
 
-/// One function for each of the element types; which it is, is known when this is compiled.
+/// Calls the function of the element type, which is known at compile time.
 #[inline(always)]
 fn either<T: Element>(x: T, single: impl Fn(f32) -> f32, double: impl Fn(f64) -> f64) -> T {
     let result = match T::into_any::<Number>(x) {
@@ -43,7 +43,7 @@ fn either<T: Element>(x: T, single: impl Fn(f32) -> f32, double: impl Fn(f64) ->
     T::from_any::<Number>(result).expect("the same type")
 }
 
-/// c₀ + c₁x + c₂x² + …
+/// Returns c₀ + c₁x + c₂x² + …
 #[inline(always)]
 fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N]) -> T {
     let highest = coefficients[N - 1];
@@ -62,7 +62,7 @@ macro_rules! functions {
 }
 
 functions! {
-    /// eˣ, to one unit in the last place.
+    /// Returns eˣ, to one unit in the last place.
     ///
     /// ```
     /// use autograd_kernels::{exp, map};
@@ -73,14 +73,14 @@ functions! {
     /// ```
     exp = exponential;
 
-    /// eˣ − 1, to two units in the last place near zero too.
+    /// Returns eˣ − 1, to two units in the last place near zero too.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::exp_m1(1e-20), 1e-20);
     /// ```
     exp_m1 = exponential;
 
-    /// ln x, to one unit in the last place; not a number of negative ones.
+    /// Returns ln x, to one unit in the last place; NaN for negative numbers.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::ln(1.0), 0.0);
@@ -88,35 +88,35 @@ functions! {
     /// ```
     ln = logarithm;
 
-    /// ln(1 + x), to two units in the last place near zero too.
+    /// Returns ln(1 + x), to two units in the last place near zero too.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::ln_1p(1e-20), 1e-20);
     /// ```
     ln_1p = logarithm;
 
-    /// tanh x, to two units in the last place.
+    /// Returns tanh x, to two units in the last place.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::tanh(-1000.0), -1.0);
     /// ```
     tanh = exponential;
 
-    /// 1 / (1 + e⁻ˣ), to two units in the last place.
+    /// Returns 1 / (1 + e⁻ˣ), to two units in the last place.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::sigmoid(0.0), 0.5);
     /// ```
     sigmoid = exponential;
 
-    /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
+    /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::erf(-10.0), -1.0);
     /// ```
     erf = gaussian;
 
-    /// x Φ(x), where Φ(x) is the share of the normal distribution that lies below x.
+    /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::gelu(20.0), 20.0);
@@ -124,7 +124,7 @@ functions! {
     /// ```
     gelu = gaussian;
 
-    /// The derivative of [`gelu`], Φ(x) + x φ(x).
+    /// Returns the derivative of [`gelu`], Φ(x) + x φ(x).
     ///
     /// ```
     /// assert_eq!(autograd_kernels::gelu_derivative(0.0), 0.5);

@@ -38,7 +38,7 @@ fn pieces_are_whole_rows_in_their_places() {
 
 #[test]
 #[should_panic(expected = "7 elements cannot be cut into rows of 3")]
-fn what_is_no_row_is_refused() {
+fn a_piece_of_a_row_is_refused() {
     split_mut(&mut [0; 7], 3, 1, |_, _| ());
 }
 

@@ -66,7 +66,7 @@ fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStr
     let Some(tensor) = sourced.tensor else {
         // Through the trait, so that a value that cannot be saved is one error, on its type.
         let (span, ty) = (at(sourced.ty), spell::owned(&Passing::of(sourced.ty)));
-        return option(&quote_spanned!(span=> <#ty as #p::Keep>::Kept));
+        return option(&quote_spanned!(span=> <#ty as #p::SaveValue>::Saved));
     };
     let element = element(&tensor.content, p);
     let saved = local(if sourced.list { "SavedList" } else { "Saved" });

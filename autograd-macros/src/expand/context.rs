@@ -159,7 +159,7 @@ fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream 
     let named = forward.source(saved.source);
     let Some(ty) = named.tensor else {
         let owned = spell::owned(&Passing::of(named.ty));
-        return option(&quote!(#p::Kept<#owned>));
+        return option(&quote!(#p::SavedValue<#owned>));
     };
     let tensor = tensor(&ty.content, named.ty, p);
     option(&if named.list {

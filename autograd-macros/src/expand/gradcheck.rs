@@ -211,11 +211,11 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
             } => Some(in_place(input)),
             _ => None,
         });
-    let kept = named.iter().flatten().cloned().chain(written);
+    let results = named.iter().flatten().cloned().chain(written);
     quote!({
         #(#lent)*
         let #pattern = #call;
-        (#(#kept,)*)
+        (#(#results,)*)
     })
 }
 

@@ -53,15 +53,15 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
         let passing = Passing::of(&input.ty);
         let owned = spell::owned(&passing);
         let method = match passing {
-            Passing::Owned(_) => quote_spanned!(span=> keep(&#name)),
+            Passing::Owned(_) => quote_spanned!(span=> save(&#name)),
             Passing::Reference(target) => quote_spanned! {span=>
-                into_kept(<#target as ::std::borrow::ToOwned>::to_owned(#name))
+                into_saved(<#target as ::std::borrow::ToOwned>::to_owned(#name))
             },
             Passing::OptionalReference(target) => quote_spanned! {span=>
-                into_kept(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
+                into_saved(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
             },
         };
-        return quote_spanned!(span=> #p::keep_if(#needed, || <#owned as #p::Keep>::#method));
+        return quote_spanned!(span=> #p::save_if(#needed, || <#owned as #p::SaveValue>::#method));
     };
     let reference = reference(input, tensor);
     quote!(#p::Save::save(#reference, #needed))
@@ -84,11 +84,11 @@ pub(super) fn save_returned(
         None => {
             let ty = &returned.ty;
             let method = if is_output {
-                quote!(keep(&#name))
+                quote!(save(&#name))
             } else {
-                quote!(into_kept(#name))
+                quote!(into_saved(#name))
             };
-            quote_spanned!(span=> #p::keep_if(#needed, || <#ty as #p::Keep>::#method))
+            quote_spanned!(span=> #p::save_if(#needed, || <#ty as #p::SaveValue>::#method))
         }
     }
 }

@@ -1,123 +1,65 @@
-//! What may stand in a module's field.
+//! The types that may be a module's fields.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
 
-use super::{Buffer, Mode, Module, Parameter, Path, Visitor, VisitorMut};
+use super::{Buffer, Field, Mode, Module, Parameter, ParameterPath, RngState, Visitor, VisitorMut};
 use crate::Element;
 use crate::ndarray::Dimension;
 
-/// What may stand in a field of a module, and be trained, saved and printed with it: parameters, buffers,
-/// modules, and lists, arrays, tuples, maps and `Option`s of them.
-///
-/// Plain data is marked `#[module(skip)]`. A parameter in any other container is a compile error: it would
-/// silently not be trained.
-///
-/// ```
-/// use std::collections::BTreeMap;
-///
-/// use pullback::ndarray::array;
-/// use pullback::nn::{Field, Parameter, Stateful};
-///
-/// /// Whatever may stand in a field can be saved.
-/// fn names(field: &(impl Field + Stateful)) -> Vec<String> {
-///     field.state_dict().names().map(str::to_owned).collect()
-/// }
-///
-/// let weight = Parameter::new(array![1.0]);
-/// assert_eq!(names(&vec![weight.clone(), weight.clone()]), ["0", "1"]);
-/// assert_eq!(names(&BTreeMap::from([("head".to_owned(), Some(weight))])), ["head"]);
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no parameter, buffer or module, nor a list, map or `Option` of them",
-    label = "neither trained nor saved with the module",
-    note = "mark plain data `#[module(skip)]`"
-)]
-pub trait Field {
-    /// Calls the visitor with what is here.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Field, Parameter, Path, Visitor};
-    ///
-    /// struct Paths(Vec<String>);
-    ///
-    /// impl<'a> Visitor<'a> for Paths {
-    ///     fn parameter(&mut self, path: &Path<'_>, _: &'a dyn AnyParameter) {
-    ///         self.0.push(path.to_string());
-    ///     }
-    /// }
-    ///
-    /// let mut paths = Paths(Vec::new());
-    /// let weight = Parameter::new(array![1.0]);
-    /// vec![(weight.clone(), weight)].visit(&Path::root().field("layers"), &mut paths);
-    /// assert_eq!(paths.0, ["layers.0.0", "layers.0.1"]);
-    /// ```
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
-
-    /// Calls the visitor with what is here, to change it.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Field, Parameter, Path, VisitorMut};
-    ///
-    /// struct Freeze;
-    ///
-    /// impl VisitorMut for Freeze {
-    ///     fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
-    ///         parameter.set_requires_grad(false);
-    ///     }
-    /// }
-    ///
-    /// let mut layers = vec![Parameter::new(array![1.0])];
-    /// layers.visit_mut(&Path::root(), &mut Freeze);
-    /// assert!(!layers[0].requires_grad());
-    /// ```
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
-}
-
 impl<T: Element, D: Dimension + 'static> Field for Parameter<T, D> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         visitor.parameter(path, self);
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         visitor.parameter(path, self);
     }
 }
 
 impl<T: Element, D: Dimension + 'static> Field for Buffer<T, D> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         visitor.buffer(path, self);
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         visitor.buffer(path, self);
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl Field for Mode {
-    fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
+    fn visit<'a>(&'a self, _path: &ParameterPath<'_>, _visitor: &mut dyn Visitor<'a>) {}
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         visitor.mode(path, self);
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: ?Sized> Field for PhantomData<T> {
-    fn visit<'a>(&'a self, _path: &Path<'_>, _visitor: &mut dyn Visitor<'a>) {}
+impl Field for RngState {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
+        visitor.rng_state(path, self);
+    }
 
-    fn visit_mut(&mut self, _path: &Path<'_>, _visitor: &mut dyn VisitorMut) {}
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
+        visitor.rng_state(path, self);
+    }
 }
 
-// What is no field is told what a field is, and not what a module is. Elsewhere in this file, the attribute
+#[diagnostic::do_not_recommend]
+impl<T: ?Sized> Field for PhantomData<T> {
+    fn visit<'a>(&'a self, _path: &ParameterPath<'_>, _visitor: &mut dyn Visitor<'a>) {}
+
+    fn visit_mut(&mut self, _path: &ParameterPath<'_>, _visitor: &mut dyn VisitorMut) {}
+}
+
+// For a type that is not a field, the compiler explains fields, not modules. Elsewhere in this file, the attribute
 // keeps what few would want from the compiler's list of fields.
 #[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         let module = self.as_module();
         if visitor.enter(path, module) {
             module.visit_fields(path, visitor);
@@ -125,21 +67,21 @@ impl<M: Module> Field for M {
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         self.as_module_mut().visit_mut(path, visitor);
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl Field for dyn Module {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         if visitor.enter(path, self) {
             self.visit_fields(path, visitor);
             visitor.leave(path, self);
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         if visitor.enter(path, self) {
             self.visit_fields_mut(path, visitor);
             visitor.leave(path, self);
@@ -148,14 +90,14 @@ impl Field for dyn Module {
 }
 
 impl<F: Field> Field for Option<F> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         match self {
             Some(field) => field.visit(path, visitor),
             None => visitor.absent(path),
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         if let Some(field) = self {
             field.visit_mut(path, visitor);
         }
@@ -163,28 +105,28 @@ impl<F: Field> Field for Option<F> {
 }
 
 impl<F: Field> Field for [F] {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         for (number, field) in self.iter().enumerate() {
             field.visit(&path.item(number), visitor);
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         for (number, field) in self.iter_mut().enumerate() {
             field.visit_mut(&path.item(number), visitor);
         }
     }
 }
 
-/// Containers that are visited as what they hold.
+/// Containers that are visited as slices.
 macro_rules! as_slices {
     ($(($($generics:tt)*) $Container:ty),+) => {$(
         impl<$($generics)*> Field for $Container {
-            fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+            fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
                 self[..].visit(path, visitor);
             }
 
-            fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+            fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
                 self[..].visit_mut(path, visitor);
             }
         }
@@ -195,13 +137,13 @@ as_slices!((F: Field) Vec<F>, (F: Field, const N: usize) [F; N]);
 
 /// In the order of the keys.
 impl<F: Field> Field for BTreeMap<String, F> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         for (name, field) in self {
             field.visit(&path.field(name), visitor);
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         for (name, field) in self {
             field.visit_mut(&path.field(name), visitor);
         }
@@ -210,7 +152,7 @@ impl<F: Field> Field for BTreeMap<String, F> {
 
 /// In the order of the keys, which are sorted for each visit: a `BTreeMap` need not be.
 impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         let mut entries: Vec<_> = self.iter().collect();
         entries.sort_unstable_by_key(|(name, _)| *name);
         for (name, field) in entries {
@@ -218,7 +160,7 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
         }
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         let mut entries: Vec<_> = self.iter_mut().collect();
         entries.sort_unstable_by_key(|(name, _)| *name);
         for (name, field) in entries {
@@ -227,29 +169,29 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
     }
 }
 
-/// Fields by reference, where several are needed as one: an optimizer of two models gets
+/// A field by reference. An optimizer of two models takes
 /// `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
 ///
 /// ```
 /// use pullback::ndarray::array;
-/// use pullback::nn::{Borrowed, Field, Parameter, Path, Visitor};
+/// use pullback::nn::{Borrowed, Field, Parameter, ParameterPath, Visitor};
 ///
 /// let (mut a, mut b) = (Parameter::new(array![1.0]), vec![Parameter::new(array![2.0])]);
 /// let both = (Borrowed(&mut a), Borrowed(&mut b));
 /// # struct Nothing;
 /// # impl Visitor<'_> for Nothing {}
-/// both.visit(&Path::root(), &mut Nothing);
+/// both.visit(&ParameterPath::root(), &mut Nothing);
 /// ```
 #[derive(Debug)]
 pub struct Borrowed<'b, F: ?Sized>(pub &'b mut F);
 
 #[diagnostic::do_not_recommend]
 impl<F: Field + ?Sized> Field for Borrowed<'_, F> {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         self.0.visit(path, visitor);
     }
 
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         self.0.visit_mut(path, visitor);
     }
 }
@@ -258,11 +200,11 @@ macro_rules! tuples {
     ($($F:ident $place:tt),+) => {
         #[diagnostic::do_not_recommend]
         impl<$($F: Field),+> Field for ($($F,)+) {
-            fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+            fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
                 $(self.$place.visit(&path.item($place), visitor);)+
             }
 
-            fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+            fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
                 $(self.$place.visit_mut(&path.item($place), visitor);)+
             }
         }

@@ -1,6 +1,6 @@
 //! What a module computes.
 
-/// What a module computes from an input: a tensor by reference, a tuple of them, whatever it takes.
+/// Computes an output from an input: a tensor by reference, a tuple of them, or any other type.
 ///
 /// ```
 /// use pullback::ndarray::{Ix1, array};
@@ -22,7 +22,7 @@
 /// assert_eq!(scale.forward(&Tensor::from(array![1.0, 1.0])).to_array(), array![2.0, 3.0]);
 /// ```
 pub trait Forward<Input> {
-    /// What comes out.
+    /// The type of the output.
     type Output;
 
     /// Computes the output.

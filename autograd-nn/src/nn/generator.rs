@@ -7,8 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A generator of random bits, xoshiro256++ (Blackman and Vigna, 2021): fast, and the same on any machine.
 ///
-/// What draws at random has it as an argument, so that a program says what its results depend on. Wherever
-/// `&mut impl Rng` stands, generators of the crate `rand` will do too.
+/// Functions that draw take it as an argument, so that a program shows what its results depend on. Wherever
+/// `&mut impl Rng` is asked for, generators of the crate `rand` can be given too.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -21,7 +21,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Generator(Xoshiro256PlusPlus);
 
 impl Generator {
-    /// The generator of a seed. Seeds that differ in one bit have nothing else in common.
+    /// Creates the generator of a seed. Seeds that differ in one bit give unrelated numbers.
     ///
     /// ```
     /// use pullback::nn::Generator;
@@ -33,8 +33,8 @@ impl Generator {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A generator of its own for one part of a program, such as the order of its data: what the part draws
-    /// does not change what the others get.
+    /// Creates a generator for one part of a program, such as the order of its data: what the part draws
+    /// does not change what other parts get.
     ///
     /// ```
     /// use pullback::nn::Generator;

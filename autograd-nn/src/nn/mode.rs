@@ -2,7 +2,7 @@
 
 /// Whether a module is being trained or evaluated: a field of modules that behave differently, such as
 /// dropout. [`Module::train`](super::Module::train) and [`Module::eval`](super::Module::eval) set it in a
-/// whole tree. A new one says training.
+/// whole tree. A new one is in training.
 ///
 /// ```
 /// use pullback::nn::{Mode, Module};
@@ -29,7 +29,7 @@ impl Default for Mode {
 }
 
 impl Mode {
-    /// Whether the module is being trained.
+    /// Returns whether the module is being trained.
     ///
     /// ```
     /// use pullback::nn::Mode;
@@ -40,7 +40,7 @@ impl Mode {
         self.training
     }
 
-    /// Sets it, for this field alone.
+    /// Sets whether the module is being trained, for this field alone.
     ///
     /// ```
     /// use pullback::nn::Mode;

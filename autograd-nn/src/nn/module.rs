@@ -1,13 +1,13 @@
 //! What every module can do.
 
-mod walks;
-
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::{AnyBuffer, AnyParameter, Field, Path, Visitor, VisitorMut};
-use walks::{ListParameters, SetMode, SetRequiresGrad};
+use super::{
+    AnyBuffer, AnyParameter, Field, Mode, ParameterId, ParameterPath, Visitor, VisitorMut,
+};
+use crate::AnyTensor;
 
 /// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
 /// `Display`, which prints the tree.
@@ -35,14 +35,14 @@ use walks::{ListParameters, SetMode, SetRequiresGrad};
 /// assert_eq!(model.parameter_count(), 14);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no module",
-    label = "no module",
+    message = "`{Self}` is not a module",
+    label = "not a module",
     note = "`#[derive(Module)]` makes a module of a struct or an enum",
-    note = "a variant with one unnamed field stands for the module in it; with named fields it may hold \
+    note = "a variant with one unnamed field is the module in it; with named fields it may hold \
             any part of a module"
 )]
 pub trait Module: Any + Send + Sync {
-    /// The name that is printed: the type's.
+    /// Returns the name that is printed: that of the type.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -52,18 +52,18 @@ pub trait Module: Any + Send + Sync {
     fn name(&self) -> Cow<'static, str>;
 
     /// Calls the visitor with each field, in the order of their declaration.
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>);
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>);
 
     /// Calls the visitor with each field, to change it.
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut);
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 
-    /// The module without its type.
+    /// Returns the module without its type.
     fn as_module(&self) -> &dyn Module;
 
-    /// The module without its type, to change it.
+    /// Returns the module without its type, to change it.
     fn as_module_mut(&mut self) -> &mut dyn Module;
 
-    /// What is printed within the parentheses beside the fields: sizes, options.
+    /// Returns what is printed in the parentheses beside the fields: sizes, options.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -75,7 +75,7 @@ pub trait Module: Any + Send + Sync {
         String::new()
     }
 
-    /// The parameters, tied ones once.
+    /// Returns the parameters, tied ones once.
     ///
     /// ```
     /// use pullback::nn::{AnyParameter, Generator, Linear, Module};
@@ -85,11 +85,11 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(shapes, [&[2, 3][..], &[2]]);
     /// ```
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
-        let listed = ListParameters::of(self.as_module(), |_| ()).into_iter();
-        listed.map(|((), parameter)| parameter).collect()
+        let list = listed(self.as_module(), |_| ()).into_iter();
+        list.map(|((), parameter)| parameter).collect()
     }
 
-    /// The parameters with their dotted paths, tied ones once, under their first.
+    /// Returns the parameters with their dotted paths, tied ones once, under their first.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
@@ -101,7 +101,7 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(names, ["0.weight", "0.bias", "2.weight", "2.bias"]);
     /// ```
     ///
-    /// They are the names of a picture too:
+    /// A picture can have the same names:
     ///
     /// ```
     /// use pullback::graph::Graph;
@@ -116,10 +116,10 @@ pub trait Module: Any + Send + Sync {
     /// assert!(picture.svg().contains("0.weight"));
     /// ```
     fn named_parameters(&self) -> Vec<(String, &dyn AnyParameter)> {
-        ListParameters::of(self.as_module(), |path| path.to_string())
+        listed(self.as_module(), |path| path.to_string())
     }
 
-    /// How many numbers are parameters, trained or not.
+    /// Returns the number of elements of all parameters, trained or not.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -131,7 +131,7 @@ pub trait Module: Any + Send + Sync {
         parameters.map(AnyParameter::len).sum()
     }
 
-    /// The buffers with their dotted paths.
+    /// Returns the buffers with their dotted paths.
     ///
     /// ```
     /// use pullback::nn::{BatchNorm1d, Module};
@@ -143,16 +143,16 @@ pub trait Module: Any + Send + Sync {
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
         struct List<'a>(Vec<(String, &'a dyn AnyBuffer)>);
         impl<'a> Visitor<'a> for List<'a> {
-            fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+            fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
                 self.0.push((path.to_string(), buffer));
             }
         }
         let mut list = List(vec![]);
-        self.as_module().visit(&Path::root(), &mut list);
+        self.as_module().visit(&ParameterPath::root(), &mut list);
         list.0
     }
 
-    /// This module, under an empty path, and all in it.
+    /// Returns this module, under an empty path, and all modules in it.
     ///
     /// ```
     /// use pullback::nn::{Module, Relu, Sequential, Tanh};
@@ -164,17 +164,17 @@ pub trait Module: Any + Send + Sync {
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
         struct List<'a>(Vec<(String, &'a dyn Module)>);
         impl<'a> Visitor<'a> for List<'a> {
-            fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+            fn enter(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) -> bool {
                 self.0.push((path.to_string(), module));
                 true
             }
         }
         let mut list = List(vec![]);
-        self.as_module().visit(&Path::root(), &mut list);
+        self.as_module().visit(&ParameterPath::root(), &mut list);
         list.0
     }
 
-    /// Forgets the gradients of all parameters.
+    /// Drops the gradients of all parameters.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -191,14 +191,14 @@ pub trait Module: Any + Send + Sync {
     fn zero_grad(&self) {
         struct Zero;
         impl<'a> Visitor<'a> for Zero {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
                 parameter.zero_grad();
             }
         }
-        self.as_module().visit(&Path::root(), &mut Zero);
+        self.as_module().visit(&ParameterPath::root(), &mut Zero);
     }
 
-    /// Switches to training, all modules in it too.
+    /// Switches this module and all in it to training.
     ///
     /// ```
     /// use pullback::nn::{Dropout, Module};
@@ -209,10 +209,10 @@ pub trait Module: Any + Send + Sync {
     /// assert!(dropout.mode.is_training());
     /// ```
     fn train(&mut self) {
-        SetMode::within(self.as_module_mut(), true);
+        set_training(self.as_module_mut(), true);
     }
 
-    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running figures.
+    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running means.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -225,11 +225,11 @@ pub trait Module: Any + Send + Sync {
     /// assert_eq!(model.forward(&x).to_array(), x.to_array());
     /// ```
     fn eval(&mut self) {
-        SetMode::within(self.as_module_mut(), false);
+        set_training(self.as_module_mut(), false);
     }
 
-    /// Trains the parameters from now on, or no longer: `model.encoder.requires_grad(false)` freezes a part.
-    /// Parameters that are no longer trained forget their gradients.
+    /// Sets whether the parameters are trained: `model.encoder.requires_grad(false)` freezes a part.
+    /// Frozen parameters drop their gradients.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -244,11 +244,26 @@ pub trait Module: Any + Send + Sync {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn requires_grad(&mut self, required: bool) {
+        struct SetRequiresGrad {
+            required: bool,
+            /// The tensors that tied parameters share from now on.
+            seen: HashMap<ParameterId, AnyTensor>,
+        }
+        impl VisitorMut for SetRequiresGrad {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
+                if let Some(tensor) = self.seen.get(&parameter.id()) {
+                    return parameter.show(tensor);
+                }
+                parameter.set_requires_grad(self.required);
+                self.seen.insert(parameter.id(), parameter.to_any());
+            }
+        }
         let mut set = SetRequiresGrad {
             required,
             seen: HashMap::new(),
         };
-        self.as_module_mut().visit_mut(&Path::root(), &mut set);
+        self.as_module_mut()
+            .visit_mut(&ParameterPath::root(), &mut set);
     }
 
     /// Calls `change` with every module, the innermost first, this one last:
@@ -280,17 +295,17 @@ pub trait Module: Any + Send + Sync {
     fn apply(&mut self, change: &mut dyn FnMut(&mut dyn Module)) {
         struct Apply<'a>(&'a mut dyn FnMut(&mut dyn Module));
         impl VisitorMut for Apply<'_> {
-            fn leave(&mut self, _: &Path<'_>, module: &mut dyn Module) {
+            fn leave(&mut self, _: &ParameterPath<'_>, module: &mut dyn Module) {
                 (self.0)(module);
             }
         }
         self.as_module_mut()
-            .visit_mut(&Path::root(), &mut Apply(change));
+            .visit_mut(&ParameterPath::root(), &mut Apply(change));
     }
 }
 
 impl dyn Module {
-    /// Whether it is a `M`.
+    /// Returns whether it is an `M`.
     ///
     /// ```
     /// use pullback::nn::{Linear, Module, Relu};
@@ -302,7 +317,7 @@ impl dyn Module {
         (self as &dyn Any).is::<M>()
     }
 
-    /// The module as what it is, if that is `M`.
+    /// Returns the module as an `M`, if it is one.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu};
@@ -315,7 +330,7 @@ impl dyn Module {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The module as what it is, to change it, if that is `M`.
+    /// Returns the module as an `M`, to change it, if it is one.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -337,11 +352,11 @@ impl<M: Module + ?Sized> Module for Box<M> {
         (**self).name()
     }
 
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         (**self).visit_fields(path, visitor);
     }
 
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         (**self).visit_fields_mut(path, visitor);
     }
 
@@ -356,4 +371,40 @@ impl<M: Module + ?Sized> Module for Box<M> {
     fn extra_repr(&self) -> String {
         (**self).extra_repr()
     }
+}
+
+/// The parameters, tied ones once, each with what `name` makes of its path.
+fn listed<N>(
+    module: &dyn Module,
+    name: fn(&ParameterPath<'_>) -> N,
+) -> Vec<(N, &dyn AnyParameter)> {
+    struct List<'a, N> {
+        name: fn(&ParameterPath<'_>) -> N,
+        seen: HashSet<ParameterId>,
+        parameters: Vec<(N, &'a dyn AnyParameter)>,
+    }
+    impl<'a, N> Visitor<'a> for List<'a, N> {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
+            if self.seen.insert(parameter.id()) {
+                self.parameters.push(((self.name)(path), parameter));
+            }
+        }
+    }
+    let mut list = List {
+        name,
+        seen: HashSet::new(),
+        parameters: vec![],
+    };
+    module.visit(&ParameterPath::root(), &mut list);
+    list.parameters
+}
+
+fn set_training(module: &mut dyn Module, training: bool) {
+    struct SetTraining(bool);
+    impl VisitorMut for SetTraining {
+        fn mode(&mut self, _: &ParameterPath<'_>, mode: &mut Mode) {
+            mode.set_training(self.0);
+        }
+    }
+    module.visit_mut(&ParameterPath::root(), &mut SetTraining(training));
 }

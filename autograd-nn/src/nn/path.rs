@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// The way from a module to one of its parts, shown with dots: `layers.0.weight`.
+/// The path from a module to one of its parts, printed with dots: `layers.0.weight`.
 ///
 /// A path lives on the stack of a visit: it is a name and what is above it. `to_string` makes the name that
 /// [`named_parameters`](super::Module::named_parameters) gives.
 ///
 /// ```
-/// use pullback::nn::Path;
+/// use pullback::nn::ParameterPath;
 ///
-/// let root = Path::root();
+/// let root = ParameterPath::root();
 /// let layers = root.field("layers");
 /// assert_eq!(layers.item(0).field("weight").to_string(), "layers.0.weight");
 /// assert_eq!(root.to_string(), "");
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Path<'a> {
-    above: Option<&'a Path<'a>>,
+pub struct ParameterPath<'a> {
+    above: Option<&'a ParameterPath<'a>>,
     name: Name<'a>,
 }
 
@@ -28,13 +28,13 @@ enum Name<'a> {
     Item(usize),
 }
 
-impl<'a> Path<'a> {
-    /// The path of the module that is visited: no name.
+impl<'a> ParameterPath<'a> {
+    /// Returns the path of the module that is visited: no name.
     ///
     /// ```
-    /// use pullback::nn::Path;
+    /// use pullback::nn::ParameterPath;
     ///
-    /// assert_eq!((Path::root().to_string(), Path::root().depth()), (String::new(), 0));
+    /// assert_eq!((ParameterPath::root().to_string(), ParameterPath::root().depth()), (String::new(), 0));
     /// ```
     pub fn root() -> Self {
         Self {
@@ -43,12 +43,12 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The path of a field, or of an entry of a map.
+    /// Returns the path of a field, or of an entry of a map.
     ///
     /// ```
-    /// use pullback::nn::Path;
+    /// use pullback::nn::ParameterPath;
     ///
-    /// assert_eq!(Path::root().field("layers").field("weight").to_string(), "layers.weight");
+    /// assert_eq!(ParameterPath::root().field("layers").field("weight").to_string(), "layers.weight");
     /// ```
     #[must_use]
     pub fn field(&'a self, name: &'a str) -> Self {
@@ -58,12 +58,12 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The path of an item of a list or a tuple.
+    /// Returns the path of an item of a list or a tuple.
     ///
     /// ```
-    /// use pullback::nn::Path;
+    /// use pullback::nn::ParameterPath;
     ///
-    /// assert_eq!(Path::root().field("layers").item(2).to_string(), "layers.2");
+    /// assert_eq!(ParameterPath::root().field("layers").item(2).to_string(), "layers.2");
     /// ```
     #[must_use]
     pub fn item(&'a self, number: usize) -> Self {
@@ -73,23 +73,23 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     ///
     /// ```
-    /// use pullback::nn::Path;
+    /// use pullback::nn::ParameterPath;
     ///
-    /// assert_eq!(Path::root().field("layers").item(2).depth(), 2);
+    /// assert_eq!(ParameterPath::root().field("layers").item(2).depth(), 2);
     /// ```
     pub fn depth(&self) -> usize {
         self.above.map_or(0, |above| above.depth() + 1)
     }
 
-    /// What is shown of the path without its first `depth` names: the way from a module on it.
+    /// Returns the path without its first `depth` names, to print: the path from a module on it.
     ///
     /// ```
-    /// use pullback::nn::Path;
+    /// use pullback::nn::ParameterPath;
     ///
-    /// let root = Path::root();
+    /// let root = ParameterPath::root();
     /// let layers = root.field("layers");
     /// let first = layers.item(0);
     /// assert_eq!(first.field("weight").below(1).to_string(), "0.weight");
@@ -100,7 +100,7 @@ impl<'a> Path<'a> {
 }
 
 struct Below<'a> {
-    path: &'a Path<'a>,
+    path: &'a ParameterPath<'a>,
     depth: usize,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for Below<'_> {
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for ParameterPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.below(0).fmt(f)
     }

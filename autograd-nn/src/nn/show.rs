@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{AnyBuffer, AnyParameter, Field, Module, ParameterId, Path, Visitor};
+use super::{AnyBuffer, AnyParameter, Field, Module, ParameterId, ParameterPath, Visitor};
 
 /// Prints a module as a tree: for each its name, its `extra_repr`, its own parameters and buffers with
 /// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Neighbors
@@ -15,7 +15,7 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         open: vec![Shown::default()],
         seen: HashSet::new(),
     };
-    module.visit(&Path::root(), &mut tree);
+    module.visit(&ParameterPath::root(), &mut tree);
     let shown = tree
         .open
         .pop()
@@ -25,7 +25,7 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
-/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label stands
+/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label is printed
 /// alone.
 #[doc(hidden)]
 pub fn extra_repr(shown: &[(&str, &dyn fmt::Display)]) -> String {
@@ -63,7 +63,7 @@ impl Tree {
     }
 
     /// Adds to what the innermost module shows of its own.
-    fn show(&mut self, path: &Path<'_>, what: fmt::Arguments<'_>) {
+    fn show(&mut self, path: &ParameterPath<'_>, what: fmt::Arguments<'_>) {
         let depth = self.innermost().depth;
         let field = path.below(depth);
         self.innermost().own.push(format!("{field}: {what}"));
@@ -71,7 +71,7 @@ impl Tree {
 }
 
 impl<'a> Visitor<'a> for Tree {
-    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+    fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
         let is_new = self.seen.insert(parameter.id());
         let shape = parameter.shape();
         let note = match (is_new, parameter.requires_grad()) {
@@ -85,15 +85,15 @@ impl<'a> Visitor<'a> for Tree {
         }
     }
 
-    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
         self.show(path, format_args!("{:?} (buffer)", buffer.shape()));
     }
 
-    fn absent(&mut self, path: &Path<'_>) {
+    fn absent(&mut self, path: &ParameterPath<'_>) {
         self.show(path, format_args!("None"));
     }
 
-    fn enter(&mut self, path: &Path<'_>, module: &'a dyn Module) -> bool {
+    fn enter(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) -> bool {
         let above = self.innermost().depth;
         let extra = module.extra_repr();
         self.open.push(Shown {
@@ -110,7 +110,7 @@ impl<'a> Visitor<'a> for Tree {
         true
     }
 
-    fn leave(&mut self, _: &Path<'_>, _: &'a dyn Module) {
+    fn leave(&mut self, _: &ParameterPath<'_>, _: &'a dyn Module) {
         // INVARIANT: it was entered.
         let shown = self.open.pop().expect("the module was entered");
         let above = self.innermost();
@@ -165,7 +165,7 @@ impl Shown {
         all
     }
 
-    /// The list in which it stands, and its number there.
+    /// The list that it is in, and its number there.
     fn place(&self) -> Option<(&str, usize)> {
         let (list, number) = self.field.rsplit_once('.').unwrap_or(("", &self.field));
         Some((list, number.parse().ok()?))

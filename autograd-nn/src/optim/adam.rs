@@ -1,7 +1,8 @@
 //! Adam, and its variant with weight decay beside the gradient.
 
+use super::FirstOrder;
+use super::rule::{Rule, Step};
 use super::settings::{below_one, not_negative};
-use super::stepper::{Rule, Step, Stepper, optimizer};
 use crate::Element;
 use crate::kernels::zip_slices_in_place;
 
@@ -14,8 +15,8 @@ use crate::kernels::zip_slices_in_place;
     r"\theta &\gets \theta - \text{rate} \cdot \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}"
     r"\end{aligned}"
 )]
-/// Kept of each parameter: m as `exp_avg` and v as `exp_avg_sq`, and the largest v as `max_exp_avg_sq` if
-/// [`amsgrad`](Self::amsgrad) is set. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
+/// Saved for each parameter: m as `exp_avg` and v as `exp_avg_sq`, and the largest v as `max_exp_avg_sq` if
+/// [`amsgrad`](FirstOrder::amsgrad) is set. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -28,10 +29,7 @@ use crate::kernels::zip_slices_in_place;
 /// // The first step has the gradient's sign alone.
 /// assert!((w.to_array() - array![0.9, 1.1]).iter().all(|off: &f64| off.abs() < 1e-9));
 /// ```
-#[derive(Debug)]
-pub struct Adam {
-    stepper: Stepper<AdamRule>,
-}
+pub type Adam = FirstOrder<AdamRule<false>>;
 
 /// Adam with weight decay beside the gradient: θ = θ − rate decay θ before each update, and g = ∇θ. How
 /// strongly a value decays then does not depend on its gradients.
@@ -49,165 +47,145 @@ pub struct Adam {
 /// AdamW::new(0.1).weight_decay(0.5).step(&mut w);
 /// assert_eq!(w.item(), 9.5);
 /// ```
-#[derive(Debug)]
-pub struct AdamW {
-    stepper: Stepper<AdamRule>,
-}
+pub type AdamW = FirstOrder<AdamRule<true>>;
 
+/// With weight decay in the gradient, or `DECOUPLED` from it.
 #[derive(Clone, Debug)]
-struct AdamRule {
+pub struct AdamRule<const DECOUPLED: bool> {
     betas: [f64; 2],
     eps: f64,
     weight_decay: f64,
-    decoupled: bool,
     amsgrad: bool,
     maximize: bool,
 }
 
-macro_rules! adam {
-    ($Name:ident, $name:literal, decoupled: $decoupled:literal, $decay:literal, $decay_doc:literal) => {
-        impl $Name {
-            #[doc = concat!("`", $name, "` at this learning rate, with β₁ = 0.9, β₂ = 0.999, eps = 10⁻⁸ and a weight decay of ", $decay, ".")]
-            ///
-            /// # Panics
-            /// If the rate is negative or no number.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::{", $name, ", Optimizer};")]
-            ///
-            #[doc = concat!("assert_eq!(", $name, "::new(1e-3).learning_rate(), 1e-3);")]
-            /// ```
-            #[must_use]
-            #[track_caller]
-            pub fn new(learning_rate: f64) -> Self {
-                let rule = AdamRule {
-                    betas: [0.9, 0.999],
-                    eps: 1e-8,
-                    weight_decay: $decay,
-                    decoupled: $decoupled,
-                    amsgrad: false,
-                    maximize: false,
-                };
-                Self {
-                    stepper: Stepper::new(learning_rate, rule),
-                }
-            }
+impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
+    /// Adam with this learning rate, β₁ = 0.9, β₂ = 0.999, eps = 10⁻⁸ and a weight decay of 0, or of 0.01 for
+    /// [`AdamW`].
+    ///
+    /// # Panics
+    /// If the rate is negative or not finite.
+    ///
+    /// ```
+    /// use pullback::optim::{Adam, AdamW, Optimizer};
+    ///
+    /// assert_eq!(Adam::new(1e-3).learning_rate(), AdamW::new(1e-3).learning_rate());
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(learning_rate: f64) -> Self {
+        let rule = AdamRule {
+            betas: [0.9, 0.999],
+            eps: 1e-8,
+            weight_decay: if DECOUPLED { 0.01 } else { 0.0 },
+            amsgrad: false,
+            maximize: false,
+        };
+        Self::of(learning_rate, rule)
+    }
 
-            /// How much of the averages of the gradient, β₁, and of its square, β₂, goes on.
-            ///
-            /// # Panics
-            /// If one is not at least 0 and below 1.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::", $name, ";")]
-            ///
-            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).betas(0.9, 0.98);")]
-            /// # let _ = optimizer;
-            /// ```
-            #[must_use]
-            #[track_caller]
-            pub fn betas(mut self, first: f64, second: f64) -> Self {
-                self.rule().betas = [below_one("first beta", first), below_one("second beta", second)];
-                self
-            }
+    /// Sets the share of the average of the gradient, β₁, and of its square, β₂, that each update keeps.
+    ///
+    /// # Panics
+    /// If one is not at least 0 and below 1.
+    ///
+    /// ```
+    /// use pullback::optim::Adam;
+    ///
+    /// let optimizer = Adam::new(1e-3).betas(0.9, 0.98);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn betas(mut self, first: f64, second: f64) -> Self {
+        self.settings.rule.betas = [
+            below_one("first beta", first),
+            below_one("second beta", second),
+        ];
+        self
+    }
 
-            /// What is added to the root: how far below it gradients make smaller steps.
-            ///
-            /// # Panics
-            /// If it is negative or no number.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::", $name, ";")]
-            ///
-            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).eps(1e-6);")]
-            /// # let _ = optimizer;
-            /// ```
-            #[must_use]
-            #[track_caller]
-            pub fn eps(mut self, eps: f64) -> Self {
-                self.rule().eps = not_negative("eps", eps);
-                self
-            }
+    /// Sets what is added to the root, so that gradients far below it make smaller steps.
+    ///
+    /// # Panics
+    /// If it is negative or not finite.
+    ///
+    /// ```
+    /// use pullback::optim::Adam;
+    ///
+    /// let optimizer = Adam::new(1e-3).eps(1e-6);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.settings.rule.eps = not_negative("eps", eps);
+        self
+    }
 
-            #[doc = $decay_doc]
-            ///
-            /// # Panics
-            /// If it is negative or no number.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::", $name, ";")]
-            ///
-            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).weight_decay(0.1);")]
-            /// # let _ = optimizer;
-            /// ```
-            #[must_use]
-            #[track_caller]
-            pub fn weight_decay(mut self, decay: f64) -> Self {
-                self.rule().weight_decay = not_negative("weight decay", decay);
-                self
-            }
+    /// Sets the weight decay. [`Adam`] adds this multiple of the value to the gradient, as a penalty on squares
+    /// does; each update of [`AdamW`] takes this share of the value away, times the learning rate.
+    ///
+    /// # Panics
+    /// If it is negative or not finite.
+    ///
+    /// ```
+    /// use pullback::optim::AdamW;
+    ///
+    /// let optimizer = AdamW::new(1e-3).weight_decay(0.1);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn weight_decay(mut self, decay: f64) -> Self {
+        self.settings.rule.weight_decay = not_negative("weight decay", decay);
+        self
+    }
 
-            /// Divides by the root of the largest v so far, so that steps do not grow when gradients
-            /// shrink. Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the
-            /// largest is that of v without 1 − β₂ᵗ.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::", $name, ";")]
-            ///
-            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).amsgrad(true);")]
-            /// # let _ = optimizer;
-            /// ```
-            #[must_use]
-            pub fn amsgrad(mut self, amsgrad: bool) -> Self {
-                self.rule().amsgrad = amsgrad;
-                self
-            }
+    /// Divides by the root of the largest v so far, so that steps do not grow when gradients
+    /// shrink. Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the
+    /// largest is that of v without 1 − β₂ᵗ.
+    ///
+    /// ```
+    /// use pullback::optim::Adam;
+    ///
+    /// let optimizer = Adam::new(1e-3).amsgrad(true);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    pub fn amsgrad(mut self, amsgrad: bool) -> Self {
+        self.settings.rule.amsgrad = amsgrad;
+        self
+    }
 
-            /// Goes up instead of down.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::optim::", $name, ";")]
-            ///
-            #[doc = concat!("let optimizer = ", $name, "::new(1e-3).maximize(true);")]
-            /// # let _ = optimizer;
-            /// ```
-            #[must_use]
-            pub fn maximize(mut self, maximize: bool) -> Self {
-                self.rule().maximize = maximize;
-                self
-            }
-
-            fn rule(&mut self) -> &mut AdamRule {
-                &mut self.stepper.settings.rule
-            }
-        }
-
-        optimizer!($Name, $name);
-    };
+    /// Maximizes instead of minimizing.
+    ///
+    /// ```
+    /// use pullback::optim::Adam;
+    ///
+    /// let optimizer = Adam::new(1e-3).maximize(true);
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    pub fn maximize(mut self, maximize: bool) -> Self {
+        self.settings.rule.maximize = maximize;
+        self
+    }
 }
 
-adam!(
-    Adam, "Adam", decoupled: false, 0.0,
-    "Adds this much of the value to the gradient: that of a penalty on squares; see [`AdamW`] for the other way."
-);
-adam!(
-    AdamW, "AdamW", decoupled: true, 0.01,
-    "How much of the value each update takes away, times the learning rate."
-);
-
-impl Rule for AdamRule {
+impl<const DECOUPLED: bool> Rule for AdamRule<DECOUPLED> {
     fn kinds(&self) -> [Option<&'static str>; 3] {
         let largest = self.amsgrad.then_some("max_exp_avg_sq");
         [Some("exp_avg"), Some("exp_avg_sq"), largest]
     }
 
-    fn update<T: Element>(&self, step: Step, value: &mut [T], kept: [&mut [T]; 3], grad: &[T]) {
+    fn update<T: Element>(&self, step: Step, value: &mut [T], saved: [&mut [T]; 3], grad: &[T]) {
         let t = step.count as f64;
         let [first, second] = self.betas;
         let decay = |here: bool| if here { self.weight_decay } else { 0.0 };
         let sign = T::from_f64(if self.maximize { -1.0 } else { 1.0 });
-        let penalty = T::from_f64(decay(!self.decoupled));
-        let remaining = T::from_f64(1.0 - step.rate * decay(self.decoupled));
+        let penalty = T::from_f64(decay(!DECOUPLED));
+        let remaining = T::from_f64(1.0 - step.rate * decay(DECOUPLED));
         let size = T::from_f64(step.rate / (1.0 - first.powf(t)));
         let scale = T::from_f64((1.0 - second.powf(t)).sqrt().recip());
         let new = [1.0 - first, 1.0 - second].map(T::from_f64);
@@ -218,12 +196,12 @@ impl Rule for AdamRule {
             (m + new[0] * (g - m), old * v + new[1] * g * g)
         };
         let moved = move |w: T, m: T, v: T| remaining * w - size * m / (v.sqrt() * scale + eps);
-        let [average, squares, largest] = kept;
+        let [average, squares, largest] = saved;
         if self.amsgrad {
             let slices = [value, average, squares, largest];
             return zip_slices_in_place(slices, grad, move |[w, m, v, most], g| {
                 let (m, v) = averages(w, m, v, g);
-                // What is no number is larger.
+                // NaN is larger.
                 let most = if v <= most { most } else { v };
                 [moved(w, m, most), m, v, most]
             });

@@ -1,4 +1,4 @@
-//! Gradients kept within bounds.
+//! Clipping of gradients.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -9,9 +9,9 @@ use super::slot::in_blocks;
 use crate::Element;
 use crate::kernels::{map_in_place, norm};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, ParameterPath, Visitor};
 
-/// How long the gradients of a model are, taken as one vector.
+/// A norm of the gradients of a model, taken as one vector.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -31,7 +31,7 @@ pub enum Norm {
     Infinity,
 }
 
-/// The norm of the gradients is infinite or no number.
+/// The norm of the gradients is infinite or NaN.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -66,7 +66,7 @@ impl fmt::Display for NonFiniteNorm {
 
 impl std::error::Error for NonFiniteNorm {}
 
-/// The norm of all gradients of a model; 0 without any. Tied parameters count once.
+/// Returns the norm of all gradients of a model; 0 without any. Tied parameters count once.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -93,8 +93,8 @@ pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
     total
 }
 
-/// Scales all gradients of a model by one factor, so that their Euclidean norm is at most `max_norm`, and gives
-/// the norm that they had. Where that is infinite or no number, gradients are left as they are: see
+/// Scales all gradients of a model by one factor, so that their Euclidean norm is at most `max_norm`, and returns
+/// the norm that they had. If that is infinite or NaN, the gradients stay as they are: see
 /// [`try_clip_grad_norm`]. As PyTorch, which adds 10⁻⁶ to the norm before it divides by it, this leaves them a
 /// little shorter. Memory is allocated by a thread's first call alone.
 #[doc = crate::math!(r"g \gets g \cdot \min\left(1, \frac{\text{max norm}}{\lVert g \rVert + 10^{-6}}\right)")]
@@ -148,10 +148,10 @@ pub fn clip_grad_norm_of(model: &(impl Field + ?Sized), max_norm: f64, kind: Nor
     norm
 }
 
-/// [`clip_grad_norm_of`], with an error instead of gradients that nothing can be made of.
+/// [`clip_grad_norm_of`], with an error if the norm is not finite.
 ///
 /// # Errors
-/// If the norm is infinite or no number. Gradients are then as they were.
+/// If the norm is infinite or NaN. Gradients are then as they were.
 ///
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
@@ -178,7 +178,7 @@ pub fn try_clip_grad_norm(
     Err(NonFiniteNorm { norm })
 }
 
-/// Brings each entry of each gradient of a model into −`limit` ..= `limit`. What is no number stays so.
+/// Brings each entry of each gradient of a model into −`limit` ..= `limit`. NaN stays NaN.
 ///
 /// # Panics
 /// If `limit` is not a finite number above 0.
@@ -225,7 +225,7 @@ fn clamped<T: Element>(limit: f64) -> impl Fn(T) -> T + Sync {
 /// Calls `visit` with each parameter once.
 fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)) {
     thread_local! {
-        /// A set that is kept for its memory.
+        /// A set, for its memory.
         static SEEN: Cell<HashSet<ParameterId>> = Cell::default();
     }
     struct EachOnce<F> {
@@ -233,7 +233,7 @@ fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)
         visit: F,
     }
     impl<'a, F: FnMut(&dyn AnyParameter)> Visitor<'a> for EachOnce<F> {
-        fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             if self.seen.insert(parameter.id()) {
                 (self.visit)(parameter);
             }
@@ -243,7 +243,7 @@ fn each_once(model: &(impl Field + ?Sized), visit: impl FnMut(&dyn AnyParameter)
         seen: SEEN.take(),
         visit,
     };
-    model.visit(&Path::root(), &mut each);
+    model.visit(&ParameterPath::root(), &mut each);
     each.seen.clear();
     SEEN.set(each.seen);
 }
@@ -263,7 +263,7 @@ fn norm_of<T: Element>(grad: &ArrayViewD<'_, T>, kind: Norm) -> f64 {
     total
 }
 
-/// The norm of two parts by those of each. What is no number prevails.
+/// The norm of two parts by those of each. NaN prevails.
 fn join(a: f64, b: f64, kind: Norm) -> f64 {
     match kind {
         _ if a.is_nan() || b.is_nan() => f64::NAN,

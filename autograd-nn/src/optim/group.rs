@@ -1,9 +1,9 @@
-//! Parameters with settings of their own.
+//! Groups of parameters with different settings.
 
 use std::panic::Location;
 
+use super::rule::Settings;
 use super::slot::Slot;
-use super::stepper::Settings;
 
 /// Whether the parameter of this path belongs to a group.
 pub(super) type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;
@@ -11,7 +11,7 @@ pub(super) type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;
 pub(super) struct Group<R> {
     matches: Matches,
     pub(super) settings: Settings<R>,
-    /// The line that asked for it: a closure has no other name.
+    /// The line that created it, as a closure has no name.
     asked_at: &'static Location<'static>,
 }
 
@@ -29,8 +29,8 @@ impl<R> Group<R> {
         (self.matches)(path)
     }
 
-    /// What is wrong if no parameter belongs to this group, the one at `place`: those that it was meant for would
-    /// be trained with other settings, in silence.
+    /// What is wrong if no parameter belongs to this group, the one at `place`: the parameters that it was meant for
+    /// would silently be trained with different settings.
     pub(super) fn without_members(&self, place: usize, slots: &[Slot]) -> Option<String> {
         let is_own = |slot: &&Slot| slot.tied_to.is_none();
         let mut own = slots.iter().filter(is_own);
@@ -62,7 +62,7 @@ impl<R> Group<R> {
     }
 }
 
-/// The paths of a model, of a large one the first.
+/// The paths of a model, only the first of a large one.
 fn listed(paths: &[&str]) -> String {
     const SHOWN: usize = 12;
     let shown = paths.iter().take(SHOWN).map(|path| format!("`{path}`"));

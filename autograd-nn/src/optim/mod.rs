@@ -1,7 +1,7 @@
 //! Optimizers, schedules of the learning rate, clipping of gradients.
 //!
 //! An optimizer gets the model by mutable reference, once a step, and changes its parameters by their
-//! gradients. What it keeps of each parameter it finds again by the order of the visit:
+//! gradients. It finds what it saved for each parameter by the order of the visit:
 //!
 //! ```
 //! use pullback::ndarray::array;
@@ -9,9 +9,9 @@
 //! use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
 //! use pullback::optim::{Adam, Optimizer, clip_grad_norm};
 //!
-//! // Any module, or what may stand in a module's field.
+//! // Any module, or anything that can be a field of one.
 //! let mut model = vec![Parameter::new(array![3.0, -2.0]), Parameter::new(array![1.0])];
-//! let mut optimizer = Adam::new(0.1).group(|path| path == "1", |group| group.weight_decay(0.0));
+//! let mut optimizer = Adam::new(0.1).param_group(|path| path == "1", |group| group.weight_decay(0.0));
 //! let schedule = LinearWarmUp::new(0.1, 10).then(10, Cosine::new(0.1, 290));
 //! for step in 0..300 {
 //!     model.iter().for_each(|parameter| parameter.zero_grad());
@@ -27,31 +27,31 @@
 //!
 //! Read first [`Adam`], whose page has all of its settings. Then:
 //!
-//! - [`Optimizer`]: what all of them can do: a step, the learning rate, their state to save.
-//! - [`Sgd`], [`Adam`], [`AdamW`], [`RmsProp`]: updates from one gradient, with groups of parameters that have
-//!   settings of their own. [`Lbfgs`]: few parameters and exact gradients.
+//! - [`Optimizer`]: the trait of all: a step, the learning rate, the state to save.
+//! - [`Sgd`], [`Adam`], [`AdamW`]: updates from one gradient, with groups of parameters that have
+//!   different settings. [`Lbfgs`]: few parameters and exact gradients.
 //! - [`schedule`]: learning rates as functions of the step.
-//! - [`clip_grad_norm`], [`clip_grad_value`]: gradients kept within bounds.
+//! - [`clip_grad_norm`], [`clip_grad_value`]: clipping of gradients.
 
 mod adam;
 mod clip;
+mod first_order;
 mod group;
 mod lbfgs;
 mod optimizer;
-mod rms_prop;
+mod rule;
 pub mod schedule;
 mod settings;
 mod sgd;
 mod slot;
 mod state;
-mod stepper;
 
 pub use adam::{Adam, AdamW};
 pub use clip::{
     NonFiniteNorm, Norm, clip_grad_norm, clip_grad_norm_of, clip_grad_value, grad_norm,
     try_clip_grad_norm,
 };
+pub use first_order::FirstOrder;
 pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
-pub use rms_prop::RmsProp;
 pub use sgd::Sgd;

@@ -1,13 +1,13 @@
-//! What all optimizers can do.
+//! The trait of all optimizers but L-BFGS.
 
 use crate::nn::{Field, StateDict, StateError};
 
 /// Changes parameters by their gradients.
 ///
-/// What is stepped is a module, or whatever may stand in a module's field: a parameter, a list, a tuple. Of
+/// The model is a module, or anything that can be a module's field: a parameter, a list, a tuple. Of
 /// several, or of what has no size, make one by [`Borrowed`](crate::nn::Borrowed). Tied parameters are updated
-/// once. A parameter without gradient, as all frozen ones are, stays what it is, and so does what is kept of
-/// it: momentum does not go on without gradients.
+/// once. A parameter without gradient, as all frozen ones are, stays what it is, and so does what is saved
+/// for it: momentum does not change without gradients.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -28,10 +28,10 @@ use crate::nn::{Field, StateDict, StateError};
 /// ```
 pub trait Optimizer {
     /// Updates all parameters of the model that have gradients. The first step decides which parameters
-    /// there are and which groups they belong to; the memory for what is kept of a parameter is allocated when
-    /// its first gradient comes. After that a step allocates nothing, except to hand parts of parameters of
-    /// 131,072 elements or more to other threads, for parameters of more than four axes, or where something else holds on to a value: it is then
-    /// copied.
+    /// there are and which groups they belong to; the memory for what is saved for a parameter is allocated when
+    /// its first gradient comes. After that a step allocates nothing, except to give parts of parameters of
+    /// 131,072 elements or more to other threads, for parameters of more than four axes, or where a value has
+    /// another handle: it is then copied.
     ///
     /// # Panics
     /// If it is another model than in the steps before: parameters more or fewer, or others in their place. If
@@ -51,7 +51,7 @@ pub trait Optimizer {
     #[track_caller]
     fn step(&mut self, model: &mut dyn Field);
 
-    /// The learning rate, that of groups with a factor apart.
+    /// Returns the learning rate, before the scales of groups.
     ///
     /// ```
     /// use pullback::optim::{Adam, Optimizer};
@@ -60,10 +60,10 @@ pub trait Optimizer {
     /// ```
     fn learning_rate(&self) -> f64;
 
-    /// Sets the learning rate from the next step on. Groups have theirs times this one.
+    /// Sets the learning rate from the next step on. Each group multiplies it by its scale.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Exponential, Schedule};
@@ -76,7 +76,7 @@ pub trait Optimizer {
     #[track_caller]
     fn set_learning_rate(&mut self, rate: f64);
 
-    /// A copy of what is kept, to save: `learning_rate`, and of each parameter that was updated its path with
+    /// Returns a copy of the state, to save: `learning_rate`, and for each parameter that was updated its path with
     /// the kind behind it, such as `layers.0.weight.exp_avg`. Numbers are of `f64` and rank 0. Settings are not
     /// in it, and neither are the groups.
     ///
@@ -95,7 +95,7 @@ pub trait Optimizer {
     /// ```
     fn state_dict(&self) -> StateDict;
 
-    /// Goes on from a state that was saved, of an optimizer with the same settings of a model with the same
+    /// Loads a state that was saved, of an optimizer with the same settings of a model with the same
     /// paths. The model is the one that is stepped from now on; whether there were steps before does not
     /// matter.
     ///

@@ -1,4 +1,4 @@
-//! Settings that make no sense are refused by name, where they are given.
+//! Checks of settings, which panic with the name of the setting.
 
 #[track_caller]
 pub(super) fn not_negative(name: &str, value: f64) -> f64 {
@@ -18,7 +18,7 @@ pub(super) fn positive(name: &str, value: f64) -> f64 {
     value
 }
 
-/// A share that something keeps from step to step.
+/// Refuses a share that is not below 1.
 #[track_caller]
 pub(super) fn below_one(name: &str, value: f64) -> f64 {
     assert!(
@@ -28,7 +28,7 @@ pub(super) fn below_one(name: &str, value: f64) -> f64 {
     value
 }
 
-/// A count of steps that something lasts.
+/// Refuses a count of 0.
 #[track_caller]
 pub(super) fn at_least_one(name: &str, count: u64) -> u64 {
     assert!(count > 0, "the {name} is 0: at least 1 is needed");

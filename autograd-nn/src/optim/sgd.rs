@@ -1,7 +1,8 @@
 //! Stochastic gradient descent.
 
+use super::FirstOrder;
+use super::rule::{Rule, Step};
 use super::settings::not_negative;
-use super::stepper::{Rule, Step, Stepper, optimizer};
 use crate::Element;
 use crate::kernels::{zip_in_place, zip_slices_in_place};
 
@@ -19,7 +20,7 @@ use crate::kernels::{zip_in_place, zip_slices_in_place};
     r"\end{cases}"
     r"\end{aligned}"
 )]
-/// Kept of each parameter: v as `momentum_buffer`, if there is momentum. The formula is PyTorch's; see Sutskever
+/// Saved for each parameter: v as `momentum_buffer`, if there is momentum. The formula is PyTorch's; see Sutskever
 /// et al., *On the importance of initialization and momentum in deep learning* (2013).
 ///
 /// ```
@@ -37,13 +38,10 @@ use crate::kernels::{zip_in_place, zip_slices_in_place};
 /// assert!(w.item().abs() < 1e-3);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Sgd {
-    stepper: Stepper<SgdRule>,
-}
+pub type Sgd = FirstOrder<SgdRule>;
 
 #[derive(Clone, Debug)]
-struct SgdRule {
+pub struct SgdRule {
     momentum: f64,
     dampening: f64,
     nesterov: bool,
@@ -52,10 +50,10 @@ struct SgdRule {
 }
 
 impl Sgd {
-    /// Gradient descent at this learning rate, without momentum or weight decay.
+    /// Creates gradient descent with this learning rate, without momentum or weight decay.
     ///
     /// # Panics
-    /// If the rate is negative or no number.
+    /// If the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::{Optimizer, Sgd};
@@ -72,15 +70,13 @@ impl Sgd {
             weight_decay: 0.0,
             maximize: false,
         };
-        Self {
-            stepper: Stepper::new(learning_rate, rule),
-        }
+        Self::of(learning_rate, rule)
     }
 
-    /// How much of the last step's direction goes on; 0 unless it is set.
+    /// Sets the share of the last step's direction that each step keeps; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -91,15 +87,15 @@ impl Sgd {
     #[must_use]
     #[track_caller]
     pub fn momentum(mut self, momentum: f64) -> Self {
-        self.rule().momentum = not_negative("momentum", momentum);
+        self.settings.rule.momentum = not_negative("momentum", momentum);
         self
     }
 
-    /// By how much less than the whole gradient is added to the direction, from the second update on; 0 unless
-    /// it is set.
+    /// Sets the share of the gradient that is not added to the direction, from the second update on; 0 by
+    /// default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -110,12 +106,12 @@ impl Sgd {
     #[must_use]
     #[track_caller]
     pub fn dampening(mut self, dampening: f64) -> Self {
-        self.rule().dampening = not_negative("dampening", dampening);
+        self.settings.rule.dampening = not_negative("dampening", dampening);
         self
     }
 
-    /// Looks ahead along the direction, after Nesterov. It needs momentum, and no dampening: the first step
-    /// panics otherwise.
+    /// Sets whether steps look ahead along the direction, after Nesterov. It needs momentum, and no dampening: the
+    /// first step panics otherwise.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -125,14 +121,14 @@ impl Sgd {
     /// ```
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
-        self.rule().nesterov = nesterov;
+        self.settings.rule.nesterov = nesterov;
         self
     }
 
-    /// Adds this much of the value to the gradient: that of a penalty on squares; 0 unless it is set.
+    /// Adds this multiple of the value to the gradient, as a penalty on squares does; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Sgd;
@@ -143,11 +139,11 @@ impl Sgd {
     #[must_use]
     #[track_caller]
     pub fn weight_decay(mut self, decay: f64) -> Self {
-        self.rule().weight_decay = not_negative("weight decay", decay);
+        self.settings.rule.weight_decay = not_negative("weight decay", decay);
         self
     }
 
-    /// Goes up instead of down.
+    /// Maximizes instead of minimizing.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -161,16 +157,10 @@ impl Sgd {
     /// ```
     #[must_use]
     pub fn maximize(mut self, maximize: bool) -> Self {
-        self.rule().maximize = maximize;
+        self.settings.rule.maximize = maximize;
         self
     }
-
-    fn rule(&mut self) -> &mut SgdRule {
-        &mut self.stepper.settings.rule
-    }
 }
-
-optimizer!(Sgd, "Sgd");
 
 impl Rule for SgdRule {
     fn kinds(&self) -> [Option<&'static str>; 3] {
@@ -187,7 +177,7 @@ impl Rule for SgdRule {
         })
     }
 
-    fn update<T: Element>(&self, step: Step, value: &mut [T], kept: [&mut [T]; 3], grad: &[T]) {
+    fn update<T: Element>(&self, step: Step, value: &mut [T], saved: [&mut [T]; 3], grad: &[T]) {
         let sign = if self.maximize { -1.0 } else { 1.0 };
         let [sign, decay, rate] = [sign, self.weight_decay, step.rate].map(T::from_f64);
         if self.momentum == 0.0 {
@@ -203,7 +193,7 @@ impl Rule for SgdRule {
             (0.0, 1.0)
         };
         let [old, new, of_grad, of_velocity] = [old, new, of_grad, of_velocity].map(T::from_f64);
-        let [velocity, ..] = kept;
+        let [velocity, ..] = saved;
         zip_slices_in_place([value, velocity], grad, move |[w, v], g| {
             let g = sign * g + decay * w;
             let v = old * v + new * g;

@@ -1,14 +1,14 @@
-//! What an optimizer keeps of one parameter.
+//! What an optimizer saves for one parameter.
 
 use std::collections::HashMap;
 
-use super::stepper::{Rule, Step};
+use super::rule::{Rule, Step};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor};
+use crate::nn::{AnyParameter, Field, ParameterId, ParameterPath, Visitor};
 use crate::{AnyTensor, Element};
-use autograd_kernels::counted;
+use autograd_kernels::{Any, Family, counted};
 
-/// The place of a parameter in the order of the visit, and what is kept of it.
+/// The place of a parameter in the order of the visit, and what is saved for it.
 pub(super) struct Slot {
     pub(super) id: ParameterId,
     pub(super) path: String,
@@ -17,32 +17,22 @@ pub(super) struct Slot {
     pub(super) tied_to: Option<usize>,
     /// Whether the same parameter comes again.
     pub(super) has_ties: bool,
-    /// The new value, for those that come again. It is let go with the visit: a value that somebody holds is
+    /// The new value, for those that come again. It is dropped after the visit: a value with another handle is
     /// copied by its next update.
     pub(super) shared: Option<AnyTensor>,
     /// The group that it belongs to, if any.
     pub(super) group: Option<usize>,
-    pub(super) kept: Kept,
-    /// The updates that there were.
+    pub(super) saved: Any<Arrays>,
+    /// The number of updates.
     pub(super) steps: u64,
 }
 
 /// Up to three arrays of the parameter's shape, in row-major order: empty before the first update, and where
-/// the optimizer keeps fewer.
-#[derive(Debug)]
-pub(super) enum Kept {
-    F32([Vec<f32>; 3]),
-    F64([Vec<f64>; 3]),
-}
+/// the optimizer saves fewer.
+pub(super) struct Arrays;
 
-impl Kept {
-    /// Nothing, of the parameter's element type.
-    fn of(parameter: &dyn AnyParameter) -> Self {
-        match parameter.to_any() {
-            AnyTensor::F32(_) => Self::F32(Default::default()),
-            AnyTensor::F64(_) => Self::F64(Default::default()),
-        }
-    }
+impl Family for Arrays {
+    type Of<T: Element> = [Vec<T>; 3];
 }
 
 /// The slots of a model's parameters, in the order of the visit, before any update.
@@ -53,7 +43,7 @@ pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
         first: HashMap<ParameterId, usize>,
     }
     impl<'a> Visitor<'a> for List {
-        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             let tied_to = self.first.get(&parameter.id()).copied();
             match tied_to {
                 Some(first) => self.slots[first].has_ties = true,
@@ -67,13 +57,16 @@ pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
                 has_ties: false,
                 shared: None,
                 group: None,
-                kept: Kept::of(parameter),
+                saved: match parameter.to_any() {
+                    AnyTensor::F32(_) => Any::F32(Default::default()),
+                    AnyTensor::F64(_) => Any::F64(Default::default()),
+                },
                 steps: 0,
             });
         }
     }
     let mut list = List::default();
-    model.visit(&Path::root(), &mut list);
+    model.visit(&ParameterPath::root(), &mut list);
     list.slots
 }
 
@@ -85,7 +78,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
         problem: Option<String>,
     }
     impl<'a> Visitor<'a> for Check<'_> {
-        fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             let slot = self.slots.get(self.count);
             self.count += 1;
             if self.problem.is_some() || slot.is_some_and(|slot| slot.id == parameter.id()) {
@@ -112,7 +105,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
         count: 0,
         problem: None,
     };
-    model.visit(&Path::root(), &mut check);
+    model.visit(&ParameterPath::root(), &mut check);
     let missing = slots.get(check.count);
     check.problem.or_else(|| {
         let slot = missing?;
@@ -133,14 +126,14 @@ impl Slot {
             rate,
             count: self.steps + 1,
         };
-        let kept = &mut self.kept;
+        let saved = &mut self.saved;
         let updated =
-            parameter.update_by_grad_any(&mut |value, grad| match (value, grad, &mut *kept) {
-                (AnyViewMut::F32(value), AnyView::F32(grad), Kept::F32(kept)) => {
-                    update(rule, step, value, kept, &grad);
+            parameter.update_by_grad_any(&mut |value, grad| match (value, grad, &mut *saved) {
+                (Any::F32(value), Any::F32(grad), Any::F32(saved)) => {
+                    update(rule, step, value, saved, &grad);
                 }
-                (AnyViewMut::F64(value), AnyView::F64(grad), Kept::F64(kept)) => {
-                    update(rule, step, value, kept, &grad);
+                (Any::F64(value), Any::F64(grad), Any::F64(saved)) => {
+                    update(rule, step, value, saved, &grad);
                 }
                 // INVARIANT: a parameter keeps its element type, and the slot was made for this one.
                 _ => unreachable!("a parameter of another element type"),
@@ -154,26 +147,31 @@ fn update<T: Element, R: Rule>(
     rule: &R,
     step: Step,
     mut value: ArrayViewMutD<'_, T>,
-    kept: &mut [Vec<T>; 3],
+    saved: &mut [Vec<T>; 3],
     grad: &ArrayViewD<'_, T>,
 ) {
-    for (kept, kind) in kept.iter_mut().zip(rule.kinds()) {
+    for (saved, kind) in saved.iter_mut().zip(rule.kinds()) {
         if kind.is_some() {
             // Allocates the first time alone.
-            kept.resize(value.len(), T::zero());
+            saved.resize(value.len(), T::zero());
         }
     }
     // INVARIANT: a parameter's elements are in row-major order.
     let value = value.as_slice_mut().expect("row-major order");
     if let Some(grad) = grad.as_slice() {
-        return rule.update(step, value, kept.each_mut().map(|kept| &mut kept[..]), grad);
+        return rule.update(
+            step,
+            value,
+            saved.each_mut().map(|saved| &mut saved[..]),
+            grad,
+        );
     }
     in_blocks(grad, |first, grad| {
         let range = first..first + grad.len();
-        let kept = kept.each_mut();
-        // What is not kept is empty.
-        let kept = kept.map(|kept| kept.get_mut(range.clone()).unwrap_or_default());
-        rule.update(step, &mut value[range], kept, grad);
+        let saved = saved.each_mut();
+        // What is not saved is empty.
+        let saved = saved.map(|saved| saved.get_mut(range.clone()).unwrap_or_default());
+        rule.update(step, &mut value[range], saved, grad);
     });
 }
 

@@ -3,10 +3,11 @@
 use std::any::type_name;
 use std::collections::HashSet;
 
-use super::slot::{Kept, Slot};
+use super::slot::Slot;
 use crate::ndarray::{Array1, ArrayD, arr0};
 use crate::nn::{Difference, StateDict, StateError, TensorSpec};
 use crate::{AnyTensor, Element, Tensor};
+use autograd_kernels::Any;
 
 pub(super) const LEARNING_RATE: &str = "learning_rate";
 const STEP: &str = "step";
@@ -26,20 +27,20 @@ fn name(path: &str, kind: &str) -> String {
     format!("{path}.{kind}")
 }
 
-/// Adds what is kept of one parameter.
+/// Adds what is saved for one parameter.
 pub(super) fn write(state: &mut StateDict, slot: &Slot, kinds: [Option<&'static str>; 3]) {
     fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
         let array = ArrayD::from_shape_vec(shape, elements.to_vec());
-        // INVARIANT: what is kept has the parameter's shape.
+        // INVARIANT: what is saved has the parameter's shape.
         Tensor::from(array.expect("one element for each")).into()
     }
     for (place, kind) in kinds.iter().enumerate() {
         let Some(kind) = kind else { continue };
-        let kept = match &slot.kept {
-            Kept::F32(kept) => tensor(&slot.shape, &kept[place]),
-            Kept::F64(kept) => tensor(&slot.shape, &kept[place]),
+        let saved = match &slot.saved {
+            Any::F32(saved) => tensor(&slot.shape, &saved[place]),
+            Any::F64(saved) => tensor(&slot.shape, &saved[place]),
         };
-        state.insert(name(&slot.path, kind), kept);
+        state.insert(name(&slot.path, kind), saved);
     }
     state.insert(name(&slot.path, STEP), number(slot.steps as f64));
 }
@@ -65,18 +66,18 @@ impl<'a> Reader<'a> {
         Some(self.state.get(name)?.shape())
     }
 
-    /// What is kept of a parameter, if it was updated before the state was saved.
+    /// Reads what is saved for a parameter, if it was updated before the state was saved.
     pub(super) fn read(&mut self, slot: &mut Slot, kinds: [Option<&'static str>; 3]) {
         let names = kinds.map(|kind| kind.map(|kind| name(&slot.path, kind)));
         let step = name(&slot.path, STEP);
-        let kept = names.iter().flatten().any(|name| self.state.contains(name));
-        if !kept && !self.state.contains(&step) {
+        let saved = names.iter().flatten().any(|name| self.state.contains(name));
+        if !saved && !self.state.contains(&step) {
             return;
         }
         slot.steps = self.count(&step);
-        match &mut slot.kept {
-            Kept::F32(kept) => self.arrays(&names, &slot.shape, kept),
-            Kept::F64(kept) => self.arrays(&names, &slot.shape, kept),
+        match &mut slot.saved {
+            Any::F32(saved) => self.arrays(&names, &slot.shape, saved),
+            Any::F64(saved) => self.arrays(&names, &slot.shape, saved),
         }
     }
 
@@ -84,11 +85,11 @@ impl<'a> Reader<'a> {
         &mut self,
         names: &[Option<String>; 3],
         shape: &[usize],
-        kept: &mut [Vec<T>; 3],
+        saved: &mut [Vec<T>; 3],
     ) {
-        for (name, kept) in names.iter().zip(kept) {
+        for (name, saved) in names.iter().zip(saved) {
             if let Some(name) = name {
-                *kept = self.elements(name, shape);
+                *saved = self.elements(name, shape);
             }
         }
     }
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// What does not fit, if anything does not, with what nobody has read.
+    /// What does not fit, if anything does not, with what was not read.
     pub(super) fn finish(mut self) -> Result<(), StateError> {
         for (name, tensor) in self.state {
             if !self.used.contains(name) {

@@ -23,7 +23,7 @@ void heat_step(size_t rows, size_t columns, const double *restrict share,
     }
 }
 
-/* The transposed step: what the temperatures before are worth, if those after are worth grad_after. A step is
+/* The transposed step: the gradient with respect to the temperatures before, from grad_after. A step is
  * 1 + diag(share) L with symmetric L, so its transpose is 1 + L diag(share): shares are the neighbors' here. */
 void heat_step_adjoint(size_t rows, size_t columns, const double *restrict share,
                        const double *restrict east, const double *restrict south,

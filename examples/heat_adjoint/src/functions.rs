@@ -1,13 +1,13 @@
-//! Spreading heat as a custom function, its adjoint as another: each is the other's gradient.
+//! Heat spreading as a custom function, and its adjoint as another: each is the other's gradient.
 
 use pullback::ndarray::{Array2, ArrayView2};
 use pullback::prelude::*;
 
 use crate::plate::Plate;
 
-/// The temperatures of a plate after its steps.
+/// Computes the temperatures of a plate after its steps.
 ///
-/// Linear, so backward is the transpose whatever the temperatures are, and nothing of them is kept.
+/// The function is linear, so backward is its transpose at any temperatures, and nothing is saved.
 pub struct Heat;
 
 #[custom_function(gradcheck(
@@ -31,7 +31,8 @@ impl Heat {
     }
 }
 
-/// The gradient by the temperatures before, from that by those after.
+/// Computes the gradient with respect to the temperatures before the steps, from the gradient with
+/// respect to those after.
 pub struct HeatAdjoint;
 
 #[custom_function(gradcheck(
@@ -55,8 +56,8 @@ impl HeatAdjoint {
     }
 }
 
-/// How far ⟨A u, v⟩ and ⟨u, Aᵀ v⟩ are apart, relative to the larger: the test of an adjoint that
-/// needs no finite differences.
+/// Returns the difference of ⟨A u, v⟩ and ⟨u, Aᵀ v⟩, relative to the larger: a test of an adjoint
+/// without finite differences.
 pub fn adjoint_error(plate: &Plate, u: &ArrayView2<f64>, v: &ArrayView2<f64>) -> f64 {
     let forward = (plate.heat(u) * v).sum();
     let backward = (plate.heat_adjoint(v) * u).sum();

@@ -1,4 +1,4 @@
-//! The picture that explains what was observed, and has few edges.
+//! Finds the picture that explains the observation and has few edges.
 
 use pullback::ndarray::{Array2, Ix2, s};
 use pullback::optim::Lbfgs;
@@ -8,43 +8,43 @@ use crate::functions::Heat;
 use crate::norm::largest;
 use crate::plate::Plate;
 
-/// The slope below which an edge counts as none, so that the penalty is smooth.
+/// A smaller slope does not count as an edge, so the penalty is smooth.
 const ROUNDING: f64 = 0.01;
-/// Of L-BFGS.
+/// The limit of L-BFGS.
 const MOST_STEPS: u64 = 3000;
 
 /// An observation after the plate's steps.
 pub struct Observation {
     pub plate: Plate,
     pub after: Tensor2<f64>,
-    /// Standard deviation of each of its numbers.
+    /// The standard deviation of each of its numbers.
     pub noise: f64,
-    /// What an edge of height 1 costs for each cell of its length, in logarithms of probability.
+    /// The cost of an edge of height 1 for each cell of its length, in logarithms of probability.
     pub edges: f64,
 }
 
-/// Where a search ended.
+/// The result of a search.
 pub struct Minimum {
     pub picture: Array2<f64>,
-    /// Of each picture that was tried.
+    /// The loss of each picture that was tried.
     pub losses: Vec<f64>,
     pub converged: bool,
 }
 
 impl Observation {
-    /// Minus the logarithm of the probability of a picture, up to a constant.
+    /// Returns minus the logarithm of the probability of a picture, up to a constant.
     pub fn loss(&self, before: &Tensor2<f64>) -> Tensor0<f64> {
         let misfit = (Heat::apply(before, &self.plate) - &self.after) / self.noise;
         misfit.square().sum() * 0.5 + total_variation(before) * self.edges
     }
 
-    /// The most probable picture: where no entry of the gradient is above `flat` times the largest at the
-    /// start.
+    /// Finds the most probable picture, at which no entry of the gradient is above `flat` times the
+    /// largest at the start.
     pub fn reconstruct(&self, flat: f64) -> Result<Minimum, pullback::Error> {
         let mut picture = Parameter::new(self.after.to_array());
         let enough = flat * self.slope(&picture)?;
         let mut losses = Vec::new();
-        // No tolerance of changes: steps are short where edges form, far from the minimum too.
+        // No tolerance of changes: steps are short where edges form, even far from the minimum.
         let mut optimizer = Lbfgs::new(1.0)
             .iterations(MOST_STEPS)
             .evaluations(2 * MOST_STEPS)
@@ -62,15 +62,15 @@ impl Observation {
         })
     }
 
-    /// The largest entry of the loss's gradient.
+    /// Returns the largest entry of the loss's gradient.
     fn slope(&self, picture: &Parameter<f64, Ix2>) -> Result<f64, pullback::Error> {
         let (gradient,) = grad(&self.loss(picture), (&**picture,))?;
         Ok(largest(gradient.view()))
     }
 }
 
-/// The length of a picture's edges times their heights (Rudin, Osher and Fatemi, 1992), rounded where the
-/// picture is flat. Cells of the last row and column have one neighbor less to differ from.
+/// Returns the length of a picture's edges times their heights (Rudin, Osher and Fatemi, 1992), rounded
+/// where the picture is flat. Cells of the last row and column have one neighbor less to differ from.
 fn total_variation(picture: &Tensor2<f64>) -> Tensor0<f64> {
     let right = picture.slice(s![.., 1..]) - picture.slice(s![.., ..-1]);
     let down = picture.slice(s![1.., ..]) - picture.slice(s![..-1, ..]);

@@ -1,18 +1,18 @@
-//! The kernels in C and C++, behind functions that check what they are given.
+//! The kernels in C and C++, behind functions that check their arguments.
 
 #![expect(
     unsafe_code,
-    reason = "functions of other languages are called here, and nowhere else"
+    reason = "only this module calls functions of other languages"
 )]
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The signature of all kernels: rows, columns, share, east, south, what is read, what is written.
+/// The signature of all kernels: rows, columns, share, east, south, the input, the output.
 type Kernel =
     unsafe extern "C" fn(usize, usize, *const f64, *const f64, *const f64, *const f64, *mut f64);
 
-// SAFETY: these are the signatures in `kernels/`, where `size_t` is what is `usize` here.
+// SAFETY: these are the signatures in `kernels/`, whose `size_t` is `usize` here.
 unsafe extern "C" {
     fn heat_step(
         rows: usize,
@@ -43,7 +43,7 @@ unsafe extern "C" {
     );
 }
 
-/// The language of the kernel that goes forward.
+/// The language of the forward kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Language {
     C,
@@ -71,7 +71,7 @@ impl fmt::Display for Language {
     }
 }
 
-/// Numbers for each cell of a plate, row by row: see `kernels/heat.c`.
+/// The numbers for each cell of a plate, row by row: see `kernels/heat.c`.
 #[derive(Debug)]
 pub struct Coefficients {
     pub rows: usize,
@@ -81,10 +81,10 @@ pub struct Coefficients {
     pub south: Vec<f64>,
 }
 
-/// The temperatures after a step, into `after`.
+/// Writes the temperatures after a step into `after`.
 ///
 /// # Panics
-/// If a slice has not one number for each cell.
+/// If a slice does not have one number for each cell.
 #[track_caller]
 pub fn step(coefficients: &Coefficients, language: Language, before: &[f64], after: &mut [f64]) {
     let kernel = match language {
@@ -94,10 +94,11 @@ pub fn step(coefficients: &Coefficients, language: Language, before: &[f64], aft
     run(kernel, coefficients, before, after);
 }
 
-/// The gradient by the temperatures before a step, from that by those after it, into `grad_before`.
+/// Writes the gradient with respect to the temperatures before a step into `grad_before`, from the
+/// gradient with respect to those after it.
 ///
 /// # Panics
-/// If a slice has not one number for each cell.
+/// If a slice does not have one number for each cell.
 #[track_caller]
 pub fn step_adjoint(coefficients: &Coefficients, grad_after: &[f64], grad_before: &mut [f64]) {
     run(heat_step_adjoint, coefficients, grad_after, grad_before);
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Entry by entry: the step's matrix, column by column, and the adjoint's.
+    /// Compares the step's matrix, column by column, with the adjoint's, entry by entry.
     #[test]
     fn the_adjoint_is_the_transposed_step() {
         let (coefficients, before) = random(3, 4);

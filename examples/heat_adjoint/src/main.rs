@@ -1,8 +1,8 @@
-//! Finds the temperatures that a plate had from those that it has later.
+//! Finds the earlier temperatures of a plate from the later ones.
 //!
-//! Heat is spread by a kernel in C, and the gradient of that by its adjoint, in C too: `functions.rs` makes
-//! them two custom functions, each the other's gradient. The adjoint is checked by products and the
-//! picture found by L-BFGS, from an observation with noise, with a penalty on edges.
+//! A kernel in C spreads the heat. Its adjoint, in C too, computes the gradient: `functions.rs` makes
+//! them two custom functions, each the other's gradient. The program checks the adjoint with products.
+//! Then L-BFGS finds the picture from an observation with noise, with a penalty on edges.
 
 #![allow(
     unreachable_pub,
@@ -40,12 +40,12 @@ Usage: cargo run --release -p heat_adjoint [-- OPTIONS]
   --size N       cells along a side, 32 to 128 (default 48)
   --steps N      time steps between the picture and the observation, 1 to 200 (default 15)
   --noise X      standard deviation of the observation, 0.0001 to 0.1 (default 0.01)
-  --edges X      what an edge of height 1 costs for each cell of its length, 0.1 to 1000 (default 4)
-  --kernel NAME  the kernel that goes forward, c or cpp (default c)
+  --edges X      the cost of an edge of height 1 for each cell of its length, 0.1 to 1000 (default 4)
+  --kernel NAME  the forward kernel, c or cpp (default c)
   --seed N       the seed of the noise (default 1)
   --svg FILE     where to draw (default target/heat_adjoint.svg)";
 
-/// Of the gradient where the search begins, what may be left where it ends.
+/// The share of the first gradient that may be left at the end of the search.
 const FLAT: f64 = 1e-5;
 
 fn main() -> ExitCode {
@@ -104,7 +104,7 @@ fn run(mut arguments: Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The root of the mean square error, relative to the truth's.
+/// Returns the root of the mean square error, relative to the truth's.
 fn relative(field: &Array2<f64>, truth: &Array2<f64>) -> f64 {
     let square = |field: &Array2<f64>| field.iter().map(|x| x * x).sum::<f64>();
     (square(&(field - truth)) / square(truth)).sqrt()

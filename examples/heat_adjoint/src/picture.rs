@@ -1,4 +1,4 @@
-//! Fields as pictures, side by side in an SVG file.
+//! Draws fields as pictures, side by side in an SVG file.
 
 use std::error::Error;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn draw(path: &Path, fields: &[(String, &Array2<f64>)]) -> Result<(), Box<dy
     Ok(())
 }
 
-/// From black through red and yellow to white.
+/// Returns a color from black through red and yellow to white.
 fn heat(temperature: f64) -> RGBColor {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! A plate of several materials, and the time steps that are taken on it.
+//! A plate of several materials, and its time steps.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use pullback::ndarray::{Array2, ArrayView2};
 
 use crate::kernels::{self, Coefficients, Language};
 
-/// An insulated plate on which heat spreads for a number of steps. Cheap to clone.
+/// An insulated plate on which heat spreads for a number of steps. Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct Plate {
     coefficients: Arc<Coefficients>,
@@ -15,7 +15,7 @@ pub struct Plate {
     pub language: Language,
 }
 
-/// The step is so long that errors would grow.
+/// The error for a step so long that errors would grow.
 #[derive(Debug, PartialEq)]
 pub struct Unstable {
     pub length: f64,
@@ -36,8 +36,8 @@ impl fmt::Display for Unstable {
 impl std::error::Error for Unstable {}
 
 impl Plate {
-    /// A plate of cells with sides of length 1, each with its conductivity and its heat capacity, on which
-    /// `steps` steps of a length are taken. Two cells conduct as two resistors in a row.
+    /// Creates a plate of cells with sides of length 1, each with its conductivity and its heat capacity, for
+    /// `steps` steps of equal length. Two cells conduct like two resistors in series.
     ///
     /// # Errors
     /// If a step would take more heat out of a cell than its difference from its neighbors holds: then
@@ -96,10 +96,10 @@ impl Plate {
         })
     }
 
-    /// The temperatures after all steps.
+    /// Returns the temperatures after all steps.
     ///
     /// # Panics
-    /// If the field has another shape than the plate.
+    /// If the shapes of field and plate differ.
     #[track_caller]
     pub fn heat(&self, before: &ArrayView2<f64>) -> Array2<f64> {
         self.repeat(before, |from, to| {
@@ -107,10 +107,10 @@ impl Plate {
         })
     }
 
-    /// The transpose of [`heat`](Self::heat), which is linear.
+    /// Applies the transpose of [`heat`](Self::heat), which is linear.
     ///
     /// # Panics
-    /// If the field has another shape than the plate.
+    /// If the shapes of field and plate differ.
     #[track_caller]
     pub fn heat_adjoint(&self, grad_after: &ArrayView2<f64>) -> Array2<f64> {
         self.repeat(grad_after, |from, to| {
@@ -137,7 +137,7 @@ impl Plate {
     }
 }
 
-/// Three by four cells of different materials.
+/// Returns a plate of three by four cells of different materials.
 #[cfg(test)]
 pub fn small(language: Language) -> Plate {
     let conductivity = Array2::from_shape_fn((3, 4), |(i, j)| 0.5 + 0.1 * (3 * i + 2 * j) as f64);
@@ -157,7 +157,7 @@ mod tests {
         let ones = Array2::ones((rows, columns));
         let plate = Plate::new(&ones.view(), &ones.view(), steps, length, Language::C).unwrap();
         let (kx, ky) = (3.0 * PI / columns as f64, 2.0 * PI / rows as f64);
-        // Cosines about the middles of cells are eigenvectors of an insulated plate.
+        // Cosines at the centers of cells are eigenvectors of an insulated plate.
         let wave = Array2::from_shape_fn((rows, columns), |(i, j)| {
             (ky * (i as f64 + 0.5)).cos() * (kx * (j as f64 + 0.5)).cos()
         });

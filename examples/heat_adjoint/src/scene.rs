@@ -1,4 +1,4 @@
-//! What there is to find: a hot picture on a plate of two materials.
+//! The scene to find: a hot picture on a plate of two materials.
 
 use pullback::ndarray::Array2;
 use pullback::nn::{Generator, init};
@@ -6,10 +6,10 @@ use pullback::nn::{Generator, init};
 use crate::kernels::Language;
 use crate::plate::{Plate, Unstable};
 
-/// A time step, where a cell of conductivity and capacity 1 allows a quarter.
+/// The time step; a cell of conductivity and capacity 1 allows a quarter.
 const LENGTH: f64 = 0.2;
 
-/// A picture with sharp edges, of temperatures from 0 to 1: a disc, a frame and a bar.
+/// Returns a picture with sharp edges, of temperatures from 0 to 1: a disc, a frame and a bar.
 pub fn picture(size: usize) -> Array2<f64> {
     Array2::from_shape_fn((size, size), |cell| {
         let (y, x) = place(cell, size);
@@ -26,7 +26,7 @@ pub fn picture(size: usize) -> Array2<f64> {
     })
 }
 
-/// A plate that conducts badly at its right side and holds more heat at its lower edge.
+/// Returns a plate that conducts badly at its right side and has more heat capacity at its lower edge.
 pub fn plate(size: usize, steps: usize, language: Language) -> Result<Plate, Unstable> {
     let field = |inside: fn(f64, f64) -> bool, there: f64| {
         Array2::from_shape_fn((size, size), |cell| {
@@ -45,12 +45,12 @@ pub fn plate(size: usize, steps: usize, language: Language) -> Result<Plate, Uns
     )
 }
 
-/// A picture of normally distributed numbers.
+/// Returns a picture of normally distributed numbers.
 pub fn noise(size: usize, random: &mut Generator) -> Array2<f64> {
     init::normal((size, size), 0.0, 1.0, random)
 }
 
-/// The middle of a cell, in units of the plate's side, downwards and to the right.
+/// Returns the center of a cell, in units of the plate's side, downwards and to the right.
 fn place((row, column): (usize, usize), size: usize) -> (f64, f64) {
     let middle = |cell: usize| (cell as f64 + 0.5) / size as f64;
     (middle(row), middle(column))

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pullback::Error;
+use pullback::ErrorKind;
 use pullback::ndarray::{Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Ix2, array};
 use pullback::prelude::*;
 
@@ -78,13 +78,10 @@ fn a_gradient_computed_on_arrays_ends_in_a_node_that_fails() {
                 .all(|node| node.name() == "AccumulateGrad")
         );
         let error = grad(&derivative, (&a,)).unwrap_err();
-        assert!(matches!(
-            error,
-            Error::OnceDifferentiable {
-                function: "blend_once",
-                ..
-            }
-        ));
+        assert!(
+            (error.kind(), error.function())
+                == (&ErrorKind::OnceDifferentiable, Some("blend_once"))
+        );
     }
 }
 
@@ -144,7 +141,7 @@ fn no_gradient_is_none_however_far_back() {
         .unwrap();
     assert!(unused.0.is_none());
     let error = grad(&Opaque::apply(&x).sum(), (&x,)).unwrap_err();
-    assert_eq!(error, Error::UnusedInput { position: 0 });
+    assert_eq!(error.kind(), &ErrorKind::UnusedInput { position: 0 });
 }
 
 /// No tensor need be there.
@@ -384,7 +381,7 @@ fn an_input_that_is_absent_is_saved_as_absent() {
     let y = Shifted::apply(&x, None).sum();
     y.backward().unwrap();
     assert_eq!((x.grad(), CALLS.take()), (Some(array![1.0, 1.0]), 1));
-    assert!(matches!(y.backward(), Err(Error::Freed { .. })));
+    assert!(y.backward().unwrap_err().kind() == &ErrorKind::Freed);
     let node = Shifted::apply(&x, Some(&x)).grad_fn().unwrap();
     let ones = || Some(Tensor::from(array![1.0, 1.0]).into_dyn());
     assert_eq!(node.apply::<f64>(&[ones()]).unwrap().len(), 2);

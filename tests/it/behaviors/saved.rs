@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use pullback::Error;
 use pullback::ndarray::{Array1, Array2, ArrayView1, array};
 use pullback::prelude::*;
+use pullback::{Error, ErrorKind};
 
 use crate::functions::{Square, leaf};
 
@@ -116,13 +116,7 @@ fn second(sinh: impl Fn(&Tensor1<f64>) -> Tensor1<f64>) -> Result<f64, Error> {
 fn a_saved_intermediate_never_loses_a_term() {
     // d² sinh² = 2 cosh² + 2 sinh²; without the intermediate's own gradient it would be 2.5431.
     let error = second(|x| Sinh::apply(x)).unwrap_err();
-    assert!(matches!(
-        error,
-        Error::OnceDifferentiable {
-            function: "Sinh",
-            ..
-        }
-    ));
+    assert!((error.kind(), error.function()) == (&ErrorKind::OnceDifferentiable, Some("Sinh")));
     let right = second(|x| SinhCosh::apply(x).0).unwrap();
     assert!((right - 3.0862).abs() < 1e-4, "{right}");
     assert!((right - 2.0 * 1.0_f64.cosh()).abs() < 1e-12);
@@ -137,7 +131,10 @@ fn derivatives_of_a_fifth_power() {
         assert_eq!(derivative.to_array(), array![expected]);
     }
     // 120 is a constant: nothing leads back to `x`.
-    assert_eq!(grad(&derivative, (&x,)).unwrap_err(), Error::NoGraph);
+    assert_eq!(
+        grad(&derivative, (&x,)).unwrap_err().kind(),
+        &ErrorKind::NoGraph
+    );
 }
 
 /// x · w, where w has one element; the gradient of w is summed, or not.

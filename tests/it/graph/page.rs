@@ -221,7 +221,7 @@ fn a_page_answers_to_pointer_and_keys_in_a_browser() {
     // Output, sum, exp, leaf.
     assert_eq!(card("opened"), "");
     assert!(
-        card("pointed").starts_with("Sum\ngives []\napplied at "),
+        card("pointed").starts_with("Sum\noutput []\napplied at "),
         "{}",
         card("pointed")
     );

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use pullback::ndarray::{Array1, array};
 use pullback::prelude::*;
-use pullback::{AnyTensor, Error, saved_tensors_hooks};
+use pullback::{AnyTensor, ErrorKind, saved_tensors_hooks};
 
 use super::*;
 
@@ -148,7 +148,7 @@ fn a_hook_that_fails_changes_nothing() {
     assert_eq!(
         error.to_string(),
         format!(
-            "a hook of `Mul` gave a gradient of shape [2] in place of one of shape [1] (applied at {file}:{line}:13)"
+            "a hook of `Mul` returned a gradient of shape [2] instead of one of shape [1] (applied at {file}:{line}:13)"
         )
     );
     wrong.remove();
@@ -169,23 +169,24 @@ fn a_hook_that_fails_changes_nothing() {
     let count = node(&y).register_prehook(|_: &Gradients| Some(vec![]));
     let error = y.sum().backward().unwrap_err();
     assert!(matches!(
-        error,
-        Error::HookCount {
-            function: "Mul",
-            expected: 1,
-            found: 0,
-            ..
-        }
+        (error.kind(), error.function()),
+        (
+            ErrorKind::HookCount {
+                expected: 1,
+                found: 0,
+                ..
+            },
+            Some("Mul")
+        )
     ));
     count.remove();
     let other = node(&y).register_prehook(|_: &[Option<TensorD<f32>>]| None);
-    assert!(matches!(
-        y.sum().backward().unwrap_err(),
-        Error::ElementType {
-            function: "Mul",
-            ..
-        }
-    ));
+    assert!(
+        (
+            y.sum().backward().unwrap_err().kind(),
+            y.sum().backward().unwrap_err().function()
+        ) == (&ErrorKind::ElementType, Some("Mul"))
+    );
     other.remove();
     y.sum().backward().unwrap();
     assert_eq!(of(&x), Some(12.0));

@@ -5,10 +5,8 @@ mod attention;
 mod composed;
 mod convolutions;
 mod gradients;
-mod hooked;
 mod norms;
 mod printing;
-mod recurrent;
 mod seeds;
 mod shapes;
 mod simple;
@@ -16,7 +14,7 @@ mod simple;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pullback::ndarray::{Array, ArrayD, Dimension, IntoDimension, IxDyn};
-use pullback::nn::{AnyParameter, Field, Generator, Path, VisitorMut, init};
+use pullback::nn::{AnyParameter, Field, Generator, ParameterPath, VisitorMut, init};
 use pullback::prelude::*;
 
 fn generator() -> Generator {
@@ -47,7 +45,7 @@ fn names(module: &dyn Module) -> Vec<String> {
 }
 
 /// What a call panics with.
-fn told<R>(call: impl FnOnce() -> R) -> String {
+fn panic_message<R>(call: impl FnOnce() -> R) -> String {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         panic!("nothing was refused")
     };
@@ -61,12 +59,12 @@ fn told<R>(call: impl FnOnce() -> R) -> String {
 fn set_all(module: &mut dyn Module, mut value: impl FnMut(&[usize]) -> TensorD<f64>) {
     struct Set<'a>(&'a mut dyn FnMut(&[usize]) -> TensorD<f64>);
     impl VisitorMut for Set<'_> {
-        fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
             let value = (self.0)(parameter.shape());
             parameter.show(&value.into());
         }
     }
-    module.visit_mut(&Path::root(), &mut Set(&mut value));
+    module.visit_mut(&ParameterPath::root(), &mut Set(&mut value));
 }
 
 /// Part of a vector in a shape, and what comes after it.
@@ -86,16 +84,6 @@ fn gradcheck<M: Module>(
     forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
 ) {
     let checks = Gradcheck::new().second_order().forward_mode();
-    gradcheck_with(checks, module, inputs, forward);
-}
-
-#[track_caller]
-fn gradcheck_with<M: Module>(
-    checks: Gradcheck,
-    module: M,
-    inputs: &[ArrayD<f64>],
-    forward: impl Fn(&M, &[TensorD<f64>]) -> TensorD<f64>,
-) {
     let of_inputs: usize = inputs.iter().map(ArrayD::len).sum();
     let theta = tensor(of_inputs + module.parameter_count(), 3) * 0.5;
     let module = std::sync::Mutex::new(module);

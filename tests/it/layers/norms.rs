@@ -39,8 +39,9 @@ fn a_batch_is_normalized_by_channel_and_tracked() {
             normalized(from.view(), 0.1) * [1.0, 2.0, 3.0][channel] + [0.5, 0.0, -0.5][channel];
         assert_close(&to, &expected);
         let (mean, variance) = moments(from.view());
-        let running =
-            |buffer: &Option<Buffer<f64, _>>| -> f64 { buffer.as_ref().unwrap().view()[channel] };
+        let running = |buffer: &Option<Buffer<f64, _>>| -> f64 {
+            buffer.as_ref().unwrap().get().view()[channel]
+        };
         assert!((running(&norm.running_mean) - 0.3 * mean).abs() < 1e-12);
         // Eight elements: the estimate has the divisor seven.
         assert!((running(&norm.running_var) - (0.7 + 0.3 * variance * 8.0 / 7.0)).abs() < 1e-12);
@@ -80,8 +81,8 @@ fn without_a_momentum_running_figures_are_plain_means() {
         let _ = norm.forward(&Tensor::from(array![[first], [second]]));
     }
     let (mean, variance) = (
-        norm.running_mean.as_ref().unwrap(),
-        norm.running_var.as_ref().unwrap(),
+        norm.running_mean.as_ref().unwrap().get(),
+        norm.running_var.as_ref().unwrap().get(),
     );
     assert_close(&mean.to_array(), &array![(2.0 + 7.0) / 3.0]);
     assert_close(&variance.to_array(), &array![(2.0 + 8.0) / 3.0]);
@@ -94,7 +95,7 @@ fn without_a_momentum_running_figures_are_plain_means() {
         names,
         ["running_mean", "running_var", "num_batches_tracked"]
     );
-    assert_eq!(norm.num_batches_tracked.as_ref().unwrap().item(), 3.0);
+    assert_eq!(norm.num_batches_tracked.as_ref().unwrap().get().item(), 3.0);
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn running_figures_have_no_history_and_no_gradient() {
         .sum()
         .backward()
         .expect("a pass");
-    let mean = norm.running_mean.as_ref().unwrap();
+    let mean = norm.running_mean.as_ref().unwrap().get();
     assert!(!mean.requires_grad() && mean.grad_fn().is_none());
     assert!(norm.weight.as_ref().unwrap().grad().is_some());
 }

@@ -1,9 +1,9 @@
 //! What layers print of themselves: PyTorch's options, and what is trained.
 
 use pullback::nn::{
-    AvgPool2d, BatchNorm1d, BatchNorm2d, Bilinear, Conv1d, Conv2d, ConvTranspose2d, Dropout, Elu,
-    Embedding, Flatten, Gelu, GroupNorm, Gru, LayerNorm, LeakyRelu, Linear, Lstm, MaxPool2d,
-    MultiheadAttention, Relu, Sequential, Softmax, Softplus,
+    AvgPool2d, BatchNorm1d, BatchNorm2d, Conv1d, Conv2d, ConvTranspose2d, Dropout, Elu, Embedding,
+    Flatten, Gelu, GroupNorm, LayerNorm, LeakyRelu, Linear, MaxPool2d, MultiheadAttention, Relu,
+    Sequential, Softmax, Softplus,
 };
 use pullback::prelude::*;
 
@@ -20,11 +20,6 @@ fn options_of_linear_layers_and_convolutions_are_pytorchs() {
     shows(
         &Linear::<f32>::new(3, 2, g),
         "in_features=3, out_features=2, bias=True",
-    );
-    let bilinear = Bilinear::<f32>::builder(3, 4, 2).bias(false).build(g);
-    shows(
-        &bilinear,
-        "in1_features=3, in2_features=4, out_features=2, bias=False",
     );
     shows(
         &Conv1d::<f32>::new(4, 2, 3, g),
@@ -76,14 +71,6 @@ fn options_of_networks_are_pytorchs() {
         .causal(true)
         .build(g);
     shows(&crossing, "embed_dim=8, num_heads=2, kdim=4, causal=True");
-    shows(&Gru::<f32>::new(3, 4, g), "3, 4");
-    let lstm = Lstm::<f32>::builder(3, 4)
-        .num_layers(2)
-        .bias(false)
-        .batch_first(true);
-    let expected =
-        "3, 4, num_layers=2, bias=False, batch_first=True, dropout=0.1, bidirectional=True";
-    shows(&lstm.dropout(0.1).bidirectional(true).build(g), expected);
 }
 
 #[test]
@@ -108,7 +95,9 @@ fn a_model_is_a_tree() {
         Conv2d::<f32>::new(1, 4, 3, g),
         Relu,
         Sequential::new((Flatten, Linear::<f32>::new(16, 10, g))),
-        Gru::<f32>::new(3, 2, g),
+        MultiheadAttention::<f32>::builder(4, 2)
+            .bias(false)
+            .build(g),
     ));
     let expected = "\
 Sequential(
@@ -118,7 +107,10 @@ Sequential(
     (0): Flatten()
     (1): Linear(in_features=16, out_features=10, bias=True, weight: [10, 16], bias: [10]) # 170 parameters
   ) # 170 parameters
-  (3): Gru(3, 2, weight_ih_l0: [6, 3], weight_hh_l0: [6, 2], bias_ih_l0: [6], bias_hh_l0: [6]) # 42 parameters
-) # 252 parameters";
+  (3): MultiheadAttention(
+    embed_dim=4, num_heads=2, in_proj_weight: [12, 4], q_proj_weight: None, k_proj_weight: None, v_proj_weight: None, in_proj_bias: None, dropout: None
+    (out_proj): Linear(in_features=4, out_features=4, bias=False, weight: [4, 4], bias: None) # 16 parameters
+  ) # 64 parameters
+) # 274 parameters";
     assert_eq!(model.to_string(), expected);
 }

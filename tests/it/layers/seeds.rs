@@ -2,8 +2,7 @@
 
 use pullback::ndarray::Array1;
 use pullback::nn::{
-    Bilinear, Conv1d, Conv2d, ConvTranspose2d, Dropout, Embedding, Generator, Gru, Linear, Lstm,
-    MultiheadAttention,
+    Conv1d, Conv2d, ConvTranspose2d, Dropout, Embedding, Generator, Linear, MultiheadAttention,
 };
 use pullback::prelude::*;
 
@@ -14,14 +13,11 @@ fn layers(seed: u64) -> Vec<Box<dyn Module>> {
     let g = &mut Generator::seed(seed);
     vec![
         Box::new(Linear::<f32>::new(3, 2, g)),
-        Box::new(Bilinear::<f32>::new(3, 2, 2, g)),
         Box::new(Conv1d::<f32>::new(2, 3, 2, g)),
         Box::new(Conv2d::<f32>::new(2, 3, 2, g)),
         Box::new(ConvTranspose2d::<f32>::new(2, 3, 2, g)),
         Box::new(Embedding::<f32>::new(3, 2, g)),
         Box::new(MultiheadAttention::<f32>::new(4, 2, g)),
-        Box::new(Gru::<f32>::new(2, 2, g)),
-        Box::new(Lstm::<f32>::new(2, 2, g)),
     ]
 }
 
@@ -43,16 +39,13 @@ fn digest(module: &dyn Module) -> u64 {
 #[test]
 fn a_seed_gives_the_same_layers_for_ever() {
     let found: Vec<u64> = layers(7).iter().map(|layer| digest(&**layer)).collect();
-    let expected: [u64; 9] = [
+    let expected: [u64; 6] = [
         0x5e68_6d17_8f3d_2e27,
-        0x52fa_e1d7_84a0_4140,
-        0x6992_67a3_2e1a_8203,
-        0xc688_0928_8d12_43e1,
-        0xe944_4226_5250_d2cb,
-        0x1375_4f59_512d_6e12,
-        0x800e_f880_ae4d_781e,
-        0x2a42_d927_8cc1_96cd,
-        0xd001_657d_d1e4_8090,
+        0x117e_3503_0457_64e7,
+        0xceaf_b7d2_3864_8065,
+        0xcee6_c04d_e2cf_168a,
+        0x3b39_cc61_b87a_7659,
+        0x8b51_9155_e105_9b5e,
     ];
     assert_eq!(found, expected);
     let others = layers(8);

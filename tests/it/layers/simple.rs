@@ -2,8 +2,8 @@
 
 use pullback::ndarray::{Array1, Array2, Array3, Array4, array};
 use pullback::nn::{
-    AvgPool2d, Bilinear, Dropout, Elu, Embedding, Flatten, LeakyRelu, Linear, MaxPool2d, Parameter,
-    Softmax, Softplus,
+    AvgPool2d, Dropout, Elu, Embedding, Flatten, LeakyRelu, Linear, MaxPool2d, Parameter, Softmax,
+    Softplus,
 };
 use pullback::prelude::*;
 
@@ -30,28 +30,6 @@ fn linear_layers_work_on_the_last_axis() {
     let single = tensor(3, 2);
     let expected = Array1::from_shape_fn(2, |output| row(&single.to_array().to_vec(), output));
     assert_close(&linear.forward(&single).to_array(), &expected);
-}
-
-#[test]
-fn bilinear_layers_have_a_matrix_for_each_output() {
-    let bilinear = Bilinear::<f64>::new(3, 4, 2, &mut generator());
-    let (weight, bias) = (
-        bilinear.weight.to_array(),
-        bilinear.bias.as_ref().unwrap().to_array(),
-    );
-    let (x, y) = (tensor((2, 5, 3), 1), tensor((2, 5, 4), 2));
-    let expected = Array3::from_shape_fn((2, 5, 2), |(i, j, output)| {
-        let mut sum = bias[output];
-        for (first, second) in (0..3).flat_map(|first| (0..4).map(move |second| (first, second))) {
-            sum += x.view()[[i, j, first]]
-                * weight[[output, first, second]]
-                * y.view()[[i, j, second]];
-        }
-        sum
-    });
-    assert_close(&bilinear.forward((&x, &y)).to_array(), &expected);
-    let (x, y) = (tensor(3, 1), tensor(4, 2));
-    assert_eq!(bilinear.forward((&x, &y)).shape(), [2]);
 }
 
 #[test]

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 
 use pullback::ndarray::{arr0, array};
 use pullback::nn::{Difference, StateDict, StateError, StateFile};
-use pullback::optim::schedule::Plateau;
-use pullback::optim::{Norm, try_clip_grad_norm};
+use pullback::optim::{Norm, Sgd, try_clip_grad_norm};
 use pullback::prelude::*;
 
 use super::{Page, message, variant};
@@ -65,9 +64,10 @@ pub(super) fn states(page: &mut Page) {
     state.insert("3", array![[1.0_f32]]);
     state.insert("4", array![1.0]);
     let error = model.load_state_dict(&state, true).unwrap_err();
-    let mut plateau = Plateau::new().state_dict();
-    plateau.insert("bad", arr0(-1.5));
-    let mut all = differences(Plateau::new().load_state_dict(&plateau).unwrap_err());
+    let mut optimizer = StateDict::new();
+    optimizer.insert("learning_rate", arr0(-1.5));
+    let negative = Sgd::new(0.1).load_state_dict(&model, &optimizer);
+    let mut all = differences(negative.unwrap_err());
     let half = folder.0.join("half");
     let header = r#"{"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}"#;
     fs::write(&half, file(header, 2)).expect("a file");

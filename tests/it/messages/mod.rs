@@ -90,7 +90,7 @@ fn messages_are_those_that_were_read() {
     facade::norms(&mut page);
     panics::all(&mut page);
     for (file, name) in [
-        ("autograd-core/src/error/mod.rs", "Error"),
+        ("autograd-core/src/error/kind.rs", "ErrorKind"),
         ("autograd-nn/src/nn/state/error.rs", "Difference"),
         ("autograd-nn/src/nn/state/error.rs", "StateError"),
     ] {

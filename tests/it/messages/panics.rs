@@ -5,9 +5,9 @@ use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use pullback::functional::vjp;
-use pullback::ndarray::{Array2, Array3, Array4, Axis, Ix1, array, s};
+use pullback::ndarray::{Array2, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
-    BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, Gru, LayerNorm, Linear,
+    BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
 };
 use pullback::ops::ConvOptions;
@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// What a call says, and whether it says it of a line of this file.
-fn told(call: impl FnOnce()) -> (String, bool) {
+fn panic_message(call: impl FnOnce()) -> (String, bool) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let _alone = crate::functions::PANIC_HOOKS.lock();
@@ -42,7 +42,7 @@ fn told(call: impl FnOnce()) -> (String, bool) {
 }
 
 macro_rules! refused {
-    ($($call:expr;)*) => { vec![$(told(|| { let _ = $call; })),*] };
+    ($($call:expr;)*) => { vec![$(panic_message(|| { let _ = $call; })),*] };
 }
 
 pub(super) fn all(page: &mut Page) {
@@ -63,7 +63,7 @@ pub(super) fn all(page: &mut Page) {
     }
 }
 
-type Told = Vec<(String, bool)>;
+type Messages = Vec<(String, bool)>;
 
 fn generator() -> Generator {
     Generator::seed(1)
@@ -77,7 +77,7 @@ fn image() -> Tensor4<f64> {
     Tensor::from(Array4::zeros((1, 2, 4, 4)))
 }
 
-fn tensors() -> Told {
+fn tensors() -> Messages {
     let x = leaf([1.0, 2.0]);
     let y = &x * 2.0;
     refused! {
@@ -97,7 +97,7 @@ fn squares(list: &[Tensor1<f64>]) -> Vec<Tensor1<f64>> {
     list.iter().map(|x| x * x).collect()
 }
 
-fn functions() -> Told {
+fn functions() -> Messages {
     let (x, m) = (leaf([1.0, 2.0]), matrix(2, 3));
     refused! {
         &x + &leaf([1.0, 2.0, 3.0]);
@@ -122,7 +122,7 @@ fn functions() -> Told {
     }
 }
 
-fn losses() -> Told {
+fn losses() -> Messages {
     use pullback::kernels;
     use pullback::ops::Reduction::Mean;
     let m = matrix(2, 3);
@@ -135,33 +135,29 @@ fn losses() -> Told {
     }
 }
 
-fn layers() -> Told {
+fn layers() -> Messages {
     let g = &mut generator();
     let m = matrix(4, 5);
     let linear = Linear::<f64>::new(3, 2, g);
     let embedding = Embedding::<f64>::new(3, 6, g);
     let conv = Conv2d::<f64>::new(3, 2, 3, g);
     let norm = BatchNorm1d::<f64>::new(3);
-    let gru = Gru::<f64>::new(3, 2, g);
-    let sequence = Tensor::from(Array3::zeros((1, 1, 2)));
     refused! {
         linear.forward(&m);
         embedding.forward(&[3][..]);
         conv.forward(&image());
         norm.forward(&m);
-        gru.forward(&sequence);
         Softmax::new(2).forward(&m);
         Softplus::new(0.0);
         Dropout::seeded(1.5, 1);
         GroupNorm::<f64>::new(2, 3);
         LayerNorm::<f64, Ix1>::new(3).eps(-1.0);
         Conv1d::<f64>::builder(3, 2, 1).groups(2).build(g);
-        Gru::<f64>::builder(1, 1).num_layers(0);
         MultiheadAttention::<f64>::builder(3, 2).build(g);
     }
 }
 
-fn states() -> Told {
+fn states() -> Messages {
     let g = &mut generator();
     let state = [("a.b", StateDict::new())];
     let mut parameter = Parameter::new(array![1.0]);
@@ -175,7 +171,7 @@ fn states() -> Told {
     }
 }
 
-fn optimizers() -> Told {
+fn optimizers() -> Messages {
     let mut adam = Adam::new(0.1);
     let model = |count: usize| -> Vec<_> {
         let parameters = (0..count).map(|_| Parameter::new(array![1.0]));
@@ -189,7 +185,7 @@ fn optimizers() -> Told {
         Adam::new(0.1).betas(1.0, 0.9);
         Adam::new(0.1).eps(-1.0);
         adam.step(&mut model(2));
-        Adam::new(0.1).group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
+        Adam::new(0.1).param_group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
         Lbfgs::new(1.0).history(0);
         Cosine::new(0.1, 0);
         OneCycle::new(0.1, 1);

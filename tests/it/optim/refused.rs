@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use pullback::ndarray::{Ix1, array};
 use pullback::nn::AnyParameter;
-use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+use pullback::optim::{Adam, AdamW, Optimizer, Sgd};
 use pullback::prelude::*;
 
 type Vector = Parameter<f64, Ix1>;
@@ -125,21 +125,21 @@ fn settings_that_make_no_sense_are_refused_by_name() {
         share("second beta", "-0.1")
     );
     assert_eq!(
-        refused(|| drop(RmsProp::new(0.1).alpha(f64::NAN))),
-        share("alpha", "NaN")
+        refused(|| drop(Adam::new(0.1).betas(f64::NAN, 0.9))),
+        share("first beta", "NaN")
     );
     assert_eq!(
-        refused(|| drop(Sgd::new(0.1).group(|_| true, |group| group.dampening(-1.0)))),
+        refused(|| drop(Sgd::new(0.1).param_group(|_| true, |group| group.dampening(-1.0)))),
         finite("dampening", "-1")
     );
     assert_eq!(
-        refused(|| drop(Sgd::new(0.0).group(|_| true, |_| Sgd::new(1.0)))),
+        refused(|| drop(Sgd::new(0.0).param_group(|_| true, |_| Sgd::new(1.0)))),
         "a group has the learning rate 1, which has no ratio to that of the optimizer, 0"
     );
-    let nested = |group: Sgd| group.group(|_| true, |group| group);
+    let nested = |group: Sgd| group.param_group(|_| true, |group| group);
     assert_eq!(
-        refused(|| drop(Sgd::new(0.1).group(|_| true, nested))),
-        "a group has no groups of its own"
+        refused(|| drop(Sgd::new(0.1).param_group(|_| true, nested))),
+        "a group cannot have groups"
     );
 }
 
@@ -152,7 +152,7 @@ fn nesterov_without_momentum_is_refused_by_the_first_step() {
         refused(|| Sgd::new(0.1).nesterov(true).step(&mut model)),
         wanted
     );
-    let in_group = Sgd::new(0.1).group(|_| true, |group| group.nesterov(true));
+    let in_group = Sgd::new(0.1).param_group(|_| true, |group| group.nesterov(true));
     assert_eq!(
         refused(|| {
             let mut optimizer = in_group;
@@ -172,20 +172,22 @@ fn a_group_without_parameters_is_refused_by_the_first_step() {
         format!("{before}.rs{after}")
     };
     let sgd = || Sgd::new(0.1);
-    let slow = |group: Sgd| group.rate_factor(0.1);
+    let slow = |group: Sgd| group.lr_scale(0.1);
     let start = "no parameter belongs to the group of tests/it/optim/refused.rs";
     assert_eq!(
-        refused_of(sgd().group(|path| path == "2", slow), &mut model()),
+        refused_of(sgd().param_group(|path| path == "2", slow), &mut model()),
         format!("{start} none of their paths matches: `0`, `1`")
     );
     assert_eq!(
-        refused_of(sgd().group(|path| path == "2", slow), &mut vec![]),
+        refused_of(sgd().param_group(|path| path == "2", slow), &mut vec![]),
         format!("{start} the model has none")
     );
     let mut many: Vec<Vector> = (0..14).map(|_| vector(0.0)).collect();
-    let text = refused_of(sgd().group(str::is_empty, slow), &mut many);
+    let text = refused_of(sgd().param_group(str::is_empty, slow), &mut many);
     assert!(text.ends_with("`10`, `11` and 2 more"), "{text}");
-    let covered = sgd().group(|_| true, slow).group(|path| path == "1", slow);
+    let covered = sgd()
+        .param_group(|_| true, slow)
+        .param_group(|path| path == "1", slow);
     assert_eq!(
         refused_of(covered, &mut model()),
         format!("{start} `1` belongs to a group before it")
@@ -193,16 +195,18 @@ fn a_group_without_parameters_is_refused_by_the_first_step() {
     let first = vector(1.0);
     let mut tied = vec![first.clone(), first];
     assert_eq!(
-        refused_of(sgd().group(|path| path == "1", slow), &mut tied),
+        refused_of(sgd().param_group(|path| path == "1", slow), &mut tied),
         format!("{start} `1` is tied to `0` and belongs where that does")
     );
     // Before anything is changed, by a state that is loaded too.
     assert_eq!(tied[0].item(), 1.0);
-    let mut optimizer = sgd().group(|path| path == "2", slow);
+    let mut optimizer = sgd().param_group(|path| path == "2", slow);
     let state = optimizer.state_dict();
     refused(|| drop(optimizer.load_state_dict(&model(), &state)));
     // A frozen parameter is one that may be trained again.
     let mut frozen = model();
     frozen[1].set_requires_grad(false);
-    sgd().group(|path| path == "1", slow).step(&mut frozen);
+    sgd()
+        .param_group(|path| path == "1", slow)
+        .step(&mut frozen);
 }

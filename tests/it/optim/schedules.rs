@@ -2,11 +2,9 @@
 
 use std::f64::consts::PI;
 
-use pullback::nn::StateError;
 use pullback::optim::schedule::{
-    Cosine, CosineRestarts, Exponential, LinearWarmUp, MultiStep, OneCycle, Plateau, Schedule, Step,
+    Cosine, CosineRestarts, Exponential, LinearWarmUp, MultiStep, OneCycle, Schedule, Step,
 };
-use pullback::optim::{Optimizer, Sgd};
 
 fn assert_rates(schedule: &impl Schedule, wanted: &[f64]) {
     for (step, wanted) in (0..).zip(wanted) {
@@ -143,77 +141,4 @@ fn one_after_the_other() {
         101.0,
     ];
     assert_rates(&schedule, &wanted);
-}
-
-/// The rates that follow each loss.
-fn watched(plateau: &mut Plateau, losses: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut optimizer = Sgd::new(0.5);
-    let after = |loss| {
-        plateau.watch(loss, &mut optimizer);
-        optimizer.learning_rate()
-    };
-    losses.map(after).collect()
-}
-
-fn times<const N: usize>(rates: [(f64, usize); N]) -> Vec<f64> {
-    rates
-        .iter()
-        .flat_map(|&(rate, count)| vec![rate; count])
-        .collect()
-}
-
-#[track_caller]
-fn assert_near(found: &[f64], wanted: &[f64]) {
-    let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12);
-    assert!(
-        near && found.len() == wanted.len(),
-        "{found:?}, not {wanted:?}"
-    );
-}
-
-#[test]
-fn down_on_a_plateau() {
-    // Better by 0.1 only every 7th time: at 7 and 14.
-    let slow = |i: i32| 10.0 - f64::from(i) * 0.0165;
-    let mut plateau = Plateau::new().patience(5).absolute_threshold(0.1);
-    let wanted = times([(0.5, 6), (0.05, 7), (0.005, 7), (0.0005, 2)]);
-    assert_near(&watched(&mut plateau, (0..22).map(slow)), &wanted);
-
-    // Never better after the first; two that do not count after each reduction.
-    let mut plateau = Plateau::new().factor(0.5).patience(1).cooldown(2);
-    let wanted = times([(0.5, 2), (0.25, 4), (0.125, 4), (0.0625, 1)]);
-    assert_near(
-        &watched(&mut plateau, std::iter::repeat_n(1.0, 11)),
-        &wanted,
-    );
-
-    // By a part of the best, upwards: 1 must become more than 1.5, and 2 more than 3.
-    let mut plateau = Plateau::new().maximize(true).threshold(0.5).patience(0);
-    let wanted = times([(0.5, 1), (0.05, 2), (0.005, 1)]);
-    assert_near(
-        &watched(&mut plateau, [1.0, 1.4, 2.0, 3.0].into_iter()),
-        &wanted,
-    );
-    assert_eq!(plateau.best(), Some(2.0));
-}
-
-#[test]
-fn a_plateau_goes_on_where_it_was() -> Result<(), StateError> {
-    let losses = [5.0, 4.0, 4.0, 4.0, 4.0, 3.0, 3.0, 3.0, 3.0, 3.0];
-    let plateau = || Plateau::new().factor(0.5).patience(1).cooldown(1);
-    let whole = watched(&mut plateau(), losses.into_iter());
-    for cut in 0..losses.len() {
-        let mut first = plateau();
-        let mut optimizer = Sgd::new(0.5);
-        for loss in &losses[..cut] {
-            first.watch(*loss, &mut optimizer);
-        }
-        let mut second = plateau();
-        second.load_state_dict(&first.state_dict())?;
-        for (loss, wanted) in losses[cut..].iter().zip(&whole[cut..]) {
-            second.watch(*loss, &mut optimizer);
-            assert_eq!(optimizer.learning_rate(), *wanted);
-        }
-    }
-    Ok(())
 }

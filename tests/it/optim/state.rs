@@ -2,7 +2,7 @@
 
 use pullback::ndarray::{Array1, Ix1, Ix2, arr0, array};
 use pullback::nn::StateError;
-use pullback::optim::{Adam, AdamW, Lbfgs, RmsProp, Sgd};
+use pullback::optim::{Adam, AdamW, Lbfgs, Sgd};
 use pullback::prelude::*;
 
 use crate::state::bits;
@@ -49,9 +49,8 @@ fn optimizers() -> Vec<Box<dyn Fn() -> Box<dyn Optimizer>>> {
         Box::new(|| Box::new(Adam::new(0.1).amsgrad(true))),
         Box::new(|| {
             let plain = |group: AdamW| group.weight_decay(0.0).amsgrad(true);
-            Box::new(AdamW::new(0.1).group(|path| path.ends_with(".1"), plain))
+            Box::new(AdamW::new(0.1).param_group(|path| path.ends_with(".1"), plain))
         }),
-        Box::new(|| Box::new(RmsProp::new(0.1).centered(true).momentum(0.5))),
     ]
 }
 

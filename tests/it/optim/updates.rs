@@ -2,7 +2,7 @@
 
 use pullback::ndarray::{Array2, ArrayD, Ix1, IxDyn, ShapeBuilder, arr0, array};
 use pullback::nn::Parameter;
-use pullback::optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+use pullback::optim::{Adam, AdamW, Optimizer, Sgd};
 
 const STEPS: usize = 12;
 const START: [f64; 6] = [1.0, -2.0, 0.5, 3.0, -0.25, 0.0];
@@ -208,53 +208,6 @@ fn adam_w_is_as_its_formula() {
     );
 }
 
-/// [alpha, eps, weight decay, momentum], centered, maximize
-fn rms_prop_by_hand(settings: [f64; 4], centered: bool, maximize: bool) -> [f64; 6] {
-    let [alpha, eps, decay, momentum] = settings;
-    places(|place| {
-        let (mut v, mut average, mut b) = (0.0, 0.0, 0.0);
-        by_hand(place, |_, w, g| {
-            let mut g = if maximize { -g } else { g };
-            g += decay * w;
-            v = alpha * v + (1.0 - alpha) * g * g;
-            average = alpha * average + (1.0 - alpha) * g;
-            let variance = if centered { v - average * average } else { v };
-            let step = g / (variance.sqrt() + eps);
-            b = momentum * b + step;
-            w - 0.01 * if momentum > 0.0 { b } else { step }
-        })
-    })
-}
-
-#[test]
-fn rms_prop_is_as_its_formula() {
-    let rms_prop = || RmsProp::new(0.01);
-    assert_near(
-        by(rms_prop()),
-        rms_prop_by_hand([0.99, 1e-8, 0.0, 0.0], false, false),
-    );
-    assert_near(
-        by(rms_prop().alpha(0.8).eps(1e-2).weight_decay(0.3)),
-        rms_prop_by_hand([0.8, 1e-2, 0.3, 0.0], false, false),
-    );
-    assert_near(
-        by(rms_prop().centered(true)),
-        rms_prop_by_hand([0.99, 1e-8, 0.0, 0.0], true, false),
-    );
-    assert_near(
-        by(rms_prop().momentum(0.7).alpha(0.9)),
-        rms_prop_by_hand([0.9, 1e-8, 0.0, 0.7], false, false),
-    );
-    assert_near(
-        by(rms_prop()
-            .momentum(0.7)
-            .alpha(0.9)
-            .centered(true)
-            .maximize(true)),
-        rms_prop_by_hand([0.9, 1e-8, 0.0, 0.7], true, true),
-    );
-}
-
 #[test]
 fn both_element_types_are_updated_in_their_own() {
     let mut model = (
@@ -329,10 +282,7 @@ fn parameters_without_elements_and_of_rank_0_are_parameters() {
     );
     model.0.set_grad(Array2::zeros((0, 3)));
     model.1.set_grad(arr0(2.0));
-    RmsProp::new(0.1)
-        .centered(true)
-        .momentum(0.5)
-        .step(&mut model);
+    Adam::new(0.1).amsgrad(true).step(&mut model);
     assert!(model.1.item() < 1.0_f64);
 }
 

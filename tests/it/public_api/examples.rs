@@ -21,12 +21,19 @@ const WITHOUT: &[(&str, &[&str], &str)] = &[
     ),
     (
         "autograd_nn::nn::Visitor",
-        &["parameter", "buffer", "seeds", "absent", "enter", "leave"],
+        &[
+            "parameter",
+            "buffer",
+            "rng_state",
+            "absent",
+            "enter",
+            "leave",
+        ],
         "they do nothing: the trait's example writes one",
     ),
     (
         "autograd_nn::nn::VisitorMut",
-        &["parameter", "buffer", "seeds", "mode", "enter", "leave"],
+        &["parameter", "buffer", "rng_state", "mode", "enter", "leave"],
         "they do nothing: the trait's example writes one",
     ),
     (

@@ -291,7 +291,7 @@ fn a_file_that_is_there_survives_what_fails() {
     assert!(
         is_folder
             .to_string()
-            .ends_with("there is something that is no regular file")
+            .ends_with("there is something that is not a regular file")
     );
     assert!(model(2).save_safetensors(Path::new("/dev/full")).is_err());
     assert!(

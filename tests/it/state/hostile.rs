@@ -14,7 +14,7 @@ fn refusal(path: &Path, bytes: &[u8]) -> String {
     let error = StateFile::open(path).expect_err("the file is damaged");
     assert!(matches!(error, StateError::Malformed { .. }), "{error:?}");
     let error = error.to_string();
-    let prefix = format!("{} is no whole safetensors file: ", path.display());
+    let prefix = format!("{} is not a complete safetensors file: ", path.display());
     error
         .strip_prefix(&prefix)
         .expect("the file's name")
@@ -47,7 +47,7 @@ fn files_that_are_none_are_refused() {
         ),
         (
             length(2, "\0\0"),
-            "its header is no JSON: it has control characters",
+            "its header is not JSON: it has control characters",
         ),
         (
             length(2, "{}x"),
@@ -281,7 +281,7 @@ fn deep_nesting_and_wrong_text_are_refused() {
 fn what_is_no_file_is_refused() {
     let folder = Folder::new("what");
     let error = StateFile::open(folder.file("")).unwrap_err().to_string();
-    assert!(error.ends_with("it is no regular file"), "{error}");
+    assert!(error.ends_with("it is not a regular file"), "{error}");
     let error = StateFile::open(folder.file("missing")).unwrap_err();
     assert!(
         matches!(&error, StateError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)

@@ -114,7 +114,7 @@ fn a_model_takes_over_a_state_in_place() {
     let grad = target.layers[0].weight.grad();
     assert_eq!(grad, Some(Array2::from_elem((2, 3), 7.0)));
     assert!(!target.layers[1].weight.requires_grad() && target.layers[0].weight.requires_grad());
-    assert_eq!(target.layers[0].scratch.item(), 5.0);
+    assert_eq!(target.layers[0].scratch.get().item(), 5.0);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn what_only_one_side_has_may_be_left() {
         unexpected: vec!["head".to_owned()],
     };
     assert_eq!(left, expected);
-    assert_eq!(target.layers[0].mean.item(), 5.5);
-    assert_eq!(target.layers[1].mean.item(), 2.5);
+    assert_eq!(target.layers[0].mean.get().item(), 5.5);
+    assert_eq!(target.layers[1].mean.get().item(), 2.5);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pullback::ndarray::{Array1, arr0, array};
 use pullback::nn::{
-    Dropout, Generator, Linear, MultiheadAttention, Seeds, StateDict, StateFile, load_checkpoint,
-    save_checkpoint,
+    Dropout, Generator, Linear, MultiheadAttention, RngState, StateDict, StateFile,
+    load_checkpoint, save_checkpoint,
 };
 use pullback::prelude::*;
 
@@ -34,10 +34,10 @@ fn seeds_have_their_paths_and_all_their_bits() {
         (1 << 63, 1),
         (3, (1 << 53) + 1),
     ] {
-        let seeds = Seeds::new(first);
+        let seeds = RngState::new(first);
         seeds.set_calls(calls);
         save_checkpoint(&path, &seeds, &[], &[]).unwrap();
-        let mut loaded = Seeds::new(5);
+        let mut loaded = RngState::new(5);
         load_checkpoint(&path, &mut loaded).unwrap();
         assert_eq!((loaded.first(), loaded.calls()), (first, calls));
     }
@@ -74,7 +74,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
         .collect();
     assert_eq!(names, ["model.0.bias", "model.0.weight", "random.1.seeds"]);
 
-    // Seeds too many.
+    // A seed too many.
     let mut plain = (model(2).0,);
     let before = bits(&plain.state_dict());
     let error = load_checkpoint(&path, &mut plain).unwrap_err().to_string();
@@ -106,7 +106,7 @@ fn a_checkpoint_whose_seeds_do_not_fit_changes_nothing() {
 fn the_prefix_of_the_seeds_is_their_own() {
     let _ = save_checkpoint(
         "never written",
-        &Seeds::new(1),
+        &RngState::new(1),
         &[("random", StateDict::new())],
         &[],
     );
@@ -115,7 +115,7 @@ fn the_prefix_of_the_seeds_is_their_own() {
 #[test]
 #[should_panic(expected = "two modules have seeds with the path `a.b.0`")]
 fn two_seeds_of_one_path_are_refused() {
-    let one = |name: &str| BTreeMap::from([(name.to_owned(), Seeds::new(1))]);
+    let one = |name: &str| BTreeMap::from([(name.to_owned(), RngState::new(1))]);
     let maps = BTreeMap::from([("a".to_owned(), one("b.0")), ("a.b".to_owned(), one("0"))]);
     let _ = maps.random_state();
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ln (1 + eˣ) − x · target of each element, stable.
@@ -25,7 +25,7 @@ pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> BceWithLogits<T, D> {
-    /// ln(1 + eˣ) − x · target of each element.
+    /// Returns ln(1 + eˣ) − x · target of each element.
     #[doc = crate::math!(r"\ln\left(1 + e^x\right) - x \, t = -t \ln \sigma(x) - (1 - t) \ln\left(1 - \sigma(x)\right)")]
     /// Here t is the target, and σ is [`Sigmoid`](crate::ops::Sigmoid).
     ///
@@ -35,12 +35,12 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, target: ArrayView<T, D>) -> Array<T, D> {
         check_shapes("bce_with_logits", &x, &target);
-        // ln (1 + eˣ) is x + ln (1 + e⁻ˣ), too: of the number whose exponential is small.
+        // ln (1 + eˣ) is also x + ln (1 + e⁻ˣ): of the two, the one with the smaller exponential.
         let small = kernels::map(&x, |x| -x.abs());
         let small = kernels::map(&small.view(), kernels::exp);
         let logarithms = kernels::map(&small.view(), kernels::ln_1p);
         let linear = kernels::zip(&x, &target, |x, target| {
-            // What is not a number stays.
+            // NaN stays NaN.
             let positive = if x < T::zero() { T::zero() } else { x };
             positive - x * target
         });
@@ -68,12 +68,12 @@ impl<T: Element, D: Dimension> BceWithLogits<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| (x.sigmoid() - target) * tangent);
         let along_target = tangent_target.map(|tangent| -(tangent * x));
-        joined(along_x, along_target)
+        add_tangents(along_x, along_target)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`bce_with_logits_unreduced`](Self::bce_with_logits_unreduced).
+    /// Returns the mean or the sum of [`bce_with_logits_unreduced`](Self::bce_with_logits_unreduced).
     ///
     /// # Panics
     /// If the shapes differ.
@@ -93,8 +93,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.bce_with_logits_unreduced(target))
     }
 
-    /// −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ);
-    /// computed from x, so that it is right for p near 0 and 1.
+    /// Returns −target · ln p − (1 − target) · ln (1 − p) of each element, with the probability p = 1 / (1 + e⁻ˣ). It is
+    /// computed from x, so that it is exact for p near 0 and 1.
     ///
     /// [`BceWithLogits`](crate::ops::BceWithLogits) has the formula.
     ///

@@ -7,10 +7,10 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix2};
 use super::{Reduction, labels};
 use crate::kernels::Axes;
 use crate::kernels::counted;
-use crate::ops::{DotAxes, SoftmaxBackward, joined};
+use crate::ops::{DotAxes, SoftmaxBackward, add_tangents};
 use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels};
 
-/// What a cross-entropy may be asked for.
+/// Options of a cross-entropy.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::{CrossEntropyOptions, Reduction}};
@@ -23,9 +23,9 @@ use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CrossEntropyOptions {
-    /// How much of each target, between 0 and 1, is spread evenly over all classes.
+    /// The part of each target, between 0 and 1, that is distributed evenly over all classes.
     pub label_smoothing: f64,
-    /// The label of rows that do not count. It need not be a class.
+    /// The label of rows that do not count. It does not have to be a class.
     pub ignore_index: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl CrossEntropyOptions {
         self.ignore_index == Some(label)
     }
 
-    /// The target of the label's class beyond that of all, and that of all.
+    /// Returns the additional target of the label's class, and the target of all classes.
     fn targets<T: Element>(self, classes: usize) -> (T, T) {
         let classes = classes as f64;
         let all = T::from_f64(self.label_smoothing / classes);
@@ -52,8 +52,8 @@ impl CrossEntropyOptions {
     }
 }
 
-/// −Σ target · ln softmax(logits) of each row; also the probabilities softmax(logits), of which the gradient
-/// is made. Forward and backward go through memory once each.
+/// −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits), which backward needs. Forward and
+/// backward read the memory once each.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::{CrossEntropy, CrossEntropyOptions}};
@@ -73,12 +73,12 @@ pub struct CrossEntropy<T>(PhantomData<T>);
     options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
 ))]
 impl<T: Element> CrossEntropy<T> {
-    /// −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits).
+    /// Returns −Σ target · ln softmax(logits) of each row, and the probabilities softmax(logits).
     #[doc = crate::math!(r"\ell_i = -\sum_c t_{ic} \ln p_{ic}, \qquad p_{ic} = \frac{e^{x_{ic}}}{\sum_k e^{x_{ik}}}, \quad t_{ic} = (1 - \varepsilon) \left[c = \text{label}_i\right] + \frac{\varepsilon}{C}")]
     /// Here ε is the label smoothing, and C the number of classes.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not
     /// between 0 and 1.
     #[forward(outputs(losses, probabilities))]
     #[track_caller]
@@ -95,7 +95,7 @@ impl<T: Element> CrossEntropy<T> {
             // INVARIANT: there is a label for each row.
             let label = *each.next().expect("a label");
             let logit = row.get(label).copied();
-            // What is not asked for may be infinite, and does not count.
+            // Without smoothing the sum is not used, as it may be infinite.
             let sum = (options.label_smoothing > 0.0).then(|| kernels::sum_slice(row));
             let count = row.len() as f64;
             let (largest, log_sum) = kernels::softmax_and_log_sum(row);
@@ -125,7 +125,7 @@ impl<T: Element> CrossEntropy<T> {
             .map(|grad| CrossEntropyBackward::apply(grad, probabilities, labels, options));
         let along_probabilities =
             grad_probabilities.map(|grad| SoftmaxBackward::apply(grad, probabilities, Axis(1)));
-        joined(along_losses, along_probabilities)
+        add_tangents(along_losses, along_probabilities)
     }
 
     #[jvp]
@@ -142,8 +142,8 @@ impl<T: Element> CrossEntropy<T> {
     }
 }
 
-/// g · (probabilities − targets), 0 in rows that do not count: what [`CrossEntropy`] makes of a gradient g that
-/// comes in for the losses.
+/// g · (probabilities − targets), or 0 in rows that do not count: the gradient of [`CrossEntropy`], where g is the
+/// gradient of the losses.
 #[derive(Debug)]
 pub struct CrossEntropyBackward<T>(PhantomData<T>);
 
@@ -154,13 +154,13 @@ pub struct CrossEntropyBackward<T>(PhantomData<T>);
     options = CrossEntropyOptions { label_smoothing: 0.2, ignore_index: Some(9) },
 ))]
 impl<T: Element> CrossEntropyBackward<T> {
-    /// g · (probabilities − targets).
+    /// Returns g · (probabilities − targets).
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_{ic}} = g_i \left(p_{ic} - t_{ic}\right)")]
-    /// Here p are the probabilities, and t the targets, of which [`CrossEntropy`] has the formula.
+    /// Here p are the probabilities, and t the targets: [`CrossEntropy`] has their formula.
     ///
     /// # Panics
-    /// If there is not a g and a label for each row, or a label is no class and not ignored, or the label
-    /// smoothing is not between 0 and 1.
+    /// If there is not a g and a label for each row, a label is neither a class nor ignored, or the label smoothing is not
+    /// between 0 and 1.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -172,7 +172,7 @@ impl<T: Element> CrossEntropyBackward<T> {
         options.check(probabilities.shape(), labels);
         assert!(
             g.len() == labels.len(),
-            "the gradient of a cross_entropy of shape {:?} of {}",
+            "the gradient of a cross_entropy of shape {:?} with {}",
             probabilities.shape(),
             counted(g.len(), "loss", "losses")
         );
@@ -221,11 +221,11 @@ impl<T: Element> CrossEntropyBackward<T> {
         let along_g = tangent_g.map(|tangent| Self::apply(tangent, probabilities, labels, options));
         let along_probabilities =
             tangent_probabilities.map(|tangent| by_row(g, tangent, labels, options));
-        joined(along_g, along_probabilities)
+        add_tangents(along_g, along_probabilities)
     }
 }
 
-/// Σ x · (probabilities − targets) of each row that counts.
+/// Returns Σ x · (probabilities − targets) of each row, or 0 if it does not count.
 #[track_caller]
 fn along<T: Element>(
     x: &Tensor2<T>,
@@ -238,7 +238,7 @@ fn along<T: Element>(
     DotAxes::apply(x, &slopes, Axes::one(Axis(1)))
 }
 
-/// The rows of x that count, each times its g, and zeros.
+/// Returns each row of x times its g, or 0 if it does not count.
 #[track_caller]
 fn by_row<T: Element>(
     g: &Tensor1<T>,
@@ -254,10 +254,10 @@ fn by_row<T: Element>(
 }
 
 impl<T: Element> Tensor2<T> {
-    /// The mean or the sum of −ln softmax(logits) at the label of each row.
+    /// Returns the mean or the sum of −ln softmax(logits) at the label of each row.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class.
+    /// If there is not a label for each row, or a label is not a class.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -277,11 +277,11 @@ impl<T: Element> Tensor2<T> {
         self.cross_entropy_opts(labels, reduction, CrossEntropyOptions::default())
     }
 
-    /// As [`cross_entropy`](Self::cross_entropy), with options. The mean is over the rows that count; of none it
-    /// is not a number.
+    /// Returns the mean or the sum as [`cross_entropy`](Self::cross_entropy) does, with options. The mean is over the rows
+    /// that count; if there are none, it is NaN.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not
     /// between 0 and 1.
     ///
     /// ```
@@ -309,12 +309,12 @@ impl<T: Element> Tensor2<T> {
         }
     }
 
-    /// The cross-entropy of each row; 0 of those that do not count.
+    /// Returns the cross-entropy of each row, or 0 if it does not count.
     ///
     /// [`CrossEntropy`](crate::ops::CrossEntropy) has the formula.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not ignored, or the label smoothing is not
+    /// If there is not a label for each row, a label is neither a class nor ignored, or the label smoothing is not
     /// between 0 and 1.
     ///
     /// ```

@@ -1,11 +1,11 @@
-//! Squares near the target, absolute values far from it.
+//! The Huber loss: squares near the target, absolute values far from it.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
@@ -16,7 +16,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 ///
 /// let x = Tensor::from(array![0.5, 3.0]).set_requires_grad(true);
 /// HuberLoss::apply(&x, &Tensor::from(array![0.0, 0.0]), 1.0).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![0.5, 1.0])); // no more than δ of what is far off
+/// assert_eq!(x.grad(), Some(array![0.5, 1.0])); // at most δ
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [3, 4], target = [3, 4], delta = 0.3))]
 impl<T: Element, D: Dimension> HuberLoss<T, D> {
-    /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+    /// Returns ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
     #[doc = crate::math!(
         r"\begin{cases}"
         r"    \frac{1}{2} d^2 & \left|d\right| \le \delta \\"
@@ -80,19 +80,19 @@ impl<T: Element, D: Dimension> HuberLoss<T, D> {
         target: &Tensor<T, D>,
         delta: T,
     ) -> Option<Tensor<T, D>> {
-        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        let tangent = add_tangents(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
         Some(slopes(x, target, delta) * tangent)
     }
 }
 
-/// x − y between −δ and δ, and these bounds beyond.
+/// Returns x − y, limited to the range from −δ to δ.
 #[track_caller]
 fn slopes<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>, delta: T) -> Tensor<T, D> {
     (x - y).clamp(-delta, delta)
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`huber_loss_unreduced`](Self::huber_loss_unreduced).
+    /// Returns the mean or the sum of [`huber_loss_unreduced`](Self::huber_loss_unreduced).
     ///
     /// # Panics
     /// If the shapes differ, or `delta` is not positive.
@@ -111,7 +111,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.huber_loss_unreduced(target, delta))
     }
 
-    /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
+    /// Returns ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
     ///
     /// [`HuberLoss`](crate::ops::HuberLoss) has the formula.
     ///

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is.
+/// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is 0.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::KlDiv};
@@ -27,7 +27,7 @@ pub struct KlDiv<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> KlDiv<T, D> {
-    /// target · (ln target − x) of each element.
+    /// Returns target · (ln target − x) of each element.
     #[doc = crate::math!(r"\ell_i = t_i \left(\ln t_i - x_i\right), \qquad \sum_i \ell_i = \sum_i t_i \ln \frac{t_i}{p_i} \quad \text{for} \quad x_i = \ln p_i")]
     /// Here t is the target.
     ///
@@ -69,13 +69,13 @@ impl<T: Element, D: Dimension> KlDiv<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| -(tangent * target));
         let along_target = tangent_target.map(|tangent| (target.ln() - x + T::one()) * tangent);
-        joined(along_x, along_target)
+        add_tangents(along_x, along_target)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of [`kl_div_unreduced`](Self::kl_div_unreduced). The divergence of distributions along an
-    /// axis, averaged over the others, is the sum divided by how many of them there are.
+    /// Returns the mean or the sum of [`kl_div_unreduced`](Self::kl_div_unreduced). For the mean divergence of several
+    /// distributions, divide the sum by their number.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -94,8 +94,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.kl_div_unreduced(target))
     }
 
-    /// target · (ln target − x) of each element, where x is the logarithm of a probability and the target is
-    /// a probability; 0 where the target is.
+    /// Returns target · (ln target − x) of each element, where x is the logarithm of a probability and the target is
+    /// a probability; 0 where the target is 0.
     ///
     /// [`KlDiv`](crate::ops::KlDiv) has the formula.
     ///

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// |x − target| of each element. Where they are equal, its gradient is taken to be 0.
+/// |x − target| of each element. Where they are equal, the gradient is 0.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::L1Loss};
@@ -25,7 +25,7 @@ pub struct L1Loss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> L1Loss<T, D> {
-    /// |x − target| of each element.
+    /// Returns |x − target| of each element.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -57,12 +57,12 @@ impl<T: Element, D: Dimension> L1Loss<T, D> {
         x: &Tensor<T, D>,
         target: &Tensor<T, D>,
     ) -> Option<Tensor<T, D>> {
-        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        let tangent = add_tangents(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
         Some(tangent * signs(x, target))
     }
 }
 
-/// The sign of x − y; of 0 it is 0. It is constant but for jumps: its derivative is 0 where there is one.
+/// Returns the sign of x − y, 0 where they are equal, as a constant.
 #[track_caller]
 fn signs<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor<T, D> {
     Tensor::from(kernels::zip(&x.view(), &y.view(), |x, y| {
@@ -76,7 +76,7 @@ fn signs<T: Element, D: Dimension>(x: &Tensor<T, D>, y: &Tensor<T, D>) -> Tensor
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of |x − target|. Where they are equal, the gradient is taken to be 0.
+    /// Returns the mean or the sum of |x − target|. Where they are equal, the gradient is 0.
     #[doc = crate::math!(r"\frac{1}{n} \sum_{i=1}^n \left|x_i - \text{target}_i\right| \quad \text{or} \quad \sum_{i=1}^n \left|x_i - \text{target}_i\right|")]
     /// # Panics
     /// If the shapes differ.
@@ -95,7 +95,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.l1_loss_unreduced(target))
     }
 
-    /// |x − target| of each element.
+    /// Returns |x − target| of each element.
     ///
     /// # Panics
     /// If the shapes differ.

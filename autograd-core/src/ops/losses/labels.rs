@@ -1,10 +1,10 @@
-//! Classes as indices, one for each row.
+//! Labels: the index of a class for each row.
 
 use ndarray::Array1;
 
 use crate::{Element, Tensor1, kernels};
 
-/// That there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
+/// Checks that there is a label for each row of a matrix of `shape`, and that it is a class or ignored.
 #[track_caller]
 pub(super) fn check(name: &str, shape: &[usize], labels: &[usize], ignore_index: Option<usize>) {
     let [rows, classes] = *shape else {
@@ -18,13 +18,13 @@ pub(super) fn check(name: &str, shape: &[usize], labels: &[usize], ignore_index:
     let is_wrong = |label: usize| label >= classes && ignore_index != Some(label);
     if let Some(row) = labels.iter().position(|&label| is_wrong(label)) {
         panic!(
-            "{name} of shape {shape:?}: the label {} of row {row} is no class: it must be below {classes}",
+            "{name} of shape {shape:?}: the label {} of row {row} is not a class: it must be below {classes}",
             labels[row]
         );
     }
 }
 
-/// 1 for each label that counts, 0 for those that are ignored; `None` if all count.
+/// Returns 1 for each label that counts and 0 for those that are ignored; `None` if all count.
 pub(super) fn counted<T: Element>(
     labels: &[usize],
     ignore_index: Option<usize>,
@@ -40,7 +40,7 @@ pub(super) fn counted<T: Element>(
     Some(Tensor1::from(counts.collect::<Array1<T>>()))
 }
 
-/// How many labels count.
+/// Returns how many labels count.
 pub(super) fn count<T: Element>(labels: &[usize], ignore_index: Option<usize>) -> T {
     let count = labels
         .iter()

@@ -1,7 +1,7 @@
 //! Losses: how far predictions are from targets.
 //!
-//! Each is a function that gives the losses of all elements or examples, `…_each`; [`Reduction`] says which
-//! number becomes of them.
+//! Each is a function that returns the losses of all elements or examples, `…_unreduced`, and a method that reduces
+//! them to a number, by a [`Reduction`].
 
 mod bce_with_logits;
 mod cross_entropy;
@@ -24,7 +24,7 @@ use ndarray::{ArrayView, Dimension};
 
 use crate::{Element, Tensor, Tensor0};
 
-/// What becomes of the losses of all elements or examples.
+/// How the losses of all elements or examples are reduced to a number.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::Reduction};
@@ -36,7 +36,7 @@ use crate::{Element, Tensor, Tensor0};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// Their mean; not a number of none.
+    /// Their mean; NaN if there are none.
     #[default]
     Mean,
     /// Their sum.
@@ -53,7 +53,7 @@ impl Reduction {
     }
 }
 
-/// That a prediction and its target have one shape: nothing is broadcast, which in a loss is a mistake.
+/// Checks that a prediction and its target have one shape: broadcasting in a loss is a mistake.
 #[track_caller]
 fn check_shapes<T, D: Dimension>(name: &str, x: &ArrayView<T, D>, target: &ArrayView<T, D>) {
     assert!(

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ndarray::{Array, ArrayView, Dimension};
 
 use super::{Reduction, check_shapes};
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
 /// (x − target)² of each element.
@@ -25,7 +25,7 @@ pub struct MseLoss<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], target = [2, 3]))]
 impl<T: Element, D: Dimension> MseLoss<T, D> {
-    /// (x − target)² of each element.
+    /// Returns (x − target)² of each element.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -57,13 +57,13 @@ impl<T: Element, D: Dimension> MseLoss<T, D> {
         x: &Tensor<T, D>,
         target: &Tensor<T, D>,
     ) -> Option<Tensor<T, D>> {
-        let tangent = joined(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
+        let tangent = add_tangents(tangent_x.cloned(), tangent_target.map(|tangent| -tangent))?;
         Some((x - target) * tangent * T::from_f64(2.0))
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The mean or the sum of (x − target)².
+    /// Returns the mean or the sum of (x − target)².
     #[doc = crate::math!(r"\frac{1}{n} \sum_{i=1}^n \left(x_i - \text{target}_i\right)^2 \quad \text{or} \quad \sum_{i=1}^n \left(x_i - \text{target}_i\right)^2")]
     /// # Panics
     /// If the shapes differ.
@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         reduction.of(&self.mse_loss_unreduced(target))
     }
 
-    /// (x − target)² of each element.
+    /// Returns (x − target)² of each element.
     ///
     /// # Panics
     /// If the shapes differ.

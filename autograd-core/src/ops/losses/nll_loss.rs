@@ -6,7 +6,7 @@ use ndarray::{Array1, ArrayView2, Axis};
 
 use super::{Reduction, labels};
 use crate::kernels::Axes;
-use crate::ops::reductions::{pick, put};
+use crate::ops::reductions::{gather, scatter};
 use crate::ops::zeros;
 use crate::{Element, Shape, Tensor0, Tensor1, Tensor2, custom_function};
 
@@ -28,10 +28,10 @@ pub struct NllLoss<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(x = [3, 4], labels = &[2, 9, 3], ignore_index = Some(9)))]
 impl<T: Element> NllLoss<T> {
-    /// −x at the label of each row.
+    /// Returns −x at the label of each row.
     #[doc = crate::math!(r"\ell_i = -x_{i, \text{label}_i}")]
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not ignored.
+    /// If there is not a label for each row, or a label is neither a class nor ignored.
     #[forward(outputs(losses), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -56,13 +56,13 @@ impl<T: Element> NllLoss<T> {
         shape: &Shape,
     ) -> Tensor2<T> {
         if shape[1] == 0 {
-            // No class: all are ignored.
+            // There are no classes: all labels are ignored.
             return zeros(shape);
         }
-        let places = places(labels, ignore_index);
+        let classes = classes(labels, ignore_index);
         match labels::counted(labels, ignore_index) {
-            Some(counted) => put(&-(grad_losses * counted), &places, axes(), shape),
-            None => put(&-grad_losses, &places, axes(), shape),
+            Some(counted) => scatter(&-(grad_losses * counted), &classes, axes(), shape),
+            None => scatter(&-grad_losses, &classes, axes(), shape),
         }
     }
 
@@ -71,7 +71,7 @@ impl<T: Element> NllLoss<T> {
         if tangent_x.shape()[1] == 0 {
             return zeros(&[labels.len()]);
         }
-        let picked: Tensor1<T> = pick(tangent_x, &places(labels, ignore_index), axes());
+        let picked: Tensor1<T> = gather(tangent_x, &classes(labels, ignore_index), axes());
         match labels::counted(labels, ignore_index) {
             Some(counted) => -(picked * counted),
             None => -picked,
@@ -83,24 +83,21 @@ fn axes() -> Axes {
     Axes::one(Axis(1))
 }
 
-/// The labels; in the place of those that are ignored, which need not be classes, the first class.
-fn places(labels: &[usize], ignore_index: Option<usize>) -> Vec<usize> {
-    let places = labels.iter().map(|&label| {
-        if ignore_index == Some(label) {
-            0
-        } else {
-            label
-        }
-    });
-    places.collect()
+/// Returns the labels, with 0 for those that are ignored, which do not have to be classes.
+fn classes(labels: &[usize], ignore_index: Option<usize>) -> Vec<usize> {
+    let is_ignored = |label| ignore_index == Some(label);
+    labels
+        .iter()
+        .map(|&label| if is_ignored(label) { 0 } else { label })
+        .collect()
 }
 
 impl<T: Element> Tensor2<T> {
-    /// The mean, over the labels that are not ignored, or the sum of
-    /// [`nll_loss_unreduced`](Self::nll_loss_unreduced). The mean of none is not a number.
+    /// Returns the mean, over the labels that are not ignored, or the sum of
+    /// [`nll_loss_unreduced`](Self::nll_loss_unreduced). If all are ignored, the mean is NaN.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not `ignore_index`.
+    /// If there is not a label for each row, or a label is neither a class nor `ignore_index`.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -125,13 +122,13 @@ impl<T: Element> Tensor2<T> {
         }
     }
 
-    /// −x at the label of each row, where x is the logarithm of the probability of each class; 0 where the
+    /// Returns −x at the label of each row, where x is the logarithm of the probability of each class; 0 where the
     /// label is `ignore_index`.
     ///
     /// [`NllLoss`](crate::ops::NllLoss) has the formula.
     ///
     /// # Panics
-    /// If there is not a label for each row, or one is no class and not `ignore_index`.
+    /// If there is not a label for each row, or a label is neither a class nor `ignore_index`.
     ///
     /// ```
     /// use autograd_core::Tensor;

@@ -1,4 +1,4 @@
-//! Each channel over the whole batch.
+//! Batch normalization: of each channel over the whole batch.
 
 use ndarray::{Array1, Dimension};
 
@@ -6,7 +6,7 @@ use super::Normalize;
 use super::group_norm::second_axis;
 use crate::{Element, Tensor, Tensor1};
 
-/// What a batch says of its channels, for running means of it.
+/// The mean and variance of each channel of a batch, for running averages.
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -14,7 +14,7 @@ use crate::{Element, Tensor, Tensor1};
 ///
 /// let batch = Tensor::from(array![[1.0], [3.0]]);
 /// let (_, statistics) = batch.batch_norm(None, None, 1e-5);
-/// // A running mean goes a tenth of the way toward that of the batch.
+/// // A running mean with the momentum 0.1.
 /// let running = array![0.0] * 0.9 + &statistics.mean * 0.1;
 /// assert_eq!((running, statistics.variance), (array![0.2], array![2.0]));
 /// ```
@@ -22,15 +22,14 @@ use crate::{Element, Tensor, Tensor1};
 pub struct Statistics<T> {
     /// The mean of each channel.
     pub mean: Array1<T>,
-    /// The variance of each channel, with the divisor n − 1: an estimate for all that the batch was drawn
-    /// from.
+    /// The variance of each channel, with the divisor n − 1: an unbiased estimate.
     pub variance: Array1<T>,
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The channels, which are the second axis, over the whole batch less their mean and over their deviation
-    /// √(variance + `eps`), where the variance has the divisor n; then times the `weight` of the channel, plus
-    /// its `bias`. Also the statistics of the batch, as plain numbers.
+    /// Normalizes each channel, which are the second axis, over the whole batch: (x − mean) / √(variance + `eps`), where
+    /// the variance has the divisor n, times the `weight` of the channel, plus its `bias`. Also returns the statistics
+    /// of the batch, as plain numbers.
     #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c")]
     /// Here μ and σ² are the mean and the variance of the channel c, γ and β its weight and its bias, and ε is `eps`.
     ///
@@ -75,9 +74,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         (normalized.scale_shift(weight, bias, channels), statistics)
     }
 
-    /// The channels, which are the second axis, less a given `mean` and over a given deviation
-    /// √(`variance` + `eps`), as after training; then times the `weight` of the channel, plus its `bias`.
-    /// Gradients of all of them are right, and those of constants cost nothing.
+    /// Normalizes each channel, which are the second axis, with a given `mean` and `variance`, as after training:
+    /// (x − mean) / √(variance + `eps`), times the `weight` of the channel, plus its `bias`. All inputs have gradients,
+    /// and those of constants cost nothing.
     ///
     /// # Panics
     /// If there is no second axis, or `mean`, `variance`, `weight` or `bias` does not have its length.
@@ -108,7 +107,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             Some(weight) => rstd * weight,
             None => rstd,
         };
-        // The mean goes first: one shift for both would lose what differs little from a large mean.
+        // The mean is subtracted first: one shift for both would be inexact for a large mean.
         let centered = self.clone().scale_shift(None, Some(&-mean), channels);
         centered.scale_shift(Some(&scale), bias, channels)
     }

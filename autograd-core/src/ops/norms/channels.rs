@@ -1,4 +1,4 @@
-//! Sums of channels, repeating to channels, and a scale and a shift for each.
+//! Sums of channels, numbers repeated to channels, and a scale and a shift for each channel.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Dimension};
 
 use crate::kernels::Channels;
 use crate::kernels::counted;
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum of each channel, as `shape`.
@@ -17,11 +17,11 @@ pub struct ChannelSum<T, D, E>(PhantomData<(T, D, E)>);
     x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), shape = &[3], E = ndarray::Ix1
 ))]
 impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
-    /// The sum of each channel.
+    /// Returns the sum of each channel.
     ///
     /// # Panics
-    /// If `x` has not as many elements as the channels, or `shape` not as many as there are channels, or
-    /// another rank than `E`.
+    /// If `x` does not have as many elements as the channels, `shape` does not have an element for each channel, or its
+    /// rank is not that of `E`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -50,7 +50,7 @@ impl<T: Element, D: Dimension, E: Dimension> ChannelSum<T, D, E> {
     }
 }
 
-/// A number for each channel, repeated to all its elements, as `shape`.
+/// A number for each channel, repeated to all elements of the channel, as `shape`.
 #[derive(Debug)]
 pub struct ChannelRepeat<T, E, D>(PhantomData<(T, E, D)>);
 
@@ -58,11 +58,11 @@ pub struct ChannelRepeat<T, E, D>(PhantomData<(T, E, D)>);
     x = [3], channels = Channels::along(&[2, 3, 2], 1), shape = &[2, 3, 2], D = ndarray::Ix3
 ))]
 impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
-    /// A number for each channel, repeated.
+    /// Returns a number for each channel, repeated.
     ///
     /// # Panics
-    /// If there is not a number for each channel, or `shape` has not as many elements as the channels, or
-    /// another rank than `D`.
+    /// If there is not a number for each channel, `shape` does not have as many elements as the channels, or its rank is
+    /// not that of `D`.
     #[forward(outputs(output), saves(from))]
     #[track_caller]
     pub fn forward(
@@ -76,7 +76,7 @@ impl<T: Element, E: Dimension, D: Dimension> ChannelRepeat<T, E, D> {
             .broadcast(shape)
             .and_then(|zeros| zeros.into_dimensionality().ok());
         let Some(zeros) = zeros else {
-            panic!("channels as shape {shape:?}: it has another rank");
+            panic!("channels as shape {shape:?}, which does not have the rank of its type");
         };
         let each: Vec<[T; 1]> = x.iter().map(|&x| [x]).collect();
         let repeated = kernels::map_channels(&zeros, channels, &each, |_, [x]| x);
@@ -102,11 +102,11 @@ pub struct ScaleShift<T, D, E>(PhantomData<(T, D, E)>);
     x = [2, 3, 2], scale = [3], shift = [3], channels = Channels::along(&[2, 3, 2], 1)
 ))]
 impl<T: Element, D: Dimension, E: Dimension> ScaleShift<T, D, E> {
-    /// x · scale + shift.
+    /// Returns x · scale + shift.
     ///
     /// # Panics
-    /// If there is not a scale and a shift for each channel, of one shape, or `x` has not as many elements as
-    /// the channels.
+    /// If there is not a scale and a shift for each channel, of one shape, or `x` does not have as many elements as the
+    /// channels.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(
@@ -179,12 +179,12 @@ impl<T: Element, D: Dimension, E: Dimension> ScaleShift<T, D, E> {
             tangent_scale.map(|tangent| Self::apply(x, Some(tangent), None, channels));
         let along_shift =
             tangent_shift.map(|tangent| ChannelRepeat::apply(tangent, channels, x.shape()));
-        joined(joined(along_x, along_scale), along_shift)
+        add_tangents(add_tangents(along_x, along_scale), along_shift)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x · scale + shift by channels; itself without either.
+    /// Returns x · scale + shift of each channel; the tensor itself if there is neither.
     #[track_caller]
     pub(super) fn scale_shift<E: Dimension>(
         self,

@@ -1,4 +1,4 @@
-//! Groups of channels, each example for itself.
+//! Group normalization: of groups of channels, for each example.
 
 use ndarray::Dimension;
 
@@ -8,16 +8,14 @@ use crate::kernels::counted;
 use crate::{Element, Tensor, Tensor1};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The channels, which are the second axis, in groups of one size: those of each example and group less
-    /// their mean and over their deviation √(variance + `eps`), where the variance has the divisor n; then
-    /// times the `weight` of the channel, plus its `bias`.
+    /// Normalizes groups of channels, which are the second axis, for each example: (x − mean) / √(variance + `eps`), where
+    /// the variance has the divisor n, times the `weight` of the channel, plus its `bias`.
     #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
     /// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
     /// and ε is `eps`.
     ///
     /// # Panics
-    /// If there is no second axis, if it does not fall into `groups`, or if `weight` or `bias` does not have
-    /// its length.
+    /// If there is no second axis, `groups` does not divide it, or `weight` or `bias` does not have its length.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -39,7 +37,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         let channels = second_axis("group_norm", self, weight, bias);
         assert!(
             groups > 0 && channels.count.is_multiple_of(groups),
-            "group_norm of shape {:?} in {}: the channels do not fall into them",
+            "group_norm of shape {:?} in {}: the channels cannot be divided into them",
             self.shape(),
             counted(groups, "group", "groups")
         );
@@ -53,7 +51,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// The second axis as channels, with a weight and a bias for each if there are any.
+/// Returns the second axis as channels, and checks that weight and bias have its length.
 #[track_caller]
 pub(super) fn second_axis<T: Element, D: Dimension>(
     name: &str,

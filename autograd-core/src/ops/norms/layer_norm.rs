@@ -1,4 +1,4 @@
-//! Each row for itself.
+//! Layer normalization: of each row.
 
 use ndarray::Dimension;
 
@@ -7,13 +7,13 @@ use crate::kernels::Channels;
 use crate::{Element, Tensor};
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The last axes, of the lengths `normalized`, less their mean and over their deviation
-    /// √(variance + `eps`), where the variance has the divisor n; then times `weight`, plus `bias`.
+    /// Normalizes over the last axes, of the lengths `normalized`: (x − mean) / √(variance + `eps`), where the variance has
+    /// the divisor n, times `weight`, plus `bias`.
     #[doc = crate::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
     /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
     ///
     /// # Panics
-    /// If `normalized` is empty or not how the shape ends, or `weight` or `bias` has not that shape.
+    /// If `normalized` is empty, the shape does not end with it, or `weight` or `bias` does not have that shape.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -36,7 +36,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         let shape = self.shape();
         assert!(
             !normalized.is_empty() && shape.ends_with(normalized),
-            "layer_norm of shape {shape:?} over {normalized:?}: the shape does not end so"
+            "layer_norm of shape {shape:?} over {normalized:?}: the shape does not end with it"
         );
         for given in [weight, bias].into_iter().flatten() {
             assert!(
@@ -47,14 +47,12 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
         let first = shape.len() - normalized.len();
         let (rows, ..) = Normalize::apply(self, Channels::rows(shape, first), eps);
-        // For the weight, each place in a row is a channel.
-        let outer = shape[..first].iter().product();
-        let count = normalized.iter().product();
-        let places = Channels {
-            outer,
-            count,
+        // For the weight, each position in a row is a channel.
+        let positions = Channels {
+            outer: shape[..first].iter().product(),
+            count: normalized.iter().product(),
             inner: 1,
         };
-        rows.scale_shift(weight, bias, places)
+        rows.scale_shift(weight, bias, positions)
     }
 }

@@ -1,7 +1,7 @@
-//! Normalization: elements less their mean and over their deviation, then scaled and shifted.
+//! Normalization: (x − mean) / deviation, then scaled and shifted.
 //!
-//! [`Normalize`] and [`ScaleShift`] do it for all: what a layer, a batch or a group normalizes together is a
-//! matter of how the array is seen as [`Channels`](crate::kernels::Channels).
+//! All are made of [`Normalize`] and [`ScaleShift`]. Layers, batches and groups differ in the
+//! [`Channels`](crate::kernels::Channels) that are normalized together.
 
 mod batch_norm;
 mod channels;

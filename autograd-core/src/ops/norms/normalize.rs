@@ -6,25 +6,25 @@ use ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
 
 use super::{ChannelRepeat, ChannelSum};
 use crate::kernels::Channels;
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, Tensor1, custom_function, kernels};
 
-/// Each channel less its mean and over its deviation, x̂ = (x − mean) · rstd, and rstd = 1 / √(variance + eps).
-/// Also their means and variances, with the divisor n.
+/// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps) of each channel, and its mean and variance, with the
+/// divisor n.
 ///
-/// That rstd is an output with a gradient of its own makes the gradient of x a polynomial in x̂ and rstd,
-/// which can be differentiated again without x.
+/// rstd is an output with a gradient: the gradient of x is then a polynomial in x̂ and rstd, which can be differentiated
+/// again without x.
 #[derive(Debug)]
 pub struct Normalize<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], channels = Channels::along(&[2, 3, 2], 1), eps = 0.1))]
 impl<T: Element, D: Dimension> Normalize<T, D> {
-    /// x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps), and the mean and the variance, of each channel.
+    /// Returns x̂ = (x − mean) · rstd and rstd = 1 / √(variance + eps), and the mean and the variance, of each channel.
     #[doc = crate::math!(r"\hat{x} = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad \mu = \frac{1}{n} \sum_{i=1}^n x_i, \quad \sigma^2 = \frac{1}{n} \sum_{i=1}^n \left(x_i - \mu\right)^2")]
     /// Here ε is `eps`.
     ///
     /// # Panics
-    /// If `x` has not as many elements as the channels.
+    /// If `x` does not have as many elements as the channels.
     #[forward(outputs(normalized, rstd, moments))]
     #[track_caller]
     pub fn forward(
@@ -55,7 +55,7 @@ impl<T: Element, D: Dimension> Normalize<T, D> {
             let each = grad * rstd * rstd / -size::<T>(channels);
             each.to_channels::<D>(channels, normalized.shape()) * normalized
         });
-        joined(along_normalized, along_rstd)
+        add_tangents(along_normalized, along_rstd)
     }
 
     // The Jacobian of x̂ is symmetric.
@@ -74,8 +74,8 @@ impl<T: Element, D: Dimension> Normalize<T, D> {
     }
 }
 
-/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: what [`Normalize`] makes of a gradient g that
-/// comes in for its x̂.
+/// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel: the gradient of [`Normalize`], where g is the gradient of
+/// x̂.
 #[derive(Debug)]
 pub struct NormalizeBackward<T, D>(PhantomData<(T, D)>);
 
@@ -83,11 +83,10 @@ pub struct NormalizeBackward<T, D>(PhantomData<(T, D)>);
     g = [2, 3, 2], normalized = [2, 3, 2], rstd = [3], channels = Channels::along(&[2, 3, 2], 1)
 ))]
 impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
-    /// rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
+    /// Returns rstd · (g − mean(g) − x̂ · mean(g · x̂)) of each channel.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = \frac{1}{\sqrt{\sigma^2 + \varepsilon}} \left(g_i - \frac{1}{n} \sum_j g_j - \hat{x}_i \, \frac{1}{n} \sum_j g_j \hat{x}_j\right)")]
     /// # Panics
-    /// If the shapes differ, the elements are not as many as those of the channels, or there is not an `rstd`
-    /// for each.
+    /// If the shapes differ, the tensors do not have as many elements as the channels, or a channel has no `rstd`.
     #[forward]
     #[track_caller]
     pub fn forward(
@@ -99,7 +98,7 @@ impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
         kernels::normalize_backward(&g, &normalized, &rstd.to_vec(), channels)
     }
 
-    // As a matrix it is symmetric.
+    // Its matrix is symmetric.
     #[backward(g)]
     fn grad_g(
         grad_output: &Tensor<T, D>,
@@ -155,11 +154,11 @@ impl<T: Element, D: Dimension> NormalizeBackward<T, D> {
         });
         let along_rstd =
             tangent_rstd.map(|tangent| unscaled(g, normalized, channels) * repeat(tangent.clone()));
-        joined(joined(along_g, along_normalized), along_rstd)
+        add_tangents(add_tangents(along_g, along_normalized), along_rstd)
     }
 }
 
-/// The gradient where rstd is 1.
+/// Returns the gradient for rstd = 1.
 #[track_caller]
 fn unscaled<T: Element, D: Dimension>(
     g: &Tensor<T, D>,
@@ -170,14 +169,13 @@ fn unscaled<T: Element, D: Dimension>(
     NormalizeBackward::apply(g, normalized, &ones, channels)
 }
 
-/// The number of elements of a channel.
+/// Returns the number of elements of a channel.
 fn size<T: Element>(channels: Channels) -> T {
-    let size = channels.size() as f64;
-    T::from_f64(size)
+    T::from_f64(channels.size() as f64)
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The sum of each channel.
+    /// Returns the sum of each channel.
     #[track_caller]
     fn of_channels(&self, channels: Channels) -> Tensor1<T> {
         ChannelSum::apply(self, channels, &[channels.count])
@@ -185,7 +183,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 }
 
 impl<T: Element> Tensor1<T> {
-    /// A number for each channel, repeated to `shape`.
+    /// Returns a number for each channel, repeated to `shape`.
     #[track_caller]
     fn to_channels<D: Dimension>(&self, channels: Channels, shape: &[usize]) -> Tensor<T, D> {
         ChannelRepeat::apply(self, channels, shape)

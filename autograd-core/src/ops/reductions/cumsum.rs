@@ -1,4 +1,4 @@
-//! Running sums.
+//! Cumulative sums.
 
 use std::marker::PhantomData;
 
@@ -7,8 +7,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// The sums of the elements up to each along an axis, or, `reversed`, of those from it on. They are added in
-/// `f64`.
+/// Cumulative sums along an axis, from its start or, if `reversed`, from its end. Elements are added in `f64`.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::CumSum};
@@ -17,7 +16,7 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
 /// assert_eq!(CumSum::apply(&x, Axis(0), true).to_array(), array![6.0, 5.0, 3.0]);
 /// CumSum::apply(&x, Axis(0), false).sum().backward()?;
-/// assert_eq!(x.grad(), Some(array![3.0, 2.0, 1.0])); // how many sums each is in
+/// assert_eq!(x.grad(), Some(array![3.0, 2.0, 1.0])); // how many sums contain it
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub struct CumSum<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1), reversed = false))]
 impl<T: Element, D: Dimension> CumSum<T, D> {
-    /// The running sums along an axis.
+    /// Returns the cumulative sums along an axis.
     #[doc = crate::math!(r"y_i = \sum_{j \le i} x_j")]
     /// # Panics
     /// If there is no such axis.
@@ -59,7 +58,7 @@ impl<T: Element, D: Dimension> CumSum<T, D> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The sums of the elements up to each along an axis.
+    /// Returns the cumulative sums along `axis`.
     ///
     /// [`CumSum`](crate::ops::CumSum) has the formula.
     ///

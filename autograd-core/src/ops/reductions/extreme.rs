@@ -1,19 +1,19 @@
-//! The largest and the smallest element, and where they are.
+//! The maximum and the minimum, and their indices.
 
 use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Axis, Dimension};
 
-use super::{methods, one, pick, put};
+use super::{gather, methods, one, scatter};
 use crate::kernels::Axes;
 use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 
-/// Which element.
+/// The maximum or the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The largest.
+    /// The maximum.
     Max,
-    /// The smallest.
+    /// The minimum.
     Min,
 }
 
@@ -32,31 +32,31 @@ impl Extremum {
         }
     }
 
-    fn place<T: Element>(self, x: &[T]) -> Option<usize> {
+    fn index<T: Element>(self, x: &[T]) -> Option<usize> {
         match self {
             Self::Max => kernels::argmax(x),
             Self::Min => kernels::argmin(x),
         }
     }
 
-    /// That there is an element wherever a result is wanted.
+    /// Checks that each result has at least one element.
     #[track_caller]
     fn check(self, name: &str, shape: &[usize], axes: Axes) {
         let _ = axes.shape(name, shape);
         assert!(
             axes.count(shape) > 0,
-            "{name} of shape {shape:?}: nothing has no {} element",
+            "{name} of shape {shape:?}: no elements have no {}",
             if self == Self::Max {
-                "largest"
+                "maximum"
             } else {
-                "smallest"
+                "minimum"
             }
         );
     }
 }
 
-/// The largest or smallest element over some axes. If several are, they share the gradient evenly. What is
-/// not a number is both.
+/// The maximum or minimum over some axes. If several elements are equal to it, they share the gradient evenly. NaN is
+/// both.
 #[derive(Debug)]
 pub struct SharedExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -64,10 +64,10 @@ pub struct SharedExtremum<T, D, E>(PhantomData<(T, D, E)>);
     x = [2, 3], axes = Axes::one(Axis(1)), extremum = Extremum::Min, E = ndarray::Ix1
 ))]
 impl<T: Element, D: Dimension, E: Dimension> SharedExtremum<T, D, E> {
-    /// The largest or smallest element over some axes.
+    /// Returns the maximum or minimum over `axes`.
     ///
     /// # Panics
-    /// If there are not all of the axes, or no elements, or the result has another rank than `E`.
+    /// If one of the axes does not exist, there are no elements, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, extremum: Extremum) -> Array<T, E> {
@@ -82,7 +82,7 @@ impl<T: Element, D: Dimension, E: Dimension> SharedExtremum<T, D, E> {
         output: &Tensor<T, E>,
         axes: Axes,
     ) -> Tensor<T, D> {
-        shares(x, output, axes) * grad_output.expand::<D>(axes, x.shape())
+        weights(x, output, axes) * grad_output.expand::<D>(axes, x.shape())
     }
 
     #[jvp]
@@ -92,13 +92,12 @@ impl<T: Element, D: Dimension, E: Dimension> SharedExtremum<T, D, E> {
         output: &Tensor<T, E>,
         axes: Axes,
     ) -> Tensor<T, E> {
-        (shares(x, output, axes) * tangent_x).sum_to_axes(axes)
+        (weights(x, output, axes) * tangent_x).sum_to_axes(axes)
     }
 }
 
-/// For each element, one part in as many as there are extremes, if it is one. It is constant but for jumps:
-/// its derivative is 0 where there is one.
-fn shares<T: Element, D: Dimension, E: Dimension>(
+/// Returns 1 over the number of extremes for each element that is one, and 0 for the others, as a constant.
+fn weights<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
     output: &Tensor<T, E>,
     axes: Axes,
@@ -114,8 +113,8 @@ fn shares<T: Element, D: Dimension, E: Dimension>(
     is_extreme / count.expand::<D>(axes, x.shape())
 }
 
-/// The first of the largest or smallest elements along one axis, and its place there, of each lane in
-/// row-major order. It alone has the gradient. What is not a number is both largest and smallest.
+/// The maximum or minimum along one axis, and the index of the first element equal to it, for each lane in row-major
+/// order. Only that element has the gradient. NaN is both maximum and minimum.
 #[derive(Debug)]
 pub struct FirstExtremum<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -123,12 +122,11 @@ pub struct FirstExtremum<T, D, E>(PhantomData<(T, D, E)>);
     x = [2, 3], axes = Axes::one(Axis(1)).keepdim(), extremum = Extremum::Max, E = ndarray::Ix2
 ))]
 impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
-    /// The first of the largest or smallest elements along an axis, and its place there.
+    /// Returns the maximum or minimum along one axis, and the index of the first element equal to it.
     ///
     /// # Panics
-    /// If `over` is not of one axis, if there is no such axis, or nothing along it, or the result has another
-    /// rank than `E`.
-    #[forward(outputs(output, places), saves(shape))]
+    /// If `axes` is not one axis, there is no such axis, it has length 0, or the rank of the result is not that of `E`.
+    #[forward(outputs(output, indices), saves(shape))]
     #[track_caller]
     pub fn forward(
         x: ArrayView<T, D>,
@@ -136,73 +134,51 @@ impl<T: Element, D: Dimension, E: Dimension> FirstExtremum<T, D, E> {
         extremum: Extremum,
     ) -> (Array<T, E>, Vec<usize>, Shape) {
         extremum.check(extremum.name(), x.shape(), axes);
-        let _ = one("the first extreme", axes);
-        let mut places = Vec::new();
+        let _ = one(extremum.name(), axes);
+        let mut indices = Vec::new();
         let output = kernels::reduce(&x, axes, |lane| {
-            let place = extremum.place(lane).unwrap_or_default();
-            places.push(place);
-            lane[place]
+            let index = extremum.index(lane).unwrap_or_default();
+            indices.push(index);
+            lane[index]
         });
-        (output, places, Shape::from(x.shape()))
+        (output, indices, Shape::from(x.shape()))
     }
 
     #[backward(x)]
     fn backward(
         grad_output: &Tensor<T, E>,
-        places: &[usize],
+        indices: &[usize],
         axes: Axes,
         shape: &Shape,
     ) -> Tensor<T, D> {
-        put(grad_output, places, axes, shape)
+        scatter(grad_output, indices, axes, shape)
     }
 
     #[jvp]
-    fn jvp(tangent_x: &Tensor<T, D>, places: &[usize], axes: Axes) -> Tensor<T, E> {
-        pick(tangent_x, places, axes)
+    fn jvp(tangent_x: &Tensor<T, D>, indices: &[usize], axes: Axes) -> Tensor<T, E> {
+        gather(tangent_x, indices, axes)
     }
 }
 
-#[track_caller]
-fn first_max<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    FirstExtremum::apply(x, axes, Extremum::Max).0
-}
-
-#[track_caller]
-fn shared_max<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    axes: Axes,
-) -> Tensor<T, E> {
-    SharedExtremum::apply(x, axes, Extremum::Max)
-}
-
 methods!(
-    first_max, shared_max, [max_axis, max_axes, max_keepdim], "maximum",
+    |x, axes| FirstExtremum::apply(x, axes, Extremum::Max).0,
+    |x, axes| SharedExtremum::apply(x, axes, Extremum::Max),
+    [max_axis, max_axes, max_keepdim], "maximum",
     single "The gradient goes to the first maximal element.", several "Several maximal elements share the gradient.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 6.0]", whole "6.0"
 );
 
-#[track_caller]
-fn first_min<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
-    FirstExtremum::apply(x, axes, Extremum::Min).0
-}
-
-#[track_caller]
-fn shared_min<T: Element, D: Dimension, E: Dimension>(
-    x: &Tensor<T, D>,
-    axes: Axes,
-) -> Tensor<T, E> {
-    SharedExtremum::apply(x, axes, Extremum::Min)
-}
-
 methods!(
-    first_min, shared_min, [min_axis, min_axes, min_keepdim], "minimum",
+    |x, axes| FirstExtremum::apply(x, axes, Extremum::Min).0,
+    |x, axes| SharedExtremum::apply(x, axes, Extremum::Min),
+    [min_axis, min_axes, min_keepdim], "minimum",
     single "The gradient goes to the first minimal element.", several "Several minimal elements share the gradient.",
     of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.0, 3.0]", whole "1.0"
 );
 
-/// The place of each extreme along an axis, of several the first.
+/// Returns the index of the first extreme of each lane along `axis`.
 #[track_caller]
-fn places_along<T: Element, D: Dimension>(
+fn indices_along<T: Element, D: Dimension>(
     x: &Tensor<T, D>,
     axis: Axis,
     extremum: Extremum,
@@ -210,24 +186,24 @@ fn places_along<T: Element, D: Dimension>(
 ) -> Array<usize, D::Smaller> {
     let axes = Axes::one(axis);
     extremum.check(name, x.shape(), axes);
-    let place = |lane: &[T]| extremum.place(lane).unwrap_or_default();
-    kernels::reduce(&x.view(), axes, place)
+    let index = |lane: &[T]| extremum.index(lane).unwrap_or_default();
+    kernels::reduce(&x.view(), axes, index)
 }
 
-/// The place of the extreme in row-major order, of several the first.
+/// Returns the index of the first extreme in row-major order.
 #[track_caller]
-fn place<T: Element, D: Dimension>(x: &Tensor<T, D>, extremum: Extremum, name: &str) -> usize {
+fn index<T: Element, D: Dimension>(x: &Tensor<T, D>, extremum: Extremum, name: &str) -> usize {
     extremum.check(name, x.shape(), Axes::all());
     let view = x.view();
     let rows = view.as_standard_layout();
     // INVARIANT: it is row-major, and not empty.
-    let place = extremum.place(rows.as_slice().expect("row-major"));
-    place.expect("an element")
+    let index = extremum.index(rows.as_slice().expect("row-major"));
+    index.expect("an element")
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The largest of all elements. If several are, they share the gradient evenly; what is not a number is
-    /// largest.
+    /// Returns the maximum of all elements: NaN if an element is NaN. Several maximal elements share the gradient
+    /// evenly.
     ///
     /// # Panics
     /// If there are no elements.
@@ -249,10 +225,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         SharedExtremum::apply(self, Axes::all(), Extremum::Max)
     }
 
-    /// The places of the largest elements along one axis, of several the first.
+    /// Returns the index of the first maximal element of each lane along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis, or nothing along it.
+    /// If there is no such axis, or it has length 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -264,10 +240,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmax_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
-        places_along(self, axis, Extremum::Max, "argmax")
+        indices_along(self, axis, Extremum::Max, "argmax")
     }
 
-    /// The place of the largest element in row-major order, of several the first.
+    /// Returns the index of the first maximal element, in row-major order.
     ///
     /// # Panics
     /// If there are no elements.
@@ -281,11 +257,11 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmax(&self) -> usize {
-        place(self, Extremum::Max, "argmax")
+        index(self, Extremum::Max, "argmax")
     }
 
-    /// The smallest of all elements. If several are, they share the gradient evenly; what is not a number is
-    /// smallest.
+    /// Returns the minimum of all elements: NaN if an element is NaN. Several minimal elements share the gradient
+    /// evenly.
     ///
     /// # Panics
     /// If there are no elements.
@@ -307,10 +283,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         SharedExtremum::apply(self, Axes::all(), Extremum::Min)
     }
 
-    /// The places of the smallest elements along one axis, of several the first.
+    /// Returns the index of the first minimal element of each lane along `axis`.
     ///
     /// # Panics
-    /// If there is no such axis, or nothing along it.
+    /// If there is no such axis, or it has length 0.
     ///
     /// ```
     /// use autograd_core::Tensor;
@@ -322,10 +298,10 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmin_axis(&self, axis: Axis) -> Array<usize, D::Smaller> {
-        places_along(self, axis, Extremum::Min, "argmin")
+        indices_along(self, axis, Extremum::Min, "argmin")
     }
 
-    /// The place of the smallest element in row-major order, of several the first.
+    /// Returns the index of the first minimal element, in row-major order.
     ///
     /// # Panics
     /// If there are no elements.
@@ -339,6 +315,6 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[must_use]
     #[track_caller]
     pub fn argmin(&self) -> usize {
-        place(self, Extremum::Min, "argmin")
+        index(self, Extremum::Min, "argmin")
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
 use crate::kernels::Axes;
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// x − ln Σ eˣ along an axis, stable.
@@ -27,7 +27,7 @@ pub struct LogSoftmax<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> LogSoftmax<T, D> {
-    /// x − ln Σ eˣ along an axis.
+    /// Returns x − ln Σ eˣ along an axis.
     #[doc = crate::math!(r"y_i = x_i - \ln \sum_j e^{x_j}")]
     /// # Panics
     /// If there is no such axis.
@@ -49,13 +49,13 @@ impl<T: Element, D: Dimension> LogSoftmax<T, D> {
     }
 }
 
-/// g − eʸ · Σ g along an axis: what [`LogSoftmax`] makes of a gradient g that comes in for its output y.
+/// g − eʸ · Σ g along an axis: the gradient of [`LogSoftmax`], where g is the gradient of its output y.
 #[derive(Debug)]
 pub struct LogSoftmaxBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> LogSoftmaxBackward<T, D> {
-    /// g − eʸ · Σ g along an axis.
+    /// Returns g − eʸ · Σ g along an axis.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = g_i - e^{y_i} \sum_j g_j")]
     /// Here y is the output of [`LogSoftmax`].
     ///
@@ -99,13 +99,13 @@ impl<T: Element, D: Dimension> LogSoftmaxBackward<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
         let along_y = tangent_y.map(|tangent| -(tangent * y.exp() * repeated_sum(g, axis)));
-        joined(along_g, along_y)
+        add_tangents(along_g, along_y)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// x − ln Σ eˣ along an axis, the logarithm of [`softmax`](Self::softmax); not a number where all
-    /// elements are −∞, or one is ∞.
+    /// Returns x − ln Σ eˣ along `axis`, the logarithm of [`softmax`](Self::softmax); NaN where all elements are −∞, or
+    /// one is ∞.
     ///
     /// [`LogSoftmax`](crate::ops::LogSoftmax) has the formula.
     ///

@@ -8,7 +8,7 @@ use super::{DotAxes, methods};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// ln Σ eˣ over some axes, stable. Its gradient is softmax: not a number where all elements are −∞.
+/// ln Σ eˣ over some axes, numerically stable. The gradient is softmax: NaN where all elements are −∞.
 ///
 /// ```
 /// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::LogSumExp};
@@ -26,10 +26,10 @@ pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
-    /// ln Σ eˣ over some axes.
+    /// Returns ln Σ eˣ over some axes.
     #[doc = crate::math!(r"\ln \sum_i e^{x_i} = m + \ln \sum_i e^{x_i - m}, \qquad m = \max_i x_i")]
     /// # Panics
-    /// If there are not all of the axes, or the result has another rank than `E`.
+    /// If one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
@@ -58,7 +58,7 @@ impl<T: Element, D: Dimension, E: Dimension> LogSumExp<T, D, E> {
     }
 }
 
-/// The share of each element in the sum.
+/// Returns the part of each element in the sum.
 #[track_caller]
 fn weights<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
@@ -69,13 +69,13 @@ fn weights<T: Element, D: Dimension, E: Dimension>(
 }
 
 methods!(
-    LogSumExp::apply, LogSumExp::apply, [logsumexp_axis, logsumexp_axes, logsumexp_keepdim],
+    LogSumExp::apply, [logsumexp_axis, logsumexp_axes, logsumexp_keepdim],
     "logarithm of the sum of exponentials", of "[[0.0, 0.0], [0.0, 0.0]]":
     rows "[2.0_f64.ln(), 2.0_f64.ln()]", whole "4.0_f64.ln()"
 );
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// ln Σ eˣ over all elements, stable; −∞ of none, and of −∞ alone.
+    /// Returns ln Σ eˣ over all elements, numerically stable; −∞ if there are none, or all are −∞.
     ///
     /// [`LogSumExp`](crate::ops::LogSumExp) has the formula.
     ///

@@ -1,4 +1,4 @@
-//! The mean over some axes: the sum, divided.
+//! The mean over some axes.
 
 use ndarray::Dimension;
 
@@ -14,6 +14,6 @@ fn mean_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axe
 }
 
 methods!(
-    mean_over, mean_over, [mean_axis, mean_axes, mean_keepdim],
+    mean_over, [mean_axis, mean_axes, mean_keepdim],
     "mean", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[1.5, 4.5]", whole "3.0"
 );

@@ -1,13 +1,20 @@
-//! The methods of reductions over one axis and over several, which differ in their names alone.
+//! The methods of reductions over one axis and over several.
 
 /// Writes `x.R_axis(axis)`, `x.R_axes(axes)` and `x.R_keepdim(axes)` for a function of a tensor, its
-/// [`Axes`](crate::kernels::Axes) and at most one further value: one for a single axis, one for several, mostly the
-/// same. The examples are of the array given: the results
-/// of its rows, and of the whole.
+/// [`Axes`](crate::kernels::Axes) and at most one further value. Where the function of a single axis is different, it
+/// is given before that of several axes. The examples show the results of the rows of an array, and of the whole.
 macro_rules! methods {
+    ($function:path, $($rest:tt)*) => {
+        methods! { |x, axes| $function(x, axes), |x, axes| $function(x, axes), $($rest)* }
+    };
+    ($function:path; $value:ident: $Value:ty = $example:literal, $($rest:tt)*) => {
+        methods! {
+            |x, axes| $function(x, axes, $value), |x, axes| $function(x, axes, $value), $value: $Value = $example, $($rest)*
+        }
+    };
     (
-        $single:path, $several:path, [$axis:ident, $axes:ident, $keepdim:ident],
-        $($value:ident: $Value:ty = $example:literal,)?
+        |$x:ident, $of:ident| $single:expr, |$y:ident, $over:ident| $several:expr,
+        $($value:ident: $Value:ty = $example:literal,)? [$axis:ident, $axes:ident, $keepdim:ident],
         $what:literal, $(single $of_single:literal, several $of_several:literal,)? of $array:literal: rows $rows:literal, whole $whole:literal
     ) => {
         impl<T: $crate::Element, D: ndarray::Dimension> $crate::Tensor<T, D> {
@@ -27,10 +34,11 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axis(&self, axis: ndarray::Axis $(, $value: $Value)?) -> $crate::Tensor<T, D::Smaller> {
-                $single(self, $crate::kernels::Axes::one(axis) $(, $value)?)
+                let ($x, $of) = (self, $crate::kernels::Axes::one(axis));
+                $single
             }
 
-            #[doc = concat!("Returns the ", $what, " over `axes`, which are removed; over none, that of each element.", $(" ", $of_several)?)]
+            #[doc = concat!("Returns the ", $what, " over `axes`, which are removed. Without axes, each element is reduced alone.", $(" ", $of_several)?)]
             ///
             /// # Panics
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
@@ -46,7 +54,8 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $axes(&self, axes: &[usize] $(, $value: $Value)?) -> $crate::TensorD<T> {
-                $several(self, $crate::kernels::Axes::of(axes) $(, $value)?)
+                let ($y, $over) = (self, $crate::kernels::Axes::of(axes));
+                $several
             }
 
             #[doc = concat!("Returns the ", $what, " over `axes`, which keep length 1.", $(" ", $of_several)?)]
@@ -65,7 +74,8 @@ macro_rules! methods {
             #[must_use]
             #[track_caller]
             pub fn $keepdim(&self, axes: &[usize] $(, $value: $Value)?) -> Self {
-                $several(self, $crate::kernels::Axes::of(axes).keepdim() $(, $value)?)
+                let ($y, $over) = (self, $crate::kernels::Axes::of(axes).keepdim());
+                $several
             }
         }
     };

@@ -8,7 +8,7 @@ use super::{DotAxes, apart_from_zero, methods};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// The Euclidean norm over some axes. Where all elements are 0, its gradient is taken to be 0.
+/// The Euclidean norm over some axes. Where all elements are 0, the gradient is 0.
 ///
 /// ```
 /// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Norm};
@@ -26,10 +26,10 @@ pub struct Norm<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
-    /// √Σx² over some axes, whose squares may be out of range.
+    /// Returns √Σx² over some axes, also where the squares are out of range.
     #[doc = crate::math!(r"\lVert x \rVert = \sqrt{\sum_i x_i^2}, \qquad \frac{\partial \lVert x \rVert}{\partial x_i} = \frac{x_i}{\lVert x \rVert}")]
     /// # Panics
-    /// If there are not all of the axes, or the result has another rank than `E`.
+    /// If one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
@@ -60,12 +60,12 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
 }
 
 methods!(
-    Norm::apply, Norm::apply, [norm_axis, norm_axes, norm_keepdim],
+    Norm::apply, [norm_axis, norm_axes, norm_keepdim],
     "Euclidean norm", of "[[3.0, 4.0], [0.0, 12.0]]": rows "[5.0, 12.0]", whole "13.0"
 );
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The Euclidean norm √Σx² of all elements. Where all are 0, its gradient is taken to be 0.
+    /// Returns the Euclidean norm √Σx² of all elements. Where all are 0, the gradient is 0.
     ///
     /// [`Norm`](crate::ops::Norm) has the formula.
     ///

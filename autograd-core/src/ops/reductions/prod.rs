@@ -16,7 +16,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 ///
 /// let x = Tensor::from(array![[2.0, 3.0, 4.0], [0.0, 3.0, 4.0]]).set_requires_grad(true);
 /// let products: Tensor1<f64> = Prod::apply(&x, Axes::one(Axis(1)));
-/// products.sum().backward()?; // the product of all others, of a zero too
+/// products.sum().backward()?; // the product of the other elements
 /// assert_eq!(x.grad(), Some(array![[12.0, 8.0, 6.0], [12.0, 0.0, 0.0]]));
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
@@ -25,10 +25,10 @@ pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axes = Axes::one(Axis(1)), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
-    /// Πx along one axis.
+    /// Returns Πx along one axis.
     #[doc = crate::math!(r"y = \prod_i x_i, \qquad \frac{\partial y}{\partial x_i} = \prod_{j \ne i} x_j")]
     /// # Panics
-    /// If `over` is not of one axis, or there is no such axis, or the result has another rank than `E`.
+    /// If `axes` is not one axis, there is no such axis, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
@@ -58,8 +58,8 @@ impl<T: Element, D: Dimension, E: Dimension> Prod<T, D, E> {
     }
 }
 
-/// The product of all others, for each element: the whole product over the element, but for products that
-/// are 0 or out of range, where nothing can be divided back.
+/// Returns the product of all other elements, for each element: the whole product divided by the element, unless
+/// products are 0 or out of range.
 #[track_caller]
 fn others<T: Element, D: Dimension, E: Dimension>(
     x: &Tensor<T, D>,
@@ -70,14 +70,14 @@ fn others<T: Element, D: Dimension, E: Dimension>(
         return product.expand::<D>(axes, x.shape()) / x;
     }
     let axis = one("Prod", axes);
-    // A window is the product of some elements in a row, round and round; windows of 1, 2, 4, … of them
-    // make up the one of all others, which begins behind each element.
-    let (mut window, mut length) = (turned(x, axis, 1), 1);
+    // A window is the product of adjacent elements, cyclically. Windows of 1, 2, 4, … elements make up the window of
+    // all others, which begins after each element.
+    let (mut window, mut length) = (rolled(x, axis, 1), 1);
     let mut rest = x.shape()[axis.index()].saturating_sub(1);
     let (mut others, mut covered) = (None, 0);
     while rest > 0 {
         if rest % 2 == 1 {
-            let next = turned(&window, axis, covered);
+            let next = rolled(&window, axis, covered);
             others = Some(match others {
                 Some(others) => next * &others,
                 None => next,
@@ -86,20 +86,20 @@ fn others<T: Element, D: Dimension, E: Dimension>(
         }
         rest /= 2;
         if rest > 0 {
-            window = &window * turned(&window, axis, length);
+            window = &window * rolled(&window, axis, length);
             length *= 2;
         }
     }
     others.unwrap_or_else(|| Tensor::from(Array::ones(x.view().raw_dim())))
 }
 
-/// The elements along an axis moved toward its start, round and round.
+/// Shifts the elements along an axis toward its start, cyclically.
 #[track_caller]
-fn turned<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
+fn rolled<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis, by: usize) -> Tensor<T, D> {
     x.roll(axis, -by.cast_signed())
 }
 
-/// The product over one axis, or over several one after the other.
+/// Returns the product over one axis, or over several one after the other.
 #[track_caller]
 fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, E> {
     let _ = axes.shape("prod", x.shape());
@@ -110,17 +110,17 @@ fn prod_over<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axe
     for axis in (0..x.ndim()).filter(|&axis| axes.contains(axis)) {
         product = Prod::apply(&product, Axes::one(Axis(axis)).keepdim());
     }
-    // The sum of one element each: the axes go, or stay.
+    // The sum of one element each, to remove the axes.
     SumAxes::apply(&product, axes)
 }
 
 methods!(
-    prod_over, prod_over, [prod_axis, prod_axes, prod_keepdim],
+    prod_over, [prod_axis, prod_axes, prod_keepdim],
     "product", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[2.0, 18.0]", whole "36.0"
 );
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The product of all elements; 1 of none.
+    /// Returns the product of all elements; 1 if there are none.
     ///
     /// ```
     /// use autograd_core::Tensor;

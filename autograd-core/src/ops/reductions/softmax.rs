@@ -6,10 +6,10 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 
 use super::repeated_sum;
 use crate::kernels::Axes;
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Tensor, custom_function, kernels};
 
-/// eˣ / Σ eˣ along an axis, stable.
+/// eˣ / Σ eˣ along an axis, numerically stable.
 ///
 /// ```
 /// use autograd_core::{Tensor, ndarray::Axis, ops::Softmax};
@@ -27,7 +27,7 @@ pub struct Softmax<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(x = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> Softmax<T, D> {
-    /// eˣ / Σ eˣ along an axis.
+    /// Returns eˣ / Σ eˣ along an axis.
     #[doc = crate::math!(r"y_i = \frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad m = \max_j x_j")]
     /// # Panics
     /// If there is no such axis.
@@ -50,13 +50,13 @@ impl<T: Element, D: Dimension> Softmax<T, D> {
     }
 }
 
-/// y · (g − Σ g · y) along an axis: what [`Softmax`] makes of a gradient g that comes in for its output y.
+/// y · (g − Σ g · y) along an axis: the gradient of [`Softmax`], where g is the gradient of its output y.
 #[derive(Debug)]
 pub struct SoftmaxBackward<T, D>(PhantomData<(T, D)>);
 
 #[custom_function(gradcheck(g = [2, 3], y = [2, 3], axis = Axis(1)))]
 impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
-    /// y · (g − Σ g · y) along an axis.
+    /// Returns y · (g − Σ g · y) along an axis.
     #[doc = crate::math!(r"\frac{\partial L}{\partial x_i} = y_i \left(g_i - \sum_j g_j \, y_j\right), \qquad y = \operatorname{softmax}(x)")]
     /// # Panics
     /// If the shapes differ, or there is no such axis.
@@ -74,7 +74,7 @@ impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
         Self::apply(grad_output, y, axis)
     }
 
-    // The y before the bracket, and the one in the sum.
+    // The y before the parenthesis, and the one in the sum.
     #[backward(y)]
     fn grad_y(
         grad_output: &Tensor<T, D>,
@@ -97,12 +97,12 @@ impl<T: Element, D: Dimension> SoftmaxBackward<T, D> {
         let along = |x: &Tensor<T, D>| repeated_sum(&(g * x), axis);
         let along_g = tangent_g.map(|tangent| Self::apply(tangent, y, axis));
         let along_y = tangent_y.map(|tangent| tangent * (g - along(y)) - y * along(tangent));
-        joined(along_g, along_y)
+        add_tangents(along_g, along_y)
     }
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// eˣ / Σ eˣ along an axis, stable; not a number where all elements are −∞, or one is ∞.
+    /// Returns eˣ / Σ eˣ along `axis`, numerically stable; NaN where all elements are −∞, or one is ∞.
     ///
     /// [`Softmax`](crate::ops::Softmax) has the formula.
     ///

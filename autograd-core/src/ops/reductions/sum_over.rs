@@ -1,4 +1,4 @@
-//! Σx over some axes, repeating along them, and Σ x · y: each is the others' backward.
+//! Σx and Σ x · y over some axes, and repeating along them: each is used in the backward of the others.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayView, Axis, Dimension, IxDyn};
 
 use super::methods;
 use crate::kernels::Axes;
-use crate::ops::joined;
+use crate::ops::add_tangents;
 use crate::{Element, Shape, Tensor, custom_function, kernels};
 
 /// The sum over some axes, added pairwise.
@@ -15,10 +15,10 @@ pub struct SumAxes<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3, 2], axes = Axes::of(&[0, 2]), E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
-    /// Σx over some axes.
+    /// Returns Σx over some axes.
     ///
     /// # Panics
-    /// If there are not all of the axes, or the result has another rank than `E`.
+    /// If one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward(outputs(output), saves(shape))]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes) -> (Array<T, E>, Shape) {
@@ -36,7 +36,7 @@ impl<T: Element, D: Dimension, E: Dimension> SumAxes<T, D, E> {
     }
 }
 
-/// What a reduction gave, repeated to the shape that it was of, without a copy.
+/// The result of a reduction, repeated to the shape of its input, without a copy.
 #[derive(Debug)]
 pub struct Expand<T, E, D>(PhantomData<(T, E, D)>);
 
@@ -44,27 +44,27 @@ pub struct Expand<T, E, D>(PhantomData<(T, E, D)>);
     x = [3], axes = Axes::of(&[0, 2]), shape = &[2, 3, 2], D = ndarray::Ix3
 ))]
 impl<T: Element, E: Dimension, D: Dimension> Expand<T, E, D> {
-    /// The same memory, seen as `shape`.
+    /// Returns a view of `x` as `shape`.
     ///
     /// # Panics
-    /// If `x` has not the shape of what a reduction of `shape` gives, or `D` another rank than `shape`.
+    /// If `x` does not have the shape of a reduction of `shape`, or the rank of `D` is not that of `shape`.
     #[forward]
     #[track_caller]
     pub fn forward(x: &Tensor<T, E>, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
         let reduced = axes.shape("expand", shape);
         assert!(
             x.shape() == &reduced[..],
-            "expand of shape {:?}: a reduction of {shape:?} gives {reduced}",
+            "expand of shape {:?}: a reduction of {shape:?} has shape {reduced}",
             x.shape()
         );
-        let mut kept = x.clone().into_dyn();
+        let mut view = x.clone().into_dyn();
         if x.ndim() != shape.len() {
             for axis in (0..shape.len()).filter(|&axis| axes.contains(axis)) {
-                kept = kept.part(|view| view.clone().insert_axis(Axis(axis)));
+                view = view.part(|view| view.clone().insert_axis(Axis(axis)));
             }
         }
         // INVARIANT: the axes that are reduced have length 1, the others that of `shape`.
-        kept.part(|view| view.broadcast(IxDyn(shape)).expect("it fits"))
+        view.part(|view| view.broadcast(IxDyn(shape)).expect("it fits"))
     }
 
     #[backward(x)]
@@ -78,7 +78,7 @@ impl<T: Element, E: Dimension, D: Dimension> Expand<T, E, D> {
     }
 }
 
-/// Σ x · y over some axes, added pairwise, with no product kept.
+/// Σ x · y over some axes, added pairwise, without the products in memory.
 #[derive(Debug)]
 pub struct DotAxes<T, D, E>(PhantomData<(T, D, E)>);
 
@@ -86,10 +86,10 @@ pub struct DotAxes<T, D, E>(PhantomData<(T, D, E)>);
     x = [2, 3], y = [2, 3], axes = Axes::one(Axis(0)), E = ndarray::Ix1
 ))]
 impl<T: Element, D: Dimension, E: Dimension> DotAxes<T, D, E> {
-    /// Σ x · y over some axes.
+    /// Returns Σ x · y over some axes.
     ///
     /// # Panics
-    /// If the shapes differ, if there are not all of the axes, or the result has another rank than `E`.
+    /// If the shapes differ, one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, y: ArrayView<T, D>, axes: Axes) -> Array<T, E> {
@@ -116,23 +116,23 @@ impl<T: Element, D: Dimension, E: Dimension> DotAxes<T, D, E> {
     ) -> Option<Tensor<T, E>> {
         let along_x = tangent_x.map(|tangent| Self::apply(tangent, y, axes));
         let along_y = tangent_y.map(|tangent| Self::apply(x, tangent, axes));
-        joined(along_x, along_y)
+        add_tangents(along_x, along_y)
     }
 }
 
 methods!(
-    SumAxes::apply, SumAxes::apply, [sum_axis, sum_axes, sum_keepdim],
+    SumAxes::apply, [sum_axis, sum_axes, sum_keepdim],
     "sum", of "[[1.0, 2.0], [3.0, 6.0]]": rows "[3.0, 9.0]", whole "12.0"
 );
 
 impl<T: Element, E: Dimension> Tensor<T, E> {
-    /// The sum over `over`.
+    /// Returns the sum over `axes`.
     #[track_caller]
     pub(in crate::ops) fn sum_to_axes<D: Dimension>(&self, axes: Axes) -> Tensor<T, D> {
         SumAxes::apply(self, axes)
     }
 
-    /// What a reduction over `over` of a tensor of `shape` gave, repeated to that shape, without a copy.
+    /// Returns the result of a reduction over `axes` of a tensor of `shape`, repeated to that shape, without a copy.
     #[track_caller]
     pub(in crate::ops) fn expand<D: Dimension>(&self, axes: Axes, shape: &[usize]) -> Tensor<T, D> {
         Expand::apply(self, axes, shape)

@@ -8,7 +8,7 @@ use super::{DotAxes, SumAxes, apart_from_zero, methods};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
-/// Σ (x − x̄)² / (n − ddof) over n elements: over some axes.
+/// The variance over some axes, Σ (x − x̄)² / (n − ddof).
 ///
 /// ```
 /// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::Var};
@@ -26,10 +26,10 @@ pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
-    /// Σ (x − x̄)² / (n − ddof) over some axes: the variance.
+    /// Returns the variance over some axes, Σ (x − x̄)² / (n − ddof).
     #[doc = crate::math!(r"s^2 = \frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2, \qquad \bar{x} = \frac{1}{n} \sum_{i=1}^n x_i")]
     /// # Panics
-    /// If there are not all of the axes, or the result has another rank than `E`.
+    /// If one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
@@ -54,7 +54,7 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     }
 }
 
-/// The square root of [`Var`]. Where all elements are equal, its gradient is taken to be 0.
+/// The standard deviation over some axes, the square root of [`Var`]. Where all elements are equal, the gradient is 0.
 ///
 /// ```
 /// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Std};
@@ -72,10 +72,10 @@ pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
 
 #[custom_function(gradcheck(x = [2, 3], axes = Axes::one(ndarray::Axis(1)), ddof = 1, E = ndarray::Ix1))]
 impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
-    /// √(Σ (x − x̄)² / (n − ddof)) over some axes: the standard deviation.
+    /// Returns the standard deviation over some axes, √(Σ (x − x̄)² / (n − ddof)).
     #[doc = crate::math!(r"s = \sqrt{\frac{1}{n - \text{ddof}} \sum_{i=1}^n \left(x_i - \bar{x}\right)^2}")]
     /// # Panics
-    /// If there are not all of the axes, or the result has another rank than `E`.
+    /// If one of the axes does not exist, or the rank of the result is not that of `E`.
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
@@ -107,10 +107,9 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     }
 }
 
-/// n − ddof; 0 if there are fewer elements than that.
+/// Returns n − ddof; 0 if there are fewer elements.
 fn freedom<T: Element>(shape: &[usize], axes: Axes, ddof: usize) -> T {
-    let freedom = axes.count(shape).saturating_sub(ddof) as f64;
-    T::from_f64(freedom)
+    T::from_f64(axes.count(shape).saturating_sub(ddof) as f64)
 }
 
 #[track_caller]
@@ -126,7 +125,7 @@ fn variance<T: Element, D: Dimension, E: Dimension>(
     kernels::reduce(x, axes, |lane| f(kernels::mean_var(lane).1 / freedom))
 }
 
-/// x − x̄
+/// Returns x − x̄.
 #[track_caller]
 fn centered<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes) -> Tensor<T, D> {
     let count = axes.count(x.shape()) as f64;
@@ -135,19 +134,19 @@ fn centered<T: Element, D: Dimension, E: Dimension>(x: &Tensor<T, D>, axes: Axes
 }
 
 methods!(
-    Var::apply, Var::apply, [var_axis, var_axes, var_keepdim], ddof: usize = "0",
+    Var::apply; ddof: usize = "0", [var_axis, var_axes, var_keepdim],
     "variance, with the divisor n − `ddof`,", of "[[1.0, 2.0], [3.0, 6.0]]":
     rows "[0.25, 2.25]", whole "3.5"
 );
 
 methods!(
-    Std::apply, Std::apply, [std_axis, std_axes, std_keepdim], ddof: usize = "0",
+    Std::apply; ddof: usize = "0", [std_axis, std_axes, std_keepdim],
     "standard deviation, with the divisor n − `ddof` under the root,", of "[[1.0, 2.0], [3.0, 6.0_f64]]":
     rows "[0.5, 1.5]", whole "3.5_f64.sqrt()"
 );
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// The variance of all elements, Σ (x − x̄)² / (n − `ddof`); not a number of too few.
+    /// Returns the variance of all elements, Σ (x − x̄)² / (n − `ddof`); NaN if there are too few.
     ///
     /// [`Var`](crate::ops::Var) has the formula.
     ///
@@ -163,8 +162,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Var::apply(self, Axes::all(), ddof)
     }
 
-    /// The standard deviation of all elements, the root of [`var`](Self::var). Where all are equal, its
-    /// gradient is taken to be 0.
+    /// Returns the standard deviation of all elements, the square root of [`var`](Self::var). Where all are equal, the
+    /// gradient is 0.
     ///
     /// [`Std`](crate::ops::Std) has the formula.
     ///

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, Ix2, Ix3, array};
+use ndarray::{Array2, Axis, Ix2, Ix3, array, s};
 
-use super::check;
 use super::linear::{close, leaf};
 use crate::ops::AttentionOptions;
 use crate::{Grad, Tensor, Tensor0, Tensor2, grad};
@@ -30,13 +29,11 @@ fn attention_to_second_order() {
         let attended = |(q, k, v): (&crate::Tensor3<f64>, &_, &_)| {
             q.scaled_dot_product_attention(k, v, options)
         };
-        check()
-            .run(|(q, k, v)| attended((q, k, v)), (&q, &k, &v))
-            .unwrap();
+        gradchecks!(|(q, k, v)| attended((q, k, v)), (&q, &k, &v));
     }
 }
 
-/// Many queries, so that there are several blocks; the weights written down as a whole.
+/// Many queries, so that there are several blocks; the expected weights are one matrix.
 #[test]
 fn attention_is_softmax_of_products() {
     let (q, k) = (leaf::<Ix2>(&[150, 4], 0.0), leaf::<Ix2>(&[130, 4], 1.0));
@@ -53,11 +50,9 @@ fn attention_is_softmax_of_products() {
                 *weight *= if key > query { 0.0 } else { 1.0 };
             }
         }
-        let sums = weights
-            .sum_axis(ndarray::Axis(1))
-            .insert_axis(ndarray::Axis(1));
+        let sums = weights.sum_axis(Axis(1)).insert_axis(Axis(1));
         let expected = Tensor::from(weights / sums).matmul(&v);
-        close(&found.into_dyn(), &expected.into_dyn());
+        close(&found, &expected);
     }
 }
 
@@ -72,12 +67,10 @@ fn queries_that_attend_to_nothing_give_zeros() {
     };
     let y = q.scaled_dot_product_attention(&k, &v, &options);
     assert_eq!(y.view().row(0), array![0.0, 0.0]);
-    check()
-        .run(
-            |(q, k, v)| q.scaled_dot_product_attention(k, v, &options),
-            (&q, &k, &v),
-        )
-        .unwrap();
+    gradchecks!(
+        |(q, k, v)| q.scaled_dot_product_attention(k, v, &options),
+        (&q, &k, &v)
+    );
     // No keys at all, and queries and keys without a length: all values weigh the same.
     let none = leaf::<Ix2>(&[0, 2], 0.0);
     let y = q.scaled_dot_product_attention(&none, &none, &AttentionOptions::default());
@@ -94,7 +87,7 @@ fn queries_that_attend_to_nothing_give_zeros() {
     assert_eq!(of_v.to_array(), Array2::from_elem((4, 1), 0.5));
 }
 
-/// Products with a key that nobody sees may be out of range: in forward mode and for gradients of gradients, too.
+/// Products with a masked key may be out of range, also in forward mode and for gradients of gradients.
 #[test]
 fn products_that_are_masked_may_overflow() {
     let (q, v) = (leaf::<Ix2>(&[2, 2], 0.0), leaf::<Ix2>(&[3, 1], 2.0));
@@ -103,36 +96,26 @@ fn products_that_are_masked_may_overflow() {
     keys.row_mut(2).fill(1e308);
     let (k, few) = (
         Tensor::from(keys.clone()),
-        Tensor::from(keys.slice_move(ndarray::s![..2, ..])),
+        Tensor::from(keys.slice_move(s![..2, ..])),
     );
     let options = AttentionOptions {
         mask: Some(Arc::new(array![[true, true, false]].into_dyn())),
         ..AttentionOptions::default()
     };
-    let (masked, alone) = (
-        |q: &_| attended(q, &k, &v, &options),
-        |q: &_| {
-            attended(
-                q,
-                &few,
-                &v.slice(ndarray::s![..2, ..]),
-                &AttentionOptions::default(),
-            )
-        },
-    );
+    let few_values = v.slice(s![..2, ..]);
+    let masked = |q: &_| attended(q, &k, &v, &options);
+    let alone = |q: &_| attended(q, &few, &few_values, &AttentionOptions::default());
     // So short that its own products stay in range.
     let direction = &q * 0.01;
     let along = |function: &dyn Fn(&Tensor2<f64>) -> Tensor0<f64>| {
-        let (_, along) = crate::jvp(function, &q, &direction).unwrap();
-        along.into_dyn()
+        crate::jvp(function, &q, &direction).unwrap().1
     };
     close(&along(&masked), &along(&alone));
     let second = |function: &dyn Fn(&Tensor2<f64>) -> Tensor0<f64>| {
         let q = q.clone().set_requires_grad(true);
         let y = function(&q);
         let (first,) = Grad::of(&y).create_graph(true).run((&q,)).unwrap();
-        let (second,) = grad(&(first * &direction).sum(), (&q,)).unwrap();
-        second.into_dyn()
+        grad(&(first * &direction).sum(), (&q,)).unwrap().0
     };
     close(&second(&masked), &second(&alone));
 }

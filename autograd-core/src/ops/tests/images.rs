@@ -3,7 +3,7 @@
 use ndarray::{Array4, Ix1, Ix3, Ix4, array};
 
 use super::linear::leaf;
-use super::{check, numbers};
+use super::numbers;
 use crate::ops::Conv;
 use crate::ops::ConvOptions;
 use crate::{Tensor, Tensor1, Tensor4, TensorD, grad};
@@ -18,11 +18,8 @@ fn convolutions_to_second_order() {
         dilation: [2],
         groups: 2,
     };
-    let check = check();
     let inputs = (&x, &weight, &bias);
-    check
-        .run(|(x, w, b)| x.conv1d(w, Some(b), options), inputs)
-        .unwrap();
+    gradchecks!(|(x, w, b)| x.conv1d(w, Some(b), options), inputs);
 
     let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
     let (weight, bias) = (leaf::<Ix4>(&[3, 2, 2, 2], 1.0), leaf::<Ix1>(&[3], 2.0));
@@ -32,21 +29,15 @@ fn convolutions_to_second_order() {
         ..ConvOptions::default()
     };
     let inputs = (&x, &weight, &bias);
-    check
-        .run(|(x, w, b)| x.conv2d(w, Some(b), options), inputs)
-        .unwrap();
+    gradchecks!(|(x, w, b)| x.conv2d(w, Some(b), options), inputs);
     // Kernels of one pixel, for which there are no columns.
     let one = leaf::<Ix4>(&[2, 2, 1, 1], 1.0);
     let plain = ConvOptions::default();
-    check
-        .run(|(x, w)| x.conv2d(w, None, plain), (&x, &one))
-        .unwrap();
-    check
-        .run(
-            |(x, w)| x.t().conv2d(w, None, plain),
-            (&leaf::<Ix4>(&[1, 3, 2, 2], 0.5), &one),
-        )
-        .unwrap();
+    gradchecks!(|(x, w)| x.conv2d(w, None, plain), (&x, &one));
+    gradchecks!(
+        |(x, w)| x.t().conv2d(w, None, plain),
+        (&leaf::<Ix4>(&[1, 3, 2, 2], 0.5), &one)
+    );
 
     let x = leaf::<Ix4>(&[1, 2, 2, 2], 0.0);
     let (weight, bias) = (leaf::<Ix4>(&[2, 2, 2, 3], 1.0), leaf::<Ix1>(&[4], 2.0));
@@ -60,7 +51,7 @@ fn convolutions_to_second_order() {
     let transposed = |x: &Tensor4<f64>, w: &Tensor4<f64>, b: &Tensor1<f64>| {
         x.conv_transpose2d(w, Some(b), options, [1, 0])
     };
-    check.run(|(x, w, b)| transposed(x, w, b), inputs).unwrap();
+    gradchecks!(|(x, w, b)| transposed(x, w, b), inputs);
 }
 
 #[test]
@@ -85,22 +76,15 @@ fn a_transposed_convolution_undoes_the_shape_of_one() {
 #[test]
 fn pooling_to_second_order() {
     let x = leaf::<Ix4>(&[2, 1, 4, 5], 0.0);
-    let check = check();
     for (kernel, stride, padding) in [
         ([2, 2], [2, 2], [0, 0]),
         ([3, 2], [1, 2], [1, 1]),
         ([1, 5], [3, 1], [0, 2]),
     ] {
-        check
-            .run(|x| x.max_pool2d(kernel, stride, padding), &x)
-            .unwrap();
-        check
-            .run(|x| x.avg_pool2d(kernel, stride, padding), &x)
-            .unwrap();
+        gradchecks!(|x| x.max_pool2d(kernel, stride, padding), &x);
+        gradchecks!(|x| x.avg_pool2d(kernel, stride, padding), &x);
     }
-    check
-        .run(|x| x.t().max_pool2d([1, 2], [1, 1], [0, 1]), &x)
-        .unwrap();
+    gradchecks!(|x| x.t().max_pool2d([1, 2], [1, 1], [0, 1]), &x);
 }
 
 #[test]
@@ -125,14 +109,14 @@ fn convolutions_of_signals_whose_rank_is_known_at_run_time() {
     let y = Conv::apply(&x, &weight, None, options);
     assert_eq!(y.shape(), [1, 3, 4]);
     let convolved = |(x, w): (&TensorD<f64>, &TensorD<f64>)| Conv::apply(x, w, None, options);
-    check().run(convolved, (&x, &weight)).unwrap();
+    gradchecks!(convolved, (&x, &weight));
 }
 
 #[test]
 #[should_panic(
-    expected = "of tensors of shapes [] and [1, 1, 1], which have not both 3 axes, nor both 4"
+    expected = "of tensors of shapes [] and [1, 1, 1]: both must have 3 axes, or both 4"
 )]
-fn what_is_no_image_is_not_convolved() {
+fn a_tensor_of_another_rank_is_not_convolved() {
     let (x, weight) = (
         Tensor::from(numbers(&[])),
         Tensor::from(numbers(&[1, 1, 1])),

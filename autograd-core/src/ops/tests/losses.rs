@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Axis, array};
 
-use super::{SHAPES, check, leaf, numbers};
+use super::{SHAPES, assert_close, leaf, numbers};
 use crate::ops::{CrossEntropyOptions, Reduction};
 use crate::{Tensor, Tensor2, TensorD, grad};
 
@@ -11,8 +11,11 @@ use crate::{Tensor, Tensor2, TensorD, grad};
 fn loss(function: impl Fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>) {
     for shape in SHAPES {
         let target = Tensor::from(numbers(shape) * 0.4 + 0.3).set_requires_grad(true);
-        let checked = check().run(|(x, y)| function(x, y), (&leaf(shape), &target));
-        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+        gradchecks!(
+            |(x, y)| function(x, y),
+            (&leaf(shape), &target),
+            "shape {shape:?}"
+        );
     }
 }
 
@@ -29,10 +32,9 @@ fn losses_of_elements() {
 fn their_means_and_sums() {
     let (x, y) = (leaf(&[2, 3]), Tensor::from(numbers(&[2, 3]) * 0.4));
     for reduction in [Reduction::Mean, Reduction::Sum] {
-        let scale = if reduction == Reduction::Mean {
-            6.0
-        } else {
-            1.0
+        let scale = match reduction {
+            Reduction::Mean => 6.0,
+            Reduction::Sum => 1.0,
         };
         for (found, each) in [
             (x.mse_loss(&y, reduction), x.mse_loss_unreduced(&y)),
@@ -62,33 +64,19 @@ fn kinks_and_extremes() {
         [loss.view()[[0]], x.view()[[0]], y.view()[[0]]]
     };
     let infinity = f64::INFINITY;
-    assert_eq!(
-        gradient(1.0, 1.0, |x, y| x.l1_loss_unreduced(y)),
-        [0.0, 0.0, 0.0]
-    );
-    assert_eq!(
-        gradient(2.0, 1.0, |x, y| x.huber_loss_unreduced(y, 1.0)),
-        [0.5, 1.0, -1.0]
-    );
-    assert_eq!(
-        gradient(-infinity, 1.0, |x, y| x.huber_loss_unreduced(y, 2.0)),
-        [infinity, -2.0, 2.0]
-    );
-    assert!(
-        gradient(f64::NAN, 1.0, |x, y| x.l1_loss_unreduced(y))
-            .iter()
-            .all(|x| x.is_nan())
-    );
+    let l1 = |x, y| gradient(x, y, |x, y| x.l1_loss_unreduced(y));
+    assert_eq!(l1(1.0, 1.0), [0.0, 0.0, 0.0]);
+    assert!(l1(f64::NAN, 1.0).iter().all(|x| x.is_nan()));
+    let huber = gradient(2.0, 1.0, |x, y| x.huber_loss_unreduced(y, 1.0));
+    assert_eq!(huber, [0.5, 1.0, -1.0]);
+    let huber = gradient(-infinity, 1.0, |x, y| x.huber_loss_unreduced(y, 2.0));
+    assert_eq!(huber, [infinity, -2.0, 2.0]);
     let [loss, slope, _] = gradient(-50.0, 0.0, |x, y| x.bce_with_logits_unreduced(y));
     assert!((loss / (-50.0_f64).exp() - 1.0).abs() < 1e-14 && (slope / loss - 1.0).abs() < 1e-14);
-    assert_eq!(
-        gradient(800.0, 1.0, |x, y| x.bce_with_logits_unreduced(y)),
-        [0.0, 0.0, -800.0]
-    );
-    assert_eq!(
-        gradient(-1.0, 0.0, |x, y| x.kl_div_unreduced(y)),
-        [0.0, 0.0, -infinity]
-    );
+    let bce = gradient(800.0, 1.0, |x, y| x.bce_with_logits_unreduced(y));
+    assert_eq!(bce, [0.0, 0.0, -800.0]);
+    let kl_div = gradient(-1.0, 0.0, |x, y| x.kl_div_unreduced(y));
+    assert_eq!(kl_div, [0.0, 0.0, -infinity]);
 }
 
 fn logits() -> Tensor2<f64> {
@@ -123,27 +111,21 @@ fn losses_of_labels() {
             ignore_index: Some(0),
         },
     ] {
-        check()
-            .run(
-                |(x,)| x.cross_entropy_unreduced(&[3, 0, 1], options),
-                (&logits,),
-            )
-            .unwrap();
+        gradchecks!(
+            |(x,)| x.cross_entropy_unreduced(&[3, 0, 1], options),
+            (&logits,)
+        );
         let mean =
             |(x,): (&Tensor2<f64>,)| x.cross_entropy_opts(&[3, 0, 1], Reduction::Mean, options);
-        check().run(mean, (&logits,)).unwrap();
+        gradchecks!(mean, (&logits,));
     }
     for ignored in [None, Some(0), Some(77)] {
-        check()
-            .run(|(x,)| x.nll_loss_unreduced(&[3, 0, 1], ignored), (&logits,))
-            .unwrap();
+        gradchecks!(|(x,)| x.nll_loss_unreduced(&[3, 0, 1], ignored), (&logits,));
     }
-    check()
-        .run(
-            |(x,)| x.cross_entropy_unreduced(&[], PLAIN),
-            (&Tensor::from(Array2::<f64>::zeros((0, 4))),),
-        )
-        .unwrap();
+    gradchecks!(
+        |(x,)| x.cross_entropy_unreduced(&[], PLAIN),
+        (&Tensor::from(Array2::<f64>::zeros((0, 4))),)
+    );
 }
 
 #[test]
@@ -160,13 +142,9 @@ fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
             .nll_loss(&labels, Some(9), reduction);
         assert!((fused.item() - composed.item()).abs() < 1e-12);
         let gradients = [fused, composed].map(|loss| grad(&loss, (&logits,)).unwrap().0.to_array());
-        assert!(
-            (&gradients[0] - &gradients[1])
-                .iter()
-                .all(|difference| difference.abs() < 1e-12)
-        );
+        assert_close(&gradients[0], &gradients[1]);
     }
-    // Smoothed: the share of the mean over all classes.
+    // Smoothed: a part of the mean over all classes.
     let smoothed = CrossEntropyOptions {
         label_smoothing: 0.2,
         ..PLAIN
@@ -177,11 +155,7 @@ fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
     let plain = logits.cross_entropy_unreduced(&[3, 0, 1], PLAIN).to_array();
     let spread = -logits.log_softmax(Axis(1)).mean_axis(Axis(1)).to_array();
     let expected = plain * 0.8 + spread * 0.2;
-    assert!(
-        (found - expected)
-            .iter()
-            .all(|difference: &f64| difference.abs() < 1e-12)
-    );
+    assert_close(&found, &expected);
 }
 
 #[test]
@@ -212,26 +186,26 @@ fn impossible_and_certain_classes() {
 }
 
 #[test]
-fn mistakes_are_told_at_the_callers_line() {
+fn mistakes_are_reported_at_the_callers_line() {
     let (x, y) = (logits(), Tensor::from(Array2::<f64>::zeros((3, 1))));
     let negative = CrossEntropyOptions {
         label_smoothing: -0.1,
         ..PLAIN
     };
-    told_here!(x.mse_loss(&y, Reduction::Mean));
-    told_here!(x.l1_loss(&y, Reduction::Mean));
-    told_here!(x.huber_loss(&x, 0.0, Reduction::Sum));
-    told_here!(x.bce_with_logits_unreduced(&y));
-    told_here!(x.kl_div_unreduced(&y));
-    told_here!(x.cross_entropy(&[0, 1], Reduction::Mean));
-    told_here!(x.cross_entropy(&[0, 1, 4], Reduction::Mean));
-    told_here!(x.cross_entropy_unreduced(&[0, 1, 2], negative));
-    told_here!(x.nll_loss_unreduced(&[0, 1, 4], None));
+    panics_here!(x.mse_loss(&y, Reduction::Mean));
+    panics_here!(x.l1_loss(&y, Reduction::Mean));
+    panics_here!(x.huber_loss(&x, 0.0, Reduction::Sum));
+    panics_here!(x.bce_with_logits_unreduced(&y));
+    panics_here!(x.kl_div_unreduced(&y));
+    panics_here!(x.cross_entropy(&[0, 1], Reduction::Mean));
+    panics_here!(x.cross_entropy(&[0, 1, 4], Reduction::Mean));
+    panics_here!(x.cross_entropy_unreduced(&[0, 1, 2], negative));
+    panics_here!(x.nll_loss_unreduced(&[0, 1, 4], None));
 }
 
 #[test]
-#[should_panic(expected = "cross_entropy of shape [3, 4]: the label 7 of row 1 is no class")]
-fn a_label_that_is_no_class_is_named() {
+#[should_panic(expected = "cross_entropy of shape [3, 4]: the label 7 of row 1 is not a class")]
+fn a_label_that_is_not_a_class_is_named() {
     let _ = logits().cross_entropy(&[0, 7, 1], Reduction::Mean);
 }
 

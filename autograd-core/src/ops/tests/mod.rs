@@ -1,11 +1,24 @@
 //! Every built-in function against finite differences, to second order, backward and in forward mode, over
 //! one table of shapes.
 
-/// That a mistake is told at the line where it stands.
-macro_rules! told_here {
+/// Checks the derivatives of a function to second order, in backward and in forward mode.
+macro_rules! gradchecks {
+    ($function:expr, $inputs:expr $(,)?) => {
+        gradchecks!($function, $inputs, "derivatives")
+    };
+    ($function:expr, $inputs:expr, $($what:tt)+) => {
+        let check = crate::Gradcheck::new().second_order().forward_mode();
+        if let Err(error) = check.run($function, $inputs) {
+            panic!("{}: {error}", format_args!($($what)+));
+        }
+    };
+}
+
+/// Checks that a mistake panics at the line of the call.
+macro_rules! panics_here {
     ($mistake:expr) => {
-        let place = super::panic_line(Box::new(|| drop($mistake)));
-        assert_eq!(place, (file!().to_owned(), line!()));
+        let line = super::panic_line(Box::new(|| drop($mistake)));
+        assert_eq!(line, (file!().to_owned(), line!()));
     };
 }
 
@@ -18,7 +31,7 @@ mod norms;
 mod reductions;
 mod shapes;
 
-use ndarray::{Array, Array2, ArrayD, Axis, IxDyn, array, s};
+use ndarray::{Array, Array2, ArrayD, Axis, Dimension, IxDyn, array, s};
 
 use crate::{Gradcheck, Tensor, Tensor2, TensorD, kernels};
 
@@ -37,16 +50,18 @@ fn leaf(shape: &[usize]) -> TensorD<f64> {
     Tensor::from(numbers(shape)).set_requires_grad(true)
 }
 
-/// Backward and forward mode, to second order in all combinations that there are.
-fn check() -> Gradcheck {
-    Gradcheck::new().second_order().forward_mode()
+/// Checks that arrays have one shape and nearly equal elements.
+#[track_caller]
+fn assert_close<D: Dimension>(found: &Array<f64, D>, expected: &Array<f64, D>) {
+    assert_eq!(found.shape(), expected.shape());
+    let is_close = (found - expected).iter().all(|off| off.abs() < 1e-12);
+    assert!(is_close, "{found} is not {expected}");
 }
 
 #[track_caller]
 fn unary(function: impl Fn(&TensorD<f64>) -> TensorD<f64>) {
     for shape in SHAPES {
-        let checked = check().run(|(x,)| function(x), (&leaf(shape),));
-        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+        gradchecks!(|(x,)| function(x), (&leaf(shape),), "shape {shape:?}");
     }
 }
 
@@ -62,10 +77,13 @@ fn binary(function: impl Fn(&TensorD<f64>, &TensorD<f64>) -> TensorD<f64>) {
         (&[0, 2], &[2]),
     ];
     for (left, right) in pairs {
-        // The left operand is shifted, so that the two are not alike.
+        // The right operand is shifted, so that the two differ.
         let y = Tensor::from(numbers(right) * 0.9 + 0.1).set_requires_grad(true);
-        let checked = check().run(|(x, y)| function(x, y), (&leaf(left), &y));
-        checked.unwrap_or_else(|error| panic!("shapes {left:?} and {right:?}: {error}"));
+        gradchecks!(
+            |(x, y)| function(x, y),
+            (&leaf(left), &y),
+            "shapes {left:?} and {right:?}"
+        );
     }
 }
 
@@ -115,26 +133,19 @@ fn reductions() {
     unary(|x| (x * x).sum().into_dyn());
     for shape in SHAPES.into_iter().filter(|shape| !shape.contains(&0)) {
         let x = leaf(shape);
-        check().run(|(x,)| (x * x).mean(), (&x,)).unwrap();
+        gradchecks!(|(x,)| (x * x).mean(), (&x,));
     }
 }
 
 #[test]
 fn broadcasting_and_its_reverse() {
     let x = Tensor::from(array![[1.0], [2.0]]).set_requires_grad(true);
-    let check = check();
-    check
-        .run(|(x,)| (x * x).broadcast_to::<IxDyn>(&[3, 2, 4]), (&x,))
-        .unwrap();
-    check
-        .run(
-            |(x,)| (x * x).broadcast_to::<IxDyn>(&[2, 4]).sum_to::<IxDyn>(&[4]),
-            (&x,),
-        )
-        .unwrap();
-    check
-        .run(|(x,)| (x * x).sum_to::<IxDyn>(&[]), (&x,))
-        .unwrap();
+    gradchecks!(|(x,)| (x * x).broadcast_to::<IxDyn>(&[3, 2, 4]), (&x,));
+    gradchecks!(
+        |(x,)| (x * x).broadcast_to::<IxDyn>(&[2, 4]).sum_to::<IxDyn>(&[4]),
+        (&x,)
+    );
+    gradchecks!(|(x,)| (x * x).sum_to::<IxDyn>(&[]), (&x,));
 }
 
 #[test]
@@ -149,11 +160,10 @@ fn products_of_matrices() {
             .into_dimensionality::<ndarray::Ix2>()
             .unwrap(),
     );
-    let check = check();
-    check.run(|(x, y)| x.matmul(y), (&x, &y)).unwrap();
-    check.run(|(x,)| x.matmul(&x.t()), (&x,)).unwrap();
+    gradchecks!(|(x, y)| x.matmul(y), (&x, &y));
+    gradchecks!(|(x,)| x.matmul(&x.t()), (&x,));
     let empty = Tensor::from(Array2::<f64>::zeros((0, 3)));
-    check.run(|(x, y)| x.matmul(y), (&empty, &y)).unwrap();
+    gradchecks!(|(x, y)| x.matmul(y), (&empty, &y));
 }
 
 #[test]
@@ -197,7 +207,7 @@ fn matrices_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn a_shape_mistake_is_told_at_the_callers_line() {
+fn a_shape_mistake_is_reported_at_the_callers_line() {
     let (x, y) = (
         Tensor::from(array![1.0, 2.0]),
         Tensor::from(array![1.0, 2.0, 3.0]),
@@ -212,7 +222,7 @@ fn a_shape_mistake_is_told_at_the_callers_line() {
     }
 }
 
-/// The file and line that a panic names.
+/// Returns the file and line that a panic names.
 fn panic_line(mistake: Box<dyn Fn() + '_>) -> (String, u32) {
     use std::panic;
     use std::sync::{Arc, Mutex};
@@ -222,14 +232,16 @@ fn panic_line(mistake: Box<dyn Fn() + '_>) -> (String, u32) {
     let former = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if std::thread::current().id() == thread {
-            let place = info
-                .location()
-                .map(|place| (place.file().to_owned(), place.line()));
-            *hook.lock().unwrap() = place;
+            let location = info.location();
+            *hook.lock().unwrap() = location.map(|at| (at.file().to_owned(), at.line()));
         }
     }));
     let result = panic::catch_unwind(panic::AssertUnwindSafe(mistake));
     panic::set_hook(former);
     assert!(result.is_err(), "a shape mistake went unnoticed");
-    found.lock().unwrap().take().expect("a panic with a place")
+    found
+        .lock()
+        .unwrap()
+        .take()
+        .expect("a panic with a location")
 }

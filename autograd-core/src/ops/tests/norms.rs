@@ -2,29 +2,22 @@
 
 use ndarray::{Array1, Array2, ArrayD, Axis, Ix1, IxDyn, array};
 
-use super::{check, numbers};
+use super::{assert_close, leaf, numbers};
 use crate::ops::Statistics;
 use crate::{Element, Gradcheck, Tensor, Tensor1, Tensor2, TensorD, checkpoint, grad};
 
-fn leaf(shape: &[usize]) -> TensorD<f64> {
-    super::leaf(shape)
-}
-
-/// A weight or a bias: not all alike, and not the same for each.
+/// Returns a weight or a bias: different numbers, and different ones for each `shift`.
 fn vector(length: usize, shift: f64) -> Tensor1<f64> {
-    Tensor::from(Array1::from_shape_fn(length, |i| {
-        shift + 0.3 * (i as f64).sin()
-    }))
-    .set_requires_grad(true)
+    let numbers = Array1::from_shape_fn(length, |i| shift + 0.3 * (i as f64).sin());
+    Tensor::from(numbers).set_requires_grad(true)
 }
 
-/// As with real data: with neighbors that differ.
+/// Returns numbers whose neighbors differ, as in real data.
 fn data(shape: &[usize]) -> TensorD<f64> {
     let mut numbers = numbers(shape);
-    numbers
-        .iter_mut()
-        .enumerate()
-        .for_each(|(i, x)| *x += (i as f64 * 1.7).sin());
+    for (i, x) in numbers.iter_mut().enumerate() {
+        *x += (i as f64 * 1.7).sin();
+    }
     Tensor::from(numbers).set_requires_grad(true)
 }
 
@@ -35,30 +28,22 @@ fn layers() {
         let norm = |(x, weight, bias): (&TensorD<f64>, &Tensor1<f64>, &Tensor1<f64>)| {
             x.layer_norm(&[4], Some(weight), Some(bias), 0.1)
         };
-        let checked = check().run(norm, (&data(shape), &weight, &bias));
-        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+        gradchecks!(norm, (&data(shape), &weight, &bias), "shape {shape:?}");
     }
     let x = data(&[3, 2, 2]);
     let weight = data(&[2, 2]);
-    check()
-        .run(
-            |(x, w)| x.layer_norm(&[2, 2], Some(w), None, 0.1),
-            (&x, &weight),
-        )
-        .unwrap();
-    check()
-        .run(
-            |(x, b)| x.layer_norm(&[2, 2], None, Some(b), 0.1),
-            (&x, &weight),
-        )
-        .unwrap();
-    check()
-        .run(|(x,)| x.layer_norm::<Ix1>(&[2], None, None, 0.1), (&x,))
-        .unwrap();
+    gradchecks!(
+        |(x, w)| x.layer_norm(&[2, 2], Some(w), None, 0.1),
+        (&x, &weight)
+    );
+    gradchecks!(
+        |(x, b)| x.layer_norm(&[2, 2], None, Some(b), 0.1),
+        (&x, &weight)
+    );
+    gradchecks!(|(x,)| x.layer_norm::<Ix1>(&[2], None, None, 0.1), (&x,));
     let single = data(&[2, 3]).to_array().mapv(<f32 as Element>::from_f64);
     let single = Tensor::from(single).set_requires_grad(true);
-    let check = Gradcheck::new();
-    check
+    Gradcheck::new()
         .run(
             |(x,)| x.layer_norm::<Ix1>(&[3], None, None, 0.1),
             (&single,),
@@ -73,8 +58,7 @@ fn batches() {
         let norm = |(x, weight, bias): (&TensorD<f64>, &Tensor1<f64>, &Tensor1<f64>)| {
             x.batch_norm(Some(weight), Some(bias), 0.1).0
         };
-        let checked = check().run(norm, (&data(shape), &weight, &bias));
-        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+        gradchecks!(norm, (&data(shape), &weight, &bias), "shape {shape:?}");
     }
     let (mean, variance) = (vector(3, 0.5), vector(3, 2.0));
     let x = data(&[2, 3, 2]);
@@ -82,36 +66,23 @@ fn batches() {
         x.batch_norm_with(mean, variance, Some(&weight), Some(&bias), 0.1)
     };
     let inputs = (&x, &mean, &variance);
-    check().run(|(x, m, v)| given(x, m, v), inputs).unwrap();
+    gradchecks!(|(x, m, v)| given(x, m, v), inputs);
     let scaled = |weight: &Tensor1<f64>, bias: &Tensor1<f64>| {
         x.batch_norm_with(&mean, &variance, Some(weight), Some(bias), 0.1)
     };
-    check()
-        .run(|(w, b)| scaled(w, b), (&weight, &bias))
-        .unwrap();
+    gradchecks!(|(w, b)| scaled(w, b), (&weight, &bias));
 }
 
 #[test]
 fn statistics_of_a_batch_lead_to_the_same_result() {
     let x = data(&[5, 3, 2]);
     let (y, Statistics { mean, variance }) = x.batch_norm(None, None, 1e-5);
-    assert_eq!(
-        mean,
-        x.mean_axes(&[0, 2])
-            .to_array()
-            .into_dimensionality::<Ix1>()
-            .unwrap()
-    );
+    assert_eq!(mean.clone().into_dyn(), x.mean_axes(&[0, 2]).to_array());
     let expected = x.var_axes(&[0, 2], 1).to_array();
-    assert!(
-        (variance.clone().into_dyn() - expected)
-            .iter()
-            .all(|difference| difference.abs() < 1e-12)
-    );
+    assert_close(&variance.clone().into_dyn(), &expected);
     let biased = Tensor::from(variance * 0.9);
     let again = x.batch_norm_with(&Tensor::from(mean), &biased, None, None, 1e-5);
-    let difference = (y - again).to_array();
-    assert!(difference.iter().all(|difference| difference.abs() < 1e-12));
+    assert_close(&y.to_array(), &again.to_array());
 }
 
 #[test]
@@ -122,7 +93,7 @@ fn groups() {
         let norm = |(x, weight, bias): (&TensorD<f64>, &Tensor1<f64>, &Tensor1<f64>)| {
             x.group_norm(groups, Some(weight), Some(bias), 0.1)
         };
-        check().run(norm, (&x, &weight, &bias)).unwrap();
+        gradchecks!(norm, (&x, &weight, &bias));
     }
     // One group is a layer.
     let layer = x.layer_norm::<Ix1>(&[4, 3], None, None, 0.1).to_array();
@@ -132,22 +103,19 @@ fn groups() {
 #[test]
 fn normalization_of_every_layout_and_of_nothing() {
     let x = data(&[3, 4]).to_array();
-    let rows = Tensor::from(x.clone())
-        .layer_norm::<Ix1>(&[4], None, None, 1e-5)
-        .to_array();
+    let norm = |x| {
+        Tensor::from(x)
+            .layer_norm::<Ix1>(&[4], None, None, 1e-5)
+            .to_array()
+    };
+    let rows = norm(x.clone());
     let mut reversed = x.clone();
     reversed.invert_axis(Axis(0));
-    let turned = Tensor::from(reversed)
-        .layer_norm::<Ix1>(&[4], None, None, 1e-5)
-        .to_array();
-    let mut back = turned;
+    let mut back = norm(reversed);
     back.invert_axis(Axis(0));
     assert_eq!(back, rows);
-    let columns = Tensor::from(x.clone().reversed_axes())
-        .batch_norm(None, None, 1e-5)
-        .0;
-    let difference = columns.to_array().reversed_axes() - rows;
-    assert!(difference.iter().all(|difference| difference.abs() < 1e-12));
+    let (columns, _) = Tensor::from(x.reversed_axes()).batch_norm(None, None, 1e-5);
+    assert_close(&columns.to_array().reversed_axes(), &rows);
     for shape in [[0, 4], [4, 0]] {
         let nothing = leaf(&shape);
         let (last, second) = (shape[1], Some(vector(shape[1], 1.0)));
@@ -163,7 +131,7 @@ fn normalization_of_every_layout_and_of_nothing() {
 }
 
 #[test]
-fn a_large_mean_is_taken_off_first() {
+fn a_large_mean_is_subtracted_first() {
     let x = Tensor::from(array![[1e6_f32, 1e6 + 1.0, 1e6 + 2.0]]);
     let y = x.layer_norm::<Ix1>(&[3], None, None, 0.0).to_array();
     assert!((y[[0, 2]] - 1.5_f32.sqrt()).abs() < 1e-5);
@@ -172,9 +140,7 @@ fn a_large_mean_is_taken_off_first() {
 #[test]
 fn dropout_is_linear_and_the_same_each_time() {
     for p in [0.0, 0.4, 1.0] {
-        check()
-            .run(|(x,)| x.dropout(p, 3), (&leaf(&[3, 4]),))
-            .unwrap();
+        gradchecks!(|(x,)| x.dropout(p, 3), (&leaf(&[3, 4]),));
     }
     let x = leaf(&[4, 5]);
     let y = x.dropout(0.5, 11);
@@ -184,7 +150,7 @@ fn dropout_is_linear_and_the_same_each_time() {
 }
 
 #[test]
-fn dropout_in_a_checkpoint_leaves_out_the_same() {
+fn dropout_in_a_checkpoint_chooses_the_same_elements() {
     let x = leaf(&[4, 5]);
     let function = |x: &TensorD<f64>| (x.dropout(0.5, 11) * x).exp().dropout(0.2, 12);
     let (direct,) = grad(&function(&x).sum(), (&x,)).unwrap();
@@ -200,9 +166,7 @@ fn weight() -> Tensor2<f64> {
 #[test]
 fn rows_of_an_embedding_add_up() {
     for indices in [&[][..], &[1], &[3, 1, 3, 0, 3]] {
-        check()
-            .run(|(w,)| w.embedding(indices), (&weight(),))
-            .unwrap();
+        gradchecks!(|(w,)| w.embedding(indices), (&weight(),));
     }
     let weight = weight();
     let rows = weight.embedding_padded(&[2, 0, 2, 1], 2);
@@ -213,17 +177,17 @@ fn rows_of_an_embedding_add_up() {
 }
 
 #[test]
-fn mistakes_are_told_at_the_callers_line() {
+fn mistakes_are_reported_at_the_callers_line() {
     let (x, three) = (leaf(&[2, 4]), vector(3, 1.0));
     let line_of = leaf(&[1, 4]);
-    told_here!(x.layer_norm::<Ix1>(&[3], None, None, 0.1));
-    told_here!(x.layer_norm::<Ix1>(&[], None, None, 0.1));
-    told_here!(x.layer_norm(&[4], Some(&three), None, 0.1));
-    told_here!(x.batch_norm(None, Some(&three), 0.1));
-    told_here!(line_of.batch_norm(None, None, 0.1));
-    told_here!(x.group_norm(3, None, None, 0.1));
-    told_here!(x.group_norm(0, None, None, 0.1));
-    told_here!(x.dropout(f64::NAN, 1));
-    told_here!(weight().embedding(&[4]));
-    told_here!(three.batch_norm(None, None, 0.1));
+    panics_here!(x.layer_norm::<Ix1>(&[3], None, None, 0.1));
+    panics_here!(x.layer_norm::<Ix1>(&[], None, None, 0.1));
+    panics_here!(x.layer_norm(&[4], Some(&three), None, 0.1));
+    panics_here!(x.batch_norm(None, Some(&three), 0.1));
+    panics_here!(line_of.batch_norm(None, None, 0.1));
+    panics_here!(x.group_norm(3, None, None, 0.1));
+    panics_here!(x.group_norm(0, None, None, 0.1));
+    panics_here!(x.dropout(f64::NAN, 1));
+    panics_here!(weight().embedding(&[4]));
+    panics_here!(three.batch_norm(None, None, 0.1));
 }

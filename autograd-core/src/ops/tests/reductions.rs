@@ -2,21 +2,24 @@
 
 use ndarray::{Array1, ArrayD, Axis, IxDyn, array, s};
 
-use super::{SHAPES, check, leaf, numbers};
+use super::{SHAPES, assert_close, leaf, numbers};
 use crate::{Tensor, Tensor0, Tensor1, TensorD, grad};
 
-/// A function of every shape along each of its axes, of at least `shortest` elements each.
+/// Checks a function along each axis of at least `shortest` elements, of every shape.
 #[track_caller]
 fn along_each_axis(shortest: usize, function: impl Fn(&TensorD<f64>, usize) -> TensorD<f64>) {
     for shape in SHAPES {
         for axis in (0..shape.len()).filter(|&axis| shape[axis] >= shortest) {
-            let checked = check().run(|(x,)| function(x, axis), (&leaf(shape),));
-            checked.unwrap_or_else(|error| panic!("shape {shape:?}, axis {axis}: {error}"));
+            gradchecks!(
+                |(x,)| function(x, axis),
+                (&leaf(shape),),
+                "shape {shape:?}, axis {axis}"
+            );
         }
     }
 }
 
-/// The forms of one reduction: over all axes, and along one, which goes or stays.
+/// Checks the forms of one reduction: over all axes, and over one and several, which are removed or kept.
 #[track_caller]
 fn reduction(
     shortest: usize,
@@ -26,57 +29,34 @@ fn reduction(
     axes: impl Fn(&TensorD<f64>, &[usize]) -> TensorD<f64>,
     axes_keepdim: impl Fn(&TensorD<f64>, &[usize]) -> TensorD<f64>,
 ) {
-    for shape in SHAPES
-        .into_iter()
-        .filter(|shape| shape.iter().product::<usize>() >= shortest)
-    {
-        let checked = check().run(|(x,)| all(x), (&leaf(shape),));
-        checked.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+    let size = |shape: &[usize]| -> usize { shape.iter().product() };
+    for shape in SHAPES.into_iter().filter(|shape| size(shape) >= shortest) {
+        gradchecks!(|(x,)| all(x), (&leaf(shape),), "shape {shape:?}");
     }
     along_each_axis(shortest, |x, i| axis(x, Axis(i)));
     let x = leaf(&[2, 3, 2]);
     for several in [&[0, 2][..], &[2, 1], &[1]] {
-        let checked = check().run(|(x,)| axes(x, several), (&x,));
-        checked.unwrap_or_else(|error| panic!("axes {several:?}: {error}"));
+        gradchecks!(|(x,)| axes(x, several), (&x,), "axes {several:?}");
     }
-    check().run(|(x,)| axes_keepdim(x, &[0, 2]), (&x,)).unwrap();
-    check().run(|(x,)| keepdim(x, Axis(1)), (&x,)).unwrap();
-    // All forms say the same.
+    gradchecks!(|(x,)| axes_keepdim(x, &[0, 2]), (&x,));
+    gradchecks!(|(x,)| keepdim(x, Axis(1)), (&x,));
+    // All forms agree.
     let along = axis(&x, Axis(1)).to_array();
     assert_eq!(
         keepdim(&x, Axis(1)).to_array(),
         along.clone().insert_axis(Axis(1))
     );
     assert_close(&axes(&x, &[1]).to_array(), &along);
-    assert_close(
-        &axes(&x, &[2, 0, 1]).to_array(),
-        &all(&x).to_array().into_dyn(),
-    );
+    let whole = all(&x).to_array().into_dyn();
+    assert_close(&axes(&x, &[2, 0, 1]).to_array(), &whole);
     assert_eq!(axes_keepdim(&x, &[0, 2]).shape(), [1, 3, 1]);
-    assert_close(
-        &axes_keepdim(&x, &[0, 1, 2])
-            .to_array()
-            .remove_axis(Axis(0))
-            .remove_axis(Axis(0))
-            .remove_axis(Axis(0)),
-        &all(&x).to_array().into_dyn(),
-    );
-    // Of every layout.
+    let kept = axes_keepdim(&x, &[0, 1, 2]).to_array();
+    assert_close(&kept, &whole.to_shape(vec![1; 3]).unwrap().to_owned());
+    // Of another layout.
     let transposed = Tensor::from(x.to_array().reversed_axes());
     assert_close(
         &axis(&transposed, Axis(1)).to_array(),
         &along.reversed_axes(),
-    );
-}
-
-#[track_caller]
-fn assert_close(found: &ArrayD<f64>, expected: &ArrayD<f64>) {
-    assert_eq!(found.shape(), expected.shape());
-    assert!(
-        (found - expected)
-            .iter()
-            .all(|difference| difference.abs() < 1e-12),
-        "{found} is not {expected}"
     );
 }
 
@@ -147,15 +127,14 @@ fn products_with_zeros_have_all_their_derivatives() {
                 .filter(|&&zero| zero < length)
                 .for_each(|&zero| x[zero] = 0.0);
             let x = Tensor::from(x).set_requires_grad(true);
-            let checked = check().run(|(x,)| x.prod(), (&x,));
-            checked.unwrap_or_else(|error| panic!("{length} elements: {error}"));
+            gradchecks!(|(x,)| x.prod(), (&x,), "{length} elements");
         }
     }
     let mut x = numbers(&[2, 3, 2]);
     x[[0, 1, 1]] = 0.0;
     x[[1, 1, 1]] = 0.0;
     let x = Tensor::from(x).set_requires_grad(true);
-    check().run(|(x,)| x.prod_axes(&[2, 1]), (&x,)).unwrap();
+    gradchecks!(|(x,)| x.prod_axes(&[2, 1]), (&x,));
 }
 
 #[test]
@@ -171,32 +150,26 @@ fn products_out_of_range_have_their_derivatives() {
         );
     }
     let infinite = Tensor::from(array![f64::INFINITY, 3.0, 2.0]);
-    assert_eq!(
-        gradient(&infinite, Tensor::prod),
-        [6.0, f64::INFINITY, f64::INFINITY]
-    );
+    let expected = [6.0, f64::INFINITY, f64::INFINITY];
+    assert_eq!(gradient(&infinite, Tensor::prod), expected);
 }
 
 #[test]
-fn ties_share_over_all_and_the_first_takes_it_along_an_axis() {
+fn ties_share_the_gradient_but_the_first_has_it_along_an_axis() {
     let x = Tensor::from(array![2.0, 5.0, 5.0, 2.0]);
     assert_eq!(gradient(&x, Tensor::max), [0.0, 0.5, 0.5, 0.0]);
     assert_eq!(gradient(&x, Tensor::min), [0.5, 0.0, 0.0, 0.5]);
-    assert_eq!(
-        gradient(&x, |x| x.max_axes(&[0]).sum()),
-        [0.0, 0.5, 0.5, 0.0]
-    );
+    let several = gradient(&x, |x| x.max_axes(&[0]).sum());
+    assert_eq!(several, [0.0, 0.5, 0.5, 0.0]);
     assert_eq!(gradient(&x, |x| x.max_axis(Axis(0))), [0.0, 1.0, 0.0, 0.0]);
-    assert_eq!(
-        gradient(&x, |x| x.min_keepdim(&[0]).sum()),
-        [0.5, 0.0, 0.0, 0.5]
-    );
+    let kept = gradient(&x, |x| x.min_keepdim(&[0]).sum());
+    assert_eq!(kept, [0.5, 0.0, 0.0, 0.5]);
     assert_eq!((x.argmax(), x.argmin()), (1, 0));
     assert_eq!(x.argmax_axis(Axis(0)).into_scalar(), 1);
 }
 
 #[test]
-fn what_is_no_number_is_the_extreme() {
+fn nan_is_the_extreme() {
     let x = Tensor::from(array![1.0, f64::NAN, 3.0, f64::NAN]);
     assert!(x.max().item().is_nan() && x.min().item().is_nan());
     assert!(x.max_axis(Axis(0)).item().is_nan());
@@ -209,7 +182,7 @@ fn what_is_no_number_is_the_extreme() {
 }
 
 #[test]
-fn places_are_counted_in_the_order_of_the_axes() {
+fn indices_are_in_row_major_order() {
     let x = numbers(&[3, 4, 2]);
     let views = [
         x.clone(),
@@ -221,15 +194,11 @@ fn places_are_counted_in_the_order_of_the_axes() {
         let x = Tensor::from(array.clone());
         assert_eq!(array.iter().nth(x.argmax()), Some(&largest));
         for axis in 0..3 {
-            let places = x.argmin_axis(Axis(axis));
+            let indices = x.argmin_axis(Axis(axis));
             let values = x.min_axis(Axis(axis)).to_array();
-            for ((lane, &place), &value) in array
-                .lanes(Axis(axis))
-                .into_iter()
-                .zip(&places)
-                .zip(&values)
-            {
-                assert_eq!(lane[place], value);
+            let lanes = array.lanes(Axis(axis)).into_iter();
+            for ((lane, &index), &value) in lanes.zip(&indices).zip(&values) {
+                assert_eq!(lane[index], value);
                 assert!(lane.iter().all(|&other| other >= value));
             }
         }
@@ -237,16 +206,11 @@ fn places_are_counted_in_the_order_of_the_axes() {
 }
 
 #[test]
-fn nothing_has_a_sum_and_a_product_but_no_extreme() {
+fn no_elements_have_a_sum_and_a_product_but_no_extreme() {
     let nothing: TensorD<f64> = Tensor::from(ArrayD::zeros(IxDyn(&[0, 2])));
-    assert_eq!(
-        nothing.sum_axis(Axis(0)).to_array().as_slice(),
-        Some(&[0.0; 2][..])
-    );
-    assert_eq!(
-        nothing.prod_axis(Axis(0)).to_array().as_slice(),
-        Some(&[1.0; 2][..])
-    );
+    let pair = |x: f64| ArrayD::from_elem(vec![2], x);
+    assert_eq!(nothing.sum_axis(Axis(0)).to_array(), pair(0.0));
+    assert_eq!(nothing.prod_axis(Axis(0)).to_array(), pair(1.0));
     assert_eq!((nothing.prod().item(), nothing.norm().item()), (1.0, 0.0));
     assert_eq!(nothing.sum_axis(Axis(1)).shape(), [0]);
     assert_eq!(nothing.max_axis(Axis(1)).shape(), [0]);
@@ -266,11 +230,8 @@ fn roots_of_zero_have_the_gradient_zero() {
     assert_eq!(gradient(&equal, |x| x.std(1)), [0.0; 3]);
     let zero = Tensor::from(array![0.0, 0.0]);
     assert_eq!(gradient(&zero, Tensor::norm), [0.0; 2]);
-    let along = crate::jvp(
-        |(x,)| x.norm(),
-        (&zero,),
-        (&Tensor::from(array![1.0, 2.0]),),
-    );
+    let direction = Tensor::from(array![1.0, 2.0]);
+    let along = crate::jvp(|(x,)| x.norm(), (&zero,), (&direction,));
     assert_eq!(along.unwrap().1.item(), 0.0);
 }
 
@@ -289,32 +250,30 @@ fn softmax_of_infinities() {
     let nothing_left = Tensor::from(array![-infinity, -infinity]);
     assert_eq!(nothing_left.logsumexp().item(), -infinity);
     assert!(nothing_left.softmax(Axis(0)).view()[0].is_nan());
-    assert_eq!(
-        Tensor::from(array![0.0, infinity]).logsumexp().item(),
-        infinity
-    );
+    let one = Tensor::from(array![0.0, infinity]);
+    assert_eq!(one.logsumexp().item(), infinity);
 }
 
 #[test]
-fn a_missing_axis_is_told_at_the_callers_line() {
+fn a_missing_axis_is_reported_at_the_callers_line() {
     let x: TensorD<f64> = Tensor::from(numbers(&[2, 0]));
     let missing = Axis(2);
-    told_here!(x.sum_axis(missing));
-    told_here!(x.mean_axes(&[0, 2]));
-    told_here!(x.prod_axes(&[0, 0]));
-    told_here!(x.var_keepdim(&[2], 1));
-    told_here!(x.logsumexp_axis(missing));
-    told_here!(x.max_axis(Axis(1)));
-    told_here!(x.min_axes(&[1]));
-    told_here!(x.max());
-    told_here!(x.argmax_axis(Axis(1)));
-    told_here!(x.softmax(missing));
-    told_here!(x.log_softmax(missing));
-    told_here!(x.cumsum(missing));
+    panics_here!(x.sum_axis(missing));
+    panics_here!(x.mean_axes(&[0, 2]));
+    panics_here!(x.prod_axes(&[0, 0]));
+    panics_here!(x.var_keepdim(&[2], 1));
+    panics_here!(x.logsumexp_axis(missing));
+    panics_here!(x.max_axis(Axis(1)));
+    panics_here!(x.min_axes(&[1]));
+    panics_here!(x.max());
+    panics_here!(x.argmax_axis(Axis(1)));
+    panics_here!(x.softmax(missing));
+    panics_here!(x.log_softmax(missing));
+    panics_here!(x.cumsum(missing));
 }
 
 #[test]
-#[should_panic(expected = "max of shape [2, 0]: nothing has no largest element")]
+#[should_panic(expected = "max of shape [2, 0]: no elements have no maximum")]
 fn the_extreme_of_nothing_is_refused() {
     let _ = Tensor::from(numbers(&[2, 0])).max_axis(Axis(1));
 }

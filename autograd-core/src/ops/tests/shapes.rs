@@ -4,15 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
-use super::{SHAPES, check, leaf, numbers, panic_line, unary};
+use super::{SHAPES, leaf, numbers, panic_line, unary};
 use crate::ops::SplitAt;
 use crate::{Tensor, Tensor1, Tensor2, TensorD};
 
 /// Squared first, so that second derivatives are not all zero.
 #[track_caller]
 fn checked(shape: &[usize], function: impl Fn(&TensorD<f64>) -> TensorD<f64>) {
-    let result = check().run(|(x,)| function(&(x * x)), (&leaf(shape),));
-    result.unwrap_or_else(|error| panic!("shape {shape:?}: {error}"));
+    gradchecks!(
+        |(x,)| function(&(x * x)),
+        (&leaf(shape),),
+        "shape {shape:?}"
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn views_are_of_the_same_memory() {
 }
 
 #[test]
-fn what_a_view_shows_stays() {
+fn views_do_not_change_with_the_tensor() {
     let x = matrix();
     let before = x.to_array();
     let (flat, reversed) = (x.reshape(24), x.flip(&[1]));
@@ -142,10 +145,8 @@ fn systems_are_solved_for_transposed_right_hand_sides() {
 fn parts_are_those_of_ndarray() {
     let x = matrix();
     let array = x.to_array();
-    assert_eq!(
-        x.slice(s![1..;2, -3..]).to_array(),
-        array.slice(s![1..;2, -3..])
-    );
+    let part = x.slice(s![1..;2, -3..]).to_array();
+    assert_eq!(part, array.slice(s![1..;2, -3..]));
     assert_eq!(x.slice(s![.., 2]).to_array(), array.column(2));
     assert_eq!(x.slice(s![-1, -1]).item(), array[[3, 5]]);
     assert_eq!(x.slice(s![3..3, ..]).shape(), [0, 6]);
@@ -154,15 +155,15 @@ fn parts_are_those_of_ndarray() {
         chunks.iter().map(|chunk| chunk.shape()[1]).collect()
     };
     assert_eq!(
-        [lengths(1), lengths(3), lengths(4)],
-        [vec![6], vec![2; 3], vec![2; 3]]
+        (lengths(1), lengths(3), lengths(4)),
+        (vec![6], vec![2; 3], vec![2; 3])
     );
     assert_eq!(lengths(100), [1; 6]);
     assert_eq!(x.slice(s![.., ..0]).chunks(Axis(1), 3).len(), 3);
 }
 
 #[test]
-fn gradients_of_many_parts_are_put_together_without_zeros_of_the_whole() {
+fn gradients_of_many_parts_are_concatenated() {
     let x = leaf(&[7]);
     let weigh = |x: &TensorD<f64>| {
         let parts = x.split(Axis(0), &[1, 0, 3, 1, 2]);
@@ -182,17 +183,17 @@ fn gradients_of_many_parts_are_put_together_without_zeros_of_the_whole() {
     let (gradient,) = crate::grad(&weighed, (&x,)).unwrap();
     let expected = array![1.0, 3.0, 3.0, 3.0, 4.0, 5.0, 5.0];
     assert_eq!(gradient.to_array(), expected.into_dyn());
-    check().run(|(x,)| weigh(&(x * x)), (&x,)).unwrap();
+    gradchecks!(|(x,)| weigh(&(x * x)), (&x,));
 }
 
 #[test]
 #[should_panic(expected = "split of a tensor of shape [3] at 4 along axis 0: it is shorter")]
-fn a_split_behind_the_end_is_refused() {
+fn a_split_after_the_end_is_refused() {
     let _ = SplitAt::apply(&Tensor::from(array![1.0, 2.0, 3.0]), Axis(0), 4);
 }
 
 #[test]
-fn moving_on_by_any_number_of_places() {
+fn rolling_by_any_number_of_positions() {
     let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
     for shift in [0, 3, -3, isize::MAX / 3 * 3, isize::MIN / 3 * 3] {
         assert_eq!(x.roll(Axis(0), shift).to_array(), x.to_array());
@@ -208,8 +209,8 @@ fn moving_on_by_any_number_of_places() {
     assert_eq!(empty.grad(), Some(Array2::zeros((0, 2))));
 }
 
-/// Checks what a mistake says, and that it says it of a line behind the one before; its line.
-fn told(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
+/// Checks the message of a panic, and that its line is after `before`. Returns the line.
+fn reported(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
     let (file, line) = panic_line(Box::new(&mistake));
     assert!(
         file == file!() && line > before,
@@ -223,30 +224,30 @@ fn told(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
 }
 
 /// One mistake a line.
-macro_rules! says {
+macro_rules! panics {
     ($($mistake:expr => $expected:expr;)*) => {
         let line = line!();
-        $(let line = told(line, || drop($mistake), $expected);)*
+        $(let line = reported(line, || drop($mistake), $expected);)*
         assert!(line < line!() + 60);
     };
 }
 
 #[test]
-fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
+fn mistakes_in_shapes_and_axes_are_reported_at_the_callers_line() {
     let x = Tensor::from(Array2::<f64>::zeros((2, 3)));
     let row: Tensor1<f64> = Tensor::from(Array1::zeros(3));
-    says! {
+    panics! {
         x.reshape(5) => "reshape of a tensor of shape [2, 3] to [5]: the numbers of elements differ";
         x.reshape((usize::MAX, 6)) => "reshape of a tensor of shape [2, 3] to [18446744073709551615, 6]: the numbers of elements differ";
         x.flatten::<IxDyn>(1, 2) => "flatten of a tensor of shape [2, 3]: there is no axis 2";
         x.flatten::<IxDyn>(1, 0) => "flatten of a tensor of shape [2, 3]: the axis 1 comes after 0";
-        x.flatten::<Ix2>(0, 1) => "flatten of a tensor of shape [2, 3]: the result has rank 1, its type another";
+        x.flatten::<Ix2>(0, 1) => "flatten of a tensor of shape [2, 3]: the result has rank 1, which is not that of its type";
         x.permute(&[0]) => "permute of a tensor of shape [2, 3] to the axes [0]: each must be named";
         x.permute(&[1, 1]) => "permute of a tensor of shape [2, 3]: the axis 1 is named twice in [1, 1]";
         x.swap_axes(0, 2) => "swap_axes of a tensor of shape [2, 3]: there is no axis 2";
-        x.squeeze(Axis(1)) => "squeeze of a tensor of shape [2, 3]: the axis 1 has another length than 1";
+        x.squeeze(Axis(1)) => "squeeze of a tensor of shape [2, 3]: the length of axis 1 is not 1";
         x.sum().squeeze(Axis(0)) => "squeeze of a tensor of shape []: there is no axis 0";
-        x.unsqueeze(Axis(3)) => "unsqueeze of a tensor of shape [2, 3]: there is no place for an axis 3";
+        x.unsqueeze(Axis(3)) => "unsqueeze of a tensor of shape [2, 3]: there cannot be an axis 3";
         x.flip(&[2]) => "flip of a tensor of shape [2, 3]: there is no axis 2";
         x.slice(s![.., 1..4]) => "slice of a tensor of shape [2, 3]: `1..4` is not within the axis 1";
         x.slice(s![-3.., ..]) => "slice of a tensor of shape [2, 3]: `-3..` is not within the axis 0";
@@ -254,7 +255,7 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
         x.clone().into_dyn().slice(s![.., .., ..].as_ref()) => "slice of a tensor of shape [2, 3]: there are entries for 3 axes";
         x.slice_axis(Axis(2), Slice::from(..)) => "slice_axis of a tensor of shape [2, 3]: there is no axis 2";
         x.split(Axis(1), &[1, 1]) => "split of a tensor of shape [2, 3] along axis 1 into [1, 1]: these are 2 together";
-        x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3]: into none at all";
+        x.chunks(Axis(1), 0) => "chunks of a tensor of shape [2, 3] into 0 parts: at least one is needed";
         x.roll(Axis(2), 1) => "roll of a tensor of shape [2, 3]: there is no axis 2";
         x.pad(&[(1, 1)], 0.0) => "pad of a tensor of shape [2, 3] by [(1, 1)]: each axis needs two widths";
         x.pad(&[(usize::MAX, 1), (0, 0)], 0.0) => "an array of shape [18446744073709551615, 3] is larger than any memory";
@@ -263,29 +264,29 @@ fn mistakes_in_shapes_and_axes_are_told_at_the_callers_line() {
 }
 
 #[test]
-fn mistakes_between_tensors_and_indices_are_told_at_the_callers_line() {
+fn mistakes_between_tensors_and_indices_are_reported_at_the_callers_line() {
     let x = Tensor::from(Array2::<f64>::zeros((2, 3)));
     let y = x.reshape((3, 2));
     let indices = arr2(&[[0, 1, 2]]);
-    says! {
+    panics! {
         Tensor2::<f64>::concat(Axis(0), &[]) => "concat of no tensors: at least one is needed";
         Tensor::concat(Axis(2), &[&x]) => "concat of a tensor of shape [2, 3]: there is no axis 2";
         Tensor::concat(Axis(0), &[&x, &y]) => "concat along axis 0 of tensors of shapes [2, 3] and [3, 2]: the other axes differ";
         Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors: at least one is needed";
-        Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there is no place for an axis 3";
+        Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there cannot be an axis 3";
         Tensor::stack(Axis(0), &[&x, &y]) => "stack of tensors of shapes [2, 3] and [3, 2]: they differ";
         x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is outside of it";
         x.index_select(Axis(2), &[]) => "index_select of a tensor of shape [2, 3]: there is no axis 2";
         x.index_add(Axis(0), &[2], &x) => "index_add along axis 0 of length 2: the index 2 is outside of it";
-        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: [1, 3] stand at the indices";
+        x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: the parts at the indices have shape [1, 3]";
         x.gather(Axis(0), &indices) => "gather along axis 0 of length 2: the index 2 is outside of it";
-        y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: these are not lanes of that";
+        y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: they have lanes that the tensor does not have";
         x.scatter_add(Axis(1), &indices, &x) => "scatter_add of a tensor of shape [2, 3] with indices of shape [1, 3]";
         x.scatter_add(Axis(0), &indices, &x) => "scatter_add along axis 0 of length 2: the index 2 is outside of it";
     }
     let dynamic = x.into_dyn();
     let lane = ndarray::arr1(&[0]).into_dyn();
-    says! {
-        dynamic.gather(Axis(0), &lane) => "gather along axis 0 of a tensor of shape [2, 3] with indices of shape [1]: these are not lanes of that";
+    panics! {
+        dynamic.gather(Axis(0), &lane) => "gather along axis 0 of a tensor of shape [2, 3] with indices of shape [1]: they have lanes that the tensor does not have";
     }
 }

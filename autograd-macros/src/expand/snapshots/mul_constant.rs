@@ -20,7 +20,7 @@ pub struct MulConstantNeedsInputGrad {
     pub tensor: bool,
 }
 struct MulConstantContext {
-    constant: ::core::option::Option<::pullback::__private::Kept<f64>>,
+    constant: ::core::option::Option<::pullback::__private::SavedValue<f64>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -44,9 +44,9 @@ const _: () = {
             }
             let edges = [__p::Single::edge(tensor)];
             let needs = __p::needs(&edges);
-            let saved_constant = __p::keep_if(
+            let saved_constant = __p::save_if(
                 needs[0],
-                || <f64 as __p::Keep>::keep(&constant),
+                || <f64 as __p::SaveValue>::save(&constant),
             );
             let unrecorded = __p::unrecorded();
             let output = Self::forward(__p::View::view(tensor), constant);
@@ -70,7 +70,7 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (::core::option::Option<<f64 as __p::Keep>::Kept>, ()),
+            state: (::core::option::Option<<f64 as __p::SaveValue>::Saved>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
             let (saved_0, ()) = state;

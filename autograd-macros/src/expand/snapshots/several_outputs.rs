@@ -61,18 +61,18 @@ struct LayerNormContext {
     mask: ::core::option::Option<::pullback::__private::Tensor2<f64>>,
     /// Saved for the gradient of `x`, `gain`.
     axes: ::core::option::Option<
-        ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+        ::pullback::__private::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
     /// Saved for the gradient of `x`, `gain`.
-    mode: ::core::option::Option<::pullback::__private::Kept<Mode>>,
+    mode: ::core::option::Option<::pullback::__private::SavedValue<Mode>>,
     /// Saved for the gradient of `x`, `gain`.
     scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
     /// Saved for the gradient of `x`, `gain`.
-    rank: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    rank: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
     /// Saved for the gradient of `x`, `gain`.
     mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
     /// Saved for the gradient of `x`, `gain`.
-    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    count: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -114,9 +114,9 @@ const _: () = {
             let edges = [__p::Single::edge(&x), __p::Single::edge(gain)];
             let needs = __p::needs(&edges);
             let saved_x = __p::Save::save(&x, needs[0] || needs[1]);
-            let saved_mode = __p::keep_if(
+            let saved_mode = __p::save_if(
                 needs[0] || needs[1],
-                || <Mode as __p::Keep>::keep(&mode),
+                || <Mode as __p::SaveValue>::save(&mode),
             );
             let unrecorded = __p::unrecorded();
             let (y, scale, rank, mean, count) = Self::forward(
@@ -145,9 +145,9 @@ const _: () = {
                     (
                         __p::Save::save(mask, needs[0] || needs[1]),
                         (
-                            __p::keep_if(
+                            __p::save_if(
                                 needs[0] || needs[1],
-                                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::into_saved(
                                     <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
                                 ),
                             ),
@@ -156,16 +156,16 @@ const _: () = {
                                 (
                                     __p::Save::save(&scale, needs[0] || needs[1]),
                                     (
-                                        __p::keep_if(
+                                        __p::save_if(
                                             needs[0] || needs[1],
-                                            || <usize as __p::Keep>::keep(&rank),
+                                            || <usize as __p::SaveValue>::save(&rank),
                                         ),
                                         (
                                             __p::Save::save(mean, needs[0] || needs[1]),
                                             (
-                                                __p::keep_if(
+                                                __p::save_if(
                                                     needs[0] || needs[1],
-                                                    || <usize as __p::Keep>::into_kept(count),
+                                                    || <usize as __p::SaveValue>::into_saved(count),
                                                 ),
                                                 (),
                                             ),
@@ -188,17 +188,20 @@ const _: () = {
                     ::core::option::Option<__p::Saved<f64>>,
                     (
                         ::core::option::Option<
-                            <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::Kept,
+                            <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::Saved,
                         >,
                         (
-                            ::core::option::Option<<Mode as __p::Keep>::Kept>,
+                            ::core::option::Option<<Mode as __p::SaveValue>::Saved>,
                             (
                                 ::core::option::Option<__p::Saved<f64>>,
                                 (
-                                    ::core::option::Option<<usize as __p::Keep>::Kept>,
+                                    ::core::option::Option<<usize as __p::SaveValue>::Saved>,
                                     (
                                         ::core::option::Option<__p::Saved<f64>>,
-                                        (::core::option::Option<<usize as __p::Keep>::Kept>, ()),
+                                        (
+                                            ::core::option::Option<<usize as __p::SaveValue>::Saved>,
+                                            (),
+                                        ),
                                     ),
                                 ),
                             ),
@@ -271,9 +274,9 @@ const _: () = {
             let tangent_x = call.or_zeros(tangent_x, &x);
             let (gain, tangent_gain) = __p::Argument::split(gain, &mut call);
             let (mask, _) = __p::Argument::split(mask, &mut call);
-            let saved_axes = __p::keep_if(
+            let saved_axes = __p::save_if(
                 true,
-                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::into_saved(
                     <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
                 ),
             );
@@ -291,7 +294,10 @@ const _: () = {
                     rank,
                 ));
             }
-            let saved_rank = __p::keep_if(true, || <usize as __p::Keep>::keep(&rank));
+            let saved_rank = __p::save_if(
+                true,
+                || <usize as __p::SaveValue>::save(&rank),
+            );
             let tangent_y = Self::jvp(
                 __p::View::view(&x),
                 __p::View::view(&tangent_x),

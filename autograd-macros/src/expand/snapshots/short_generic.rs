@@ -76,11 +76,11 @@ where
 {
     x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
     mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    n: ::core::option::Option<::pullback::__private::Kept<i32>>,
+    n: ::core::option::Option<::pullback::__private::SavedValue<i32>>,
     axes: ::core::option::Option<
-        ::pullback::__private::Kept<<[usize] as ::std::borrow::ToOwned>::Owned>,
+        ::pullback::__private::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
     >,
-    count: ::core::option::Option<::pullback::__private::Kept<usize>>,
+    count: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
     __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
 }
 const _: () = {
@@ -142,7 +142,7 @@ const _: () = {
             }
             let edges = [__p::Single::edge(x)];
             let needs = __p::needs(&edges);
-            let saved_n = __p::keep_if(needs[0], || <i32 as __p::Keep>::keep(&n));
+            let saved_n = __p::save_if(needs[0], || <i32 as __p::SaveValue>::save(&n));
             let unrecorded = __p::unrecorded();
             let (y, count, _) = Self::forward(
                 __p::View::view(x),
@@ -172,16 +172,16 @@ const _: () = {
                         (
                             saved_n,
                             (
-                                __p::keep_if(
+                                __p::save_if(
                                     needs[0],
-                                    || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::into_kept(
+                                    || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::into_saved(
                                         <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
                                     ),
                                 ),
                                 (
-                                    __p::keep_if(
+                                    __p::save_if(
                                         needs[0],
-                                        || <usize as __p::Keep>::keep(&count),
+                                        || <usize as __p::SaveValue>::save(&count),
                                     ),
                                     (),
                                 ),
@@ -200,12 +200,15 @@ const _: () = {
                 (
                     ::core::option::Option<__p::Saved<T>>,
                     (
-                        ::core::option::Option<<i32 as __p::Keep>::Kept>,
+                        ::core::option::Option<<i32 as __p::SaveValue>::Saved>,
                         (
                             ::core::option::Option<
-                                <<[usize] as ::std::borrow::ToOwned>::Owned as __p::Keep>::Kept,
+                                <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::Saved,
                             >,
-                            (::core::option::Option<<usize as __p::Keep>::Kept>, ()),
+                            (
+                                ::core::option::Option<<usize as __p::SaveValue>::Saved>,
+                                (),
+                            ),
                         ),
                     ),
                 ),

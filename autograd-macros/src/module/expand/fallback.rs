@@ -97,14 +97,14 @@ fn visits(root: &TokenStream, name: &str) -> TokenStream {
     quote! {
         fn #name<'visit>(
             &'visit #this,
-            path: &#root::nn::Path<'_>,
+            path: &#root::nn::ParameterPath<'_>,
             visitor: &mut dyn #root::nn::Visitor<'visit>,
         ) {
         }
 
         fn #name_mut(
             &mut #this,
-            path: &#root::nn::Path<'_>,
+            path: &#root::nn::ParameterPath<'_>,
             visitor: &mut dyn #root::nn::VisitorMut,
         ) {
         }

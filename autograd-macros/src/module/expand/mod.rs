@@ -108,7 +108,7 @@ fn visit_fields(body: &Body, root: &TokenStream) -> TokenStream {
     quote! {
         fn visit_fields<'a>(
             &'a #this,
-            #path: &#root::nn::Path<'_>,
+            #path: &#root::nn::ParameterPath<'_>,
             #visitor: &mut dyn #root::nn::Visitor<'a>,
         ) {
             #shared
@@ -116,7 +116,7 @@ fn visit_fields(body: &Body, root: &TokenStream) -> TokenStream {
 
         fn visit_fields_mut(
             &mut #this,
-            #path: &#root::nn::Path<'_>,
+            #path: &#root::nn::ParameterPath<'_>,
             #visitor: &mut dyn #root::nn::VisitorMut,
         ) {
             #mutable
@@ -161,10 +161,12 @@ fn visits(
         let (ty, span) = (&field.ty, at(&field.ty));
         let (path, visitor) = (local("path"), local("visitor"));
         let below = match &field.part {
-            Part::Named(name) => quote_spanned!(span=> #root::nn::Path::field(#path, #name)),
+            Part::Named(name) => {
+                quote_spanned!(span=> #root::nn::ParameterPath::field(#path, #name))
+            }
             Part::Numbered(number) => {
                 let number = Literal::usize_unsuffixed(*number);
-                quote_spanned!(span=> #root::nn::Path::item(#path, #number))
+                quote_spanned!(span=> #root::nn::ParameterPath::item(#path, #number))
             }
             Part::Skipped(_) => return None,
         };

@@ -19,7 +19,7 @@ where
     }
     fn visit_fields<'a>(
         &'a self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::Visitor<'a>,
     ) {
         match self {
@@ -35,7 +35,7 @@ where
                     Ix1,
                 > as ::pullback::nn::Field>::visit(
                     field_path,
-                    &::pullback::nn::Path::field(path, "path"),
+                    &::pullback::nn::ParameterPath::field(path, "path"),
                     visitor,
                 );
             }
@@ -44,7 +44,7 @@ where
     }
     fn visit_fields_mut(
         &mut self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::VisitorMut,
     ) {
         match self {
@@ -64,7 +64,7 @@ where
                     Ix1,
                 > as ::pullback::nn::Field>::visit_mut(
                     field_path,
-                    &::pullback::nn::Path::field(path, "path"),
+                    &::pullback::nn::ParameterPath::field(path, "path"),
                     visitor,
                 );
             }

@@ -10,12 +10,12 @@ for Dropout<T> {
     }
     fn visit_fields<'visit>(
         &'visit self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::Visitor<'visit>,
     ) {}
     fn visit_fields_mut(
         &mut self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::VisitorMut,
     ) {}
     fn as_module(&self) -> &dyn ::pullback::nn::Module {

@@ -13,21 +13,29 @@ where
     }
     fn visit_fields<'a>(
         &'a self,
-        path: &pb::nn::Path<'_>,
+        path: &pb::nn::ParameterPath<'_>,
         visitor: &mut dyn pb::nn::Visitor<'a>,
     ) {
         <Parameter<
             T,
             D,
-        > as pb::nn::Field>::visit(&self.0, &pb::nn::Path::item(path, 0), visitor);
+        > as pb::nn::Field>::visit(
+            &self.0,
+            &pb::nn::ParameterPath::item(path, 0),
+            visitor,
+        );
         <[Buffer<
             T,
             D,
-        >; N] as pb::nn::Field>::visit(&self.1, &pb::nn::Path::item(path, 1), visitor);
+        >; N] as pb::nn::Field>::visit(
+            &self.1,
+            &pb::nn::ParameterPath::item(path, 1),
+            visitor,
+        );
     }
     fn visit_fields_mut(
         &mut self,
-        path: &pb::nn::Path<'_>,
+        path: &pb::nn::ParameterPath<'_>,
         visitor: &mut dyn pb::nn::VisitorMut,
     ) {
         <Parameter<
@@ -35,7 +43,7 @@ where
             D,
         > as pb::nn::Field>::visit_mut(
             &mut self.0,
-            &pb::nn::Path::item(path, 0),
+            &pb::nn::ParameterPath::item(path, 0),
             visitor,
         );
         <[Buffer<
@@ -43,7 +51,7 @@ where
             D,
         >; N] as pb::nn::Field>::visit_mut(
             &mut self.1,
-            &pb::nn::Path::item(path, 1),
+            &pb::nn::ParameterPath::item(path, 1),
             visitor,
         );
     }

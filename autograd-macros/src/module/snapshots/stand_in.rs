@@ -5,12 +5,12 @@
 impl<'a> ::pullback::nn::Field for Tied<'a> {
     fn visit<'visit>(
         &'visit self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::Visitor<'visit>,
     ) {}
     fn visit_mut(
         &mut self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::VisitorMut,
     ) {}
 }

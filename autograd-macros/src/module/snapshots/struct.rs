@@ -6,7 +6,7 @@ impl ::pullback::nn::Module for Linear {
     }
     fn visit_fields<'a>(
         &'a self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::Visitor<'a>,
     ) {
         <Parameter<
@@ -14,20 +14,20 @@ impl ::pullback::nn::Module for Linear {
             Ix2,
         > as ::pullback::nn::Field>::visit(
             &self.weight,
-            &::pullback::nn::Path::field(path, "weight"),
+            &::pullback::nn::ParameterPath::field(path, "weight"),
             visitor,
         );
         <Option<
             Parameter<f32, Ix1>,
         > as ::pullback::nn::Field>::visit(
             &self.bias,
-            &::pullback::nn::Path::field(path, "offset"),
+            &::pullback::nn::ParameterPath::field(path, "offset"),
             visitor,
         );
     }
     fn visit_fields_mut(
         &mut self,
-        path: &::pullback::nn::Path<'_>,
+        path: &::pullback::nn::ParameterPath<'_>,
         visitor: &mut dyn ::pullback::nn::VisitorMut,
     ) {
         <Parameter<
@@ -35,14 +35,14 @@ impl ::pullback::nn::Module for Linear {
             Ix2,
         > as ::pullback::nn::Field>::visit_mut(
             &mut self.weight,
-            &::pullback::nn::Path::field(path, "weight"),
+            &::pullback::nn::ParameterPath::field(path, "weight"),
             visitor,
         );
         <Option<
             Parameter<f32, Ix1>,
         > as ::pullback::nn::Field>::visit_mut(
             &mut self.bias,
-            &::pullback::nn::Path::field(path, "offset"),
+            &::pullback::nn::ParameterPath::field(path, "offset"),
             visitor,
         );
     }

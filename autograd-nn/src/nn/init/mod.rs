@@ -1,7 +1,7 @@
 //! Initial values: arrays of a shape, drawn from a [`Generator`](super::Generator) where they are random.
 //!
 //! Read first [`kaiming_normal`], for layers that a ReLU follows, or [`xavier_normal`], for others: they fit the
-//! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For a layer of one's own:
+//! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For your own layer:
 //!
 //! ```
 //! use pullback::nn::init::{self, Fan, Nonlinearity};
@@ -17,7 +17,7 @@
 //! model of `f32` is that of `f64`, rounded. **A seed gives the same bits on any machine**: nothing but
 //! `+ − × /` and `√` is used, which IEEE 754 rounds in one way.
 //!
-//! - Simple: [`zeros`], [`ones`], [`constant`], [`uniform`], [`normal`], [`truncated_normal`].
+//! - Simple: [`uniform`], [`normal`], [`truncated_normal`].
 //! - By the size of a layer: [`xavier_uniform`], [`xavier_normal`], [`kaiming_uniform`],
 //!   [`kaiming_normal`]; [`fans`] are those sizes, [`Nonlinearity::gain`] what follows the layer.
 //! - [`orthogonal`]: rows or columns at right angles.
@@ -36,46 +36,10 @@ use rand_core::Rng;
 use crate::Element;
 use crate::ndarray::{Array, Dimension, IntoDimension};
 
-/// An array of one value.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::constant(2, 0.5), array![0.5, 0.5]);
-/// ```
-pub fn constant<T: Element, S: IntoDimension>(shape: S, value: T) -> Array<T, S::Dim> {
-    Array::from_elem(shape.into_dimension(), value)
-}
-
-/// An array of zeros.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::zeros::<f32, _>((1, 2)), array![[0.0, 0.0]]);
-/// ```
-pub fn zeros<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
-    constant(shape, T::zero())
-}
-
-/// An array of ones.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::nn::init;
-///
-/// assert_eq!(init::ones::<f32, _>((1, 2)), array![[1.0, 1.0]]);
-/// ```
-pub fn ones<T: Element, S: IntoDimension>(shape: S) -> Array<T, S::Dim> {
-    constant(shape, T::one())
-}
-
-/// Numbers spread evenly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
+/// Draws numbers uniformly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
 ///
 /// # Panics
-/// If `low` or `high` is no finite number, or `low` is larger.
+/// If `low` or `high` is not finite, or `low` is larger.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -92,7 +56,7 @@ pub fn uniform<T: Element, S: IntoDimension>(
 ) -> Array<T, S::Dim> {
     assert!(
         low.is_finite() && high.is_finite() && low <= high,
-        "uniform from {low} to {high}: there are no such numbers"
+        "uniform from {low} to {high}: the bounds must be finite and in order"
     );
     filled(shape, || {
         let share = draw::unit(generator);
@@ -101,10 +65,10 @@ pub fn uniform<T: Element, S: IntoDimension>(
     })
 }
 
-/// Numbers of the normal distribution with this mean and standard deviation.
+/// Draws numbers from the normal distribution with this mean and standard deviation.
 ///
 /// # Panics
-/// If one is no finite number, or `std` is negative.
+/// If one is not finite, or `std` is negative.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -124,14 +88,14 @@ pub fn normal<T: Element, S: IntoDimension>(
     filled(shape, || draw::standard_normal(generator) * std + mean)
 }
 
-/// Numbers of the normal distribution with this mean and standard deviation, of those only that lie between
+/// Draws numbers from the normal distribution with this mean and standard deviation, only those between
 /// `low` and `high`. What PyTorch calls `trunc_normal_`.
 ///
-/// Bounds may be infinite. They may lie anywhere, far from the mean too: nothing is drawn again, so that
+/// Bounds may be infinite. They may be anywhere, far from the mean too: nothing is drawn again, so that
 /// the next draw from the generator does not depend on them.
 ///
 /// # Panics
-/// If `mean` or `std` is no finite number, `std` is negative, or `low` is not below `high`.
+/// If `mean` or `std` is not finite, `std` is negative, or `low` is not below `high`.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -182,7 +146,7 @@ fn share_below(x: f64) -> f64 {
 fn is_normal(function: &str, mean: f64, std: f64) {
     assert!(
         mean.is_finite() && std.is_finite() && std >= 0.0,
-        "{function} with the mean {mean} and the standard deviation {std}: there is no such distribution"
+        "{function} with the mean {mean} and the standard deviation {std}: they must be finite, and the deviation not negative"
     );
 }
 

@@ -6,7 +6,7 @@ use super::{draw, lengths};
 use crate::Element;
 use crate::ndarray::{Array, IntoDimension};
 
-/// A matrix whose rows, or columns if there are fewer of them, are at right angles to each other and of
+/// Draws a matrix whose rows, or columns if there are fewer of them, are at right angles to each other and of
 /// length `gain`, each such matrix as likely as any other (Saxe and others, 2014). Of more than two axes the
 /// first counts the rows, as PyTorch's `orthogonal_` has it.
 ///
@@ -15,8 +15,7 @@ use crate::ndarray::{Array, IntoDimension};
 /// 2005). n vectors of m numbers take 4 n² m operations.
 ///
 /// # Panics
-/// If there are fewer than two axes, `gain` is no finite number, or the generator gives the same numbers again
-/// and again.
+/// If there are fewer than two axes, `gain` is not finite, or the generator repeats the same numbers.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -68,7 +67,7 @@ fn vectors(count: usize, length: usize, generator: &mut impl Rng) -> Vec<f64> {
             at_right_angles(drawn.collect(), &vectors)
         });
         let Some(vector) = vector else {
-            panic!("orthogonal: the generator gives the same numbers again and again")
+            panic!("orthogonal: the generator repeats the same numbers")
         };
         vectors.extend(vector);
     }

@@ -6,7 +6,7 @@ use super::{lengths, normal, uniform};
 use crate::Element;
 use crate::ndarray::{Array, IntoDimension};
 
-/// Which way signals keep their size.
+/// The direction in which signals keep their size.
 ///
 /// ```
 /// use pullback::nn::Generator;
@@ -21,13 +21,13 @@ use crate::ndarray::{Array, IntoDimension};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fan {
-    /// Forward: the layer is scaled by how many inputs an output has.
+    /// Forward: scaled by the number of inputs of an output.
     In,
-    /// Backward: by how many outputs an input goes to.
+    /// Backward: scaled by the number of outputs of an input.
     Out,
 }
 
-/// What follows a layer.
+/// The function after a layer.
 ///
 /// ```
 /// use pullback::nn::init::Nonlinearity;
@@ -38,7 +38,7 @@ pub enum Fan {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nonlinearity {
-    /// Nothing that changes the size of a signal.
+    /// No function that changes the size of a signal.
     Linear,
     /// 1 / (1 + e⁻ˣ).
     Sigmoid,
@@ -46,14 +46,14 @@ pub enum Nonlinearity {
     Tanh,
     /// max(x, 0).
     Relu,
-    /// x of what is positive, this slope times x of the rest.
+    /// x where it is positive, this slope times x elsewhere.
     LeakyRelu(f64),
     /// The self-normalizing function of Klambauer and others (2017).
     Selu,
 }
 
 impl Nonlinearity {
-    /// By how much larger values have to be for what follows, as PyTorch's `calculate_gain` says.
+    /// Returns the factor by which values have to be larger, as PyTorch's `calculate_gain` does.
     ///
     /// ```
     /// use pullback::nn::init::Nonlinearity;
@@ -71,7 +71,7 @@ impl Nonlinearity {
     }
 }
 
-/// How many inputs an output of a layer has and how many outputs an input goes to, for weights of shape
+/// Returns the number of inputs of an output and the number of outputs of an input, for weights of shape
 /// `[outputs, inputs, kernel…]`.
 ///
 /// # Panics
@@ -92,11 +92,11 @@ pub fn fans(shape: &[usize]) -> (usize, usize) {
     (inputs * seen, outputs * seen)
 }
 
-/// Numbers spread evenly with the variance 2 · gain² / (inputs + outputs): a compromise between signals on
+/// Draws uniform numbers with the variance 2 · gain² / (inputs + outputs): a compromise between signals on
 /// their way forward and gradients on their way back (Glorot and Bengio, 2010).
 #[doc = crate::math!(r"\mathcal{U}(-a, a), \qquad a = \text{gain} \cdot \sqrt{\frac{6}{\text{inputs} + \text{outputs}}}")]
 /// # Panics
-/// If the shape has fewer than two axes, or `gain` is no finite number or negative.
+/// If the shape has fewer than two axes, or `gain` is negative or not finite.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -115,11 +115,11 @@ pub fn xavier_uniform<T: Element, S: IntoDimension>(
     uniform(shape, -bound, bound, generator)
 }
 
-/// Numbers of the normal distribution with the variance 2 · gain² / (inputs + outputs) (Glorot and Bengio,
+/// Draws normal numbers with the variance 2 · gain² / (inputs + outputs) (Glorot and Bengio,
 /// 2010).
 #[doc = crate::math!(r"\mathcal{N}\left(0, \sigma^2\right), \qquad \sigma = \text{gain} \cdot \sqrt{\frac{2}{\text{inputs} + \text{outputs}}}")]
 /// # Panics
-/// If the shape has fewer than two axes, or `gain` is no finite number or negative.
+/// If the shape has fewer than two axes, or `gain` is negative or not finite.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -138,11 +138,11 @@ pub fn xavier_normal<T: Element, S: IntoDimension>(
     normal(shape, 0.0, std, generator)
 }
 
-/// Numbers spread evenly with the variance gain² / fan, with the gain of the `nonlinearity` that follows (He
+/// Draws uniform numbers with the variance gain² / fan, with the gain of the `nonlinearity` that follows (He
 /// and others, 2015).
 #[doc = crate::math!(r"\mathcal{U}(-a, a), \qquad a = \text{gain} \cdot \sqrt{\frac{3}{\text{fan}}}")]
 /// # Panics
-/// If the shape has fewer than two axes, or the gain is no finite number.
+/// If the shape has fewer than two axes, or the gain is not finite.
 ///
 /// ```
 /// use pullback::nn::init::{self, Fan, Nonlinearity};
@@ -164,11 +164,11 @@ pub fn kaiming_uniform<T: Element, S: IntoDimension>(
     uniform(shape, -bound, bound, generator)
 }
 
-/// Numbers of the normal distribution with the variance gain² / fan, with the gain of the `nonlinearity`
+/// Draws normal numbers with the variance gain² / fan, with the gain of the `nonlinearity`
 /// that follows (He and others, 2015).
 #[doc = crate::math!(r"\mathcal{N}\left(0, \sigma^2\right), \qquad \sigma = \frac{\text{gain}}{\sqrt{\text{fan}}}")]
 /// # Panics
-/// If the shape has fewer than two axes, or the gain is no finite number.
+/// If the shape has fewer than two axes, or the gain is not finite.
 ///
 /// ```
 /// use pullback::nn::init::{self, Fan, Nonlinearity};

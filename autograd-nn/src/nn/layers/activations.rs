@@ -115,7 +115,7 @@ pub struct LeakyRelu {
 }
 
 impl LeakyRelu {
-    /// The function with a slope of the left side.
+    /// Creates the function with this slope on the left.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -162,7 +162,7 @@ pub struct Elu {
 }
 
 impl Elu {
-    /// The function that goes to −`alpha` on the left.
+    /// Creates the function that approaches −`alpha` on the left.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -210,10 +210,10 @@ pub struct Softplus {
 }
 
 impl Softplus {
-    /// The function with a β, which says how sharply it bends.
+    /// Creates the function with this β: a larger one bends more sharply.
     ///
     /// # Panics
-    /// If it is no finite number, or not above 0.
+    /// If it is not finite, or not above 0.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -271,7 +271,7 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// The function along the axis `dim`.
+    /// Creates the function along the axis `dim`.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -299,7 +299,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softmax {
     }
 }
 
-/// Each example of a batch as one row: all axes but the first made one, without a copy where the elements lie
+/// Each example of a batch as one row: all axes but the first made one, without a copy where the elements are
 /// in row-major order.
 ///
 /// ```

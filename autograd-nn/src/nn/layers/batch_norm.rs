@@ -21,9 +21,9 @@ macro_rules! batch_norm {
             pub running_mean: Option<Buffer<T, Ix1>>,
             /// The running mean of the batches' variances, which have the divisor n − 1, if it is tracked.
             pub running_var: Option<Buffer<T, Ix1>>,
-            /// How many batches the running means are of, where they are plain means: without a momentum.
+            /// The number of batches, if the running means are plain means: without a momentum.
             pub num_batches_tracked: Option<Buffer<f64, Ix0>>,
-            /// Whether batches are normalized by their own figures.
+            /// Whether batches are normalized by their own mean and variance.
             pub mode: Mode,
             #[module(skip)]
             num_features: usize,
@@ -34,8 +34,8 @@ macro_rules! batch_norm {
         }
 
         impl<T: Element> $Name<T> {
-            /// A layer for so many channels, with weights of 1, biases of 0, an `eps` of 1e-5 and a momentum of
-            /// 0.1.
+            /// Creates a layer of `num_features` channels, with weights of 1, biases of 0, an `eps` of 1e-5 and a
+            /// momentum of 0.1.
             ///
             /// ```
             #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
@@ -58,10 +58,10 @@ macro_rules! batch_norm {
                 }
             }
 
-            /// What is added to variances before the square root.
+            /// Sets the number that is added to variances before the square root.
             ///
             /// # Panics
-            /// If it is no finite number or negative.
+            /// If it is negative or not finite.
             ///
             /// ```
             #[doc = concat!("use pullback::nn::", stringify!($Name), ";")]
@@ -76,7 +76,7 @@ macro_rules! batch_norm {
                 Self { eps, ..self }
             }
 
-            /// How much a batch counts in the running means: `None` for plain means of all batches.
+            /// Sets the weight of a batch in the running means: `None` for plain means of all batches.
             ///
             /// # Panics
             /// If it is not between 0 and 1.
@@ -103,7 +103,7 @@ macro_rules! batch_norm {
                 self.counted()
             }
 
-            /// Whether normalized channels are multiplied by a weight, and a bias is added.
+            /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
             ///
             /// ```
             #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
@@ -122,8 +122,8 @@ macro_rules! batch_norm {
                 self
             }
 
-            /// Whether running means are kept, for evaluation. Without them a batch is normalized by its own
-            /// figures then, too.
+            /// Sets whether running means are tracked, for evaluation. Without them a batch is normalized by its own
+            /// mean and variance then, too.
             ///
             /// ```
             #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
@@ -195,7 +195,7 @@ batch_norm! {
     /// a bias (Ioffe and Szegedy, 2015). Of rows of shape `[batch, channels]` or signals of shape `[batch,
     /// channels, length]`.
     ///
-    /// In training mean and variance are the batch's, and running means of them are kept: `(1 − momentum) ·
+    /// In training mean and variance are the batch's, and running means of them are tracked: `(1 − momentum) ·
     /// running + momentum · batch`. In evaluation they are the running ones, and nothing changes. Threads that
     /// train one layer at once may each lose the other's batch. A batch that
     /// [`checkpoint`](autograd_core::checkpoint()) computes again is counted once.
@@ -211,7 +211,7 @@ batch_norm! {
     /// let mut norm = BatchNorm1d::new(1).eps(0.0);
     /// let x = Tensor::from(array![[1.0], [3.0]]);
     /// assert_eq!(norm.forward(&x).to_array(), array![[-1.0], [1.0]]);
-    /// assert_eq!(norm.running_mean.as_deref().unwrap().to_array(), array![0.1 * 2.0]);
+    /// assert_eq!(norm.running_mean.as_ref().unwrap().get().to_array(), array![0.1 * 2.0]);
     /// norm.eval();
     /// assert_ne!(norm.forward(&x).to_array(), array![[-1.0], [1.0]]);
     /// ```

@@ -3,16 +3,16 @@
 use rand_core::Rng;
 
 use crate::ndarray::Dimension;
-use crate::nn::{Forward, Mode, Module, Seeds};
+use crate::nn::{Forward, Mode, Module, RngState};
 use crate::{Element, Tensor};
 
 /// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
 /// (Srivastava and others, 2014).
 ///
-/// Which elements, follows from the seed that it has drawn and from how often it was called in training: a
-/// program that runs again does the same, and so do threads if each has a layer of its own. Both are no part of
+/// The elements follow from its seed and from the number of its calls in training: a
+/// program that runs again does the same, and so do threads if each has its own layer. Neither is part of
 /// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
-/// goes on bit for bit.
+/// continues bit for bit.
 ///
 /// Within [`checkpoint`](autograd_core::checkpoint()) the second call leaves out the same elements and is not counted.
 ///
@@ -36,11 +36,11 @@ pub struct Dropout {
     #[module(skip, show)]
     p: f64,
     /// Which elements are left out, call by call.
-    pub seeds: Seeds,
+    pub seeds: RngState,
 }
 
 impl Dropout {
-    /// A layer with a seed of its own from the generator.
+    /// Creates a layer with a seed from the generator.
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
@@ -57,7 +57,7 @@ impl Dropout {
         Self::seeded(p, generator.next_u64())
     }
 
-    /// A layer with this seed. No other layer of the model should have it.
+    /// Creates a layer with this seed. No other layer of the model should have it.
     ///
     /// ```
     /// use pullback::nn::Dropout;
@@ -76,11 +76,11 @@ impl Dropout {
         Self {
             mode: Mode::default(),
             p,
-            seeds: Seeds::new(seed),
+            seeds: RngState::new(seed),
         }
     }
 
-    /// How often it has left elements out.
+    /// Returns the number of calls that left elements out.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -97,7 +97,7 @@ impl Dropout {
         self.seeds.calls()
     }
 
-    /// Goes on as after so many calls.
+    /// Continues as after this number of calls.
     ///
     /// ```
     /// use pullback::ndarray::Array1;

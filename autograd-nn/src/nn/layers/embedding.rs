@@ -26,13 +26,13 @@ use autograd_kernels::counted;
 pub struct Embedding<T: Element = f32> {
     /// Of shape `[num_embeddings, embedding_dim]`.
     pub weight: Parameter<T, Ix2>,
-    /// An index whose vector gets no gradient: that of a sign which fills texts up to one length.
+    /// An index whose vector gets no gradient: the one that fills up shorter texts.
     #[module(skip)]
     pub padding_idx: Option<usize>,
 }
 
 impl<T: Element> Embedding<T> {
-    /// A table of numbers of the standard normal distribution.
+    /// Creates a table of numbers of the standard normal distribution.
     ///
     /// ```
     /// use pullback::nn::{Embedding, Generator};
@@ -44,7 +44,7 @@ impl<T: Element> Embedding<T> {
         Self::builder(num_embeddings, embedding_dim).build(generator)
     }
 
-    /// A table with other options.
+    /// Returns a builder, for other options.
     ///
     /// ```
     /// use pullback::nn::{Embedding, Generator};
@@ -89,19 +89,19 @@ impl<T: Element> Forward<&[usize]> for Embedding<T> {
     type Output = Tensor2<T>;
 
     /// # Panics
-    /// If there is no row for an index.
+    /// If an index has no row.
     #[track_caller]
     fn forward(&self, indices: &[usize]) -> Tensor2<T> {
         self.rows(indices)
     }
 }
 
-/// The vectors stand along a last axis.
+/// The vectors are along the last axis.
 impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
     type Output = Tensor<T, D::Larger>;
 
     /// # Panics
-    /// If there is no row for an index.
+    /// If an index has no row.
     #[track_caller]
     fn forward(&self, indices: &Array<usize, D>) -> Tensor<T, D::Larger> {
         let list: Vec<usize> = indices.iter().copied().collect();
@@ -128,7 +128,7 @@ pub struct EmbeddingBuilder<T> {
 }
 
 impl<T: Element> EmbeddingBuilder<T> {
-    /// An index whose vector is zeros, and gets no gradient.
+    /// Sets an index whose vector is zeros, and gets no gradient.
     ///
     /// ```
     /// use pullback::nn::{Embedding, Forward, Generator};
@@ -146,10 +146,10 @@ impl<T: Element> EmbeddingBuilder<T> {
         }
     }
 
-    /// The table, with values from the generator.
+    /// Creates the table, with values from the generator.
     ///
     /// # Panics
-    /// If there is no row for the padding.
+    /// If the padding has no row.
     ///
     /// ```
     /// use pullback::nn::{Embedding, Generator};

@@ -38,10 +38,10 @@ pub struct GroupNorm<T: Element = f32> {
 }
 
 impl<T: Element> GroupNorm<T> {
-    /// A layer with weights of 1, biases of 0 and an `eps` of 1e-5.
+    /// Creates a layer with weights of 1, biases of 0 and an `eps` of 1e-5.
     ///
     /// # Panics
-    /// If the channels do not fall into the groups.
+    /// If the groups do not divide the channels.
     ///
     /// ```
     /// use pullback::nn::{GroupNorm, Module};
@@ -52,7 +52,7 @@ impl<T: Element> GroupNorm<T> {
     pub fn new(num_groups: usize, num_channels: usize) -> Self {
         assert!(
             num_groups > 0 && num_channels.is_multiple_of(num_groups),
-            "GroupNorm of {} in {}: they do not fall into them",
+            "GroupNorm of {} in {}: the groups must divide the channels",
             counted(num_channels, "channel", "channels"),
             counted(num_groups, "group", "groups")
         );
@@ -65,10 +65,10 @@ impl<T: Element> GroupNorm<T> {
         }
     }
 
-    /// What is added to variances before the square root.
+    /// Sets the number that is added to variances before the square root.
     ///
     /// # Panics
-    /// If it is no finite number or negative.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -86,7 +86,7 @@ impl<T: Element> GroupNorm<T> {
         Self { eps, ..self }
     }
 
-    /// Whether normalized channels are multiplied by a weight, and a bias is added.
+    /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
     ///
     /// ```
     /// use pullback::nn::{GroupNorm, Module};

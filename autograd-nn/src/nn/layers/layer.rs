@@ -2,10 +2,10 @@
 
 use crate::nn::{Forward, Module};
 
-/// A module that computes something from `&X`: what may stand in a [`Sequential`](super::Sequential). Every
-/// module is one that implements [`Forward`] for references to `X`; nobody implements it by hand.
+/// A module that computes something from `&X`, and can be part of a [`Sequential`](super::Sequential). Every
+/// module is one that implements [`Forward`] for references to `X`; it is not implemented by hand.
 ///
-/// Boxed layers of one signature can stand in one list, and are layers too:
+/// Boxed layers of one signature can be in one list, and are layers too:
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -18,12 +18,12 @@ use crate::nn::{Forward, Module};
 /// assert_eq!(outputs, [-0.5, 0.0]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layer of `&{X}`",
-    label = "computes nothing from a `&{X}`",
+    message = "`{Self}` is not a layer of `&{X}`",
+    label = "does not implement `Forward<&{X}>`",
     note = "a layer is a module that implements `Forward<&{X}>`"
 )]
 pub trait Layer<X>: Module {
-    /// What comes out.
+    /// The type of the output.
     type Output;
 
     /// Computes the output: what [`Forward::forward`] does.
@@ -42,7 +42,7 @@ pub trait Layer<X>: Module {
     fn call(&self, input: &X) -> Self::Output;
 }
 
-// What is no layer is told so, and not which of the two bounds it lacks.
+// The compiler then says "not a layer", and not which of the two bounds is missing.
 #[diagnostic::do_not_recommend]
 impl<M, X, Y> Layer<X> for M
 where

@@ -35,7 +35,8 @@ pub struct LayerNorm<T: Element = f32, E: Dimension + 'static = Ix1> {
 }
 
 impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
-    /// A layer for what ends in this shape, with weights of 1, biases of 0 and an `eps` of 1e-5.
+    /// Creates a layer for tensors whose last axes have this shape, with weights of 1, biases of 0 and an `eps` of
+    /// 1e-5.
     ///
     /// # Panics
     /// If the shape has no axes.
@@ -58,10 +59,10 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         }
     }
 
-    /// What is added to variances before the square root.
+    /// Sets the number that is added to variances before the square root.
     ///
     /// # Panics
-    /// If it is no finite number or negative.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -79,7 +80,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         Self { eps, ..self }
     }
 
-    /// Whether there is a bias beside the weight.
+    /// Sets whether there is a bias beside the weight.
     ///
     /// ```
     /// use pullback::nn::{LayerNorm, Module};
@@ -93,7 +94,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         self
     }
 
-    /// Whether what is normalized is multiplied by a weight, and a bias is added.
+    /// Sets whether the result is multiplied by a weight, and a bias is added.
     ///
     /// ```
     /// use pullback::nn::{LayerNorm, Module};

@@ -32,7 +32,7 @@ pub struct Linear<T: Element = f32> {
 }
 
 impl<T: Element> Linear<T> {
-    /// A layer with a bias, with weights and bias within 1 / √`in_features` of 0.
+    /// Creates a layer with a bias, with weights and bias within 1 / √`in_features` of 0.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -47,7 +47,7 @@ impl<T: Element> Linear<T> {
         Self::builder(in_features, out_features).build(generator)
     }
 
-    /// A layer with other options.
+    /// Returns a builder, for other options.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear};
@@ -64,7 +64,7 @@ impl<T: Element> Linear<T> {
         }
     }
 
-    /// The length of what comes in.
+    /// Returns the length of an input.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear};
@@ -75,7 +75,7 @@ impl<T: Element> Linear<T> {
         self.weight.shape()[1]
     }
 
-    /// The length of what comes out.
+    /// Returns the length of an output.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear};
@@ -131,7 +131,7 @@ pub struct LinearBuilder<T> {
 }
 
 impl<T: Element> LinearBuilder<T> {
-    /// Whether there is a bias, as there is unless this says otherwise.
+    /// Sets whether there is a bias; there is by default.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -143,7 +143,7 @@ impl<T: Element> LinearBuilder<T> {
         Self { bias, ..self }
     }
 
-    /// The layer, with values from the generator.
+    /// Creates the layer, with values from the generator.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear};

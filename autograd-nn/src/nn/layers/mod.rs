@@ -7,18 +7,15 @@
 mod activations;
 mod attention;
 mod batch_norm;
-mod bilinear;
 mod conv;
 mod dropout;
 mod embedding;
 mod group_norm;
-mod hooked;
 mod layer;
 mod layer_norm;
 mod linear;
 mod pool;
 mod print;
-mod recurrent;
 mod sequential;
 mod shapes;
 
@@ -27,17 +24,14 @@ pub use activations::{
 };
 pub use attention::{MultiheadAttention, MultiheadAttentionBuilder};
 pub use batch_norm::{BatchNorm1d, BatchNorm2d};
-pub use bilinear::{Bilinear, BilinearBuilder};
 pub use conv::{Conv1d, Conv2d, ConvBuilder, ConvTranspose2d};
 pub use dropout::Dropout;
 pub use embedding::{Embedding, EmbeddingBuilder};
 pub use group_norm::GroupNorm;
-pub use hooked::{ForwardHook, Hooked};
 pub use layer::Layer;
 pub use layer_norm::LayerNorm;
 pub use linear::{Linear, LinearBuilder};
 pub use pool::{AvgPool2d, MaxPool2d};
-pub use recurrent::{Gru, Lstm, RecurrentBuilder, RecurrentCell};
 pub use sequential::{Layers, Sequential};
 pub use shapes::PerAxis;
 
@@ -47,7 +41,7 @@ use super::{Parameter, init};
 use crate::Element;
 use crate::ndarray::IntoDimension;
 
-/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, where an output has so many.
+/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, for outputs of `inputs` inputs.
 fn evenly<T: Element, S: IntoDimension>(
     shape: S,
     inputs: usize,

@@ -1,4 +1,4 @@
-//! What stands for each window on an image.
+//! The largest element or the mean of each window on an image.
 
 use super::{PerAxis, print};
 use crate::nn::{Forward, Module};
@@ -37,7 +37,7 @@ macro_rules! pool {
                 }
             }
 
-            /// How far apart windows lie.
+            /// Sets the distance between windows.
             ///
             /// ```
             /// use pullback::ndarray::Array4;
@@ -52,7 +52,7 @@ macro_rules! pool {
                 self
             }
 
-            /// How far before the image the first window begins: at most half a window.
+            /// Sets how far before the image the first window begins: at most half a window.
             ///
             /// ```
             /// use pullback::ndarray::Array4;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Layer;
-use crate::nn::{Field, Forward, Module, Path, Visitor, VisitorMut};
+use crate::nn::{Field, Forward, Module, ParameterPath, Visitor, VisitorMut};
 
-/// Layers of which each computes something from what the one before it gave.
+/// Layers, each of which takes the output of the one before it.
 ///
 /// Of a tuple of up to twelve layers: they may be of any types, users' own modules too, and ranks may change on
 /// the way; what does not fit together is a compile error. Their paths are `0`, `1` and so on.
@@ -55,7 +55,7 @@ pub struct Sequential<L> {
 }
 
 impl<L> Sequential<L> {
-    /// The layers of a tuple or a `Vec`.
+    /// Creates the sequence of a tuple or a `Vec` of layers.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -76,11 +76,11 @@ impl<L: Field + Send + Sync + 'static> Module for Sequential<L> {
         Cow::Borrowed("Sequential")
     }
 
-    fn visit_fields<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
+    fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         self.layers.visit(path, visitor);
     }
 
-    fn visit_fields_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
+    fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut) {
         self.layers.visit_mut(path, visitor);
     }
 
@@ -106,7 +106,7 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
     }
 }
 
-/// Layers of which each takes what the one before it gives: tuples of up to twelve, and `Vec`s. The first takes
+/// Layers, each of which takes the output of the one before it: tuples of up to twelve, and `Vec`s. The first takes
 /// `&X`.
 ///
 /// ```
@@ -127,11 +127,11 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
 /// assert_eq!(residual(&vec![Relu; 3], &x).to_array(), array![-1.0, 4.0]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "these are no layers of which each takes what the one before it gives: `{Self}`",
+    message = "not every one of these layers takes what the one before it returns: `{Self}`",
     label = "the first takes a `&{X}`"
 )]
 pub trait Layers<X> {
-    /// What the last one gives.
+    /// The output of the last one.
     type Output;
 
     /// Calls one after the other.
@@ -147,10 +147,10 @@ pub trait Layers<X> {
     fn call(&self, input: &X) -> Self::Output;
 }
 
-/// The computation, also as the trait [`Forward`] has it. A method of its own, for the compiler then says which
+/// The computation, also as the trait [`Forward`] has it. It is also a method, as the compiler then says which
 /// layer does not fit.
 impl<L> Sequential<L> {
-    /// What the layers make of the input, one after the other.
+    /// Calls the layers one after the other.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -161,7 +161,7 @@ impl<L> Sequential<L> {
     /// assert_eq!(model.forward(&Tensor::from(array![-2.0, -2.0])).to_array(), array![0.5, 0.5]);
     /// ```
     ///
-    /// A layer that does not take what the one before it gives is a compile error that names both:
+    /// A layer that does not take the output of the one before it is a compile error that names both:
     ///
     /// ```compile_fail,E0277
     /// use pullback::ndarray::Array4;

@@ -1,12 +1,13 @@
 //! Parameters whose element types and ranks are forgotten.
 
-use std::any::Any;
+use std::marker::PhantomData;
 
 use super::{Parameter, ParameterId};
 use crate::ndarray::{ArrayViewD, ArrayViewMutD, Dimension};
 use crate::{AnyTensor, Element, Tensor};
+use autograd_kernels::{Any, Family};
 
-/// An array of either element type, to look at.
+/// An array of either element type, to read.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -26,15 +27,9 @@ use crate::{AnyTensor, Element, Tensor};
 /// }
 /// assert_eq!(squares, 25.0);
 /// ```
-#[derive(Clone, Debug)]
-pub enum AnyView<'a> {
-    /// Of `f32`.
-    F32(ArrayViewD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewD<'a, f64>),
-}
+pub type AnyView<'a> = Any<Views<'a>>;
 
-/// An array of either element type, to change. Of a parameter the elements lie in row-major order.
+/// An array of either element type, to change. The elements of a parameter are in row-major order.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -49,23 +44,31 @@ pub enum AnyView<'a> {
 /// }
 /// assert_eq!((w.item(), v.item()), (7.0, 7.0));
 /// ```
+pub type AnyViewMut<'a> = Any<ViewsMut<'a>>;
+
+/// [`AnyView`] of each element type.
 #[derive(Debug)]
-pub enum AnyViewMut<'a> {
-    /// Of `f32`.
-    F32(ArrayViewMutD<'a, f32>),
-    /// Of `f64`.
-    F64(ArrayViewMutD<'a, f64>),
+pub struct Views<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for Views<'a> {
+    type Of<T: Element> = ArrayViewD<'a, T>;
 }
 
-impl AnyViewMut<'_> {
-    /// Copies the elements of a tensor of the same element type and shape, which the caller has seen to.
-    pub(crate) fn assign(self, value: &AnyTensor) {
-        match (self, value) {
-            (Self::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
-            (Self::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
-            // INVARIANT: see above.
-            _ => unreachable!("values of two element types"),
-        }
+/// [`AnyViewMut`] of each element type.
+#[derive(Debug)]
+pub struct ViewsMut<'a>(PhantomData<&'a mut ()>);
+
+impl<'a> Family for ViewsMut<'a> {
+    type Of<T: Element> = ArrayViewMutD<'a, T>;
+}
+
+/// Copies the elements of a tensor of the same element type and shape.
+pub(crate) fn assign(own: AnyViewMut<'_>, value: &AnyTensor) {
+    match (own, value) {
+        (Any::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
+        (Any::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
+        // INVARIANT: the callers compare the element types.
+        _ => unreachable!("values of two element types"),
     }
 }
 
@@ -80,7 +83,7 @@ impl AnyViewMut<'_> {
 /// assert_eq!(parameters.map(AnyParameter::len), [2, 1]);
 /// ```
 pub trait AnyParameter: Send + Sync + sealed::Sealed {
-    /// The lengths of the axes.
+    /// Returns the shape.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -90,7 +93,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn shape(&self) -> &[usize];
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -102,7 +105,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
         self.shape().iter().product()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     ///
     /// ```
     /// use pullback::ndarray::Array2;
@@ -114,7 +117,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
         self.len() == 0
     }
 
-    /// Which parameter it is: tied ones have one id.
+    /// Returns the identity of the parameter, which tied ones share.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -125,7 +128,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn id(&self) -> ParameterId;
 
-    /// A clone of the tensor, which shares value and gradient.
+    /// Returns a clone of the tensor, which shares value and gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -136,7 +139,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn to_any(&self) -> AnyTensor;
 
-    /// Whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
+    /// Returns whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -146,7 +149,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn requires_grad(&self) -> bool;
 
-    /// Trains it from now on, or no longer. A parameter that is no longer trained forgets its gradient.
+    /// Sets whether it is trained. A frozen parameter drops its gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -159,7 +162,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn set_requires_grad(&mut self, required: bool);
 
-    /// Ties it to `other`: they share gradient and identity from now on, and this one takes over the
+    /// Ties it to `other`: they share gradient and identity from now on, and this one takes the
     /// value.
     ///
     /// # Panics
@@ -175,7 +178,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn tie(&mut self, other: &dyn AnyParameter);
 
-    /// Makes it show `tensor`, with its gradient, under the identity that it has.
+    /// Replaces its tensor by `tensor`, with its gradient; the identity stays.
     ///
     /// # Panics
     /// If element type or shape differ.
@@ -206,7 +209,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
 
-    /// Changes the value in place by what is done with the gradient; false, and nothing is done, if there is
+    /// Changes the value in place by the gradient. Returns false, and does nothing, if there is
     /// none. See [`Tensor::update_by_grad`].
     ///
     /// ```
@@ -226,7 +229,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
 
-    /// Changes the gradient in place; false if there is none. See [`Tensor::update_grad`].
+    /// Changes the gradient in place. Returns false if there is none. See [`Tensor::update_grad`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -243,7 +246,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
 
-    /// Looks at the gradient without copying it; false if there is none. See [`Tensor::with_grad`].
+    /// Reads the gradient without copying it. Returns false if there is none. See [`Tensor::with_grad`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -254,7 +257,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
 
-    /// Forgets the gradient.
+    /// Drops the gradient.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -268,7 +271,7 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     fn zero_grad(&self);
 }
 
-/// A clone of the tensor, as [`AnyParameter::to_any`] gives it: where a tensor is asked for, a parameter is one.
+/// A clone of the tensor, as [`AnyParameter::to_any`] returns it.
 impl From<&dyn AnyParameter> for AnyTensor {
     fn from(parameter: &dyn AnyParameter) -> Self {
         parameter.to_any()
@@ -278,24 +281,6 @@ impl From<&dyn AnyParameter> for AnyTensor {
 mod sealed {
     pub trait Sealed {}
     impl<T, D> Sealed for super::Parameter<T, D> {}
-}
-
-/// A mutable reference as that of the element type which it has.
-enum Mut<'a, D> {
-    F32(&'a mut Tensor<f32, D>),
-    F64(&'a mut Tensor<f64, D>),
-}
-
-impl<T: Element, D: Dimension + 'static> Parameter<T, D> {
-    fn split_mut(&mut self) -> Mut<'_, D> {
-        let tensor: &mut dyn Any = &mut self.tensor;
-        if tensor.is::<Tensor<f32, D>>() {
-            // INVARIANT: it was asked.
-            return Mut::F32(tensor.downcast_mut().expect("f32"));
-        }
-        // INVARIANT: an element is `f32` or `f64`.
-        Mut::F64(tensor.downcast_mut().expect("f64"))
-    }
 }
 
 impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
@@ -337,43 +322,28 @@ impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
     }
 
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>)) {
-        match self.split_mut() {
-            Mut::F32(tensor) => tensor.update(|value| change(AnyViewMut::F32(value.into_dyn()))),
-            Mut::F64(tensor) => tensor.update(|value| change(AnyViewMut::F64(value.into_dyn()))),
-        }
+        self.tensor
+            .update(|value| change(T::into_any(value.into_dyn())));
     }
 
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool {
-        let done = match self.split_mut() {
-            Mut::F32(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F32(value.into_dyn()),
-                    AnyView::F32(grad.into_dyn()),
-                );
-            }),
-            Mut::F64(tensor) => tensor.update_by_grad(|value, grad| {
-                change(
-                    AnyViewMut::F64(value.into_dyn()),
-                    AnyView::F64(grad.into_dyn()),
-                );
-            }),
-        };
+        let done = self.tensor.update_by_grad(|value, grad| {
+            change(T::into_any(value.into_dyn()), T::into_any(grad.into_dyn()));
+        });
         done.is_some()
     }
 
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.update_grad(|grad| change(AnyViewMut::F64(grad))),
-        };
+        let done = self
+            .tensor
+            .update_grad(|grad| change(T::into_any(grad.into_dyn())));
         done.is_some()
     }
 
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
-        let done = match self.to_any() {
-            AnyTensor::F32(tensor) => tensor.with_grad(|grad| look(AnyView::F32(grad))),
-            AnyTensor::F64(tensor) => tensor.with_grad(|grad| look(AnyView::F64(grad))),
-        };
+        let done = self
+            .tensor
+            .with_grad(|grad| look(T::into_any(grad.into_dyn())));
         done.is_some()
     }
 

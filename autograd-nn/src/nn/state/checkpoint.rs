@@ -1,4 +1,4 @@
-//! All that a training run needs to go on, in one file.
+//! All that a training run needs to continue, in one file.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -6,14 +6,14 @@ use std::path::Path as FilePath;
 use super::load::{read, state_dict};
 use super::random::{differences, random_state, set_random_state};
 use super::{StateDict, StateError, StateFile};
-use crate::nn::{Field, Path};
+use crate::nn::{Field, ParameterPath};
 
 /// The prefix of the model's names.
 const MODEL: &str = "model";
-/// That of the model's seeds.
+/// The prefix of the names of the model's seeds.
 const RANDOM: &str = "random";
 
-/// What a checkpoint has beside the model: what [`load_checkpoint`] returns.
+/// The parts of a checkpoint beside the model, as [`load_checkpoint`] returns them.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -34,21 +34,21 @@ const RANDOM: &str = "random";
 pub struct Checkpoint {
     /// The other states, by their prefixes.
     pub extra: BTreeMap<String, StateDict>,
-    /// The strings beside the tensors: those of whoever saved it, `format` and `version`.
+    /// The strings beside the tensors: those given when it was saved, and `format` and `version`.
     pub metadata: BTreeMap<String, String>,
 }
 
 /// Writes a model and other states into one safetensors file, atomically as
 /// [`StateDict::save_safetensors`] does. The names are `model.…`, `random.…` for the
 /// [`random_state`](super::Stateful::random_state) of the model, and, for each of `extra`, its prefix and a dot
-/// before them: `optimizer.…`. Counters are best kept as tensors of rank 0, which hold whole numbers up to
+/// before them: `optimizer.…`. Counters are best saved as tensors of rank 0, which hold whole numbers up to
 /// 2⁵³ exactly, or as strings in the metadata.
 ///
-/// A run goes on bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
+/// A run continues bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
 /// optimizer and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
 /// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. What has been set up
 /// by the program, such as settings and groups of an optimizer, frozen parameters, `train` or `eval`, is set up
-/// again by the program that goes on.
+/// again by the program that continues.
 ///
 /// # Errors
 /// As [`StateDict::save_safetensors`].
@@ -88,26 +88,26 @@ pub fn save_checkpoint(
     extra: &[(&str, StateDict)],
     metadata: &[(&str, &str)],
 ) -> Result<(), StateError> {
-    let mut all = state_dict(model, &Path::root().field(MODEL));
-    all.extend(random_state(model, &Path::root().field(RANDOM)));
+    let mut all = state_dict(model, &ParameterPath::root().field(MODEL));
+    all.extend(random_state(model, &ParameterPath::root().field(RANDOM)));
     for (place, (prefix, state)) in extra.iter().enumerate() {
         let comes_twice = extra[..place].iter().any(|(other, _)| other == prefix);
         let is_the_models = [MODEL, RANDOM].contains(prefix);
         assert!(
             !prefix.is_empty() && !prefix.contains('.') && !is_the_models && !comes_twice,
-            "a state with the prefix `{prefix}` in a checkpoint: prefixes are not empty, have no dots, differ, and \
-             `{MODEL}` and `{RANDOM}` are the model's"
+            "a state with the prefix `{prefix}` in a checkpoint: prefixes must not be empty, repeat, contain dots, \
+             or be `{MODEL}` or `{RANDOM}`"
         );
         all.extend(state.clone().prefixed(prefix));
     }
     all.save_safetensors(path, metadata)
 }
 
-/// Reads what [`save_checkpoint`] wrote: copies the values into the model, gives it its seeds, and returns the rest.
+/// Reads what [`save_checkpoint`] wrote: copies the values and seeds into the model, and returns the rest.
 /// All of it is read before the model is touched, so what the file has is in memory once more until then.
 ///
-/// What the rest is for, such as an optimizer, looks at it when it is given to it, and the model is changed by then:
-/// [`load_checkpoint_with`] has it look first.
+/// An optimizer checks its part only when it loads it, and the model is changed by then:
+/// [`load_checkpoint_with`] loads it first.
 ///
 /// # Errors
 /// As [`Stateful::load_safetensors`](super::Stateful::load_safetensors): the model must have exactly the paths
@@ -134,15 +134,15 @@ pub fn load_checkpoint(
     load_checkpoint_with(path, model, |_, _| Ok(()))
 }
 
-/// As [`load_checkpoint`], with `take`, which gives the rest to whom it is for: it is called when the model's part
-/// fits and everything has been read, with the model as it still is. If `take` answers with an error, the model
-/// stays so: model and optimizer go on from one checkpoint or from none.
+/// As [`load_checkpoint`], with `take`, which loads the rest: it is called when the model's part
+/// fits and everything has been read, with the model as it still is. If `take` returns an error, the model
+/// stays so: model and optimizer continue from one checkpoint or from none.
 ///
-/// An optimizer that refuses its state keeps the one it had. Of several, those before it have taken over theirs:
-/// load them into new ones, which a run that begins anew does without.
+/// An optimizer that refuses its state keeps its own. Of several, those before it have loaded theirs:
+/// load them into new ones, which are dropped if one fails.
 ///
 /// # Errors
-/// As [`load_checkpoint`], and what `take` answers with.
+/// As [`load_checkpoint`], and the error of `take`.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -162,7 +162,7 @@ pub fn load_checkpoint(
 /// })?;
 /// assert_eq!((resumed[0].item(), optimizer.learning_rate()), (model[0].item(), 0.1));
 ///
-/// // Another optimizer keeps other things: nothing is taken over, of the model either.
+/// // A different optimizer saves different things: nothing is loaded, of the model either.
 /// let (mut resumed, mut other) = (vec![Parameter::new(array![0.0])], Sgd::new(0.5));
 /// let refused = load_checkpoint_with(&path, &mut resumed, |resumed, checkpoint| {
 ///     other.load_state_dict(resumed, &checkpoint.extra["optimizer"])
@@ -184,7 +184,7 @@ where
     let mut file = StateFile::open(path)?;
     let mut extra = other_parts(&mut file)?;
     let random = extra.remove(RANDOM).unwrap_or_default().prefixed(RANDOM);
-    let root = Path::root();
+    let root = ParameterPath::root();
     let (model_root, random_root) = (root.field(MODEL), root.field(RANDOM));
     let wrong = differences(model, &random, &random_root);
     let (values, _) = read(model, &mut file, &model_root, true, wrong)?;

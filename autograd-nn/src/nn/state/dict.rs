@@ -7,10 +7,10 @@ use std::ops::Index;
 use super::TensorSpec;
 use crate::AnyTensor;
 
-/// Tensors under dotted paths, in the order of the names: what a module has learnt, or an optimizer, or both.
+/// Tensors under dotted paths, in the order of the names: the state of a module, of an optimizer, or of both.
 ///
 /// [`Stateful::state_dict`](super::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
-/// module until that changes, and keeps the values of its time.
+/// module until that changes, and keeps its values.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -28,7 +28,7 @@ pub struct StateDict {
 }
 
 impl StateDict {
-    /// One without tensors.
+    /// Creates a state without tensors.
     ///
     /// ```
     /// use pullback::nn::StateDict;
@@ -39,7 +39,7 @@ impl StateDict {
         Self::default()
     }
 
-    /// Puts a tensor or an array under a name; the one that was there before comes back.
+    /// Inserts a tensor or an array under a name, and returns the one that was there before.
     ///
     /// ```
     /// use pullback::ndarray::{arr0, array};
@@ -60,7 +60,7 @@ impl StateDict {
         self.tensors.insert(name.into(), tensor.into())
     }
 
-    /// The tensor of this name.
+    /// Returns the tensor of this name.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -75,7 +75,7 @@ impl StateDict {
         self.tensors.get(name)
     }
 
-    /// Takes the tensor of this name out.
+    /// Removes the tensor of this name and returns it.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -94,7 +94,7 @@ impl StateDict {
         self.tensors.remove(name)
     }
 
-    /// Whether there is a tensor of this name.
+    /// Returns whether there is a tensor of this name.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -108,7 +108,7 @@ impl StateDict {
         self.tensors.contains_key(name)
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -122,7 +122,7 @@ impl StateDict {
         self.tensors.len()
     }
 
-    /// Whether there are no tensors.
+    /// Returns whether there are no tensors.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -135,7 +135,7 @@ impl StateDict {
         self.tensors.is_empty()
     }
 
-    /// The names, in their order.
+    /// Returns the names, in their order.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -150,7 +150,7 @@ impl StateDict {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// Names and tensors, in the order of the names.
+    /// Returns names and tensors, in the order of the names.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -166,7 +166,7 @@ impl StateDict {
         self.tensors.iter()
     }
 
-    /// The same tensors under other names: what was trained as another model's part, for example.
+    /// Returns the tensors under different names, for example those of another model's part.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -183,7 +183,7 @@ impl StateDict {
         tensors.map(|(old, tensor)| (name(&old), tensor)).collect()
     }
 
-    /// All tensors with `prefix` and a dot before their names: the inverse of [`part`](Self::part).
+    /// Returns all tensors with `prefix` and a dot before their names: the inverse of [`part`](Self::part).
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -198,7 +198,7 @@ impl StateDict {
         self.rename(|name| below(prefix, name))
     }
 
-    /// The tensors whose names begin with `prefix` and a dot, under what follows.
+    /// Returns the tensors whose names begin with `prefix` and a dot, without that prefix.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -221,7 +221,7 @@ impl StateDict {
     }
 }
 
-/// A name with `prefix` before it. What has no name of its own bears the prefix alone.
+/// A name with `prefix` before it. An empty name becomes the prefix.
 pub(super) fn below(prefix: &str, name: &str) -> String {
     match (prefix, name) {
         ("", name) => name.to_owned(),
@@ -230,7 +230,7 @@ pub(super) fn below(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The inverse of [`below`]; `None` if the name does not lie there.
+/// The inverse of [`below`]; `None` if the name does not have that prefix.
 pub(super) fn strip<'a>(prefix: &str, name: &'a str) -> Option<&'a str> {
     match (prefix, name.strip_prefix(prefix)?) {
         ("", rest) | (_, rest @ "") => Some(rest),
@@ -241,7 +241,7 @@ pub(super) fn strip<'a>(prefix: &str, name: &'a str) -> Option<&'a str> {
 impl Index<&str> for StateDict {
     type Output = AnyTensor;
 
-    /// The tensor of this name.
+    /// Returns the tensor of this name.
     ///
     /// # Panics
     /// If there is none.
@@ -253,21 +253,11 @@ impl Index<&str> for StateDict {
     }
 }
 
-impl From<BTreeMap<String, AnyTensor>> for StateDict {
-    fn from(tensors: BTreeMap<String, AnyTensor>) -> Self {
-        Self { tensors }
-    }
-}
-
-impl From<StateDict> for BTreeMap<String, AnyTensor> {
-    fn from(state: StateDict) -> Self {
-        state.tensors
-    }
-}
-
 impl FromIterator<(String, AnyTensor)> for StateDict {
     fn from_iter<I: IntoIterator<Item = (String, AnyTensor)>>(tensors: I) -> Self {
-        BTreeMap::from_iter(tensors).into()
+        Self {
+            tensors: BTreeMap::from_iter(tensors),
+        }
     }
 }
 

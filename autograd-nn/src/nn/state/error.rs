@@ -21,12 +21,12 @@ use crate::AnyTensor;
 pub struct TensorSpec {
     /// The element type: `f32` and `f64`; in files of others also `f16`, `bf16`, `i64` and so on.
     pub dtype: String,
-    /// The lengths of the axes.
+    /// The shape.
     pub shape: Vec<usize>,
 }
 
 impl TensorSpec {
-    /// That of a tensor.
+    /// Returns the element type and shape of a tensor.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -53,8 +53,8 @@ impl fmt::Display for TensorSpec {
     }
 }
 
-/// One name under which a state and what it is for do not fit together: a tree of parameters and buffers, an
-/// optimizer, a schedule.
+/// One name at which a state does not fit what it is loaded into: a tree of parameters and buffers, or
+/// an optimizer.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -71,33 +71,33 @@ pub enum Difference {
     Missing {
         /// The dotted path.
         key: String,
-        /// What belongs there.
+        /// What was expected.
         expected: TensorSpec,
     },
     /// Only the state has it.
     Unexpected {
         /// The name.
         key: String,
-        /// What the state has there.
+        /// What the state has.
         found: TensorSpec,
     },
     /// Both have it, with another shape or element type. Nothing is broadcast or cast to fit.
     Mismatched {
         /// The dotted path.
         key: String,
-        /// What belongs there.
+        /// What was expected.
         expected: TensorSpec,
-        /// What the state has there.
+        /// What the state has.
         found: TensorSpec,
     },
     /// A file has it with elements that no tensor of this library can have.
     Unsupported {
         /// The name.
         key: String,
-        /// What the file has there.
+        /// What the file has.
         found: TensorSpec,
     },
-    /// It is a number, or has one, that cannot be meant.
+    /// It is a number, or has one, that is not allowed.
     Invalid {
         /// The name.
         key: String,
@@ -171,24 +171,24 @@ impl fmt::Display for Difference {
 /// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 #[non_exhaustive]
 pub enum StateError {
-    /// The state and what it is for do not fit together. Nothing was changed.
+    /// The state does not fit what it is loaded into. Nothing was changed.
     Keys {
         /// The file, if the state was in one.
         path: Option<PathBuf>,
-        /// Every name that does not fit, in the order of the tree or of what an optimizer keeps, what was not expected
+        /// Every name that does not fit, in the order of the tree or of what an optimizer saves, what was not expected
         /// at the end.
         differences: Vec<Difference>,
     },
-    /// The file system refused.
+    /// The file system returned an error.
     Io {
         /// The file.
         path: PathBuf,
         /// What was tried: "open", "read `layers.0.weight` from", "write".
         action: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is no safetensors file, or a damaged one. Nothing was changed.
+    /// The file is not a safetensors file, or it is damaged. Nothing was changed.
     Malformed {
         /// The file.
         path: PathBuf,
@@ -199,7 +199,7 @@ pub enum StateError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What stands against it.
+        /// The reason.
         reason: String,
     },
 }
@@ -248,7 +248,7 @@ impl fmt::Display for StateError {
             } => write!(f, "could not {action} {}: {source}", path.display()),
             Self::Malformed { path, reason } => {
                 let path = path.display();
-                write!(f, "{path} is no whole safetensors file: {reason}")
+                write!(f, "{path} is not a complete safetensors file: {reason}")
             }
             Self::Unwritable { path, reason } => {
                 write!(f, "{} cannot be written: {reason}", path.display())

@@ -1,8 +1,8 @@
-//! A tree takes over the values of a state.
+//! Loading a state into a tree.
 //!
 //! # Note [All or nothing]
-//! All names, shapes and element types are compared first; then all elements are read, of a file into memory of
-//! their own; then they are copied into the tree, which nothing can refuse any more. Until then an error changes
+//! All names, shapes and element types are compared first; then all elements are read, those of a file into new
+//! memory; then they are copied into the tree, which cannot fail. Until then an error changes
 //! nothing. That takes the memory of what is read once more while a file is being loaded, and none for a state in
 //! memory.
 
@@ -11,10 +11,12 @@ use std::path::Path as FilePath;
 
 use super::dict::strip;
 use super::{Difference, StateDict, StateError, TensorSpec};
-use crate::nn::{AnyBuffer, AnyParameter, Field, ParameterId, Path, Visitor, VisitorMut};
+use crate::nn::{
+    AnyBuffer, AnyParameter, Field, ParameterId, ParameterPath, Visitor, VisitorMut, assign,
+};
 use crate::{AnyTensor, Element, Tensor};
 
-/// What did not fit and was left alone: names that only the tree or only the state has.
+/// The names that only the tree or only the state has.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -38,7 +40,7 @@ pub struct IncompatibleKeys {
 }
 
 impl IncompatibleKeys {
-    /// Whether everything fitted.
+    /// Returns whether everything fitted.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -62,10 +64,10 @@ pub(super) trait Source {
     /// All names.
     fn names(&self) -> Vec<String>;
 
-    /// What the tensor of this name is. Names beside [`names`](Self::names) may be known too.
+    /// Returns what the tensor of this name is. Names beside [`names`](Self::names) may be known too.
     fn spec(&self, name: &str) -> Option<TensorSpec>;
 
-    /// The tensor of this name.
+    /// Returns the tensor of this name.
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError>;
 }
 
@@ -74,7 +76,7 @@ pub(super) trait Source {
 pub(super) fn load<F: Field + ?Sized>(
     tree: &mut F,
     source: &mut dyn Source,
-    root: &Path<'_>,
+    root: &ParameterPath<'_>,
     strict: bool,
 ) -> Result<IncompatibleKeys, StateError> {
     let (values, left) = read(tree, source, root, strict, vec![])?;
@@ -87,7 +89,7 @@ pub(super) fn load<F: Field + ?Sized>(
 pub(super) fn read<F: Field + ?Sized>(
     tree: &F,
     source: &mut dyn Source,
-    root: &Path<'_>,
+    root: &ParameterPath<'_>,
     strict: bool,
     others: Vec<Difference>,
 ) -> Result<(Values, IncompatibleKeys), StateError> {
@@ -122,7 +124,7 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
     keys
 }
 
-/// What a tree wants from a state.
+/// What a tree needs from a state.
 #[derive(Default)]
 struct Wants {
     list: Vec<Want>,
@@ -136,7 +138,7 @@ struct Want {
 }
 
 impl<'a> Visitor<'a> for Wants {
-    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+    fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
         self.list.push(Want {
             key: path.to_string(),
             parameter: Some(parameter.id()),
@@ -144,7 +146,7 @@ impl<'a> Visitor<'a> for Wants {
         });
     }
 
-    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
         if buffer.is_persistent() {
             self.list.push(Want {
                 key: path.to_string(),
@@ -219,7 +221,7 @@ impl Wants {
     }
 }
 
-/// What a tree is to take over.
+/// The values to load into a tree.
 pub(super) struct Values {
     parameters: HashMap<ParameterId, AnyTensor>,
     buffers: BTreeMap<String, AnyTensor>,
@@ -244,7 +246,7 @@ impl Values {
     }
 
     /// Copies the values into the tree that they were read for.
-    pub(super) fn set<F: Field + ?Sized>(self, tree: &mut F, root: &Path<'_>) {
+    pub(super) fn set<F: Field + ?Sized>(self, tree: &mut F, root: &ParameterPath<'_>) {
         let mut copy = Copy {
             values: self,
             done: HashMap::new(),
@@ -253,7 +255,7 @@ impl Values {
     }
 }
 
-/// Copies values into a tree that they fit, and lets go of each.
+/// Copies values into a tree that they fit, and drops each.
 struct Copy {
     values: Values,
     /// Tied parameters that have their value.
@@ -261,7 +263,7 @@ struct Copy {
 }
 
 impl VisitorMut for Copy {
-    fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+    fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
         let id = parameter.id();
         if let Some(tensor) = self.done.get(&id) {
             parameter.show(tensor);
@@ -271,11 +273,11 @@ impl VisitorMut for Copy {
             return;
         };
         // INVARIANT: element type and shape were compared.
-        parameter.update_any(&mut |own| own.assign(&value));
+        parameter.update_any(&mut |own| assign(own, &value));
         self.done.insert(id, parameter.to_any());
     }
 
-    fn buffer(&mut self, path: &Path<'_>, buffer: &mut dyn AnyBuffer) {
+    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &mut dyn AnyBuffer) {
         if let Some(tensor) = self.values.buffers.remove(&path.to_string()) {
             // INVARIANT: element type and shape were compared.
             assert!(buffer.set_any(&tensor), "the tensor fits the buffer");
@@ -307,7 +309,7 @@ impl Source for &StateDict {
 /// # Panics
 /// If two parts have one path.
 #[track_caller]
-pub(super) fn state_dict<F: Field + ?Sized>(tree: &F, root: &Path<'_>) -> StateDict {
+pub(super) fn state_dict<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> StateDict {
     let mut gathered = Gathered::default();
     tree.visit(root, &mut gathered);
     if let Some(path) = gathered.twice {
@@ -324,7 +326,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn insert(&mut self, path: &Path<'_>, tensor: AnyTensor) {
+    fn insert(&mut self, path: &ParameterPath<'_>, tensor: AnyTensor) {
         let path = path.to_string();
         if self.state.contains(&path) {
             self.twice = Some(path);
@@ -335,7 +337,7 @@ impl Gathered {
 }
 
 impl<'a> Visitor<'a> for Gathered {
-    fn parameter(&mut self, path: &Path<'_>, parameter: &'a dyn AnyParameter) {
+    fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
         let tied = self.tied.entry(parameter.id());
         let tensor = tied
             .or_insert_with(|| constant(&parameter.to_any()))
@@ -343,7 +345,7 @@ impl<'a> Visitor<'a> for Gathered {
         self.insert(path, tensor);
     }
 
-    fn buffer(&mut self, path: &Path<'_>, buffer: &'a dyn AnyBuffer) {
+    fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
         if buffer.is_persistent() {
             self.insert(path, constant(&buffer.to_any()));
         }

@@ -1,13 +1,13 @@
-//! Saving and loading: what a model has learnt, as tensors under names.
+//! Saving and loading: the state of a model, as tensors under names.
 //!
 //! Read first:
 //!
 //! - [`Stateful`]: `state_dict`, `load_state_dict`, `save_safetensors` and `load_safetensors` of every module,
-//!   and of whatever else is a [`Field`](super::Field).
+//!   and of every other [`Field`](super::Field).
 //! - [`StateDict`]: the tensors under their dotted paths, in memory.
 //! - [`StateFile`]: a file that is looked at before anything is read, or read in part.
 //! - [`save_checkpoint`], [`load_checkpoint`], [`load_checkpoint_with`]: model, seeds, optimizer and counters in one
-//!   file, so that training goes on bit for bit.
+//!   file, so that training continues bit for bit.
 //! - [`StateError`]: everything that did not fit, named in one error.
 //!
 //! Files are safetensors files, which Python's `safetensors` reads and writes too.

@@ -6,20 +6,20 @@ use super::dict::strip;
 use super::{Difference, StateDict, TensorSpec};
 use crate::AnyTensor;
 use crate::ndarray::Array1;
-use crate::nn::{Field, Path, Seeds, Visitor, VisitorMut};
+use crate::nn::{Field, ParameterPath, RngState, Visitor, VisitorMut};
 
 /// The first seed and the number of calls, each as its upper and its lower 32 bits: all of them are floats.
 const SHAPE: [usize; 1] = [4];
 const HALF: f64 = 4_294_967_296.0;
 
-fn tensor(seeds: &Seeds) -> AnyTensor {
+fn tensor(seeds: &RngState) -> AnyTensor {
     let halves = |number: u64| [number >> 32, number & 0xffff_ffff].map(|half| half as f64);
     let numbers = [halves(seeds.first()), halves(seeds.calls())].concat();
     Array1::from(numbers).into()
 }
 
 /// The inverse of [`tensor`], or what is wrong with it.
-fn seeds(key: &str, tensor: &AnyTensor) -> Result<Seeds, Difference> {
+fn seeds(key: &str, tensor: &AnyTensor) -> Result<RngState, Difference> {
     let key = || key.to_owned();
     let numbers = match tensor.to_tensor::<f64>() {
         Some(numbers) if numbers.shape() == SHAPE => numbers,
@@ -46,7 +46,7 @@ fn seeds(key: &str, tensor: &AnyTensor) -> Result<Seeds, Difference> {
         reason = "they were just seen to be whole numbers of 32 bits"
     )]
     let whole = |place: usize| (numbers[place] as u64) << 32 | numbers[place + 1] as u64;
-    Ok(Seeds::after(whole(0), whole(2)))
+    Ok(RngState::after(whole(0), whole(2)))
 }
 
 fn spec() -> TensorSpec {
@@ -61,14 +61,14 @@ fn spec() -> TensorSpec {
 /// # Panics
 /// If two have one path.
 #[track_caller]
-pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &Path<'_>) -> StateDict {
+pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &ParameterPath<'_>) -> StateDict {
     #[derive(Default)]
     struct Gathered {
         state: StateDict,
         twice: Option<String>,
     }
     impl<'a> Visitor<'a> for Gathered {
-        fn seeds(&mut self, path: &Path<'_>, seeds: &'a Seeds) {
+        fn rng_state(&mut self, path: &ParameterPath<'_>, seeds: &'a RngState) {
             let path = path.to_string();
             if self.state.insert(path.clone(), tensor(seeds)).is_some() {
                 self.twice = Some(path);
@@ -87,7 +87,7 @@ pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &Path<'_>) -> Sta
 pub(super) fn differences(
     tree: &(impl Field + ?Sized),
     state: &StateDict,
-    root: &Path<'_>,
+    root: &ParameterPath<'_>,
 ) -> Vec<Difference> {
     struct Compare<'s> {
         state: &'s StateDict,
@@ -95,7 +95,7 @@ pub(super) fn differences(
         differences: Vec<Difference>,
     }
     impl<'a> Visitor<'a> for Compare<'_> {
-        fn seeds(&mut self, path: &Path<'_>, _: &'a Seeds) {
+        fn rng_state(&mut self, path: &ParameterPath<'_>, _: &'a RngState) {
             let key = path.to_string();
             match self.state.get(&key) {
                 Some(tensor) => self.differences.extend(seeds(&key, tensor).err()),
@@ -126,15 +126,15 @@ pub(super) fn differences(
     differences
 }
 
-/// Takes over a state without [`differences`].
+/// Loads a state without [`differences`].
 pub(super) fn set_random_state(
     tree: &mut (impl Field + ?Sized),
     state: &StateDict,
-    root: &Path<'_>,
+    root: &ParameterPath<'_>,
 ) {
     struct Set<'s>(&'s StateDict);
     impl VisitorMut for Set<'_> {
-        fn seeds(&mut self, path: &Path<'_>, own: &mut Seeds) {
+        fn rng_state(&mut self, path: &ParameterPath<'_>, own: &mut RngState) {
             let key = path.to_string();
             if let Some(Ok(saved)) = self.0.get(&key).map(|tensor| seeds(&key, tensor)) {
                 *own = saved;

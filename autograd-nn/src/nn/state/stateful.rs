@@ -6,14 +6,14 @@ use super::StateFile;
 use super::load::{load, state_dict};
 use super::random::{differences, random_state, set_random_state};
 use super::{IncompatibleKeys, StateDict, StateError};
-use crate::nn::{Field, Path};
+use crate::nn::{Field, ParameterPath};
 
-/// Saving and loading, for every [`Module`](crate::nn::Module) and whatever else is a [`Field`]: a parameter, a
+/// Saving and loading, for every [`Module`](crate::nn::Module) and every other [`Field`]: a parameter, a
 /// list, a tuple.
 ///
 /// The state is the values of all parameters, trained or frozen, and of the buffers that are
 /// [persistent](crate::nn::Buffer::persistent), under their dotted paths. Gradients, `train` or `eval`, and
-/// fields that are skipped do not belong to it, nor do [`Seeds`](crate::nn::Seeds), which are the
+/// fields that are skipped do not belong to it, nor do [`RngState`](crate::nn::RngState), which are the
 /// [`random_state`](Self::random_state).
 ///
 /// Tied parameters are there under each of their paths, as in PyTorch. In a file their elements are written
@@ -32,7 +32,7 @@ use crate::nn::{Field, Path};
 /// # Ok::<(), pullback::nn::StateError>(())
 /// ```
 pub trait Stateful: Field {
-    /// The values, under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
+    /// Returns the values under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
     /// before that change.
     ///
     /// # Panics
@@ -54,10 +54,10 @@ pub trait Stateful: Field {
     /// ```
     #[track_caller]
     fn state_dict(&self) -> StateDict {
-        state_dict(self, &Path::root())
+        state_dict(self, &ParameterPath::root())
     }
 
-    /// Takes over the values of a state, in place: gradients, hooks, ties and what is frozen stay.
+    /// Takes the values of a state, in place: gradients, hooks, ties and `requires_grad` stay.
     ///
     /// With `strict` every path of the tree must be a name of the state and the other way round. Without, those
     /// that only one of them has are left alone and returned. Shapes and element types must fit either way.
@@ -80,12 +80,12 @@ pub trait Stateful: Field {
         state: &StateDict,
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
-        load(self, &mut &*state, &Path::root(), strict)
+        load(self, &mut &*state, &ParameterPath::root(), strict)
     }
 
-    /// The [`Seeds`](crate::nn::Seeds) of all modules under their dotted paths: what decides what they draw from now
-    /// on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of 32 bits each: the
-    /// upper and the lower half of the first seed, then those of the number of calls.
+    /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths: they decide what is
+    /// drawn from now on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of
+    /// 32 bits each: the upper and the lower half of the first seed, then those of the number of calls.
     ///
     /// # Panics
     /// If two modules have seeds with one path.
@@ -108,10 +108,10 @@ pub trait Stateful: Field {
     /// ```
     #[track_caller]
     fn random_state(&self) -> StateDict {
-        random_state(self, &Path::root())
+        random_state(self, &ParameterPath::root())
     }
 
-    /// Goes on drawing where [`random_state`](Self::random_state) was taken.
+    /// Continues drawing where [`random_state`](Self::random_state) was taken.
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
@@ -126,7 +126,7 @@ pub trait Stateful: Field {
     /// );
     /// ```
     fn load_random_state(&mut self, state: &StateDict) -> Result<(), StateError> {
-        let root = Path::root();
+        let root = ParameterPath::root();
         let differences = differences(self, state, &root);
         if !differences.is_empty() {
             return Err(StateError::keys(None, differences));
@@ -160,7 +160,7 @@ pub trait Stateful: Field {
         self.state_dict().save_safetensors(path, &[])
     }
 
-    /// Takes over the values of a safetensors file, when all of them have been read: they are in memory once more
+    /// Takes the values of a safetensors file, when all of them have been read: they are in memory once more
     /// until then. Every path of the tree must be in the file and the other way round; [`StateFile::load_into`] can
     /// leave some.
     ///

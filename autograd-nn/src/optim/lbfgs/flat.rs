@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use crate::Element;
 use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, Path, Visitor, VisitorMut};
+use crate::nn::{
+    AnyParameter, AnyView, AnyViewMut, Field, ParameterId, ParameterPath, Visitor, VisitorMut,
+};
 
 /// Which part of the vector each parameter is, in the order of the visit. Tied ones have one part; those that
 /// are not trained have none.
@@ -22,7 +24,7 @@ impl Layout {
             first: HashMap<ParameterId, Range<usize>>,
         }
         impl<'a> Visitor<'a> for List {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
                 let id = parameter.id();
                 let range = parameter.requires_grad().then(|| {
                     let start = self.layout.length;
@@ -41,7 +43,7 @@ impl Layout {
             },
             first: HashMap::new(),
         };
-        model.visit(&Path::root(), &mut list);
+        model.visit(&ParameterPath::root(), &mut list);
         list.layout
     }
 
@@ -83,7 +85,7 @@ impl Layout {
             read: R,
         }
         impl<'a, R: FnMut(&dyn AnyParameter, &mut [f64])> Visitor<'a> for Gather<'_, R> {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
                 if let Some((_, Some(range))) = self.parts.next() {
                     (self.read)(parameter, &mut self.vector[range.clone()]);
                 }
@@ -94,7 +96,7 @@ impl Layout {
             vector: vec![0.0; self.length],
             read,
         };
-        model.visit(&Path::root(), &mut gather);
+        model.visit(&ParameterPath::root(), &mut gather);
         gather.vector
     }
 
@@ -105,7 +107,7 @@ impl Layout {
             values: &'l [f64],
         }
         impl VisitorMut for Set<'_> {
-            fn parameter(&mut self, _: &Path<'_>, parameter: &mut dyn AnyParameter) {
+            fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
                 let Some((_, Some(range))) = self.parts.next() else {
                     return;
                 };
@@ -117,7 +119,7 @@ impl Layout {
             }
         }
         let parts = self.parts.iter();
-        model.visit_mut(&Path::root(), &mut Set { parts, values });
+        model.visit_mut(&ParameterPath::root(), &mut Set { parts, values });
     }
 }
 
@@ -133,13 +135,13 @@ fn write<T: Element>(array: ArrayViewMutD<'_, T>, part: &[f64]) {
     }
 }
 
-/// Forgets the gradients.
+/// Drops the gradients.
 pub(super) fn zero_grad(model: &(impl Field + ?Sized)) {
     struct Zero;
     impl<'a> Visitor<'a> for Zero {
-        fn parameter(&mut self, _: &Path<'_>, parameter: &'a dyn AnyParameter) {
+        fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
             parameter.zero_grad();
         }
     }
-    model.visit(&Path::root(), &mut Zero);
+    model.visit(&ParameterPath::root(), &mut Zero);
 }

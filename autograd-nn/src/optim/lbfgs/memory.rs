@@ -1,4 +1,4 @@
-//! What the last steps say of the curvature.
+//! The curvature, estimated from the last steps.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use crate::kernels::{dot_slices, zip_in_place};
 /// The state between steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Memory {
-    /// The iterations that there were.
+    /// The number of iterations.
     pub(super) iterations: u64,
     /// The last iteration's direction, how far along it the parameters went, and the gradient before.
     pub(super) direction: Vec<f64>,
     pub(super) length: f64,
     pub(super) gradient: Vec<f64>,
-    /// The latest last.
+    /// The latest is last.
     pub(super) pairs: VecDeque<Pair>,
-    /// The curvature is taken for the reverse of this where the pairs say nothing.
+    /// The inverse of the curvature where the pairs give no information.
     pub(super) scale: f64,
 }
 
@@ -34,7 +34,7 @@ impl Pair {
 }
 
 impl Memory {
-    /// The direction to go in from where the gradient is this one, with the last step taken note of: two loops
+    /// Adds the last step and returns the next direction for this gradient: two loops
     /// over the pairs, Algorithm 7.4 in Nocedal and Wright, *Numerical Optimization* (2006).
     pub(super) fn next_direction(&mut self, gradient: &[f64], history: usize) {
         self.iterations += 1;
@@ -68,7 +68,7 @@ impl Memory {
             change: before.map(|(now, before)| now - before).collect(),
         };
         let curvature = pair.curvature();
-        // As PyTorch has it: a step along which nothing curves says nothing.
+        // As in PyTorch, a step without curvature gives no information.
         if curvature > 1e-10 {
             if self.pairs.len() == history {
                 self.pairs.pop_front();

@@ -15,7 +15,7 @@ use crate::nn::Field;
 use crate::{Element, Error, Tensor0, enable_grad};
 use autograd_kernels::counted;
 
-/// L-BFGS: Newton's method with a curvature that is guessed from the last steps. For losses that are computed
+/// L-BFGS: Newton's method with a curvature that is estimated from the last steps. For losses that are computed
 /// exactly, not from samples, of up to some hundred thousand parameters.
 ///
 /// A [`step`](Self::step) is a number of iterations, each of which computes the loss at several places, so it gets the
@@ -62,7 +62,7 @@ impl Lbfgs {
     /// iterations.
     ///
     /// # Panics
-    /// If the rate is negative or no number.
+    /// If the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -85,7 +85,7 @@ impl Lbfgs {
         }
     }
 
-    /// The most iterations of a step; 20 unless it is set.
+    /// Sets the largest number of iterations of a step; 20 by default.
     ///
     /// # Panics
     /// If it is 0.
@@ -103,8 +103,8 @@ impl Lbfgs {
         self
     }
 
-    /// After how many computations of the loss a step begins no further iteration; 5 for every 4 iterations
-    /// unless it is set.
+    /// Sets the number of computations of the loss after which a step begins no further iteration; 5 for every 4
+    /// iterations by default.
     ///
     /// # Panics
     /// If it is 0.
@@ -122,11 +122,11 @@ impl Lbfgs {
         self
     }
 
-    /// A step ends where no entry of the gradient is larger than `gradient`, or where neither the loss nor an entry
-    /// of a parameter changes by more than `change`; 10⁻⁷ and 10⁻⁹ unless they are set.
+    /// Ends a step where no entry of the gradient is larger than `gradient`, or where neither the loss nor an entry
+    /// of a parameter changes by more than `change`; 10⁻⁷ and 10⁻⁹ by default.
     ///
     /// # Panics
-    /// If one is negative or no number.
+    /// If one is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -142,7 +142,7 @@ impl Lbfgs {
         self
     }
 
-    /// How many iterations the curvature is guessed from; 100 unless it is set.
+    /// Sets the number of iterations that the curvature is estimated from; 100 by default.
     ///
     /// # Panics
     /// If it is 0.
@@ -161,8 +161,8 @@ impl Lbfgs {
         self
     }
 
-    /// Whether each iteration looks along its direction for a place that satisfies the strong Wolfe conditions,
-    /// as it does unless this says otherwise. Without, the learning rate is how far it goes.
+    /// Sets whether each iteration searches along its direction for a place that satisfies the strong Wolfe conditions;
+    /// it does by default. Without, the learning rate is the length of the step.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -176,7 +176,7 @@ impl Lbfgs {
         self
     }
 
-    /// The learning rate.
+    /// Returns the learning rate.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -190,7 +190,7 @@ impl Lbfgs {
     /// Sets the learning rate from the next step on.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -204,16 +204,16 @@ impl Lbfgs {
         self.rate = not_negative("learning rate", rate);
     }
 
-    /// Some iterations; gives the loss from before them. `loss` computes the loss of the model that it gets: with
-    /// gradients recorded, and the same for the same parameters. Gradients are set to zero and computed here;
+    /// Runs some iterations and returns the loss from before them. `loss` computes the loss of the model that it gets:
+    /// with gradients recorded, and the same for the same parameters. Gradients are set to zero and computed here;
     /// afterwards they are those of some place on the way.
     ///
-    /// Parameters that do not require grad stay what they are. If others do than in the step before, what was
-    /// learned of the curvature is forgotten.
+    /// Parameters that do not require grad stay what they are. If others do than in the step before, the
+    /// estimate of the curvature is dropped.
     ///
     /// # Errors
     /// If `loss` or its backward pass fails. The parameters are then as they were before the iteration that
-    /// failed, and what was learned of the curvature is forgotten.
+    /// failed, and the estimate of the curvature is dropped.
     ///
     /// # Panics
     /// If it is another model than in the steps before.

@@ -1,4 +1,4 @@
-//! What L-BFGS has learned, to save.
+//! The state of L-BFGS as named tensors, and back.
 
 use std::collections::VecDeque;
 
@@ -19,9 +19,9 @@ const STEPS: &str = "history.step";
 const CHANGES: &str = "history.change";
 
 impl Lbfgs {
-    /// A copy of what is kept, to save, in `f64`: `learning_rate`, `iterations`, and after a step `direction`,
+    /// Returns a copy of the state, to save, in `f64`: `learning_rate`, `iterations`, and after a step `direction`,
     /// `gradient`, `length` and `scale` of the last iteration and `history.step` and `history.change`, with a row
-    /// for each that the curvature is guessed from. All trained parameters are one vector, in the order of the visit.
+    /// for each that the curvature is estimated from. All trained parameters are one vector, in the order of the visit.
     ///
     /// ```
     /// use pullback::optim::Lbfgs;
@@ -58,7 +58,7 @@ impl Lbfgs {
             .collect()
     }
 
-    /// Goes on from a state that was saved, with a model with the same trained parameters.
+    /// Loads a state that was saved, with a model with the same trained parameters.
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// A place on the way: how far it is, and what is found there.
+/// A point along the direction: how far it is, and the loss there.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub(super) length: f64,
@@ -12,18 +12,18 @@ pub(super) struct Point {
     pub(super) slope: f64,
 }
 
-/// The loss must fall by this part of what the slope at the start promises.
+/// The loss must fall by this part of what the slope at the start predicts.
 const SUFFICIENT: f64 = 1e-4;
 /// The slope must flatten to this part of the one at the start.
 const FLAT: f64 = 0.9;
 const MAX_TRIALS: u64 = 25;
 
-/// What is looked for, from where.
+/// A line search from a point.
 pub(super) struct Search<'a> {
     pub(super) start: &'a Point,
     /// The largest entry of the direction.
     pub(super) largest: f64,
-    /// A bracket in which no entry changes by more is not looked into.
+    /// A bracket in which no entry changes by more is not searched.
     pub(super) tolerance: f64,
 }
 
@@ -35,7 +35,7 @@ enum Bracket {
 impl Search<'_> {
     /// A place that satisfies the strong Wolfe conditions, or else the lowest that was tried, and the number of
     /// trials: PyTorch's search, after Schmidt's minFunc; Algorithms 3.5 and 3.6 in Nocedal and Wright,
-    /// *Numerical Optimization* (2006). Where the loss is no finite number it went too far.
+    /// *Numerical Optimization* (2006). A loss that is not finite is too far.
     pub(super) fn run(
         &self,
         first: f64,
@@ -51,7 +51,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the loss has not fallen enough, or is none.
+    /// Whether the loss has not fallen enough, or is not finite.
     fn is_too_high(&self, point: &Point) -> bool {
         let start = self.start;
         !point.loss.is_finite()
@@ -63,7 +63,7 @@ impl Search<'_> {
         point.slope.abs() <= -FLAT * self.start.slope
     }
 
-    /// Goes on until there is a place that will do, or two with one between them.
+    /// Searches until there is a suitable place, or two with one between them.
     fn bracket(
         &self,
         first: f64,
@@ -129,12 +129,12 @@ impl Search<'_> {
     }
 }
 
-/// Whether the first is the lower, or as low; what is no number is highest.
+/// Whether the first is the lower, or as low; NaN is highest.
 fn is_at_most(a: &Point, b: &Point) -> bool {
     a.loss <= b.loss || b.loss.is_nan()
 }
 
-/// Where to look next within the bracket: not twice in a row near one of its ends.
+/// Returns where to look next in the bracket: not twice in a row near one of its ends.
 fn next_length(ends: &[Point; 2], was_close: &mut bool) -> f64 {
     let [a, b] = [ends[0].length, ends[1].length];
     let (least, most) = (a.min(b), a.max(b));
@@ -163,7 +163,7 @@ fn cubic(a: &Point, b: &Point, [least, most]: [f64; 2]) -> f64 {
     let part = (far.slope + root - d) / (far.slope - near.slope + 2.0 * root);
     let length = far.length - (far.length - near.length) * part;
     if length.is_nan() {
-        // No root, or a loss that is no number.
+        // No root, or a loss that is NaN.
         return f64::midpoint(least, most);
     }
     length.max(least).min(most)

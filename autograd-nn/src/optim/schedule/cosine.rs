@@ -1,11 +1,11 @@
-//! Along half a cosine, once or again and again.
+//! A fall along half a cosine, once or repeatedly.
 
 use std::f64::consts::PI;
 
 use super::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// From one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
+/// Falls from one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
 /// then on the smallest. PyTorch's `CosineAnnealingLR` has the same formula, and rises again after its end.
 /// Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
 #[doc = crate::math!(r"\text{min} + \frac{\text{rate} - \text{min}}{2} \left(1 + \cos\left(\pi \, \frac{\text{step}}{\text{steps}}\right)\right)")]
@@ -27,10 +27,10 @@ pub struct Cosine {
 }
 
 impl Cosine {
-    /// From this rate to 0 within so many steps.
+    /// Falls from this rate to 0 within `steps` steps.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Cosine, Schedule};
@@ -47,10 +47,10 @@ impl Cosine {
         }
     }
 
-    /// The rate at the end; 0 unless it is set.
+    /// Sets the rate at the end; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Cosine, Schedule};
@@ -75,7 +75,7 @@ impl Schedule for Cosine {
     }
 }
 
-/// [`Cosine`] again and again, each time for as long as the last, or longer by a whole factor. PyTorch's
+/// Repeats a [`Cosine`], each time for as long as the last, or longer by a whole factor. PyTorch's
 /// `CosineAnnealingWarmRestarts`. Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*
 /// (2017).
 ///
@@ -97,10 +97,10 @@ pub struct CosineRestarts {
 }
 
 impl CosineRestarts {
-    /// From this rate toward 0 within so many steps, again and again.
+    /// Falls from this rate toward 0 within `steps` steps, repeatedly.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{CosineRestarts, Schedule};
@@ -116,7 +116,7 @@ impl CosineRestarts {
         }
     }
 
-    /// How many times as long each round is as the one before; 1 unless it is set.
+    /// Sets how many times as long each round is as the one before; 1 by default.
     ///
     /// # Panics
     /// If it is 0.
@@ -133,10 +133,10 @@ impl CosineRestarts {
         self
     }
 
-    /// The rate that each round goes toward; 0 unless it is set.
+    /// Sets the rate that each round falls toward; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{CosineRestarts, Schedule};
@@ -165,7 +165,7 @@ impl Schedule for CosineRestarts {
     }
 }
 
-/// From one rate to another, `part` of the way.
+/// The rate `part` of the way from one to another.
 pub(super) fn half_cosine(from: f64, to: f64, part: f64) -> f64 {
     to + (from - to) * (1.0 + (PI * part).cos()) / 2.0
 }

@@ -3,7 +3,7 @@
 use super::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// The rate times a factor after every so many steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
+/// The rate times a factor after every `every` steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
 #[doc = crate::math!(r"\text{rate} \cdot \text{factor}^{\left\lfloor \text{step} / \text{every} \right\rfloor}")]
 /// ```
 /// use pullback::optim::schedule::{Schedule, Step};
@@ -20,10 +20,10 @@ pub struct Step {
 }
 
 impl Step {
-    /// This rate, times `factor` after every `every` steps.
+    /// Creates a schedule of this rate, times `factor` after every `every` steps.
     ///
     /// # Panics
-    /// If `every` is 0, or rate or factor are negative or no numbers.
+    /// If `every` is 0, or rate or factor are negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Schedule, Step};
@@ -64,10 +64,11 @@ pub struct MultiStep {
 }
 
 impl MultiStep {
-    /// This rate, times `factor` from each milestone on; at a milestone that stands there twice, twice.
+    /// Creates a schedule of this rate, times `factor` from each milestone on, twice at a milestone that is
+    /// listed twice.
     ///
     /// # Panics
-    /// If rate or factor are negative or no numbers.
+    /// If rate or factor are negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{MultiStep, Schedule};
@@ -108,10 +109,10 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// This rate, times `factor` after every step.
+    /// Creates a schedule of this rate, times `factor` after every step.
     ///
     /// # Panics
-    /// If rate or factor are negative or no numbers.
+    /// If rate or factor are negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{Exponential, Schedule};

@@ -1,6 +1,6 @@
 //! Learning rates as functions of the step.
 //!
-//! A schedule keeps nothing: [`rate`](Schedule::rate) is a function of the number of the step, or of the epoch,
+//! A schedule has no state: [`rate`](Schedule::rate) is a function of the number of the step, or of the epoch,
 //! from 0. To resume, only that number is needed.
 //!
 //! ```
@@ -16,24 +16,21 @@
 //! assert!(optimizer.learning_rate() < 1e-5);
 //! ```
 //!
-//! Read first [`Schedule`], what all of them can do, and [`Cosine`], with which few go wrong.
+//! Read first [`Schedule`], what all of them can do, and [`Cosine`], which suits most models.
 //!
 //! - [`Step`], [`MultiStep`], [`Exponential`]: decay by a factor.
 //! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
-//! - [`LinearWarmUp`], [`OneCycle`]: up from little.
+//! - [`LinearWarmUp`], [`OneCycle`]: a rise at the start.
 //! - [`Schedule::then`]: one after the other. Any `Fn(u64) -> f64` is a schedule too.
-//! - [`Plateau`]: by how training goes; it does keep something.
 
 mod cosine;
 mod decay;
 mod one_cycle;
-mod plateau;
 mod warm_up;
 
 pub use cosine::{Cosine, CosineRestarts};
 pub use decay::{Exponential, MultiStep, Step};
 pub use one_cycle::OneCycle;
-pub use plateau::Plateau;
 pub use warm_up::LinearWarmUp;
 
 /// A learning rate for each step.
@@ -45,7 +42,7 @@ pub use warm_up::LinearWarmUp;
 /// assert_eq!(inverse_root.rate(3), 0.05);
 /// ```
 pub trait Schedule {
-    /// The learning rate of the step with this number, from 0.
+    /// Returns the learning rate of the step with this number, from 0.
     ///
     /// ```
     /// use pullback::optim::schedule::{Schedule, Step};
@@ -54,7 +51,7 @@ pub trait Schedule {
     /// ```
     fn rate(&self, step: u64) -> f64;
 
-    /// This schedule for so many steps, and then `next`, which counts from 0 again.
+    /// Returns this schedule for `steps` steps, and then `next`, which counts from 0 again.
     ///
     /// ```
     /// use pullback::optim::schedule::{Exponential, LinearWarmUp, Schedule};
@@ -81,7 +78,7 @@ impl<F: Fn(u64) -> f64> Schedule for F {
     }
 }
 
-/// Two schedules, one after the other: what [`Schedule::then`] makes.
+/// Two schedules, one after the other, from [`Schedule::then`].
 ///
 /// ```
 /// use pullback::optim::schedule::{Exponential, Schedule, Then};

@@ -1,10 +1,10 @@
-//! Up, and down to far below the start.
+//! A rise, and a fall to far below the start.
 
 use super::Schedule;
 use super::cosine::half_cosine;
 use crate::optim::settings::{not_negative, positive};
 
-/// From a part of the largest rate up to it, and down to very little, along half cosines: PyTorch's
+/// Rises from a part of the largest rate to it, and falls to very little, along half cosines: PyTorch's
 /// `OneCycleLR`, of the learning rate alone. With `steps` steps in all the largest rate is at the step
 /// `share · steps − 1`, and the smallest at the last, `steps − 1`. Smith and Topin, *Super-Convergence: Very Fast
 /// Training of Neural Networks Using Large Learning Rates* (2018).
@@ -31,11 +31,11 @@ pub struct OneCycle {
 }
 
 impl OneCycle {
-    /// Up to this rate and down again within so many steps: from a 25th of it, 3 of 10 steps up, down to the
+    /// Rises to this rate and falls again within `steps` steps: from a 25th of it, 3 of 10 steps up, down to the
     /// 10,000th part of where it started.
     ///
     /// # Panics
-    /// If there are fewer than 2 steps, or the rate is negative or no number.
+    /// If there are fewer than 2 steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};
@@ -60,7 +60,7 @@ impl OneCycle {
         }
     }
 
-    /// The share of the steps on the way up; 0.3 unless it is set.
+    /// Sets the share of the steps on the way up; 0.3 by default.
     ///
     /// # Panics
     /// If it is not between 0 and 1.
@@ -81,8 +81,8 @@ impl OneCycle {
         self
     }
 
-    /// By what the largest rate is divided for the first, and the first for the last; 25 and 10,000 unless they
-    /// are set.
+    /// Sets what the largest rate is divided by for the first, and the first for the last; 25 and 10,000 by
+    /// default.
     ///
     /// # Panics
     /// If one is not a finite number above 0.
@@ -100,7 +100,7 @@ impl OneCycle {
         self
     }
 
-    /// In straight lines instead of half cosines.
+    /// Uses straight lines instead of half cosines.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};
@@ -114,7 +114,7 @@ impl OneCycle {
         self
     }
 
-    /// Down to the first rate in as many steps as up, and from there to the last.
+    /// Falls to the first rate in as many steps as it rises, and from there to the last.
     ///
     /// ```
     /// use pullback::optim::schedule::{OneCycle, Schedule};

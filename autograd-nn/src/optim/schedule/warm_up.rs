@@ -1,11 +1,11 @@
-//! Up to the rate in a straight line.
+//! A rise to the rate in a straight line.
 
 use super::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// From a part of the rate up to all of it in a straight line, and from then on the rate:
-/// `rate · (start + (1 − start) step / steps)`. PyTorch's `LinearLR`, which starts from a third unless it is
-/// told otherwise; this one starts from a share of one step.
+/// Rises from a part of the rate to all of it in a straight line, and stays there:
+/// `rate · (start + (1 − start) step / steps)`. PyTorch's `LinearLR`, which starts from a third by
+/// default; this one starts from a share of one step.
 #[doc = crate::math!(r"\text{rate} \cdot \left(\text{start} + \left(1 - \text{start}\right) \frac{\min(\text{step}, \text{steps})}{\text{steps}}\right)")]
 /// ```
 /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
@@ -22,11 +22,11 @@ pub struct LinearWarmUp {
 }
 
 impl LinearWarmUp {
-    /// Up to this rate within so many steps, from `rate / (steps + 1)`, so that the first of them does
+    /// Rises to this rate within `steps` steps, from `rate / (steps + 1)`, so that the first of them does
     /// something.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or no number.
+    /// If there are no steps, or the rate is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
@@ -45,10 +45,10 @@ impl LinearWarmUp {
         }
     }
 
-    /// The part of the rate that it starts from.
+    /// Sets the part of the rate that it starts from.
     ///
     /// # Panics
-    /// If it is negative or no number.
+    /// If it is negative or not finite.
     ///
     /// ```
     /// use pullback::optim::schedule::{LinearWarmUp, Schedule};

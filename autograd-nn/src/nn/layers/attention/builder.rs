@@ -43,7 +43,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         }
     }
 
-    /// The length of keys: that of queries unless this says otherwise.
+    /// Sets the length of keys; that of queries by default.
     ///
     /// ```
     /// use pullback::nn::{Generator, MultiheadAttention};
@@ -56,7 +56,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         self
     }
 
-    /// The length of values: that of queries unless this says otherwise.
+    /// Sets the length of values; that of queries by default.
     ///
     /// ```
     /// use pullback::nn::{Generator, MultiheadAttention};
@@ -69,7 +69,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         self
     }
 
-    /// Whether the linear functions have a bias, as they have unless this says otherwise.
+    /// Sets whether the linear functions have a bias; they have by default.
     ///
     /// ```
     /// use pullback::nn::{Generator, MultiheadAttention};
@@ -81,7 +81,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         Self { bias, ..self }
     }
 
-    /// Whether a query attends to no key behind its own place, whatever the mask.
+    /// Sets whether a query attends to no later key, whatever the mask.
     ///
     /// ```
     /// use pullback::ndarray::Array3;
@@ -99,7 +99,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         Self { causal, ..self }
     }
 
-    /// With which probability, in training, a query leaves out a key; with none unless this says otherwise. All
+    /// Sets the probability with which a query leaves out a key in training; 0 by default. All
     /// weights of a head are then in memory at once, which they are not otherwise.
     ///
     /// # Panics
@@ -121,7 +121,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         Self { dropout: p, ..self }
     }
 
-    /// The layer. The functions of queries, keys and values start as [`xavier_uniform`](init::xavier_uniform)
+    /// Creates the layer. The functions of queries, keys and values start as [`xavier_uniform`](init::xavier_uniform)
     /// has it, the last one as a [`Linear`], biases are 0.
     ///
     /// # Panics
@@ -138,7 +138,7 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         let [embed_dim, kdim, vdim] = self.lengths;
         assert!(
             self.num_heads > 0 && embed_dim.is_multiple_of(self.num_heads),
-            "MultiheadAttention of length {embed_dim} with {}: it does not fall into them",
+            "MultiheadAttention of length {embed_dim} with {}: the heads must divide the length",
             counted(self.num_heads, "head", "heads")
         );
         let mut weight =

@@ -48,9 +48,9 @@ pub struct MultiheadAttention<T: Element = f32> {
     pub v_proj_weight: Option<Parameter<T, Ix2>>,
     /// Of shape `[3 · embed_dim]`, if there is one.
     pub in_proj_bias: Option<Parameter<T, Ix1>>,
-    /// What mixes the heads.
+    /// Mixes the heads.
     pub out_proj: Linear<T>,
-    /// What leaves out keys in training, if anything.
+    /// Leaves out keys in training, if any.
     pub dropout: Option<Dropout>,
     #[module(skip)]
     lengths: [usize; 3],
@@ -61,7 +61,7 @@ pub struct MultiheadAttention<T: Element = f32> {
 }
 
 impl<T: Element> MultiheadAttention<T> {
-    /// A layer for queries, keys and values of one length.
+    /// Creates a layer for queries, keys and values of one length.
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
@@ -79,7 +79,7 @@ impl<T: Element> MultiheadAttention<T> {
         Self::builder(embed_dim, num_heads).build(generator)
     }
 
-    /// A layer with other options.
+    /// Returns a builder, for other options.
     ///
     /// ```
     /// use pullback::nn::{Generator, MultiheadAttention};
@@ -94,7 +94,7 @@ impl<T: Element> MultiheadAttention<T> {
         MultiheadAttentionBuilder::new(embed_dim, num_heads)
     }
 
-    /// Attention with a mask: `true` where a query attends to a key, of a shape that broadcasts to `[batch,
+    /// Computes attention with a mask: `true` where a query attends to a key, of a shape that broadcasts to `[batch,
     /// heads, queries, keys]`. PyTorch's masks say the opposite.
     ///
     /// # Panics

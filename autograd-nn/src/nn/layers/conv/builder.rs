@@ -46,7 +46,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         }
     }
 
-    /// How far apart the places are that outputs look at; 1 unless this says otherwise.
+    /// Sets the distance between the places of neighboring outputs; 1 by default.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
@@ -60,7 +60,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         self
     }
 
-    /// How many zeros are added on either side; none unless this says otherwise.
+    /// Sets the number of zeros that are added on either side; none by default.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
@@ -74,7 +74,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         self
     }
 
-    /// How far apart the elements are that one output looks at; 1 unless this says otherwise.
+    /// Sets the distance between the elements that one output reads; 1 by default.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
@@ -89,8 +89,8 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         self
     }
 
-    /// Into how many groups the channels are cut, of which each has outputs of its own; one unless this says
-    /// otherwise.
+    /// Sets the number of groups of the channels, each with its own outputs; one by
+    /// default.
     ///
     /// ```
     /// use pullback::nn::{Conv2d, Generator};
@@ -103,7 +103,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         self
     }
 
-    /// Whether there is a bias, as there is unless this says otherwise.
+    /// Sets whether there is a bias; there is by default.
     ///
     /// ```
     /// use pullback::nn::{Conv2d, Generator};
@@ -124,7 +124,7 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         let ([inputs, outputs], groups) = (self.channels, self.options.groups);
         assert!(
             groups > 0 && inputs.is_multiple_of(groups) && outputs.is_multiple_of(groups),
-            "{layer} of {} to {outputs} in {}: they do not fall into them",
+            "{layer} of {} to {outputs} in {}: the groups must divide both",
             counted(inputs, "channel", "channels"),
             counted(groups, "group", "groups")
         );

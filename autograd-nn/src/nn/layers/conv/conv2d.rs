@@ -32,7 +32,7 @@ pub struct Conv2d<T: Element = f32> {
 }
 
 impl<T: Element> Conv2d<T> {
-    /// A convolution with stride 1, no padding and a bias, whose weights and bias are within 1 / √(inputs of
+    /// Creates a convolution with stride 1, no padding and a bias, whose weights and bias are within 1 / √(inputs of
     /// an output) of 0.
     ///
     /// ```
@@ -51,7 +51,7 @@ impl<T: Element> Conv2d<T> {
         Self::builder(in_channels, out_channels, kernel).build(generator)
     }
 
-    /// A convolution with other options.
+    /// Returns a builder, for other options.
     ///
     /// ```
     /// use pullback::nn::{Conv2d, Generator};
@@ -85,7 +85,7 @@ impl<T: Element> Conv2d<T> {
 }
 
 impl<T: Element> ConvBuilder<Conv2d<T>, 2> {
-    /// The layer, with values from the generator.
+    /// Creates the layer, with values from the generator.
     ///
     /// # Panics
     /// If the groups do not divide the channels.

@@ -36,7 +36,7 @@ pub struct ConvTranspose2d<T: Element = f32> {
 }
 
 impl<T: Element> ConvTranspose2d<T> {
-    /// A layer with stride 1, no padding and a bias, whose weights and bias are within 1 / √n of 0, where n is
+    /// Creates a layer with stride 1, no padding and a bias, whose weights and bias are within 1 / √n of 0, where n is
     /// that of the elements which one pixel adds to, in one group.
     ///
     /// ```
@@ -54,7 +54,7 @@ impl<T: Element> ConvTranspose2d<T> {
         Self::builder(in_channels, out_channels, kernel).build(generator)
     }
 
-    /// A layer with other options.
+    /// Returns a builder, for other options.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
@@ -104,7 +104,7 @@ impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
         self
     }
 
-    /// The layer, with values from the generator.
+    /// Creates the layer, with values from the generator.
     ///
     /// # Panics
     /// If the groups do not divide the channels.

@@ -1,4 +1,4 @@
-//! The header: what a file says that it has, held against what it can have.
+//! The header of a file, checked against its length.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use autograd_kernels::counted;
 /// The longest header, as every reader of the format has it.
 pub(super) const LONGEST: u64 = 100_000_000;
 
-/// The name that is no tensor's.
+/// The name that no tensor has.
 pub(super) const METADATA: &str = "__metadata__";
 
 /// What [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes under `format`.
@@ -85,7 +85,7 @@ pub(super) struct Header {
     pub(super) metadata: BTreeMap<String, String>,
 }
 
-/// Reads the header's text from the beginning of a file of `length` bytes; the inner error says what is wrong
+/// Reads the header's text from the beginning of a file of `length` bytes; the inner error is what is wrong
 /// with it.
 ///
 /// Piece by piece, and only while it may be JSON: a file that claims a long header and has a hole instead
@@ -122,7 +122,7 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
         let is_text = |byte: &u8| *byte >= b' ' || b"\t\n\r".contains(byte);
         if !piece[..next].iter().all(is_text) {
             return Ok(Err(
-                "its header is no JSON: it has control characters".to_owned()
+                "its header is not JSON: it has control characters".to_owned()
             ));
         }
         text.extend_from_slice(&piece[..next]);
@@ -135,7 +135,7 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
 }
 
 impl Header {
-    /// Reads the text and holds it against the number of bytes that follow it.
+    /// Reads the text and checks it against the number of bytes that follow it.
     pub(super) fn parse(text: &[u8], bytes: u64) -> Result<Self, String> {
         let (tensors, metadata) = json::parse(text)?;
         check_places(&tensors, bytes)?;
@@ -159,7 +159,7 @@ impl Header {
     }
 }
 
-/// Whether this key of the metadata says what kind of file it is.
+/// Whether this key of the metadata describes the kind of file.
 pub(super) fn is_reserved(key: &str) -> bool {
     key == "format" || key == "version"
 }

@@ -1,4 +1,4 @@
-//! The header's JSON, to and fro. Of what JSON can say it takes only what a header may, and no name twice:
+//! Reads and writes the header's JSON: only what a header may have, and no name twice:
 //! which of the two would count?
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ const AXES: usize = 64;
 
 type Parsed = (BTreeMap<String, Stored>, BTreeMap<String, String>);
 
-/// Reads tensors and metadata; an error says what is wrong.
+/// Reads tensors and metadata; an error is what is wrong.
 pub(super) fn parse(text: &[u8]) -> Result<Parsed, String> {
     let mut reader = Reader {
         parser: SliceJsonParser::new(text),

@@ -1,7 +1,8 @@
 //! Safetensors files: eight bytes with the length of a JSON header, the header, the elements.
 //!
 //! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header`
-//! judges it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` puts a state into one; here they are read.
+//! checks it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` writes a state into one;
+//! here they are read.
 
 mod elements;
 mod header;
@@ -18,14 +19,14 @@ use super::load::{Source, load};
 use super::{Difference, IncompatibleKeys, StateDict, StateError, TensorSpec};
 use crate::AnyTensor;
 use crate::ndarray::ArrayD;
-use crate::nn::{AnyViewMut, Field, Path};
+use crate::nn::{AnyViewMut, Field, ParameterPath};
 use header::{Dtype, Header, Stored};
 
-/// A safetensors file that has been opened and checked, and of which no element has been read.
+/// A safetensors file that was opened and checked, without reading an element.
 ///
-/// Opening it reads the header and holds it against the length of the file: names that come twice, elements
-/// that overlap, lie outside or leave gaps, and shapes that do not give the number of bytes are errors. Memory
-/// is taken for what is really there, never for what a header merely claims.
+/// Opening it reads the header and checks it against the length of the file: names that are there twice, elements
+/// that overlap, are outside or leave gaps, and shapes that do not fit the number of bytes are errors. Memory
+/// is allocated for what is really there, never for what a header merely claims.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, array};
@@ -76,10 +77,10 @@ impl StateFile {
             path: path.to_owned(),
             reason,
         };
-        // Asked before it is opened: to open a pipe would wait for whoever writes to it.
+        // Asked before it is opened: to open a pipe would wait for a writer.
         let about = fs::metadata(path).map_err(StateError::io(path, "open"))?;
         if !about.is_file() {
-            return Err(malformed("it is no regular file".to_owned()));
+            return Err(malformed("it is not a regular file".to_owned()));
         }
         let mut file = File::open(path).map_err(StateError::io(path, "open"))?;
         let length = file.metadata().map_err(StateError::io(path, "read"))?.len();
@@ -96,7 +97,7 @@ impl StateFile {
         })
     }
 
-    /// The strings that the file has beside its tensors: those of whoever saved it, `format` and `version`.
+    /// Returns the strings of the file: those given when it was saved, and `format` and `version`.
     ///
     /// ```
     /// use pullback::nn::{StateDict, StateFile};
@@ -111,7 +112,7 @@ impl StateFile {
         &self.header.metadata
     }
 
-    /// All names, those that share their elements with another too.
+    /// Returns all names, those that share their elements with another too.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -129,7 +130,7 @@ impl StateFile {
         names.map(String::as_str)
     }
 
-    /// Element type and shape of the tensor of this name.
+    /// Returns the element type and shape of the tensor of this name.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -149,7 +150,7 @@ impl StateFile {
         self.header.get(name).map(spec)
     }
 
-    /// Reads the tensor of this name; `None` if there is none.
+    /// Reads the tensor of this name. Returns `None` if there is none.
     ///
     /// # Errors
     /// [`StateError::Keys`] if its elements are neither `f32` nor `f64`, [`StateError::Io`] if the disk fails.
@@ -261,7 +262,7 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Copies the values into a module, or whatever else is a [`Field`], when all of them have been read: they are
+    /// Copies the values into a module, or another [`Field`], when all of them have been read: they are
     /// in memory once more until then. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for
     /// `strict`.
     ///
@@ -289,7 +290,7 @@ impl StateFile {
         tree: &mut (impl Field + ?Sized),
         strict: bool,
     ) -> Result<IncompatibleKeys, StateError> {
-        load(tree, self, &Path::root(), strict)
+        load(tree, self, &ParameterPath::root(), strict)
     }
 
     /// Reads the elements of the tensor of this name into an array of its type and shape.
@@ -333,7 +334,7 @@ impl Source for StateFile {
     }
 
     fn names(&self) -> Vec<String> {
-        // Without the tied ones: they are there for whoever asks, and nobody has to.
+        // Without the tied ones: they can be read, but need not be.
         self.header.tensors.keys().cloned().collect()
     }
 
@@ -358,7 +359,7 @@ impl StateDict {
     /// use pullback::nn::StateDict;
     ///
     /// let error = StateDict::load_safetensors("Cargo.toml").unwrap_err();
-    /// assert!(error.to_string().starts_with("Cargo.toml is no whole safetensors file: its header should have"));
+    /// assert!(error.to_string().starts_with("Cargo.toml is not a complete safetensors file: its header should have"));
     /// ```
     pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         StateFile::open(path)?.state_dict()

@@ -1,4 +1,4 @@
-//! A state goes into a file.
+//! Writing a state into a file.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -15,11 +15,11 @@ use crate::ndarray::ArrayViewD;
 use crate::nn::state::{StateDict, StateError};
 
 impl StateDict {
-    /// Writes a safetensors file, which Python's `safetensors` can read, with strings of the caller's beside the
-    /// tensors. `format` and `version` are written too unless the caller gives them. One state gives the same
-    /// bytes every time.
+    /// Writes a safetensors file, which Python's `safetensors` can read, with your strings beside the
+    /// tensors. `format` and `version` are written too unless the caller sets them. One state always makes the same
+    /// bytes.
     ///
-    /// The file is written under another name in the same folder, flushed to the disk and renamed. Whatever fails
+    /// The file is written under another name in the same folder, flushed to the disk and renamed. If it fails
     /// before that, a file that was there stays as it was.
     ///
     /// Tensors that share all of their memory, as tied parameters do, are written once: the metadata map the
@@ -147,7 +147,7 @@ fn stored(tensor: &AnyTensor) -> Stored {
     }
 }
 
-/// Where the elements of a tensor lie.
+/// The memory of a tensor's elements.
 #[derive(PartialEq, Eq, Hash)]
 struct Memory {
     dtype: &'static str,

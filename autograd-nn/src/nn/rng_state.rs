@@ -1,30 +1,29 @@
-//! Seeds for what a module draws when it is called.
+//! The random state of a module that draws when it is called.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand_core::Rng;
 
-use super::{Field, Path, Visitor, VisitorMut};
 use crate::replayed;
 
 /// A seed for each call of a module that draws at random, such as [`Dropout`](super::Dropout): a field of it.
 ///
 /// The seeds are the first one plus the number of calls so far. [`save_checkpoint`](super::save_checkpoint) saves
-/// both, so that a run that goes on draws what it would have drawn. They are no part of a
-/// [`state_dict`](super::Stateful::state_dict), for a model that is used has no need of them;
-/// [`random_state`](super::Stateful::random_state) gives them alone.
+/// both, so that a resumed run draws what it would have drawn. They are not part of a
+/// [`state_dict`](super::Stateful::state_dict), as a model in use does not need them;
+/// [`random_state`](super::Stateful::random_state) returns them alone.
 ///
 /// ```
 /// use pullback::ndarray::Ix1;
-/// use pullback::nn::{Generator, Mode, Seeds, init};
+/// use pullback::nn::{Generator, Mode, RngState, init};
 /// use pullback::prelude::*;
 ///
 /// /// Adds noise in training.
 /// #[derive(Module)]
 /// struct Noise {
 ///     mode: Mode,
-///     seeds: Seeds,
+///     seeds: RngState,
 /// }
 ///
 /// impl Forward<&Tensor1<f32>> for Noise {
@@ -39,57 +38,57 @@ use crate::replayed;
 ///     }
 /// }
 ///
-/// let noise = Noise { mode: Mode::default(), seeds: Seeds::new(7) };
+/// let noise = Noise { mode: Mode::default(), seeds: RngState::new(7) };
 /// let x = Tensor::from(pullback::ndarray::Array1::zeros(3));
 /// let (first, second) = (noise.forward(&x).to_array(), noise.forward(&x).to_array());
 /// assert_ne!(first, second);
 /// noise.seeds.set_calls(0);
 /// assert_eq!(noise.forward(&x).to_array(), first);
 /// ```
-pub struct Seeds {
+pub struct RngState {
     first: u64,
     calls: AtomicU64,
 }
 
-impl Seeds {
-    /// Seeds from this one on.
+impl RngState {
+    /// Creates seeds that begin with this one.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
     /// ```
     pub fn new(first: u64) -> Self {
         Self::after(first, 0)
     }
 
-    /// Seeds of their own, from a number that the generator draws.
+    /// Creates seeds that begin with a number that the generator draws.
     ///
     /// ```
-    /// use pullback::nn::{Generator, Seeds};
+    /// use pullback::nn::{Generator, RngState};
     ///
     /// let mut generator = Generator::seed(7);
-    /// let (first, second) = (Seeds::of(&mut generator), Seeds::of(&mut generator));
+    /// let (first, second) = (RngState::of(&mut generator), RngState::of(&mut generator));
     /// assert_ne!(first.draw(), second.draw());
     /// ```
     pub fn of(generator: &mut impl Rng) -> Self {
         Self::new(generator.next_u64())
     }
 
-    /// Those that go on after so many calls.
+    /// Creates seeds that continue after this number of calls.
     pub(super) fn after(first: u64, calls: u64) -> Self {
         let calls = AtomicU64::new(calls);
         Self { first, calls }
     }
 
-    /// The seed of one more call. Threads never get the same one. The second call of a function within
+    /// Returns the seed of one more call. Threads never get the same one. The second call of a function within
     /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
     /// ```
     pub fn draw(&self) -> u64 {
@@ -99,12 +98,12 @@ impl Seeds {
         })
     }
 
-    /// The seed of the first call.
+    /// Returns the seed of the first call.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.draw();
     /// assert_eq!(seeds.first(), 7);
     /// ```
@@ -112,12 +111,12 @@ impl Seeds {
         self.first
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.draw();
     /// assert_eq!(seeds.calls(), 1);
     /// ```
@@ -125,12 +124,12 @@ impl Seeds {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Goes on as after so many calls.
+    /// Continues as after this number of calls.
     ///
     /// ```
-    /// use pullback::nn::Seeds;
+    /// use pullback::nn::RngState;
     ///
-    /// let seeds = Seeds::new(7);
+    /// let seeds = RngState::new(7);
     /// seeds.set_calls(100);
     /// assert_eq!((seeds.draw(), seeds.calls()), (107, 101));
     /// ```
@@ -139,23 +138,11 @@ impl Seeds {
     }
 }
 
-impl fmt::Debug for Seeds {
+impl fmt::Debug for RngState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seeds")
+        f.debug_struct("RngState")
             .field("first", &self.first)
             .field("calls", &self.calls())
             .finish()
-    }
-}
-
-// Few would want it from the compiler's list of fields.
-#[diagnostic::do_not_recommend]
-impl Field for Seeds {
-    fn visit<'a>(&'a self, path: &Path<'_>, visitor: &mut dyn Visitor<'a>) {
-        visitor.seeds(path, self);
-    }
-
-    fn visit_mut(&mut self, path: &Path<'_>, visitor: &mut dyn VisitorMut) {
-        visitor.seeds(path, self);
     }
 }

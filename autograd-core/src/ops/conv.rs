@@ -1,18 +1,16 @@
-//! Convolutions in one and two dimensions, and the other two products of their kind: a convolution, its
-//! gradient for the images and its gradient for the weights are each other's gradients.
-
-mod methods;
+//! Convolutions in one and two dimensions. A convolution, its gradient for the images and its gradient for the
+//! weights are each other's gradients.
 
 use std::marker::PhantomData;
 
-use ndarray::{Array, Array4, ArrayView, ArrayView1, ArrayView4, Axis, Dimension};
+use ndarray::{Array, Array4, ArrayView, ArrayView1, ArrayView4, Axis, Dimension, Ix3, Ix4};
 
 use crate::kernels::{self, Subscripts};
 use crate::ops::ConvOptions;
-use crate::ops::{Contract, joined};
-use crate::{Element, Tensor, Tensor1, custom_function};
+use crate::ops::{Contract, add_tangents};
+use crate::{Element, Tensor, Tensor1, Tensor3, Tensor4, custom_function};
 
-/// Two operands of a convolution as images, and their rank. Those of one dimension are images of height 1.
+/// Returns two operands of a convolution as images, and their rank. Signals become images of height 1.
 #[track_caller]
 fn images<'a, T: Element, D: Dimension>(
     x: ArrayView<'a, T, D>,
@@ -21,7 +19,7 @@ fn images<'a, T: Element, D: Dimension>(
     let rank = x.ndim();
     assert!(
         (3..=4).contains(&rank) && y.ndim() == rank,
-        "a convolution of tensors of shapes {:?} and {:?}, which have not both 3 axes, nor both 4",
+        "a convolution of tensors of shapes {:?} and {:?}: both must have 3 axes, or both 4",
         x.shape(),
         y.shape()
     );
@@ -36,7 +34,7 @@ fn images<'a, T: Element, D: Dimension>(
     ([x, y].map(image), rank)
 }
 
-/// An image as a tensor of the rank of those that it was made of.
+/// Returns an image with the rank of the operands.
 fn flat<T: Element, D: Dimension>(image: Array4<T>, rank: usize) -> Array<T, D> {
     let mut array = image.into_dyn();
     if rank == 3 {
@@ -51,8 +49,8 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
     [height, width]
 }
 
-/// The convolution of `x` with `weight`, plus a number for each output. Of tensors of three axes with
-/// options whose first axis is that of height 1, or of four.
+/// The convolution of `x` with `weight`, plus a bias for each output, of tensors with four axes or with three. With
+/// three, the first axis of the options is that of an image of height 1.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::ConvOptions, ops::Conv};
@@ -63,7 +61,7 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 /// let y = Conv::apply(&x, &weight, None, ConvOptions::default());
 /// assert_eq!(y.to_array(), array![[[[21.0, 32.0]]]]);
 /// y.sum().backward()?;
-/// assert_eq!(weight.grad(), Some(array![[[[3.0, 5.0]]]])); // what each weight has met
+/// assert_eq!(weight.grad(), Some(array![[[[3.0, 5.0]]]])); // the sum of the elements under each weight
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 #[derive(Debug)]
@@ -76,9 +74,9 @@ pub struct Conv<T, D>(PhantomData<(T, D)>);
     options = ConvOptions { stride: [2, 1], padding: [1, 0], dilation: [1, 2], groups: 2 }
 ))]
 impl<T: Element, D: Dimension> Conv<T, D> {
-    /// Σ x · weight over each window of `x`, plus the bias of the output: the convolution.
+    /// Returns the convolution: Σ x · weight over each window of `x`, plus the bias of the output.
     #[doc = crate::math!(r"y_{n, o, u, v} = b_o + \sum_{c, i, j} w_{o, c, i, j} \; x_{n,\, c,\, s u + d i - p,\, s v + d j - p}")]
-    /// Here s is the stride, d the dilation and p the padding, for each axis its own; zeros lie around the image.
+    /// Here s is the stride, d the dilation and p the padding of each axis; the padding is zeros.
     ///
     /// # Panics
     /// If shapes and options do not fit.
@@ -133,18 +131,18 @@ impl<T: Element, D: Dimension> Conv<T, D> {
         let along_x = tangent_x.map(|tangent| Self::apply(tangent, weight, None, options));
         let along_weight = tangent_weight.map(|tangent| Self::apply(x, tangent, None, options));
         let along_bias = tangent_bias.map(|tangent| for_channels(tangent, output.shape()));
-        joined(joined(along_x, along_weight), along_bias)
+        add_tangents(add_tangents(along_x, along_weight), along_bias)
     }
 }
 
-/// The reverse of a convolution: what each output adds to the images that it would look at, which are
-/// `size` high and wide, plus a number for each channel.
+/// The transpose of a convolution: each element of `x`, times the weights, is added to its window in images of height
+/// and width `size`, plus a bias for each channel.
 ///
 /// ```
 /// use autograd_core::{Tensor, ops::ConvOptions, ops::ConvTranspose};
 /// use autograd_core::ndarray::array;
 ///
-/// // Each element puts the weights, times itself, where a convolution would look.
+/// // Each element adds the weights, times itself, to its window.
 /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
 /// let weight = Tensor::from(array![[[[1.0, 10.0]]]]);
 /// let y = ConvTranspose::apply(&x, &weight, None, ConvOptions::default(), [1, 3]);
@@ -161,11 +159,10 @@ pub struct ConvTranspose<T, D>(PhantomData<(T, D)>);
     size = [3, 4]
 ))]
 impl<T: Element, D: Dimension> ConvTranspose<T, D> {
-    /// Σ x · weight over all windows that look at a pixel, plus the bias of its channel: the reverse of a
-    /// convolution.
+    /// Returns Σ x · weight over all windows that contain a pixel, plus the bias of its channel.
     ///
     /// # Panics
-    /// If shapes and options do not fit, or a convolution of images of `size` has another shape than `x`.
+    /// If shapes and options do not fit, or a convolution of images of `size` does not have the shape of `x`.
     #[forward(outputs(output), saves(kernel))]
     #[track_caller]
     pub fn forward(
@@ -219,11 +216,11 @@ impl<T: Element, D: Dimension> ConvTranspose<T, D> {
         let along_weight =
             tangent_weight.map(|tangent| Self::apply(x, tangent, None, options, size));
         let along_bias = tangent_bias.map(|tangent| for_channels(tangent, output.shape()));
-        joined(joined(along_x, along_weight), along_bias)
+        add_tangents(add_tangents(along_x, along_weight), along_bias)
     }
 }
 
-/// The gradient of a convolution of `x` for its weights, which are `size` high and wide.
+/// The gradient of a convolution of `x` for its weights, of height and width `size`.
 #[derive(Debug)]
 pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
 
@@ -234,11 +231,11 @@ pub struct ConvWeight<T, D>(PhantomData<(T, D)>);
     size = [2, 2]
 ))]
 impl<T: Element, D: Dimension> ConvWeight<T, D> {
-    /// Σ x · grad over all windows: the gradient of a convolution for its weights, where `grad` comes in for
-    /// it.
+    /// Returns Σ x · grad over all windows: the gradient of the weights, where `grad` is the gradient of the
+    /// convolution.
     ///
     /// # Panics
-    /// If shapes and options do not fit, or the convolution has another shape than `grad`.
+    /// If shapes and options do not fit, or the convolution does not have the shape of `grad`.
     #[forward(outputs(output), saves(input))]
     #[track_caller]
     pub fn forward(
@@ -282,18 +279,18 @@ impl<T: Element, D: Dimension> ConvWeight<T, D> {
     ) -> Option<Tensor<T, D>> {
         let along_x = tangent_x.map(|tangent| Self::apply(tangent, grad, options, size));
         let along_grad = tangent_grad.map(|tangent| Self::apply(x, tangent, options, size));
-        joined(along_x, along_grad)
+        add_tangents(along_x, along_grad)
     }
 }
 
-/// The sums over everything but the channels.
+/// Returns the sum of each channel.
 #[track_caller]
 fn sum_of_channels<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor1<T> {
     let names = &[0, 1, 2, 3][..x.ndim()];
     Contract::apply(x, &one(), &Subscripts::new(names, [], [1]), &[x.shape()[1]])
 }
 
-/// A number for each channel, repeated to `shape`.
+/// Returns a number for each channel, repeated to `shape`.
 #[track_caller]
 fn for_channels<T: Element, D: Dimension>(x: &Tensor1<T>, shape: &[usize]) -> Tensor<T, D> {
     let names = &[0, 1, 2, 3][..shape.len()];
@@ -302,4 +299,144 @@ fn for_channels<T: Element, D: Dimension>(x: &Tensor1<T>, shape: &[usize]) -> Te
 
 fn one<T: Element>() -> crate::Tensor0<T> {
     Tensor::from(ndarray::arr0(T::one()))
+}
+
+impl<T: Element> Tensor3<T> {
+    /// Returns the convolution of signals of shape `[batch, channels, length]` with weights of shape `[outputs,
+    /// channels / groups, length]`, plus a bias for each output.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit: `groups` does not divide channels and outputs, the weights have a different
+    /// number of channels or are longer than the padded signals, or a stride or dilation is 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ops::ConvOptions;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[[1.0, 2.0, 4.0, 8.0]]]);
+    /// let differences = Tensor::from(array![[[-1.0, 1.0]]]);
+    /// let y = x.conv1d(&differences, None, ConvOptions::default());
+    /// assert_eq!(y.to_array(), array![[[1.0, 2.0, 4.0]]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn conv1d(
+        &self,
+        weight: &Self,
+        bias: Option<&Tensor1<T>>,
+        options: ConvOptions<1>,
+    ) -> Self {
+        let [stride] = options.stride;
+        let [padding] = options.padding;
+        let [dilation] = options.dilation;
+        let image = ConvOptions {
+            stride: [1, stride],
+            padding: [0, padding],
+            dilation: [1, dilation],
+            groups: options.groups,
+        };
+        Conv::<T, Ix3>::apply(self, weight, bias, image)
+    }
+}
+
+impl<T: Element> Tensor4<T> {
+    /// Returns the convolution of images of shape `[batch, channels, height, width]` with weights of shape
+    /// `[outputs, channels / groups, height, width]`, plus a bias for each output.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit: `groups` does not divide channels and outputs, the weights have a different
+    /// number of channels or are larger than the padded images, or a stride or dilation is 0.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ops::ConvOptions;
+    /// use autograd_core::ndarray::Array4;
+    ///
+    /// let x = Tensor::from(Array4::<f32>::ones((1, 3, 8, 8)));
+    /// let weight = Tensor::from(Array4::ones((5, 3, 3, 3)));
+    /// let options = ConvOptions { padding: [1, 1], ..ConvOptions::default() };
+    /// let y = x.conv2d(&weight, None, options);
+    /// assert_eq!(y.shape(), [1, 5, 8, 8]);
+    /// assert_eq!(y.view()[[0, 0, 4, 4]], 27.0);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn conv2d(
+        &self,
+        weight: &Self,
+        bias: Option<&Tensor1<T>>,
+        options: ConvOptions<2>,
+    ) -> Self {
+        Conv::<T, Ix4>::apply(self, weight, bias, options)
+    }
+
+    /// Returns the transpose of a convolution, of images of shape `[batch, channels, height, width]` with weights of shape
+    /// `[channels, outputs / groups, height, width]`, plus a bias for each output: each pixel, times the weights, is
+    /// added to the window that [`conv2d`](Self::conv2d) would sum.
+    ///
+    /// With a stride, `conv2d` of images of several sizes has one size: `output_padding` is the number of rows and
+    /// columns to add to the smallest of these sizes.
+    ///
+    /// # Panics
+    /// If shapes and options do not fit, as those of `conv2d`, or `output_padding` is neither 0 nor smaller
+    /// than the stride.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ops::ConvOptions;
+    /// use autograd_core::ndarray::{Array4, array};
+    ///
+    /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
+    /// let weight = Tensor::from(Array4::ones((1, 1, 1, 2)));
+    /// let options = ConvOptions { stride: [1, 2], ..ConvOptions::default() };
+    /// let y = x.conv_transpose2d(&weight, None, options, [0, 0]);
+    /// assert_eq!(y.to_array(), array![[[[1.0, 1.0, 2.0, 2.0]]]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn conv_transpose2d(
+        &self,
+        weight: &Self,
+        bias: Option<&Tensor1<T>>,
+        options: ConvOptions<2>,
+        output_padding: [usize; 2],
+    ) -> Self {
+        let mut size = [0; 2];
+        for (axis, size) in size.iter_mut().enumerate() {
+            let lengths = [self.shape()[axis + 2], weight.shape()[axis + 2]];
+            let Some(length) = transposed_length(lengths, &options, output_padding, axis) else {
+                panic!(
+                    "conv_transpose2d of a tensor of shape {:?} with weights of shape {:?}, {}, \
+                     and an output padding of {output_padding:?}: they do not fit",
+                    self.shape(),
+                    weight.shape(),
+                    options.describe()
+                )
+            };
+            *size = length;
+        }
+        ConvTranspose::<T, Ix4>::apply(self, weight, bias, options, size)
+    }
+}
+
+/// Returns the length of images whose convolution has length `output`; `None` if there are none.
+fn transposed_length(
+    [output, kernel]: [usize; 2],
+    options: &ConvOptions<2>,
+    output_padding: [usize; 2],
+    axis: usize,
+) -> Option<usize> {
+    let (stride, dilation) = (options.stride[axis], options.dilation[axis]);
+    let added = output_padding[axis];
+    if added > 0 && added >= stride {
+        return None;
+    }
+    let first = output.checked_sub(1)?.checked_mul(stride)?;
+    let seen = kernel.checked_sub(1)?.checked_mul(dilation)?;
+    let padded = first
+        .checked_add(seen)?
+        .checked_add(1)?
+        .checked_add(added)?;
+    padded.checked_sub(options.padding[axis].checked_mul(2)?)
 }

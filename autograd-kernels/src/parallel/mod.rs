@@ -1,9 +1,9 @@
 //! Large work on several processors.
 //!
-//! Work is cut into parts, which the calling thread and helpers take one after the other. Helpers are
-//! started when they are first needed and then wait for the next work: starting a thread takes ten times
-//! as long as waking one. The caller never waits for a helper that has not begun, so a busy machine costs
-//! nothing but the help.
+//! Work is cut into parts, which the calling thread and helper threads take one after the other. Helpers are
+//! started when they are first needed and then wait for more work: starting a thread takes ten times as long
+//! as waking one. The caller never waits for a helper that has not begun, so a busy machine does not slow it
+//! down.
 //!
 //! Work within a part is not cut again: nested calls run where they are.
 
@@ -18,10 +18,10 @@ use std::thread;
 
 use crate::counted;
 
-/// More parts than threads, so that one that is held up leaves the rest to the others.
+/// More parts than threads, so that the others take over from a thread that is interrupted.
 const PARTS_PER_THREAD: usize = 4;
 
-/// What [`set_threads`] said; 0: nothing.
+/// The argument of [`set_threads`]; 0 before it is called.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 static HELPERS: Helpers = Helpers {
@@ -33,11 +33,11 @@ static HELPERS: Helpers = Helpers {
 };
 
 thread_local! {
-    /// Whether this thread is at a part of some work.
+    /// Whether this thread is working on a part.
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How many threads large work is done on: the machine's processors, unless [`set_threads`] said otherwise.
+/// Returns how many threads large work is done on: one for each processor, unless [`set_threads`] was called.
 ///
 /// ```
 /// use autograd_kernels::{set_threads, threads};
@@ -54,7 +54,7 @@ pub fn threads() -> usize {
     }
 }
 
-/// Sets how many threads large work is done on from now on, the caller's among them.
+/// Sets how many threads large work is done on, including the calling thread.
 ///
 /// # Panics
 /// If `count` is 0.
@@ -67,15 +67,15 @@ pub fn threads() -> usize {
 /// ```
 #[track_caller]
 pub fn set_threads(count: usize) {
-    assert!(count > 0, "work needs a thread");
+    assert!(count > 0, "work needs at least one thread");
     THREADS.store(count, Ordering::Relaxed);
 }
 
-/// Calls `work` with ranges that together are `0..count`, on several threads if there are two parts of
-/// `at_least` so many: fewer than are worth waking a thread for.
+/// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice
+/// `at_least`: a smaller part is not worth a thread.
 ///
 /// # Panics
-/// If `work` does, with what it said.
+/// If `work` does, with its message.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,12 +97,11 @@ pub fn split(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) 
     in_parts(threads, parts, &|part| work(share(count, parts, part)));
 }
 
-/// Calls `work` with disjoint pieces of `elements` that are all of it, each of whole rows of `row`
-/// elements, and the number of the piece's first row; on several threads as [`split`] does, with `at_least`
-/// so many rows each.
+/// Calls `work` with disjoint pieces that together are `elements`, each made of whole rows of `row` elements, and the
+/// index of the piece's first row; on several threads as [`split`] does, with at least `at_least` rows each.
 ///
 /// # Panics
-/// If `elements` are not whole rows, or if `work` does.
+/// If `elements` is not a whole number of rows, or if `work` does.
 ///
 /// ```
 /// use autograd_kernels::split_mut;
@@ -143,14 +142,14 @@ pub fn split_mut<T: Send>(
         })
         .collect();
     in_parts(threads, parts, &|part| {
-        // Each piece is locked once: a lock is how a piece is handed to whichever thread comes for it.
+        // Each piece is locked once: the lock passes it to the thread that takes the part.
         let mut piece = locked(&pieces[part]);
         let (first, piece) = &mut *piece;
         work(*first, piece);
     });
 }
 
-/// How many parts work is cut into; one if it is not worth more.
+/// Returns how many parts work is cut into: one if it is not worth more.
 fn parts(threads: usize, count: usize, at_least: usize) -> usize {
     let worth = count / at_least.max(1);
     if worth < 2 || threads == 1 || AT_WORK.get() {
@@ -159,16 +158,16 @@ fn parts(threads: usize, count: usize, at_least: usize) -> usize {
     worth.min(threads.saturating_mul(PARTS_PER_THREAD))
 }
 
-/// The range of one part: they differ by one in length at most.
+/// Returns the range of one part. The lengths of parts differ by at most one.
 fn share(count: usize, parts: usize, part: usize) -> Range<usize> {
     let (each, longer) = (count / parts, count % parts);
     let start = part * each + part.min(longer);
     start..start + each + usize::from(part < longer)
 }
 
-/// Calls `work` with the number of each part once, on as many threads at most.
+/// Calls `work` once with the number of each part, on at most `threads` threads.
 fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
-    // SAFETY: only the lifetime changes, of what is kept as a pointer. See Note [Lent work].
+    // SAFETY: only the lifetime changes, and the reference becomes a pointer. See Note [Borrowed work].
     #[expect(unsafe_code, reason = "see above")]
     let work = unsafe {
         std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work)
@@ -194,20 +193,20 @@ fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What an author's panic may have left half done is only the author's piece.
+    // A panic can leave only the piece of the closure that panicked half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// # Note [Lent work]
+/// # Note [Borrowed work]
 ///
-/// A task points to a closure on the stack of the thread that called. Nobody looks at the closure without
-/// having taken a part, and each part is counted when it is done, whether or not it panicked. The caller
-/// waits until all have been counted, so while anybody looks at the closure the caller's frame is there. A
-/// helper that comes late finds no part left and does not look.
+/// A task points to a closure on the stack of the calling thread. No thread uses the closure before it has
+/// taken a part, and each part is counted when it is done, whether or not it panicked. The caller waits until
+/// all parts have been counted, so its stack frame exists while any thread uses the closure. A helper that is
+/// late finds no part left and does not use it.
 struct Task {
     work: *const (dyn Fn(usize) + Sync),
     parts: usize,
-    /// The first part that nobody has taken.
+    /// The first part that no thread has taken.
     next: AtomicUsize,
     done: Mutex<Done>,
     all_done: Condvar,
@@ -218,8 +217,8 @@ struct Done {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-// SAFETY: all but `work` is, and the closure that `work` points to is `Sync`; that it is there is
-// Note [Lent work].
+// SAFETY: all fields but `work` are `Send`, and the closure that `work` points to is `Sync`; that it exists is
+// Note [Borrowed work].
 #[expect(unsafe_code, reason = "see above")]
 unsafe impl Send for Task {}
 // SAFETY: as above.
@@ -234,7 +233,7 @@ impl Task {
             if part >= self.parts {
                 return;
             }
-            // SAFETY: a part was taken and is not counted yet: see Note [Lent work].
+            // SAFETY: a part was taken and is not counted yet: see Note [Borrowed work].
             #[expect(unsafe_code, reason = "see above")]
             let work = unsafe { &*self.work };
             let result = catch_unwind(AssertUnwindSafe(|| work(part)));
@@ -249,7 +248,7 @@ impl Task {
         }
     }
 
-    /// Waits until all parts are done, and answers with the first panic.
+    /// Waits until all parts are done, and returns the first panic.
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
         let done = locked(&self.done);
         let done = self
@@ -265,9 +264,9 @@ struct Helpers {
 }
 
 struct Waiting {
-    /// A task stands here once for each helper that it could use.
+    /// Each task, once for each helper that it could use.
     tasks: VecDeque<Arc<Task>>,
-    /// How many threads were started.
+    /// The number of threads that were started.
     helpers: usize,
 }
 
@@ -277,7 +276,7 @@ impl Helpers {
         while waiting.helpers < helpers {
             let helper = thread::Builder::new().name("pullback helper".to_owned());
             if helper.spawn(|| self.help()).is_err() {
-                // The caller does all that nobody else does.
+                // The caller does what no helper does.
                 break;
             }
             waiting.helpers += 1;
@@ -290,7 +289,7 @@ impl Helpers {
         }
     }
 
-    /// Takes back the calls that no helper has followed.
+    /// Removes a task that no helper needs to start any more.
     fn call_off(&self, task: &Arc<Task>) {
         locked(&self.waiting)
             .tasks

@@ -1,27 +1,27 @@
 //! What a node's state consists of, so that it can be listed.
 //!
-//! Generated code keeps `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
-//! `Option`: what no gradient needs is not kept.
+//! Generated code saves `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
+//! `Option`: what no gradient needs is not saved.
 
-use crate::function::Kept;
+use crate::function::SavedValue;
 use crate::saved::{Saved, SavedList};
 use crate::tape;
 use autograd_kernels::Element;
 
-/// One thing that a node can keep: a tensor, a list of tensors, a value.
+/// One thing that a node can save: a tensor, a list of tensors, a value.
 #[doc(hidden)]
-pub trait KeptItem: Clone + Send + Sync + 'static {
+pub trait SavedItem: Clone + Send + Sync + 'static {
     /// Calls `note` with what it is, without its name, and with its place in a list.
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>));
 }
 
-impl<T: Element> KeptItem for Saved<T> {
+impl<T: Element> SavedItem for Saved<T> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         note(self.info(), None);
     }
 }
 
-impl<T: Element> KeptItem for SavedList<T> {
+impl<T: Element> SavedItem for SavedList<T> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         for (place, saved) in self.iter().enumerate() {
             note(saved.info(), Some(place));
@@ -29,24 +29,24 @@ impl<T: Element> KeptItem for SavedList<T> {
     }
 }
 
-impl<V: Clone + Send + Sync + 'static> KeptItem for Kept<V> {
+impl<V: Clone + Send + Sync + 'static> SavedItem for SavedValue<V> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         note(self.info(), None);
     }
 }
 
-/// All that a node keeps.
+/// All that a node saves.
 #[doc(hidden)]
-pub trait KeptItems: Clone + Send + Sync + 'static {
+pub trait SavedItems: Clone + Send + Sync + 'static {
     /// Calls `note` for each thing, with the number of the signature's entry.
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>));
 }
 
-impl KeptItems for () {
+impl SavedItems for () {
     fn list(&self, _entry: usize, _note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {}
 }
 
-impl<A: KeptItem, B: KeptItems> KeptItems for (Option<A>, B) {
+impl<A: SavedItem, B: SavedItems> SavedItems for (Option<A>, B) {
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {
         if let Some(item) = &self.0 {
             item.list(&mut |kept, place| note(entry, kept, place));

@@ -1,7 +1,8 @@
-//! What is trained.
+//! Parameters: the tensors that are trained.
 
 mod any;
 
+pub(crate) use any::assign;
 pub use any::{AnyParameter, AnyView, AnyViewMut};
 
 use std::fmt;
@@ -14,8 +15,8 @@ use crate::{Element, Tensor};
 /// A leaf that requires grad: what an optimizer changes. It derefs to its [`Tensor`].
 ///
 /// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are
-/// listed once, saved once and trained as one. Their values are equal after every step; a clone that stands
-/// outside the module keeps the value of its time. For an independent copy write
+/// listed once, saved once and trained as one. Their values are equal after every step; a clone that is
+/// outside the module keeps its value. For an independent copy write
 /// `Parameter::new(parameter.to_array())`.
 ///
 /// ```
@@ -33,7 +34,7 @@ pub struct Parameter<T, D> {
     id: ParameterId,
 }
 
-/// Which parameter it is: clones have one, others never.
+/// The identity of a parameter, which its clones share.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -54,7 +55,7 @@ impl ParameterId {
 }
 
 impl<T: Element, D: Dimension> Parameter<T, D> {
-    /// A parameter with this value.
+    /// Creates a parameter with this value.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -110,7 +111,7 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 }
 
-/// A leaf whose elements lie in row-major order, which no update changes.
+/// A leaf with elements in row-major order, which no update changes.
 #[track_caller]
 fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
     let value = if value.is_standard_layout() {

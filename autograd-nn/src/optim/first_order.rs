@@ -1,0 +1,244 @@
+//! Optimizers with one update for each parameter: which parameters there are, which group they belong to, what is
+//! saved for them.
+
+use std::fmt;
+
+use super::Optimizer;
+use super::group::Group;
+use super::rule::{Rule, Settings};
+use super::settings::not_negative;
+use super::slot::{Slot, mismatch, slots};
+use super::state::{LEARNING_RATE, Reader, number, write};
+use crate::nn::{AnyParameter, Field, ParameterPath, StateDict, StateError, VisitorMut, assign};
+
+/// An optimizer that updates each parameter by a formula, from its gradient: [`Sgd`](super::Sgd),
+/// [`Adam`](super::Adam) or [`AdamW`](super::AdamW).
+///
+/// ```
+/// use pullback::optim::{AdamW, Optimizer};
+///
+/// let optimizer = AdamW::new(1e-3)
+///     .weight_decay(0.1)
+///     .param_group(|path| path.ends_with("bias"), |group| group.weight_decay(0.0));
+/// assert_eq!(optimizer.learning_rate(), 1e-3);
+/// ```
+pub struct FirstOrder<R> {
+    rate: f64,
+    /// The settings of the parameters that belong to no group.
+    pub(super) settings: Settings<R>,
+    groups: Vec<Group<R>>,
+    /// In the order of the visit; `None` before the first step.
+    slots: Option<Vec<Slot>>,
+}
+
+impl<R: Rule> FirstOrder<R> {
+    #[track_caller]
+    pub(super) fn of(rate: f64, rule: R) -> Self {
+        Self {
+            rate: not_negative("learning rate", rate),
+            settings: Settings {
+                rule,
+                lr_scale: 1.0,
+            },
+            groups: vec![],
+            slots: None,
+        }
+    }
+
+    /// Gives the parameters for whose dotted path `matches` is true different settings: those that the
+    /// optimizer has so far, with what `change` changes. A parameter belongs to the first group
+    /// that matches, tied ones by their first path. The first step decides the groups.
+    ///
+    /// A group without parameters is a mistake: the first step panics with the paths that there are.
+    /// Frozen parameters count, as they may be trained later.
+    ///
+    /// A group with another learning rate has a multiple of the optimizer's from then on: see
+    /// [`set_learning_rate`](Optimizer::set_learning_rate).
+    ///
+    /// # Panics
+    /// If the group is given groups, or another learning rate than an optimizer whose rate is 0.
+    ///
+    /// ```
+    /// use pullback::optim::AdamW;
+    ///
+    /// let optimizer = AdamW::new(0.01)
+    ///     .param_group(|path| path.ends_with("bias"), |group| group.weight_decay(0.0))
+    ///     .param_group(|path| path.starts_with("encoder."), |group| group.lr_scale(0.1));
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn param_group(
+        mut self,
+        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        change: impl FnOnce(Self) -> Self,
+    ) -> Self {
+        let template = Self {
+            rate: self.rate,
+            settings: self.settings.clone(),
+            groups: vec![],
+            slots: None,
+        };
+        let group = change(template);
+        assert!(group.groups.is_empty(), "a group cannot have groups");
+        let mut settings = group.settings;
+        if group.rate != self.rate {
+            assert!(
+                self.rate > 0.0,
+                "a group has the learning rate {}, which has no ratio to that of the optimizer, 0",
+                group.rate
+            );
+            settings.lr_scale *= group.rate / self.rate;
+        }
+        self.groups.push(Group::new(Box::new(matches), settings));
+        self
+    }
+
+    /// Multiplies the learning rate of a group by `factor`, whatever a schedule makes of the rate.
+    ///
+    /// # Panics
+    /// If the factor is negative or not finite.
+    ///
+    /// ```
+    /// use pullback::optim::Sgd;
+    ///
+    /// let optimizer = Sgd::new(0.01)
+    ///     .param_group(|path| path.starts_with("head."), |group| group.lr_scale(10.0));
+    /// # let _ = optimizer;
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn lr_scale(mut self, factor: f64) -> Self {
+        self.settings.lr_scale *= not_negative("scale of the learning rate", factor);
+        self
+    }
+
+    /// The model's slots, each in its group.
+    #[track_caller]
+    fn bind(&self, model: &dyn Field) -> Vec<Slot> {
+        let groups = self.groups.iter().map(|group| &group.settings);
+        for settings in std::iter::once(&self.settings).chain(groups) {
+            if let Some(problem) = settings.rule.contradiction() {
+                panic!("{problem}");
+            }
+        }
+        let mut slots = slots(model);
+        for slot in &mut slots {
+            let mut groups = self.groups.iter();
+            slot.group = groups.position(|group| group.matches(&slot.path));
+        }
+        for (place, group) in self.groups.iter().enumerate() {
+            if let Some(problem) = group.without_members(place, &slots) {
+                panic!("{problem}");
+            }
+        }
+        slots
+    }
+}
+
+impl<R: Rule> Optimizer for FirstOrder<R> {
+    #[track_caller]
+    fn step(&mut self, model: &mut dyn Field) {
+        if let Some(slots) = &self.slots {
+            if let Some(problem) = mismatch(slots, model) {
+                panic!("step of another model: {problem}");
+            }
+        } else {
+            self.slots = Some(self.bind(model));
+        }
+        let mut update = Update {
+            rate: self.rate,
+            settings: &self.settings,
+            groups: &self.groups,
+            // INVARIANT: they were made above if there were none.
+            slots: self.slots.as_mut().expect("slots of the model"),
+            count: 0,
+        };
+        model.visit_mut(&ParameterPath::root(), &mut update);
+        for slot in update.slots {
+            slot.shared = None;
+        }
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.rate
+    }
+
+    #[track_caller]
+    fn set_learning_rate(&mut self, rate: f64) {
+        self.rate = not_negative("learning rate", rate);
+    }
+
+    fn state_dict(&self) -> StateDict {
+        let mut state = StateDict::new();
+        state.insert(LEARNING_RATE, number(self.rate));
+        for slot in self.slots.iter().flatten().filter(|slot| slot.steps > 0) {
+            let settings = settings_of(&self.settings, &self.groups, slot);
+            write(&mut state, slot, settings.rule.kinds());
+        }
+        state
+    }
+
+    #[track_caller]
+    fn load_state_dict(&mut self, model: &dyn Field, state: &StateDict) -> Result<(), StateError> {
+        let mut slots = self.bind(model);
+        let mut reader = Reader::new(state);
+        let rate = reader.at_least_zero(LEARNING_RATE);
+        for slot in slots.iter_mut().filter(|slot| slot.tied_to.is_none()) {
+            let settings = settings_of(&self.settings, &self.groups, slot);
+            reader.read(slot, settings.rule.kinds());
+        }
+        reader.finish()?;
+        (self.rate, self.slots) = (rate, Some(slots));
+        Ok(())
+    }
+}
+
+fn settings_of<'s, R>(
+    settings: &'s Settings<R>,
+    groups: &'s [Group<R>],
+    slot: &Slot,
+) -> &'s Settings<R> {
+    slot.group.map_or(settings, |group| &groups[group].settings)
+}
+
+/// Visits the model and updates its parameters.
+struct Update<'s, R> {
+    rate: f64,
+    settings: &'s Settings<R>,
+    groups: &'s [Group<R>],
+    slots: &'s mut [Slot],
+    count: usize,
+}
+
+impl<R: Rule> VisitorMut for Update<'_, R> {
+    fn parameter(&mut self, _: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
+        let place = self.count;
+        self.count += 1;
+        if let Some(first) = self.slots[place].tied_to {
+            if let Some(value) = &self.slots[first].shared {
+                // INVARIANT: only parameters of one element type and shape can be tied.
+                parameter.update_any(&mut |own| assign(own, value));
+            }
+            return;
+        }
+        let slot = &mut self.slots[place];
+        let settings = settings_of(self.settings, self.groups, slot);
+        let rate = self.rate * settings.lr_scale;
+        let updated = slot.update(&settings.rule, rate, parameter);
+        if updated && slot.has_ties {
+            slot.shared = Some(parameter.to_any());
+        }
+    }
+}
+
+impl<R: Rule> fmt::Debug for FirstOrder<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups: Vec<_> = self.groups.iter().map(|group| &group.settings).collect();
+        f.debug_struct("FirstOrder")
+            .field("rate", &self.rate)
+            .field("settings", &self.settings)
+            .field("groups", &groups)
+            .finish_non_exhaustive()
+    }
+}
