@@ -1,7 +1,7 @@
 //! What the compiler reports for mistakes: `tests/ui/<rule>.rs` has a module for each mistake against a
-//! rule, and its `.stderr` all messages. rustc stops after the phase that fails, so a mistake that a
-//! later phase finds is in a file of its own, `<rule>_types.rs` or `<rule>_lints.rs`. `tests/ui/pass.rs`,
-//! which must compile, is a test target by itself.
+//! rule, and its `.stderr` all messages. Some mistakes need a file of their own: lints are only reported
+//! where there is no error (`asked_lints.rs`), and some errors list all modules of the crate
+//! (`module_types.rs`). `tests/ui/pass.rs`, which must compile, is a separate test target.
 //!
 //! The messages are compared to the letter on the compiler that they were recorded with
 //! (`TRYBUILD=overwrite cargo test --test ui` records them anew). Another compiler may word its own

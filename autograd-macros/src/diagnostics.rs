@@ -1,8 +1,8 @@
-//! All mistakes of one item, reported at once, and the wording that they share.
+//! Collects all mistakes of an item, to report them at once, and has the wording that messages share.
 //!
-//! Every message is lower case, sets code in backticks and says what is wrong, what was expected
-//! instead, and, where it is not plain from that, what to write. It stands on the token to change and
-//! calls things by the author's names.
+//! Every message is lower case, sets code in backticks and states what is wrong, what was expected
+//! instead, and, where that is not obvious, what to write. It is reported on the token to change and
+//! uses the names of the definition.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -26,17 +26,17 @@ impl Diagnostics {
         self.error(on, format!("{message}\n= help: {help}"));
     }
 
-    /// Unwraps what was parsed, or records why it could not be.
+    /// Returns what was parsed, or records why it could not be.
     pub(crate) fn ok<T>(&mut self, parsed: syn::Result<T>) -> Option<T> {
         parsed.map_err(|error| self.errors.push(error)).ok()
     }
 
-    /// How many mistakes have been recorded so far.
+    /// Returns the number of mistakes that have been recorded so far.
     pub(crate) fn len(&self) -> usize {
         self.errors.len()
     }
 
-    /// All mistakes as `compile_error!` calls, or `Ok` if there are none.
+    /// Returns all mistakes as `compile_error!` calls, or `Ok` if there are none.
     pub(crate) fn finish(mut self) -> Result<(), TokenStream> {
         self.finished = true;
         match self.errors.as_slice() {
@@ -55,7 +55,7 @@ impl Drop for Diagnostics {
     }
 }
 
-/// `` `a`, `b`, `c` ``
+/// Returns `` `a`, `b`, `c` ``.
 pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     let quoted: Vec<_> = names
         .into_iter()
@@ -64,7 +64,7 @@ pub(crate) fn list<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String 
     quoted.join(", ")
 }
 
-/// `1 array is`, `2 arrays are`
+/// Returns `1 array is` or `2 arrays are`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     if number == 1 {
         format!("1 {thing} is")
@@ -73,7 +73,7 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     }
 }
 
-/// ``did you mean `weight`? `` before the rest of a help line, if some candidate is near enough.
+/// Returns ``did you mean `weight`? ``, to begin a help line with, if some candidate is near enough.
 pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
     // Where no letter is left of a short name, nothing is alike.
     let has_its_letters =
@@ -84,7 +84,7 @@ pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
         .unwrap_or_default()
 }
 
-/// The place of the candidate that was probably meant.
+/// Returns the index of the candidate that was probably meant.
 pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
     let distances = candidates
         .iter()
@@ -96,7 +96,7 @@ pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// The number of letters to insert, delete, replace or swap with a neighbor.
+/// Returns the number of letters to insert, delete, replace or swap with a neighbor.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -1,4 +1,4 @@
-//! The documentation of what is generated.
+//! Writes the documentation of generated items.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::diagnostics::list;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved, Short};
 use crate::show::show;
 
-/// The documentation of `apply`: the author's own words about forward, then a table.
+/// Documents `apply`: the documentation of forward, then a table.
 pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     let authors = &model.forward.docs;
     let own = match &model.definition.short {
@@ -20,7 +20,7 @@ pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
     quote!(#(#authors)* #own #table)
 }
 
-/// The author's own words as a string: those about forward, or else about the block.
+/// Returns the documentation of forward, or else of the block, as a string.
 pub(crate) fn text(model: &FunctionModel) -> TokenStream {
     let of_forward = &model.forward.docs;
     let docs = if of_forward.is_empty() {
@@ -28,7 +28,7 @@ pub(crate) fn text(model: &FunctionModel) -> TokenStream {
     } else {
         of_forward
     };
-    // `#[doc(hidden)]` says nothing.
+    // `#[doc(hidden)]` has no text.
     let values = docs.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) => Some(&pair.value),
         _ => None,
@@ -61,7 +61,7 @@ pub(crate) fn text(model: &FunctionModel) -> TokenStream {
     quote!(::core::concat!(#(#pieces,)* #known))
 }
 
-/// What stands beneath the author's own words.
+/// Documents a function with a table, below its own documentation.
 pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     let FunctionModel {
         forward,
@@ -112,7 +112,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     doc(&lines)
 }
 
-/// The documentation of the type behind a function in the short form.
+/// Documents the type behind a function in the short form.
 pub(crate) fn short_type(short: &Short) -> TokenStream {
     doc(&[format!(
         "The differentiable function behind `{}`.",
@@ -120,7 +120,7 @@ pub(crate) fn short_type(short: &Short) -> TokenStream {
     )])
 }
 
-/// The documentation of its forward.
+/// Documents the forward of that type.
 pub(crate) fn short_kernel(short: &Short) -> TokenStream {
     doc(&[format!(
         "Computes `{}` on arrays, outside any graph.",
@@ -128,7 +128,7 @@ pub(crate) fn short_kernel(short: &Short) -> TokenStream {
     )])
 }
 
-/// The documentation of `LinearFunctionNeedsInputGrad`.
+/// Documents `LinearFunctionNeedsInputGrad`.
 pub(crate) fn needs_input_grad(definition: &Definition) -> TokenStream {
     doc(&[format!(
         "The gradients of `{}` that a backward pass needs.",
@@ -136,12 +136,12 @@ pub(crate) fn needs_input_grad(definition: &Definition) -> TokenStream {
     )])
 }
 
-/// The documentation of one of its fields.
+/// Documents one of its fields.
 pub(crate) fn needs_field(input: &Ident) -> TokenStream {
     doc(&[format!("Whether the gradient of `{input}` is needed.")])
 }
 
-/// The documentation of `LinearFunctionContext`.
+/// Documents `LinearFunctionContext`.
 pub(crate) fn context(definition: &Definition) -> TokenStream {
     doc(&[
         format!("The values that `{}` saves for its backward functions.", definition.ident),
@@ -152,7 +152,7 @@ pub(crate) fn context(definition: &Definition) -> TokenStream {
     ])
 }
 
-/// The documentation of one of its fields.
+/// Documents one of its fields.
 pub(crate) fn context_field(saved: &Saved, forward: &Forward) -> TokenStream {
     doc(&[format!(
         "Saved for the gradient of {}.",
@@ -187,13 +187,14 @@ fn output_row(output: &Returned, saved: &[Saved], forward: &Forward) -> String {
 }
 
 fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -> String {
-    let kept = saved.iter().find(|saved| saved.name == *name);
-    let kept = kept
+    let needed = saved
+        .iter()
+        .find(|saved| saved.name == *name)
         .map(|saved| needed_for(saved, forward))
         .unwrap_or_default();
     // A bar would end the cell, even within code.
     format!(
-        "| `{name}` | `{}` | {kind} | {kept} |",
+        "| `{name}` | `{}` | {kind} | {needed} |",
         ty.replace('|', "\\|")
     )
 }
@@ -209,7 +210,7 @@ fn needed_for(saved: &Saved, forward: &Forward) -> String {
 }
 
 fn doc(lines: &[String]) -> TokenStream {
-    // Sugared documentation starts with a space, and lines of the author's do.
+    // Sugared documentation starts with a space, and lines of the definition do.
     let lines = lines.iter().map(|line| {
         if line.is_empty() {
             String::new()

@@ -4,7 +4,7 @@
 //! The definitions are those of the workspace: right ones of the built-in functions, examples and
 //! snapshots, wrong ones of `tests/ui`. Tokens of them are deleted, doubled, swapped, replaced by tokens
 //! of others, put into brackets and taken out of them. 2,000 inputs are tried, or `PULLBACK_FUZZ` many;
-//! the generator is seeded, so that each number stands for the same input on every machine.
+//! the generator is seeded, so that each number gives the same input on every machine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn damaged_modules_are_expanded_or_refused() {
         else {
             panic!("a panic on input {input}: {item}");
         };
-        // What is no item never reaches a derive.
+        // Only items reach a derive.
         if syn::parse2::<syn::DeriveInput>(item.clone()).is_ok() {
             let text = expanded.to_string();
             if let Err(error) = syn::parse2::<syn::File>(expanded) {
@@ -74,13 +74,13 @@ fn inputs() -> u64 {
 
 fn check(input: u64, args: &TokenStream, item: &TokenStream) {
     let shown = || format!("input {input}: #[custom_function({args})] {item}");
-    let author = strip::helpers(item.clone());
-    let expand = || stages::unguarded(args.clone(), item.clone(), &author, "pullback");
+    let stripped = strip::helpers(item.clone());
+    let expand = || stages::unguarded(args.clone(), item.clone(), &stripped, "pullback");
     let Ok(expanded) = catch_unwind(AssertUnwindSafe(expand)) else {
         panic!("a panic on {}", shown());
     };
-    // What is no item never reaches an attribute.
-    if syn::parse2::<syn::Item>(author.clone()).is_err() {
+    // Only items reach an attribute.
+    if syn::parse2::<syn::Item>(stripped.clone()).is_err() {
         return;
     }
     let text = expanded.to_string();
@@ -163,7 +163,7 @@ fn damage(tokens: TokenStream, pool: &[TokenTree], random: &mut Random) -> Token
     tokens.into_iter().collect()
 }
 
-/// The tokens at the bottom.
+/// Returns the tokens that are not groups.
 fn leaves(tokens: &TokenStream) -> Vec<TokenTree> {
     let tokens = tokens.clone().into_iter();
     tokens
@@ -174,7 +174,7 @@ fn leaves(tokens: &TokenStream) -> Vec<TokenTree> {
         .collect()
 }
 
-/// Arguments and items of all that stands under the attribute in the workspace, and what is in `quote!`.
+/// Returns the arguments and items of all uses of the attribute in the workspace, and what is in `quote!`.
 fn definitions(attribute: &str) -> Vec<(TokenStream, TokenStream)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();

@@ -1,21 +1,21 @@
 //! The procedural macros of `pullback`: signatures in, differentiable functions out.
 //!
-//! Not used directly: `pullback` and `autograd-core` re-export [`custom_function`] with paths of
-//! their own.
+//! Not used directly: `pullback` and `autograd-core` re-export [`custom_function`], each with its own
+//! paths.
 //!
 //! # How it works
 //!
-//! One way, put together in `stages`, of which each knows only what stands before it:
+//! The stages, which `stages` runs in this order; each knows only those before it:
 //!
-//! 1. `parse`: tokens to syntax. Bodies of functions stay tokens, and nothing is judged.
-//! 2. `validate`: syntax to model. All rules run, each a function with a bad example above it;
+//! 1. `parse` turns tokens into syntax. Bodies of functions stay tokens, and nothing is judged.
+//! 2. `validate` turns syntax into a model. All rules run, each a function with a bad example above it;
 //!    `diagnostics` collects what they find, so that all mistakes are reported at once.
-//! 3. `model`: a function of which everything is known. Nothing but `validate` makes one.
-//! 4. `expand`: model to tokens; `docs` writes the documentation. With mistakes, the same road ends in
-//!    a fallback: the author's item, the errors, and an `apply` that does nothing.
+//! 3. `model` describes a checked function. Only `validate` makes one.
+//! 4. `expand` turns the model into tokens; `docs` writes the documentation. With mistakes, it generates a
+//!    fallback: the item as written, the errors, and an `apply` that does nothing.
 //!
-//! `types` is where a type is read as a tensor or a value, `spell` where one is written, and `uses` where
-//! the names in an expression are found, for the rules and the expansion alike.
+//! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
+//! expression, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
 //!
 //! `module` has the same stages for `#[derive(Module)]`.
@@ -40,11 +40,11 @@ mod version;
 
 use proc_macro::TokenStream;
 
-/// Makes a differentiable function of an `impl` block or, in its short form, of a `fn`.
+/// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Their
-/// signatures say everything else:
+/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Everything
+/// else is in their signatures:
 ///
 /// ```
 /// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
@@ -92,30 +92,29 @@ use proc_macro::TokenStream;
 /// # Ok::<(), pullback::Error>(())
 /// ```
 ///
-/// What does not fit together (a gradient that is missing, a name that does not exist, a wrong rank) is
-/// a compile error on the token that is wrong.
+/// A mistake (a gradient that is missing, a name that does not exist, a wrong rank) is a compile error on
+/// the token that is wrong.
 ///
 /// # Inputs
 ///
 /// | a parameter of forward | is | and in `apply` |
 /// |---|---|---|
 /// | `ArrayView2<T>`, `ArrayView<T, D>`, `ArrayViewD<T>` | a tensor, read | `&Tensor2<T>`, … |
-/// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, taken over | `Tensor2<T>`, … |
+/// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, by value | `Tensor2<T>`, … |
 /// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
 /// | any of these in an `Option` | an optional tensor | in an `Option` |
 /// | `ArrayViewMut2<T>`, `ArrayViewMut<T, D>`, `ArrayViewMutD<T>` | a tensor, written to | `&mut Tensor2<T>`, … |
-/// | `&[ArrayView1<T>]` and its like | a list of tensors | `&[&Tensor1<T>]` |
+/// | `&[ArrayView1<T>]`, … | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
 /// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias is read as a
-/// value: `#[tensor]` on the parameter says that it is a tensor. An alias of a view is then written with
-/// its lifetime: `#[tensor] x: Matrix<'_>`. `#[non_differentiable]` exempts a tensor from having a
-/// gradient.
+/// value, unless the parameter is marked `#[tensor]`. An alias of a view is then written with its
+/// lifetime: `#[tensor] x: Matrix<'_>`. A tensor marked `#[non_differentiable]` has no gradient.
 ///
 /// The gradient of a list is a `Vec`, with an array, or an `Option` of one, for each of its tensors; a
 /// backward function asks for the list itself as `&[ArrayView1<T>]` or `&[Tensor1<T>]`, a `#[jvp]` rule
 /// for its tangents as `&[Option<ArrayView1<T>>]` or, with zeros for those that are missing, without the
-/// `Option`. Which gradients of a list are needed, `needs_input_grad` says in one `bool`: whether any is.
+/// `Option`. For a list, `needs_input_grad` has one `bool`: whether any of its gradients is needed.
 ///
 /// # Outputs
 ///
@@ -144,14 +143,14 @@ use proc_macro::TokenStream;
 /// # assert_eq!(y.len(), mask.len());
 /// ```
 ///
-/// - `outputs(…)` names them; else a single one is `output`, several are `output_0`, `output_1`, ….
+/// - `outputs(…)` names them; without it, a single one is `output`, several are `output_0`, `output_1`, ….
 /// - `saves(…)` names what forward returns after its outputs for backward functions alone.
 /// - `non_differentiable(…)` exempts float outputs.
 ///
 /// A tensor that is written to is an output, and need not be returned: forward may return nothing. Its
-/// gradient is `grad_output` if no other comes in, else `grad_x`; backward functions know the value that
-/// came in as `x` and the one after as `output`, beside other outputs `output_x`. What is saved is never
-/// overwritten: memory that others hold is copied first. A leaf that requires grad is refused outside
+/// gradient is `grad_output` if there is no other output, else `grad_x`; in backward functions `x` is the
+/// value before forward and `output` the value after it, beside other outputs `output_x`. What is saved is
+/// never overwritten: shared memory is copied first. A leaf that requires grad is refused outside
 /// `no_grad`, before anything is written.
 ///
 /// # Backward functions
@@ -159,37 +158,37 @@ use proc_macro::TokenStream;
 /// `#[backward(weight)]` returns one gradient, `#[backward(input, weight)]` a tuple of them in that
 /// order, and a plain `#[backward]` those of all inputs. Each differentiable input has one.
 ///
-/// Parameters are asked for by name, and what nobody asks for is not kept:
+/// A backward function asks for its parameters by name, and only what is asked for is saved:
 ///
-/// | name | gets |
+/// | name | value |
 /// |---|---|
 /// | `grad_output`, `grad_y` | the gradient of the output, of the output named `y` |
-/// | an input, an output, something from `saves(…)` | that |
-/// | `needs_input_grad` | the generated struct that says which gradients are needed |
+/// | an input, an output, a name from `saves(…)` | its value |
+/// | `needs_input_grad` | the generated struct with one `bool` for each differentiable input |
 /// | `context` | `&LinearFunctionContext`, the generated struct of all that backward functions ask for by name |
 ///
 /// Each field of the context is an `Option`. A function that asks for the context asks for all of it: there, only an
 /// optional input may be missing. It needs a function that asks for something by name, and an input or output of the
 /// name `context` hides it.
 ///
-/// Types say in which form:
+/// The type chooses the form:
 ///
 /// | type | form |
 /// |---|---|
-/// | `ArrayView2<T>` | to read; a gradient that nothing came for is zeros |
+/// | `ArrayView2<T>` | to read; a gradient that is undefined is zeros |
 /// | `Array2<T>` | to own: the buffer of a gradient is reused |
 /// | `&Tensor2<T>` | a tensor: what is computed with it can be differentiated again |
 /// | `Tensor2<T>` | of a gradient: such a tensor to own, so that its buffer is reused |
-/// | `Option<…>` | of a gradient: `None` if nothing came; of an optional input: as in forward |
+/// | `Option<…>` | of a gradient: `None` if it is undefined; of an optional input: as in forward |
 /// | `V`, `&V`, `&[U]`, … | a value, copied or borrowed |
 ///
 /// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
-/// times, any other once. A backward function that asks for no gradient says that it means it:
+/// times, any other once. A backward function that asks for no gradient is marked:
 /// `#[backward(x, ignores_grad)]`.
 ///
 /// # Forward mode
 ///
-/// A function marked `#[jvp]` gives the derivative along a direction, for `jvp` of the library. It asks by
+/// A function marked `#[jvp]` computes the derivative along a direction, for `jvp` of the library. It asks by
 /// name for inputs, values, outputs and `tangent_<input>`, the direction of each differentiable input, and
 /// returns a tangent for each differentiable output:
 ///
@@ -233,8 +232,8 @@ use proc_macro::TokenStream;
 ///
 /// # The short form
 ///
-/// For functions whose gradients are expressions, the attribute stands on a free function and gives
-/// one expression for the gradient of each input:
+/// If the gradients are expressions, the attribute can mark a free function and give one expression for
+/// the gradient of each input:
 ///
 /// ```
 /// # use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
@@ -258,41 +257,46 @@ use proc_macro::TokenStream;
 /// }
 ///
 /// # let (x, weight) = (Tensor::from(array![[1.0, 2.0]]), Tensor::from(array![[3.0, 4.0]]));
-/// let y = linear(&x, &weight, None); // the function itself is the differentiable one
+/// let y = linear(&x, &weight, None); // the function itself is differentiable
 /// # assert_eq!(y.to_array(), array![[11.0]]);
 /// ```
 ///
-/// - An expression uses the names that a backward function asks for, and only what it uses is kept for
+/// - An expression uses the names that a backward function asks for, and only what it uses is saved for
 ///   it. Tensors are array views and values references: `&grad_output * *factor`. An optional input is
 ///   plain in its own gradient, and an `Option` in others.
 /// - `higher_order` makes all tensors `&Tensor`, so that the gradients can be differentiated again.
-/// - `outputs(…)`, `saves(…)` and `non_differentiable(…)` say what they say in `#[forward(…)]`.
-/// - `grad(x, y) = …` is a tuple of two gradients; `grad(x, ignores_grad) = …` means to ignore what comes
-///   in.
-/// - The type behind it bears the function's name in `CamelCase`: `Linear::forward` is the function on
+/// - `outputs(…)`, `saves(…)` and `non_differentiable(…)` mean the same as in `#[forward(…)]`.
+/// - `grad(x, y) = …` is a tuple of two gradients; `grad(x, ignores_grad) = …` ignores the incoming
+///   gradient.
+/// - The type behind it has the function's name in `CamelCase`: `Linear::forward` is the function on
 ///   arrays, `Linear::SIGNATURE` its description.
 ///
 /// # Arguments
 ///
 /// - `name = "linear"`: the name that graphs and errors show.
-/// - `crate = path`: where the library is, if it is not `pullback`.
+/// - `crate = path`: the path of the library, if it is not `pullback`.
 /// - `gradcheck(input = [3, 4], weight = [5, 4], constant = 2.5)`: generates a test.
 ///
 /// # The generated test
 ///
 /// `gradcheck(…)` gives a shape for each tensor, a list of shapes (`parts = [[3], [2]]`) for each list and an
-/// expression for each value, and generates a `#[test]`, `linear_function_gradcheck`, that holds the function against
-/// finite differences, and backward against everything that `Gradcheck::thorough` knows of: with all inputs, once without
-/// each optional one, in forward mode if there is a rule for it, and to second order where the function can be
-/// differentiated again. The numbers lie between 0.5 and 1.5, and of both signs where the function is defined there; or in
-/// a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`, ranks follow from the shapes; a
-/// rank that only an output has is given as `E = Ix2`.
+/// expression for each value. It generates a `#[test]`, `linear_function_gradcheck`, that checks the function
+/// against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs, once without each
+/// optional one, in forward mode if there is a rule for it, and to second order where the function can be
+/// differentiated again. The numbers are between 0.5 and 1.5, and of both signs where the function is defined
+/// there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`, ranks
+/// follow from the shapes; a rank that only an output has is given as `E = Ix2`.
 ///
 /// # Generated
 ///
-/// `apply`; `Function`; the structs `LinearFunctionContext`, as visible as the backward functions that ask for it, and
-/// `LinearFunctionNeedsInputGrad`; the test, if asked for; an entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
-/// (put the formula first). Forward and the backward functions stay ordinary functions, to be called and tested directly.
+/// - `apply`, and the trait `Function`.
+/// - The structs `LinearFunctionContext`, as visible as the backward functions that ask for it, and
+///   `LinearFunctionNeedsInputGrad`.
+/// - The test, if asked for.
+/// - An entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
+///   (put the formula first).
+///
+/// Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
     stages::custom_function(args.into(), item.into(), "pullback").into()

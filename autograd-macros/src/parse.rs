@@ -1,6 +1,6 @@
-//! Tokens to syntax: reads the block and our attributes, and judges nothing.
+//! Turns tokens into syntax: reads the block and our attributes, and judges nothing.
 //!
-//! Bodies of functions are never parsed. They cannot tell us anything, parsing them costs most of the
+//! Bodies of functions are never parsed. They contain nothing that matters here, parsing them costs most of the
 //! time, and syntax that `syn` does not know yet must not break a function that uses it.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
@@ -11,7 +11,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, Generics, Ident, Meta, Signature, Token, Type, Visibility};
 use syn::{braced, parenthesized, token};
 
-/// What the attribute stands on.
+/// The item below the attribute.
 pub(crate) enum Item {
     Impl(Box<ImplBlock>),
     Function(Box<Function>),
@@ -27,7 +27,7 @@ pub(crate) struct ImplBlock {
     pub(crate) trait_: Option<Type>,
     pub(crate) self_ty: Type,
     pub(crate) methods: Vec<Method>,
-    /// Our attributes on members that are no functions, with the member's keyword.
+    /// Our attributes on members that are not functions, with the member's keyword.
     pub(crate) misplaced: Vec<(Helper, Ident)>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
-    /// The braces and what stands in them.
+    /// The body, in its braces.
     pub(crate) body: Group,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Method {
     pub(crate) expression: Option<Expr>,
 }
 
-/// `#[forward(…)]`, `#[backward(…)]` and their like.
+/// An attribute such as `#[forward(…)]` or `#[backward(…)]`.
 pub(crate) struct Helper {
     pub(crate) name: Ident,
     pub(crate) arguments: Arguments,
@@ -89,14 +89,14 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
     Ok(Item::Other(keyword))
 }
 
-/// Whether an attribute of a member belongs to us. A name that is nearly ours (`#[foward]`) does too:
-/// nothing else would answer to it, and the rules say what was meant.
+/// Returns whether an attribute of a member belongs to us. A name that is nearly ours (`#[foward]`) does too:
+/// nothing else would accept it, and the rules suggest what was meant.
 pub(crate) fn is_helper(name: &Ident) -> bool {
     let near = |ours| crate::diagnostics::distance(&name.to_string(), ours) <= 2;
     name == "jvp" || near("forward") || near("backward")
 }
 
-/// Whether an attribute of a parameter belongs to us.
+/// Returns whether an attribute of a parameter belongs to us.
 pub(crate) fn is_parameter_helper(name: &Ident) -> bool {
     name == "tensor" || name == "non_differentiable"
 }
@@ -180,7 +180,7 @@ impl Parse for Argument {
 }
 
 impl Argument {
-    /// An argument that may have a range.
+    /// Reads an argument that may have a range.
     fn sample(input: ParseStream) -> syn::Result<Self> {
         let mut sample = Self::parse(input)?;
         if input.parse::<Option<Token![in]>>()?.is_some() {
@@ -257,7 +257,7 @@ fn list_of(input: ParseStream, one: fn(ParseStream) -> syn::Result<Argument>) ->
     Ok(list.into_iter().collect())
 }
 
-/// The keyword that says what an item is.
+/// Returns the keyword of an item.
 fn keyword(tokens: TokenStream) -> syn::Result<Ident> {
     const DECISIVE: [&str; 11] = [
         "impl",

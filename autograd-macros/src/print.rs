@@ -1,4 +1,4 @@
-//! Printing an expansion as it is compiled: `PULLBACK_EXPAND=LinearFunction cargo build`.
+//! Prints an expansion as it is compiled: `PULLBACK_EXPAND=LinearFunction cargo build`.
 
 use std::env;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
-/// Prints the expansion of what has these names to stderr if `PULLBACK_EXPAND` lists one of them.
+/// Prints the expansion of the item with these names to stderr if `PULLBACK_EXPAND` lists one of them.
 pub(crate) fn if_wanted(names: &[&Ident], expansion: &TokenStream) {
     let Ok(wanted) = env::var("PULLBACK_EXPAND") else {
         return;
@@ -20,13 +20,13 @@ pub(crate) fn if_wanted(names: &[&Ident], expansion: &TokenStream) {
     }
 }
 
-/// The first name in `wanted`, which has one name, or several with commas between them.
+/// Returns the first name in `wanted`, a list of names with commas between them.
 fn named<'a>(names: &[&'a Ident], wanted: &str) -> Option<&'a Ident> {
     let is_wanted = |name: &&Ident| wanted.split(',').any(|word| name.unraw() == word.trim());
     names.iter().copied().find(is_wanted)
 }
 
-/// The tokens as rustfmt sets them, where there is one that can.
+/// Returns the tokens as rustfmt formats them, where it is installed.
 fn formatted(tokens: &str) -> Option<String> {
     let mut rustfmt = Command::new("rustfmt")
         .args(["--edition", "2024"])

@@ -1,9 +1,9 @@
-//! Tokens as text, the way an author would type them.
+//! Shows tokens as text, the way that people type them.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// The tokens as an author would type them: `ArrayView2<f32>`, `&'a [usize]`.
+/// Returns the tokens as people type them: `ArrayView2<f32>`, `&'a [usize]`.
 ///
 /// The compiler's own rendering of a token stream differs between versions, and these texts are
 /// compared and shown.

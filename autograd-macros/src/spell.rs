@@ -1,5 +1,5 @@
-//! Types as generated code writes them: by paths that start at the runtime's door, whatever the
-//! author has imported.
+//! Writes types for generated code: by paths that start at the runtime's private module, whatever
+//! is imported.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -8,23 +8,23 @@ use syn::{Ident, Type};
 
 use crate::types::{Content, Form, Passing, Rank};
 
-/// The short name of that path within the `const _` of an expansion.
+/// Returns the short name of that path within the `const _` of an expansion.
 pub(crate) fn short() -> TokenStream {
     local("__p").into_token_stream()
 }
 
-/// Hygiene of the macro, place of the author's: errors land on `tokens`, and lints know that nobody
-/// typed the code.
+/// Returns a span with the hygiene of the macro at the place of `tokens`: errors are reported there, and
+/// lints know that the code is generated.
 pub(crate) fn at(tokens: &impl ToTokens) -> Span {
     Span::mixed_site().located_at(tokens.span())
 }
 
-/// A local variable of generated code.
+/// Returns a local variable of generated code.
 pub(crate) fn local(name: impl std::fmt::Display) -> Ident {
     Ident::new(&name.to_string(), Span::mixed_site())
 }
 
-/// The element type.
+/// Writes the element type.
 pub(crate) fn element(content: &Content, p: &TokenStream) -> TokenStream {
     match content {
         Content::Known { element, .. } => element.to_token_stream(),
@@ -35,7 +35,7 @@ pub(crate) fn element(content: &Content, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// The dimension type.
+/// Writes the dimension type.
 pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
     match content {
         Content::Known {
@@ -59,12 +59,12 @@ pub(crate) fn dimension(content: &Content, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// `Option<…>`, wherever the author's own `Option` may be.
+/// Writes `Option<…>`, whatever `Option` is in scope.
 pub(crate) fn option(inner: &TokenStream) -> TokenStream {
     quote!(::core::option::Option<#inner>)
 }
 
-/// What a value is once it is owned.
+/// Writes the owned type of a value.
 pub(crate) fn owned(passing: &Passing) -> TokenStream {
     let span = at(passing.target());
     match passing {
@@ -76,7 +76,7 @@ pub(crate) fn owned(passing: &Passing) -> TokenStream {
     }
 }
 
-/// A tensor in one of the forms in which a backward function takes or returns it.
+/// Writes the type of a tensor in one of the forms in which a backward function takes or returns it.
 pub(crate) fn array(form: Form, content: &Content) -> TokenStream {
     let p = &short();
     let (element, dimension) = (element(content, p), dimension(content, p));
@@ -89,7 +89,7 @@ pub(crate) fn array(form: Form, content: &Content) -> TokenStream {
     }
 }
 
-/// The same tokens, all at one place, where the compiler is to report what does not fit them. Names
+/// Returns the same tokens, all at one place, where the compiler is to report what does not fit them. Names
 /// keep their meaning.
 pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
     let place_one = |mut token: TokenTree| {
@@ -103,14 +103,14 @@ pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
     tokens.into_iter().map(place_one).collect()
 }
 
-/// A type whose lifetimes may stand where none can be elided, as in a field.
+/// Returns a type whose lifetimes are valid where none can be elided, as in a field.
 fn lasting(ty: &Type) -> TokenStream {
     replaced(ty.to_token_stream(), &|word, before| {
         (before == Some('\'')).then(|| Ident::new("static", word.span()).into_token_stream())
     })
 }
 
-/// The same tokens with other words for some; `replace` gets each word with the sign before it.
+/// Returns the tokens with some words replaced; `replace` gets each word with the sign before it.
 pub(crate) fn replaced(
     tokens: TokenStream,
     replace: &dyn Fn(&Ident, Option<char>) -> Option<TokenStream>,

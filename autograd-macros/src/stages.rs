@@ -1,4 +1,4 @@
-//! The attribute from end to end: parse, validate, expand.
+//! Runs the stages of the attribute: parse, validate, expand.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,32 +14,32 @@ pub(crate) fn custom_function(
     item: TokenStream,
     default_crate: &str,
 ) -> TokenStream {
-    let author = strip::helpers(item.clone());
+    let stripped = strip::helpers(item.clone());
     let expanded = catch_unwind(AssertUnwindSafe(|| {
-        unguarded(args, item, &author, default_crate)
+        unguarded(args, item, &stripped, default_crate)
     }));
     expanded.unwrap_or_else(|_| {
         let message = "`#[custom_function]` failed on this item, which is a bug in the macro; \
                        please report it with the item";
-        quote!(#[allow(dead_code)] #author ::core::compile_error!(#message);)
+        quote!(#[allow(dead_code)] #stripped ::core::compile_error!(#message);)
     })
 }
 
-/// The same, but for a panic in it.
+/// Expands without a guard against panics.
 pub(crate) fn unguarded(
     args: TokenStream,
     item: TokenStream,
-    author: &TokenStream,
+    stripped: &TokenStream,
     default_crate: &str,
 ) -> TokenStream {
     let (definition, expansion) =
         match validate::function(parse::arguments(args), parse::item(item)) {
             Ok(model) => {
-                let expansion = expand::function(&model, author, default_crate);
+                let expansion = expand::function(&model, stripped, default_crate);
                 (Some(model.definition), expansion)
             }
             Err(rejected) => {
-                let expansion = expand::fallback::function(&rejected, author, default_crate);
+                let expansion = expand::fallback::function(&rejected, stripped, default_crate);
                 (rejected.definition, expansion)
             }
         };

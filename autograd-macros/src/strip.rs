@@ -1,7 +1,7 @@
-//! The author's item, token for token, without the attributes that only we understand.
+//! Removes the attributes that only we understand from an item, token for token.
 //!
 //! This works on tokens and not on syntax, so that an item that could not be read keeps its meaning
-//! too: left in place, our attributes would be unknown to the compiler and bury the real mistake.
+//! too: left in place, our attributes would be unknown to the compiler and hide the real mistake.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
@@ -51,7 +51,7 @@ fn without_attributes(tokens: TokenStream, ours: fn(&Ident) -> bool) -> TokenStr
     kept.into_iter().collect()
 }
 
-/// `forward` of the group `[forward(…)]`.
+/// Returns `forward` of the group `[forward(…)]`.
 fn attribute_name(token: &TokenTree) -> Option<Ident> {
     let TokenTree::Group(group) = token else {
         return None;

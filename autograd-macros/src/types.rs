@@ -1,8 +1,8 @@
-//! What a type says by its tokens alone.
+//! Reads types by their tokens alone.
 //!
 //! A procedural macro sees names, never definitions, so a tensor is recognized by how it is written:
-//! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless the author
-//! says `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
+//! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless it is marked
+//! `#[tensor]`. All reading of types happens here; the rules ask for a [`Class`].
 
 use syn::{
     FnArg, GenericArgument, Generics, Ident, Lifetime, PathArguments, PathSegment, Signature, Type,
@@ -11,7 +11,7 @@ use syn::{
 
 use crate::show::show;
 
-/// How a function of the author's takes or returns a tensor.
+/// The form in which a function takes or returns a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `ArrayView2<f32>`
@@ -27,13 +27,13 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Whether a backward function that uses this form can be recorded.
+    /// Returns whether a backward function that uses this form can be recorded.
     pub(crate) fn is_tensor(self) -> bool {
         matches!(self, Self::TensorRef | Self::Tensor)
     }
 }
 
-/// The rank of a tensor, as far as its type tells it.
+/// The rank of a tensor, as far as its type shows it.
 #[derive(Clone)]
 pub(crate) enum Rank {
     /// `Array2`, `Ix2`
@@ -44,10 +44,10 @@ pub(crate) enum Rank {
     Named(Box<Type>),
 }
 
-/// What a tensor holds.
+/// The element type and rank of a tensor.
 #[derive(Clone)]
 pub(crate) enum Content {
-    /// Element type and rank stand in the type.
+    /// Element type and rank are written in the type.
     Known { element: Box<Type>, rank: Rank },
     /// They are behind an alias, which only the compiler can resolve.
     Alias(Box<Type>),
@@ -73,12 +73,12 @@ impl Content {
 #[derive(Clone)]
 pub(crate) struct TensorType {
     pub(crate) form: Form,
-    /// A lifetime that the author named: `'a` of `ArrayView2<'a, f32>`.
+    /// A lifetime that is named: `'a` of `ArrayView2<'a, f32>`.
     pub(crate) lifetime: Option<Lifetime>,
     pub(crate) content: Content,
 }
 
-/// What a parameter or a returned value is.
+/// The kind of a parameter or a returned value.
 pub(crate) enum Class {
     Tensor(TensorType),
     /// `Option<…>` of a tensor.
@@ -88,7 +88,7 @@ pub(crate) enum Class {
     Value,
 }
 
-/// How a value is written in a parameter list.
+/// The way in which a parameter takes a value.
 #[derive(Clone)]
 pub(crate) enum Passing {
     /// `V`
@@ -115,7 +115,7 @@ impl Passing {
         }
     }
 
-    /// The type without its reference.
+    /// Returns the type without its reference.
     pub(crate) fn target(&self) -> &Type {
         match self {
             Self::Owned(ty) | Self::Reference(ty) | Self::OptionalReference(ty) => ty,
@@ -127,7 +127,7 @@ impl Passing {
 pub(crate) struct Floats {
     /// `f32`, `f64` and the parameters of the block.
     certain: Vec<String>,
-    /// Names that the author vouches for.
+    /// Names that are marked as element types by hand.
     aliases: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ impl Floats {
         is_one_of(element, &self.certain) || is_one_of(element, &self.aliases)
     }
 
-    /// Whether `ty` is what it says, so that another name is another type.
+    /// Returns whether `ty` is not an alias, so that another name is another type.
     pub(crate) fn is_certain(&self, ty: &Type) -> bool {
         is_one_of(ty, &self.certain) || is_primitive(ty)
     }
@@ -168,7 +168,7 @@ impl Floats {
         Class::Value
     }
 
-    /// The tensor that stands somewhere inside `ty`, where the macro would not see it.
+    /// Returns the tensor somewhere inside `ty`, where the macro would not see it.
     pub(crate) fn hidden_tensor(
         &self,
         ty: &Type,
@@ -180,7 +180,7 @@ impl Floats {
             .find_map(|inner| counted(inner).or_else(|| self.hidden_tensor(inner, counts)))
     }
 
-    /// The float array that a value borrows: `&Array2<f32>`, also in `Option`. Taken as a view it would be
+    /// Returns the float array that a value borrows: `&Array2<f32>`, also in `Option`. Taken as a view it would be
     /// a tensor.
     pub(crate) fn borrowed_array(&self, ty: &Type) -> Option<TensorType> {
         let Type::Reference(reference) = peel(option_of(ty).unwrap_or(ty)) else {
@@ -195,7 +195,7 @@ impl Floats {
     }
 }
 
-/// `Real` of `#[tensor] x: ArrayView1<Real>`.
+/// Returns `Real` of `#[tensor] x: ArrayView1<Real>`.
 fn element_alias(argument: &FnArg) -> Option<String> {
     let FnArg::Typed(parameter) = argument else {
         return None;
@@ -268,7 +268,7 @@ fn array_segment(segment: &PathSegment) -> Option<TensorType> {
     })
 }
 
-/// Reads a type that only `#[tensor]`, or the name it stands with, says to be a tensor.
+/// Reads a type that is a tensor only by `#[tensor]` or by the name that has it.
 ///
 /// A reference can only be `&Tensor`; of the rest, a view is written with its lifetime
 /// (`Matrix<'_>`), an owned array has none.
@@ -294,7 +294,7 @@ pub(crate) fn alias(ty: &Type) -> TensorType {
 
 /// Reads a type as an alias of a tensor's, for a name that is known to be one.
 ///
-/// What certainly is something else (a number, a `Vec`, a slice, a tuple) is refused.
+/// It refuses what is certainly something else (a number, a `Vec`, a slice, a tuple).
 pub(crate) fn tensor_alias(ty: &Type) -> Option<TensorType> {
     const OTHERS: [&str; 5] = ["Vec", "Box", "String", "Option", "Result"];
     let target = match peel(ty) {
@@ -306,7 +306,7 @@ pub(crate) fn tensor_alias(ty: &Type) -> Option<TensorType> {
     (!is_other).then(|| alias(ty))
 }
 
-/// Whether a type holds a borrow that ends before backward runs.
+/// Returns whether a type holds a borrow that ends before backward runs.
 pub(crate) fn borrows(ty: &Type) -> bool {
     let is_short = |lifetime: &Lifetime| lifetime.ident != "static";
     let borrowed = match peel(ty) {
@@ -319,12 +319,12 @@ pub(crate) fn borrows(ty: &Type) -> bool {
     borrowed || inner_types(ty).into_iter().any(borrows)
 }
 
-/// `X` of `Option<X>`.
+/// Returns `X` of `Option<X>`.
 pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Option")
 }
 
-/// `X` of `&[X]`.
+/// Returns `X` of `&[X]`.
 pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
     match peel(ty) {
         Type::Reference(reference) if reference.mutability.is_none() => {
@@ -337,12 +337,12 @@ pub(crate) fn list_of(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// `X` of `Vec<X>`.
+/// Returns `X` of `Vec<X>`.
 pub(crate) fn vec_of(ty: &Type) -> Option<&Type> {
     single_argument(ty, "Vec")
 }
 
-/// The array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
+/// Returns the array within a gradient: `X` of `X`, `Option<X>`, `Vec<X>`, `Vec<Option<X>>`.
 pub(crate) fn within_gradient(ty: &Type) -> &Type {
     match option_of(ty).or_else(|| vec_of(ty)) {
         Some(inner) => within_gradient(inner),
@@ -350,18 +350,18 @@ pub(crate) fn within_gradient(ty: &Type) -> &Type {
     }
 }
 
-/// The first argument of `Result<X, …>`.
+/// Returns the first argument of `Result<X, …>`.
 pub(crate) fn result_of(ty: &Type) -> Option<&Type> {
     let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
     type_arguments(segment).next()
 }
 
-/// Whether two types are written alike.
+/// Returns whether two types are written alike.
 pub(crate) fn same(a: &Type, b: &Type) -> bool {
     show(a) == show(b)
 }
 
-/// Whether `ty` is a number, `bool`, `char` or `str`: certainly no alias of anything else.
+/// Returns whether `ty` is a number, `bool`, `char` or `str`, which is certainly not an alias.
 pub(crate) fn is_primitive(ty: &Type) -> bool {
     const PRIMITIVES: [&str; 17] = [
         "f32", "f64", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64",
@@ -370,12 +370,12 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
     is_one_of(ty, &PRIMITIVES)
 }
 
-/// Whether a type is a parameter of this name.
+/// Returns whether a type is a parameter of this name.
 pub(crate) fn is_parameter(ty: &Type, param: &Ident) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == *param)
 }
 
-/// The bounds of a parameter, wherever they stand.
+/// Returns the bounds of a parameter, wherever they are written.
 pub(crate) fn bounds_of<'a>(
     generics: &'a Generics,
     param: &Ident,
@@ -398,7 +398,7 @@ pub(crate) fn bounds_of<'a>(
     of_param.into_iter().chain(in_clause).flatten()
 }
 
-/// The last segment of a path type.
+/// Returns the last segment of a path type.
 pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     match peel(ty) {
         Type::Path(TypePath { path, .. }) => path.segments.last(),
@@ -406,7 +406,7 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// A type without parentheses and the invisible groups that `macro_rules!` leaves.
+/// Returns a type without parentheses and the invisible groups that `macro_rules!` leaves.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),

@@ -1,6 +1,6 @@
-//! Which names an expression uses: what the gradient of the short form asks for.
+//! Finds the names that an expression uses, which the gradient of the short form asks for.
 //!
-//! A name is used where it stands for a value: not as a method, a field, a segment of a longer path or
+//! A name is used where it is a value: not as a method, a field, a segment of a longer path or
 //! a variable that the expression binds itself. Within the arguments of macros (`array![x, y]`) nothing
 //! is known but tokens, and a name counts wherever it could be a value.
 
@@ -11,7 +11,7 @@ use syn::{
     Macro, PatIdent,
 };
 
-/// The `known` names that `expression` uses, each where it stands first, in that order.
+/// Returns the `known` names that `expression` uses, each where it is first, in that order.
 pub(crate) fn names(expression: &Expr, known: &[String]) -> Vec<Ident> {
     let mut uses = Uses {
         known,
@@ -79,7 +79,7 @@ impl Uses<'_> {
         }
         for name in self.known {
             let names_it = |end| text.contains(&format!("{{{name}{end}"));
-            // A raw identifier cannot stand in a format string.
+            // A raw identifier cannot be in a format string.
             if (names_it('}') || names_it(':')) && !name.starts_with("r#") {
                 self.use_name(&Ident::new(name, literal.span()));
             }

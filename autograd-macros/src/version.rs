@@ -1,9 +1,9 @@
-//! Macros and runtime belong together: an expansion uses hidden items of the runtime.
+//! Checks that macros and runtime have the same version: an expansion uses hidden items of the runtime.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// What the runtime of this version has to be told of the macros: nothing, if theirs is the same.
+/// Returns an error if the version of the runtime is not that of the macros, else nothing.
 pub(crate) fn agree(runtime: &str) -> TokenStream {
     let macros = env!("CARGO_PKG_VERSION");
     if runtime == macros {

@@ -1,7 +1,7 @@
-//! `math!`: a formula for documentation, from its LaTeX to Markdown.
+//! Turns a formula in LaTeX into Markdown for documentation: `math!`.
 //!
 //! `literal` reads the strings, `markdown` writes the paragraph. With the feature `mathml`, `mathml` makes an
-//! element of the formula that browsers set, of what `written` lists alone, which `tidy` sees to; without it,
+//! element of the formula that browsers set; `tidy` removes all but what `written` lists; without it,
 //! the formula stays a block of code, and nothing more is compiled. Either way the documentation has the same
 //! paragraphs.
 
@@ -17,22 +17,22 @@ mod written;
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-const USE: &str = "`math!` takes a formula of LaTeX in a string\n= help: write `math!(r\"\\frac{1}{1 + e^{-x}}\")`";
+const USE: &str = "`math!` takes a formula in LaTeX as a string\n= help: write `math!(r\"\\frac{1}{1 + e^{-x}}\")`";
 
-/// A formula for documentation: LaTeX in, Markdown out.
+/// Turns a formula in LaTeX into Markdown for documentation.
 ///
 /// ```
 /// # use autograd_math as pullback;
 /// /// y = 1 / (1 + e⁻ˣ)
 /// #[doc = pullback::math!(r"\sigma(x) = \frac{1}{1 + e^{-x}}")]
-/// /// It lies between 0 and 1.
+/// /// It is between 0 and 1.
 /// pub fn sigmoid(x: f64) -> f64 {
 ///     1.0 / (1.0 + (-x).exp())
 /// }
 /// # assert_eq!(sigmoid(0.0), 0.5);
 /// ```
 ///
-/// It stands in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph of its own. What comes before
+/// It is used in `#[doc = …]`, and in `#![doc = …]` within a module, as a paragraph by itself. What is before
 /// it should be readable alone: the first sentence is what editors and lists show.
 ///
 /// With the feature `math` of `pullback` the paragraph is MathML, which browsers set without a script or a network,
@@ -46,7 +46,7 @@ const USE: &str = "`math!` takes a formula of LaTeX in a string\n= help: write `
 /// ```
 ///
 /// Several strings are several lines: `math!(r"a \\" r"b")`. The mathematics of LaTeX is known, with
-/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colors, lines in tables and commands of one's own.
+/// `\operatorname`, `\begin{cases}`, `aligned` and matrices, without colors, lines in tables and your own commands.
 /// A mistake in a formula is a compile error, with the feature.
 #[proc_macro]
 pub fn math(formula: TokenStream) -> TokenStream {
@@ -73,7 +73,7 @@ pub fn math(formula: TokenStream) -> TokenStream {
     }
 }
 
-/// What stands in the elements that [`math!`] writes, as a slice of strings: `elements`, `attributes`, `styles`, or
+/// Lists what is in the elements that [`math!`] writes, as a slice of strings: `elements`, `attributes`, `styles`, or
 /// the `frame`, which is around one. A page may let through that and nothing else.
 #[doc(hidden)]
 #[proc_macro]
@@ -94,7 +94,7 @@ pub fn written(kind: TokenStream) -> TokenStream {
     format!("&{list:?}").parse().unwrap_or_default()
 }
 
-/// The tokens, without the invisible groups that `macro_rules!` puts around those that it passes on.
+/// Returns the tokens, without the invisible groups that `macro_rules!` puts around those that it passes on.
 fn tokens(stream: TokenStream) -> Vec<TokenTree> {
     let within = |token| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => tokens(group.stream()),
@@ -103,7 +103,7 @@ fn tokens(stream: TokenStream) -> Vec<TokenTree> {
     stream.into_iter().flat_map(within).collect()
 }
 
-/// `::core::compile_error!(…)`, from the first of two places to the last.
+/// Returns `::core::compile_error!(…)`, from the first of two places to the last.
 fn error(message: &str, [first, last]: [Span; 2]) -> TokenStream {
     let mut message = TokenTree::from(Literal::string(message));
     message.set_span(last);

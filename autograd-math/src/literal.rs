@@ -1,8 +1,8 @@
-//! String literals, as their author typed them and as what they say.
+//! Reads string literals.
 
 use std::str::Chars;
 
-/// What `"…"` or `r#"…"#` says; `None` of anything else.
+/// Returns the string that `"…"` or `r#"…"#` is; `None` of anything else.
 pub(crate) fn text(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix('r') {
         let text = raw.trim_start_matches('#');
@@ -21,7 +21,7 @@ pub(crate) fn text(literal: &str) -> Option<String> {
     Some(text)
 }
 
-/// The letter of an escape behind its backslash, which the compiler has found to be one.
+/// Returns the letter of an escape after its backslash, which the compiler has checked.
 fn escaped(letters: &mut Chars<'_>) -> Option<char> {
     let code = |digits: &str| char::from_u32(u32::from_str_radix(digits, 16).ok()?);
     match letters.next()? {

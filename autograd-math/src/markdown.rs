@@ -1,9 +1,9 @@
-//! The paragraph of a formula.
+//! Writes the paragraph of a formula.
 
 #[cfg(any(feature = "mathml", test))]
 use crate::{mathml, written::FRAME};
 
-/// What a formula becomes, or what is wrong with it.
+/// A function that returns what a formula becomes, or what is wrong with it.
 pub(crate) type Form = fn(&str) -> Result<String, String>;
 
 /// The form that this is built for.
@@ -12,10 +12,10 @@ pub(crate) const FORM: Form = element;
 #[cfg(not(feature = "mathml"))]
 pub(crate) const FORM: Form = code;
 
-/// A formula of one line or more as a paragraph of Markdown.
+/// Returns a formula of one line or more as a paragraph of Markdown.
 ///
-/// It has empty lines around it, whatever stands next to it. Of those that an attribute begins and ends with,
-/// rustdoc takes off one before and two behind.
+/// It has empty lines around it, whatever is next to it. Of those that an attribute begins and ends with,
+/// rustdoc removes one before and two after.
 pub(crate) fn of(formula: &str, form: Form) -> Result<String, String> {
     let formula = without_indent(formula);
     if formula.is_empty() {
@@ -24,14 +24,14 @@ pub(crate) fn of(formula: &str, form: Form) -> Result<String, String> {
     Ok(format!("\n\n{}\n\n\n", form(&formula)?))
 }
 
-/// The formula as an element in its frame.
+/// Returns the formula as an element in its frame.
 #[cfg(any(feature = "mathml", test))]
 pub(crate) fn element(formula: &str) -> Result<String, String> {
     let [begin, end] = FRAME;
     Ok(format!("{begin}{}{end}", mathml::of(formula)?))
 }
 
-/// The formula as it was written, in a block of code that nothing in it can end.
+/// Returns the formula as it was written, in a block of code that nothing in it can end.
 #[cfg(any(not(feature = "mathml"), test))]
 #[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
 pub(crate) fn code(formula: &str) -> Result<String, String> {
@@ -40,7 +40,7 @@ pub(crate) fn code(formula: &str) -> Result<String, String> {
     Ok(format!("{fence}text\n{formula}\n{fence}"))
 }
 
-/// The lines without empty ones around them, and without the spaces that all of them begin with.
+/// Returns the lines without empty ones around them, and without the spaces that all of them begin with.
 fn without_indent(formula: &str) -> String {
     let is_empty = |line: &&str| line.trim().is_empty();
     let lines: Vec<&str> = formula.lines().map(str::trim_end).collect();

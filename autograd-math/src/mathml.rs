@@ -1,4 +1,4 @@
-//! A formula as MathML, by the crate pulldown-latex.
+//! Writes a formula as MathML, by the crate pulldown-latex.
 //!
 //! What it reads becomes events, which are looked at before anything is written: an error in the formula is
 //! found here and does not become a part of the page, and what needs a style sheet of its own is refused.
@@ -11,13 +11,13 @@ use pulldown_latex::{Parser, ParserError, Storage, push_mathml};
 
 use crate::tidy;
 
-/// More bytes than any formula that can be read has.
+/// The largest number of bytes of a formula.
 const LONGEST: usize = 4096;
 
-/// The reader goes down with each command that is another's argument, a few ten kilobytes in a debug build.
+/// The size of the reader's stack: each command that is another's argument takes some ten kilobytes in a debug build.
 const STACK: usize = 128 << 20;
 
-/// What makes new commands. Formulas have no use for them, and what they expand to has no bound.
+/// The commands that define commands. Formulas do not need them, and what they expand to has no bound.
 const DEFINITIONS: [&str; 6] = [
     "def",
     "let",
@@ -27,17 +27,17 @@ const DEFINITIONS: [&str; 6] = [
     "providecommand",
 ];
 
-/// One `<math>` element on one line, or what is wrong with the formula.
+/// Returns one `<math>` element on one line, or what is wrong with the formula.
 pub(crate) fn of(source: &str) -> Result<String, String> {
     if source.len() > LONGEST {
         let length = source.len();
         return Err(format!(
-            "this formula is too long: {length} bytes of at most {LONGEST}\n= help: write several of them"
+            "this formula is too long: it has {length} bytes, and at most {LONGEST} are allowed\n= help: write several formulas"
         ));
     }
     if let Some(command) = commands(source).find(|command| DEFINITIONS.contains(command)) {
         return Err(format!(
-            "`\\{command}` has no place in a formula\n= help: write out what it stands for"
+            "`\\{command}` is not allowed in a formula\n= help: write out its definition"
         ));
     }
     let written = thread::scope(|scope| {
@@ -47,9 +47,10 @@ pub(crate) fn of(source: &str) -> Result<String, String> {
     });
     match written {
         Ok(Ok(written)) => tidy::one_line(&written?),
-        Ok(Err(_)) => {
-            Err("`math!` failed on this formula, which is a bug in it; please report it".to_owned())
-        }
+        Ok(Err(_)) => Err(
+            "`math!` failed on this formula, which is a bug in the macro; please report it"
+                .to_owned(),
+        ),
         Err(error) => Err(format!("`math!` needs a thread: {error}")),
     }
 }
@@ -62,7 +63,7 @@ fn write(source: &str) -> Result<String, String> {
         if let Some(refused) = refused(&event) {
             return Err(refused);
         }
-        // A space that goes back needs a style, and none that is not said has a width.
+        // A negative space needs a style, and one without a width is none.
         let is_lost = matches!(event, Event::Space { width, .. } if width.is_none_or(|width| width.value < 0.0));
         if !is_lost {
             events.push(event);
@@ -82,7 +83,7 @@ fn write(source: &str) -> Result<String, String> {
     Ok(written)
 }
 
-/// `frac` of each `\frac`.
+/// Returns `frac` of each `\frac`.
 fn commands(source: &str) -> impl Iterator<Item = &str> {
     source.split('\\').skip(1).map(|rest| {
         let end = rest.find(|letter: char| !letter.is_ascii_alphabetic());
@@ -90,14 +91,14 @@ fn commands(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What the reader says, in our words.
+/// Returns the reader's message, in our words.
 fn unreadable(error: &ParserError) -> String {
     let kind = std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
     let kind = kind
         .replace("unkown", "unknown")
         .replace("{{", "{")
         .replace("}}", "}");
-    // The text before the line of marks beneath it.
+    // The text before the line of marks below it.
     let shown = error.to_string();
     let lines: Vec<&str> = shown.lines().collect();
     let marks = lines.iter().position(|line| line.contains('^'));
@@ -113,11 +114,11 @@ fn unreadable(error: &ParserError) -> String {
     )
 }
 
-/// Why an event cannot be shown, if so.
+/// Returns why an event cannot be shown, if so.
 fn refused(event: &Event<'_>) -> Option<String> {
     let refused = match event {
         Event::StateChange(StateChange::Color(_)) => {
-            "colors are the page's to choose\n= help: leave the command out"
+            "a formula cannot choose colors\n= help: remove the command"
         }
         Event::EnvironmentFlow(EnvironmentFlow::StartLines { .. }) => LINES,
         Event::EnvironmentFlow(EnvironmentFlow::NewLine {
@@ -125,7 +126,9 @@ fn refused(event: &Event<'_>) -> Option<String> {
         }) if !horizontal_lines.is_empty() => LINES,
         Event::EnvironmentFlow(EnvironmentFlow::NewLine {
             spacing: Some(_), ..
-        }) => "`math!` has one distance between lines\n= help: write `\\\\` without a length",
+        }) => {
+            "`math!` cannot change the distance between lines\n= help: write `\\\\` without a length"
+        }
         Event::Begin(Grouping::Array(columns))
             if columns
                 .iter()
@@ -139,7 +142,7 @@ fn refused(event: &Event<'_>) -> Option<String> {
                 .all(|letter| letter.is_alphanumeric() || " -".contains(letter)) =>
         {
             return Some(format!(
-                "`{name}` is no name of an operator\n= help: write letters, as in `\\operatorname{{softmax}}`"
+                "`{name}` is not the name of an operator\n= help: write letters, as in `\\operatorname{{softmax}}`"
             ));
         }
         _ => return None,
@@ -147,4 +150,4 @@ fn refused(event: &Event<'_>) -> Option<String> {
     Some(refused.to_owned())
 }
 
-const LINES: &str = "`math!` draws no lines in tables\n= help: leave out `\\hline` and `|`";
+const LINES: &str = "`math!` cannot draw lines in tables\n= help: remove `\\hline` and `|`";

@@ -105,28 +105,28 @@ fn mistakes_in_a_formula_are_errors() {
         ("a & b", "alignment not allowed"),
         ("$a$", "without `$`"),
         ("x^1^2", "superscript twice"),
-        (r"\color{red} a", "colors are the page's to choose"),
+        (r"\color{red} a", "cannot choose colors"),
         (
             r"\begin{array}{c|c} a & b \end{array}",
-            "no lines in tables",
+            "draw lines in tables",
         ),
         (
             r"\begin{matrix} \hline a \end{matrix}",
-            "no lines in tables",
+            "draw lines in tables",
         ),
         (
             r"\begin{matrix} a \\ \hline b \end{matrix}",
-            "no lines in tables",
+            "draw lines in tables",
         ),
         (
             r"\begin{matrix} a \\[2pt] b \end{matrix}",
-            "one distance between lines",
+            "distance between lines",
         ),
-        (r"\operatorname{<script>} a", "no name of an operator"),
-        (r"\operatorname{a&b} a", "no name of an operator"),
+        (r"\operatorname{<script>} a", "not the name of an operator"),
+        (r"\operatorname{a&b} a", "not the name of an operator"),
         (r"\not{ab}", "more than a page can show"),
-        (r"\def\a{b} \a", "`\\def` has no place"),
-        (r"\newcommand{\a}{b} \a", "`\\newcommand` has no place"),
+        (r"\def\a{b} \a", "`\\def` is not allowed"),
+        (r"\newcommand{\a}{b} \a", "`\\newcommand` is not allowed"),
         ("% nothing", "this formula is empty"),
         (r"\,\!", "this formula is empty"),
     ] {
@@ -137,7 +137,7 @@ fn mistakes_in_a_formula_are_errors() {
     }
 }
 
-/// Whatever is written, the answer is one line of known elements or a message.
+/// Whatever is written, the macro returns one line of known elements or a message.
 #[test]
 fn no_formula_brings_the_macro_down() {
     let n = 4096;

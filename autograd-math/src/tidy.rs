@@ -1,4 +1,4 @@
-//! What pulldown-latex writes, made fit for a page without its style sheet: one line, all text escaped, no
+//! Adapts what pulldown-latex writes to a page without its style sheet: one line, all text escaped, no
 //! classes, and nothing in it but the elements and attributes of `written`.
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use crate::written::{
     ATTRIBUTES, CASE, ELEMENTS, FONTS, LEFT, LEFT_SIDE, NEXT_SIDE, RIGHT, RIGHT_SIDE,
 };
 
-/// How the cells of a table are aligned.
+/// The alignment of the cells of a table.
 #[derive(Clone, Copy)]
 enum Table {
     Centered,
@@ -51,14 +51,14 @@ impl Table {
     }
 }
 
-/// The element on one line, or what cannot be in it.
+/// Returns the element on one line, or what cannot be in it.
 pub(crate) fn one_line(written: &str) -> Result<String, String> {
     let mut html = String::with_capacity(written.len());
     // Each table that is open, with the number of cells in its row so far.
     let mut tables: Vec<(Table, usize)> = Vec::new();
     let mut rest = written;
     while let Some(first) = rest.chars().next() {
-        // What is no tag is the sign `<` of a formula.
+        // Anything but a tag is the sign `<` of a formula.
         let is_tag = first == '<'
             && rest[1..].starts_with(|next: char| next == '/' || next.is_ascii_alphabetic());
         if !is_tag {
@@ -81,7 +81,7 @@ pub(crate) fn one_line(written: &str) -> Result<String, String> {
     Ok(html)
 }
 
-/// Writes one letter of a text, and returns what is behind it.
+/// Writes one letter of a text, and returns what is after it.
 fn text<'a>(html: &mut String, rest: &'a str, first: char) -> &'a str {
     let entities = [
         ("&nbsp;", "\u{a0}"),
@@ -99,7 +99,7 @@ fn text<'a>(html: &mut String, rest: &'a str, first: char) -> &'a str {
         '&' => html.push_str("&amp;"),
         '<' => html.push_str("&lt;"),
         '>' => html.push_str("&gt;"),
-        // The sign of a millionth, which no browser slants, stands there for the letter.
+        // The sign of a millionth, which no browser slants, is there for the letter.
         '\u{b5}' => html.push('\u{3bc}'),
         control if control.is_control() => html.push(' '),
         letter => html.push(letter),
@@ -140,7 +140,7 @@ fn open(html: &mut String, tables: &mut Vec<(Table, usize)>, tag: &str) -> Resul
         }
         ("mtable", _) => {
             let table = Table::of(classes);
-            // Fractions in equations below each other are as large as in one that stands alone.
+            // Fractions in equations below each other are as large as in a single one.
             if matches!(table, Table::Sides) {
                 html.push_str(" displaystyle=\"true\"");
             }
@@ -162,12 +162,12 @@ fn open(html: &mut String, tables: &mut Vec<(Table, usize)>, tag: &str) -> Resul
     Ok(())
 }
 
-/// The name of an element that may be there.
+/// Returns the name of an element that is allowed.
 fn known(name: &str) -> Option<&str> {
     ELEMENTS.contains(&name).then_some(name)
 }
 
-/// `0.1667em` of `0.16666667em`.
+/// Returns `0.1667em` of `0.16666667em`.
 fn rounded(length: &str) -> Cow<'_, str> {
     let number =
         length.trim_end_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '%');

@@ -1,7 +1,7 @@
-//! What stands in the element of a formula: `tidy` writes nothing else, and a page that others write on need let
+//! Lists what is in the element of a formula: `tidy` writes nothing else, and a page that others write on need let
 //! nothing else through.
 
-/// What is around an element, so that it scrolls where it is too wide.
+/// The frame around an element, in which it scrolls where it is too wide.
 ///
 /// `<div>` begins a block that Markdown leaves alone up to the next empty line.
 pub(crate) const FRAME: [&str; 2] = [
@@ -31,7 +31,7 @@ pub(crate) const ELEMENTS: [&str; 19] = [
     "munderover",
 ];
 
-/// The attributes beside `style`, whose values are words and lengths.
+/// The attributes besides `style`, whose values are words and lengths.
 pub(crate) const ATTRIBUTES: [&str; 14] = [
     "depth",
     "display",
@@ -51,7 +51,7 @@ pub(crate) const ATTRIBUTES: [&str; 14] = [
 
 pub(crate) const STYLES: [&str; 7] = [FONTS, LEFT, CASE, RIGHT_SIDE, RIGHT, LEFT_SIDE, NEXT_SIDE];
 
-/// What a browser takes for `math` by itself often lacks the tall brackets: fonts that have them come before it.
+/// The fonts for `math`: what a browser takes by itself often lacks the tall brackets, which these have.
 pub(crate) const FONTS: &str =
     "font-family:Latin Modern Math,STIX Two Math,Cambria Math,DejaVu Math TeX Gyre,math";
 

@@ -495,12 +495,12 @@ pub mod hygiene {
     #[custom_function]
     impl Shift {
         #[forward]
-        pub fn forward(lent: ArrayViewMut1<f64>, beneath: f64) {
-            let mut lent = lent;
-            lent += beneath;
+        pub fn forward(in_place: ArrayViewMut1<f64>, primal: f64) {
+            let mut in_place = in_place;
+            in_place += primal;
         }
 
-        #[backward(lent)]
+        #[backward(in_place)]
         fn backward(grad_output: Array1<f64>) -> Array1<f64> {
             grad_output
         }

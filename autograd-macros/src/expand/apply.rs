@@ -1,7 +1,7 @@
-//! `apply`: what users of the function call.
+//! Generates `apply`, which users of the function call.
 //!
-//! It asks which inputs are part of a graph, runs the author's forward outside any, and only if
-//! something is needed keeps what backward functions can ask for and records one node.
+//! It checks which inputs are part of a graph, runs forward outside any graph, and only if a gradient
+//! is needed saves what backward functions can ask for and records one node.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -16,12 +16,12 @@ use crate::docs;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::Form;
 
-/// The whole function.
+/// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     method(&model.forward, &docs::apply(model), &body(model, p), p)
 }
 
-/// The function around a given body: the same whether it works or stands in for one that cannot.
+/// Generates the function around a given body, which the fallback has too.
 pub(super) fn method(
     forward: &Forward,
     attributes: &TokenStream,
@@ -46,11 +46,11 @@ pub(super) fn method(
 fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let forward = &model.forward;
     let (edges, needs, node) = (local("edges"), local("needs"), local("node"));
-    let kept = model
+    let saved = model
         .saved
         .iter()
-        .map(|saved| save::keep(saved, forward, p));
-    let (before, state): (Vec<_>, Vec<_>) = kept.unzip();
+        .map(|saved| save::save(saved, forward, p));
+    let (before, state): (Vec<_>, Vec<_>) = saved.unzip();
     let state = nested(&state);
     let (edges_of_inputs, needs_of) = edges_and_needs(forward, p);
     let call = call(model, p);
@@ -90,7 +90,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// The outputs with the node behind them. The last gets the node itself: each other handle on it is
+/// Returns the outputs with the node behind them. The last takes the node itself: each other handle on it is
 /// counted, which costs more than the rest of this.
 fn recorded(forward: &Forward, p: &TokenStream) -> TokenStream {
     let node = local("node");
@@ -120,7 +120,7 @@ fn recorded(forward: &Forward, p: &TokenStream) -> TokenStream {
     quote!(#(#attached)* #returned)
 }
 
-/// The edges of the differentiable inputs, and which of these need a gradient. Where none is a list,
+/// Returns the edges of the differentiable inputs, and which of these need a gradient. Where none is a list,
 /// each input has one edge.
 fn edges_and_needs(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
     let (inputs, edges) = (forward.differentiable(), local("edges"));
@@ -147,11 +147,11 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .filter(|(_, returned)| !matches!(returned.role, Role::InPlace { .. }))
         .map(|(index, returned)| {
             let name = &returned.name;
-            let is_kept = model
+            let is_saved = model
                 .saved
                 .iter()
                 .any(|saved| saved.source == Source::Returned(index));
-            if returned.role == Role::Intermediate && !is_kept {
+            if returned.role == Role::Intermediate && !is_saved {
                 quote!(_)
             } else {
                 quote!(#name)
@@ -170,9 +170,9 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     });
     // A guard rather than a closure: a panic of a `#[track_caller]` forward then names the caller's line.
     let unrecorded = local("unrecorded");
-    let (lent, returned) = in_place(forward, p);
+    let (guard, returned) = in_place(forward, p);
     quote! {
-        #lent
+        #guard
         let #unrecorded = #p::unrecorded();
         let #pattern = Self::#function(#(#arguments),*) #question;
         ::core::mem::drop(#unrecorded);
@@ -181,27 +181,31 @@ fn call(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// Lends the inputs that forward writes to, before it runs, and lets them have what it wrote, after.
+/// Borrows the inputs that forward writes to, before it runs, and stores in them what it wrote, after.
 fn in_place(forward: &Forward, p: &TokenStream) -> (TokenStream, TokenStream) {
     let may_fail = forward.fallible.is_some();
     let lend = forward.in_place().map(|(output, input)| {
-        let (name, lent, text) = (&input.name, lent(input), input.name.unraw().to_string());
+        let (name, guard, text) = (
+            &input.name,
+            in_place_variable(input),
+            input.name.unraw().to_string(),
+        );
         let constructor = local(if output.has_gradient() {
             "new"
         } else {
             "exempt"
         });
         let function = quote!(<Self as #p::Function>::NAME);
-        quote!(let mut #lent = #p::InPlace::#constructor(#name, #function, #text, #may_fail);)
+        quote!(let mut #guard = #p::InPlace::#constructor(#name, #function, #text, #may_fail);)
     });
     let finish = forward.in_place().map(|(_, input)| {
-        let lent = lent(input);
-        quote!(#lent.finish();)
+        let guard = in_place_variable(input);
+        quote!(#guard.finish();)
     });
     (quote!(#(#lend)*), quote!(#(#finish)*))
 }
 
-fn lent(input: &Input) -> Ident {
+fn in_place_variable(input: &Input) -> Ident {
     local(format_args!("in_place_{}", input.name.unraw()))
 }
 
@@ -213,8 +217,8 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     let reference = reference(input, tensor);
     match tensor.ty.form {
         Form::ViewMut => {
-            let lent = lent(input);
-            quote_spanned!(span=> #lent.view())
+            let guard = in_place_variable(input);
+            quote_spanned!(span=> #guard.view())
         }
         Form::Owned if tensor.optional => {
             quote_spanned!(span=> ::core::option::Option::map(#name, #p::Tensor::into_array))

@@ -1,5 +1,5 @@
-//! The function that the engine calls: it hands what was kept, and the gradients that came in, to the
-//! backward functions that this pass needs, and gives back what they return.
+//! Generates the function that the engine calls: it passes what was saved, and the incoming gradients, to the
+//! backward functions that this pass needs, and returns what they return.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -12,12 +12,12 @@ use crate::model::{Backward, Derivative, FunctionModel, Parameter, Role, Saved, 
 use crate::spell;
 use crate::types::{Form, Passing, peel};
 
-/// The name of the function, among the author's own associated functions.
+/// Returns the name of the function, which is beside those of the block.
 pub(super) fn name() -> Ident {
     local("__pullback_backward")
 }
 
-/// The whole function.
+/// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (name, state, call) = (name(), local("state"), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
@@ -51,7 +51,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// `(a, (b, (c, ())))`: one shape for any number of things, as types, values and patterns.
+/// Returns `(a, (b, (c, ())))`: one shape for any number of types, values or patterns.
 pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
     things
         .iter()
@@ -59,12 +59,12 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
         .fold(quote!(()), |rest, thing| quote!((#thing, #rest)))
 }
 
-/// The type in which one thing is kept. It names element types and values, never a rank, which need
+/// Returns the type in which one thing is saved. It names element types and values, never a rank, which need
 /// not be `'static`.
 fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
-        // By way of the trait, so that a value that cannot be kept is one error, on its type.
+        // Through the trait, so that a value that cannot be saved is one error, on its type.
         let (span, ty) = (at(sourced.ty), spell::owned(&Passing::of(sourced.ty)));
         return option(&quote_spanned!(span=> <#ty as #p::SaveValue>::Saved));
     };
@@ -73,14 +73,14 @@ fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStr
     option(&quote!(#p::#saved<#element>))
 }
 
-/// The place of the type of the first value that is kept: one that cannot be kept is reported there by
-/// all the lines that need it to be, which the compiler then says once.
+/// Returns the span of the type of the first value that is saved. One that cannot be saved is reported there by
+/// all the lines that need it to be, which the compiler then reports once.
 pub(super) fn value_span(model: &FunctionModel) -> Span {
-    let mut kept = model
+    let mut sources = model
         .saved
         .iter()
         .map(|saved| model.forward.source(saved.source));
-    let value = kept.find(|source| source.tensor.is_none());
+    let value = sources.find(|source| source.tensor.is_none());
     value.map_or_else(Span::mixed_site, |value| at(value.ty))
 }
 
@@ -103,19 +103,19 @@ fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
 fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (call, context) = (local("call"), local("context"));
     let ty = beside(&model.definition, "Context");
-    // A parameter may stand where nothing can be inferred from, as in the owned form of a `&T`.
+    // A parameter may be where nothing can be inferred from it, as in the owned form of a `&T`.
     let (_, arguments, _) = model.definition.generics.split_for_impl();
     let arguments = arguments.as_turbofish();
     let marker = super::context::marker(&model.definition.generics)
         .map(|(name, _)| quote!(#name: ::core::marker::PhantomData));
     let fields = model.saved.iter().enumerate().map(|(index, saved)| {
-        let (name, kept) = (field(&saved.name), saved_name(index));
-        let sourced = model.forward.source(saved.source);
-        if sourced.tensor.is_none() {
-            return quote!(#name: #kept);
+        let (name, value) = (field(&saved.name), saved_name(index));
+        let source = model.forward.source(saved.source);
+        if source.tensor.is_none() {
+            return quote!(#name: #value);
         }
         let origin = origin(saved.source, model, p);
-        quote!(#name: #call.restore(#kept, #origin)?)
+        quote!(#name: #call.restore(#value, #origin)?)
     });
     (!model.saved.is_empty())
         .then(|| quote!(let #context = #ty #arguments { #(#fields,)* #marker };))
@@ -125,7 +125,7 @@ fn saved_name(index: usize) -> Ident {
     local(format_args!("saved_{index}"))
 }
 
-/// Where a kept tensor hangs in the graph, so that a gradient through it finds its way.
+/// Returns the edge of a saved tensor, so that a gradient through it finds its way.
 fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let place = match source {
         Source::Input(index) => {
@@ -148,7 +148,7 @@ fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream
     quote!(#p::Origin::#variant(#index))
 }
 
-/// One variable for each gradient that some backward function asks for.
+/// Declares a variable for each gradient that some backward function asks for.
 fn gradients(model: &FunctionModel, p: &TokenStream) -> Vec<TokenStream> {
     let outputs = model
         .forward
@@ -232,7 +232,7 @@ fn argument(
         form,
         optional,
     } = parameter;
-    // All at the place of the author's type, where the compiler is to report what does not fit it.
+    // All at the span of the written type, where the compiler is to report what does not fit it.
     let span = at(ty);
     let there = |name: &str| Ident::new(name, span);
     let saved = |source: Source| {
@@ -267,12 +267,12 @@ fn argument(
             in_form(&saved(source), form, *optional, list, span, p)
         }
         (Wants::Saved(source), None) => value(&saved(source), ty),
-        // No rule lets these through.
+        // The rules refuse these.
         (Wants::Gradient(_), None) | (Wants::Tangent(_), _) => TokenStream::new(),
     }
 }
 
-/// A saved value, given by reference, in the way that the author asks for it.
+/// Returns a saved value, given by reference, in the way that the function asks for it.
 pub(super) fn value(saved: &TokenStream, ty: &Type) -> TokenStream {
     let span = at(ty);
     let saved = quote_spanned!(span=> &**#saved);
@@ -287,7 +287,7 @@ pub(super) fn value(saved: &TokenStream, ty: &Type) -> TokenStream {
     }
 }
 
-/// The runtime's name for a way of asking for a gradient.
+/// Returns the runtime's name for a way of asking for a gradient.
 fn method(form: Form, optional: bool) -> &'static str {
     match (form, optional) {
         (Form::View | Form::ViewMut, false) => "view",
@@ -301,8 +301,8 @@ fn method(form: Form, optional: bool) -> &'static str {
     }
 }
 
-/// Whether no backward function after this one asks for the gradient in this pass, so that its buffer
-/// can be given away.
+/// Returns whether no backward function after this one asks for the gradient in this pass, so that its buffer
+/// can be moved.
 fn is_last(model: &FunctionModel, backward: usize, output: usize) -> TokenStream {
     let call = local("call");
     let later: Vec<usize> = model.backwards[backward + 1..]

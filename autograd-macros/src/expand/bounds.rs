@@ -1,7 +1,7 @@
-//! The bounds that generated code needs of the block's parameters, where the author's do not say it.
+//! Adds the bounds that generated code needs of the block's parameters, where they are not written.
 //!
-//! `impl<T: NdFloat> Scale<T>` is enough for the author's own functions. Generated code needs
-//! `T: Element`, and asks for it itself, so that what is missing is told to those who choose `T`.
+//! `impl<T: NdFloat> Scale<T>` is enough for the functions of the block. Generated code needs
+//! `T: Element`, and asks for it itself, so that a missing bound is reported to those who choose `T`.
 
 use proc_macro2::TokenStream;
 use syn::{Generics, Ident, TypeParamBound, parse_quote};
@@ -9,15 +9,15 @@ use syn::{Generics, Ident, TypeParamBound, parse_quote};
 use crate::model::Forward;
 use crate::types::bounds_of;
 
-/// The block's parameters with the bounds of element types and ranks.
+/// Returns the block's parameters with the bounds of element types and ranks.
 pub(super) fn completed(generics: &Generics, forward: &Forward, p: &TokenStream) -> Generics {
     let mut completed = generics.clone();
     for param in generics.type_params().map(|param| &param.ident) {
-        if forward.has_element(param) && !is_said(generics, param, "Element") {
+        if forward.has_element(param) && !has_bound(generics, param, "Element") {
             let bound = parse_quote!(#param: #p::Element);
             completed.make_where_clause().predicates.push(bound);
         }
-        if forward.has_rank(param) && !is_said(generics, param, "Dimension") {
+        if forward.has_rank(param) && !has_bound(generics, param, "Dimension") {
             let bound = parse_quote!(#param: #p::ndarray::Dimension);
             completed.make_where_clause().predicates.push(bound);
         }
@@ -25,8 +25,8 @@ pub(super) fn completed(generics: &Generics, forward: &Forward, p: &TokenStream)
     completed
 }
 
-/// Whether the author gives the parameter a bound of this name.
-fn is_said(generics: &Generics, param: &Ident, name: &str) -> bool {
+/// Returns whether a bound of this name is written for the parameter.
+fn has_bound(generics: &Generics, param: &Ident, name: &str) -> bool {
     bounds_of(generics, param).any(|bound| {
         let TypeParamBound::Trait(bound) = bound else {
             return false;

@@ -1,6 +1,6 @@
-//! The entry in the list of all functions of a program.
+//! Generates the entry in the list of all functions of a program.
 //!
-//! Whether there is such a list is the runtime's to know: its macro writes nothing without.
+//! The runtime's macro writes nothing if there is no such list.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use super::{gradcheck, signature};
 use crate::docs;
 use crate::model::FunctionModel;
 
-/// Puts the function into the list, with what the author says about it and the name of its test.
+/// Adds the function to the list, with its documentation and the name of its test.
 pub(super) fn entry(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (signature, docs) = (signature::name(), docs::text(model));
     let test = model.gradcheck.as_ref().map(|_| {

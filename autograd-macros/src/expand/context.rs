@@ -1,4 +1,4 @@
-//! The structs beside the function: what a node keeps, and which gradients are needed.
+//! Generates the structs beside the function: what a node has saved, and which gradients are needed.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
 use crate::spell::{self, for_each_word};
 use crate::types::{Passing, is_primitive};
 
-/// `LinearFunctionNeedsInputGrad`
+/// Generates `LinearFunctionNeedsInputGrad`.
 pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> TokenStream {
     let name = beside(definition, "NeedsInputGrad");
     let (cfgs, vis) = (&definition.cfgs, &forward.vis);
@@ -32,11 +32,11 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
     }
 }
 
-/// `LinearFunctionContext`, if anything is saved.
+/// Generates `LinearFunctionContext`, if anything is saved.
 pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let asks = |backward: &&Backward| backward.function.asks_for(Wants::Context);
     let mut askers = model.backwards.iter().filter(asks).peekable();
-    // Where nobody can see it, it is a place for what is saved and nothing more.
+    // Where no function asks for it, it only holds what is saved.
     let attributes = askers.peek().map(|_| {
         let docs = docs::context(&model.definition);
         quote!(#docs #[derive(::core::fmt::Debug)])
@@ -55,8 +55,8 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     })
 }
 
-/// What stands in for it where mistakes leave open what is saved: any tensor may be, and many a value.
-pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
+/// Generates it where mistakes leave open what is saved: with all tensors, and the values that can be saved.
+pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
     let mut saved: Vec<Saved> = Vec::new();
     for source in forward.sources() {
         let named = forward.source(source);
@@ -80,7 +80,7 @@ pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream)
     )
 }
 
-/// How far a visibility reaches, as a number to compare.
+/// Returns how far a visibility reaches, as a number to compare.
 fn reach(vis: &Visibility) -> u8 {
     match vis {
         Visibility::Public(_) => 3,
@@ -90,7 +90,7 @@ fn reach(vis: &Visibility) -> u8 {
     }
 }
 
-/// The struct, with the parameters of the block.
+/// Generates a struct with the parameters of the block.
 fn holder(
     definition: &Definition,
     forward: &Forward,
@@ -129,7 +129,7 @@ fn holder(
     }
 }
 
-/// The field that uses all parameters, as a struct has to, and its type.
+/// Returns the field that uses all parameters, as a struct has to, and its type.
 pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
     let parameters: Vec<TokenStream> = generics
         .params

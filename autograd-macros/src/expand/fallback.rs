@@ -1,5 +1,5 @@
-//! What comes out when there are mistakes: the author's item, all the errors, and beside them
-//! everything that others may refer to, without effect. One mistake then gives one error, and editors
+//! Generates the expansion of a function with mistakes: the item as written, all the errors, and
+//! everything that other code may refer to, without effect. One mistake then gives one error, and editors
 //! keep completing.
 
 use proc_macro2::TokenStream;
@@ -8,10 +8,10 @@ use quote::quote;
 use super::{apply, context, impls, short, signature, tokens};
 use crate::validate::Rejected;
 
-/// The whole expansion of a function with mistakes.
+/// Generates the whole expansion of a function with mistakes.
 pub(crate) fn function(
     rejected: &Rejected,
-    author: &TokenStream,
+    stripped: &TokenStream,
     default_crate: &str,
 ) -> TokenStream {
     let Rejected {
@@ -20,7 +20,7 @@ pub(crate) fn function(
         forward,
         backwards,
     } = rejected;
-    let item = item(rejected, author, default_crate);
+    let item = item(rejected, stripped, default_crate);
     let (Some(definition), Some(forward)) = (definition, forward) else {
         return quote!(#item #errors);
     };
@@ -29,18 +29,18 @@ pub(crate) fn function(
     let gradients = short::gradients(backwards);
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
     let apply = apply::method(forward, &attributes, &inert(), p);
-    let signature = signature::draft(definition, forward, p);
+    let signature = signature::fallback(definition, forward, p);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let functions = quote!(#gradients #apply);
     let impls = impls(definition, forward, &root, [&functions, &signature]);
-    let context = context::draft(definition, forward, &root);
+    let context = context::fallback(definition, forward, &root);
     quote!(#item #errors #needs_input_grad #context #impls)
 }
 
-/// The author's item; in the short form what it implies, as far as forward could be read.
-fn item(rejected: &Rejected, author: &TokenStream, default_crate: &str) -> TokenStream {
+/// Returns the item as written; in the short form what it implies, as far as forward could be read.
+fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
     // What generated code would have used is not dead.
-    let as_written = quote!(#[allow(dead_code)] #author);
+    let as_written = quote!(#[allow(dead_code)] #stripped);
     let Some(definition) = &rejected.definition else {
         return as_written;
     };

@@ -1,6 +1,6 @@
-//! The function that `apply` turns to when an input has a tangent: it takes the tangents off, applies
-//! the function to what is beneath, and puts those of the outputs on, as the author's `#[jvp]` rule
-//! gives them.
+//! Generates the function that `apply` calls when an input has a tangent: it takes the tangents off, applies
+//! the function to the tensors without them, and puts those of the outputs on, as the `#[jvp]` rule
+//! returns them.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -15,12 +15,12 @@ use crate::model::{
     Wants,
 };
 
-/// The name of the function, among the author's own associated functions.
+/// Returns the name of the function, which is beside those of the block.
 fn name() -> Ident {
     local("__pullback_forward_mode")
 }
 
-/// The statement of `apply` that turns here: the largest level counts, whatever input has it.
+/// Generates the statement of `apply` that calls it: the largest level counts, whatever input has it.
 pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     let (name, level) = (name(), local("level"));
     let levels = forward.inputs.iter().filter_map(|input| {
@@ -36,7 +36,7 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// The whole function.
+/// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let FunctionModel { forward, jvp, .. } = model;
     let (name, level, call) = (name(), local("level"), local("call"));
@@ -45,7 +45,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
     let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
-    let kept = inputs().filter_map(|(index, input)| keep_value(index, input, jvp.as_ref(), p));
+    let saved = inputs().filter_map(|(index, input)| copy_value(index, input, jvp.as_ref(), p));
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
@@ -58,7 +58,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         fn #name #lifetimes (#level: u64, #(#parameters),*) -> #returns #where_clause {
             let mut #call = #p::ForwardCall::new(<Self as #p::Function>::NAME, #level);
             #(#splits)*
-            #(#kept)*
+            #(#saved)*
             let #outputs = Self::apply(#(#arguments),*) #question;
             #finish
         }
@@ -82,7 +82,7 @@ fn split(
     } else {
         quote!(#tangent)
     };
-    let beneath = beneath(input);
+    let primal = primal(input);
     let reference = reference(input, tensor);
     // A rule that does not tell a missing tangent from zeros gets zeros.
     let or_zeros = local(if tensor.list {
@@ -93,31 +93,31 @@ fn split(
     let filled = requests
         .iter()
         .any(|request| !request.optional)
-        .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#beneath);));
+        .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#primal);));
     let mutability = input.is_in_place().then(|| quote!(mut));
     // Storage is copied on write, so this stays what came in.
     let before = before(input);
     let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     let remembered = (input.is_in_place() && is_asked_for)
-        .then(|| quote!(let #before = ::core::clone::Clone::clone(&#beneath);));
+        .then(|| quote!(let #before = ::core::clone::Clone::clone(&#primal);));
     Some(quote! {
-        let (#mutability #beneath, #pattern) = #p::Argument::split(#reference, &mut #call);
+        let (#mutability #primal, #pattern) = #p::Argument::split(#reference, &mut #call);
         #filled
         #remembered
     })
 }
 
-/// The variable for an input without the tangent that was taken off. One that is written to is still
+/// Returns the variable for an input without its tangent. One that is written to is still
 /// needed under its own name.
-fn beneath(input: &Input) -> Ident {
+fn primal(input: &Input) -> Ident {
     if input.is_in_place() {
-        local(format_args!("beneath_{}", input.name.unraw()))
+        local(format_args!("primal_{}", input.name.unraw()))
     } else {
         input.name.clone()
     }
 }
 
-/// The variable for an input that is written to, as it was before.
+/// Returns the variable for an input that is written to, as it was before.
 fn before(input: &Input) -> Ident {
     local(format_args!("before_{}", input.name.unraw()))
 }
@@ -126,8 +126,8 @@ fn tangent(input: &Input) -> Ident {
     local(input.tangent_name())
 }
 
-/// Keeps a value that the rule asks for, as `apply` may take it away.
-fn keep_value(
+/// Copies a value that the rule asks for, as `apply` may consume it.
+fn copy_value(
     index: usize,
     input: &Input,
     jvp: Option<&Derivative>,
@@ -137,15 +137,18 @@ fn keep_value(
     if input.tensor.is_some() || !is_asked_for {
         return None;
     }
-    let (kept, save) = (kept(&input.name), save::save_input(input, &quote!(true), p));
-    Some(quote!(let #kept = #save;))
+    let (saved, save) = (
+        saved_variable(&input.name),
+        save::save_input(input, &quote!(true), p),
+    );
+    Some(quote!(let #saved = #save;))
 }
 
-fn kept(name: &Ident) -> Ident {
-    local(format_args!("kept_{}", name.unraw()))
+fn saved_variable(name: &Ident) -> Ident {
+    local(format_args!("saved_{}", name.unraw()))
 }
 
-/// What `apply` gets: tensors without the tangents that were taken off.
+/// Returns an argument of `apply`: tensors without the tangents that were taken off.
 fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     let name = &input.name;
     let Some(TensorInput {
@@ -156,8 +159,8 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     };
     match (is_consumed(ty), optional) {
         _ if input.is_in_place() => {
-            let beneath = beneath(input);
-            quote!(&mut #beneath)
+            let primal = primal(input);
+            quote!(&mut #primal)
         }
         _ if *list => quote!(&#p::references(&#name)),
         (false, false) => quote!(&#name),
@@ -166,7 +169,7 @@ fn argument(input: &Input, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// Calls the author's rule, and ends with the outputs and their tangents, or with why there are none.
+/// Calls the `#[jvp]` rule, and returns the outputs and their tangents, or why there are none.
 fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (forward, call) = (&model.forward, local("call"));
     let without = outputs(forward, &|output, _| quote!(#call.without_tangent(#output)));
@@ -187,9 +190,9 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         output.tensor.is_none() && jvp.asks_for(Wants::Saved(Source::Returned(*index)))
     });
     let values = values.map(|(_, output)| {
-        let kept = kept(&output.name);
+        let saved = saved_variable(&output.name);
         let save = save::save_returned(output, forward, &quote!(true), p);
-        quote!(let #kept = #save;)
+        quote!(let #saved = #save;)
     });
     let differentiable = forward.differentiable_outputs().into_iter();
     let tangents = interface::tuple(differentiable.map(|(output, _)| {
@@ -213,14 +216,14 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// How the function ends: what becomes of the inputs that are written to, and the expression for what it
+/// The end of the function: what becomes of the inputs that are written to, and the expression for what it
 /// returns.
 struct Outputs {
     written: TokenStream,
     returned: TokenStream,
 }
 
-/// The outputs, of which `tangent` gets the variable of each differentiable one.
+/// Returns the outputs; `tangent` gets the variable of each differentiable one.
 fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream) -> Outputs {
     let output = |variable: &Ident, output: &Returned| {
         if output.has_gradient() {
@@ -230,7 +233,7 @@ fn outputs(forward: &Forward, tangent: &dyn Fn(&Ident, &Returned) -> TokenStream
         }
     };
     let written = forward.in_place().map(|(returned, input)| {
-        let (name, value) = (&input.name, output(&beneath(input), returned));
+        let (name, value) = (&input.name, output(&primal(input), returned));
         quote!(*#name = #value;)
     });
     Outputs {
@@ -246,10 +249,10 @@ impl ToTokens for Outputs {
     }
 }
 
-/// One argument of the author's rule.
+/// Returns an argument of the `#[jvp]` rule.
 fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let (forward, ty) = (&model.forward, &parameter.ty);
-    let lent = |variable: &Ident, list: bool, form| {
+    let borrowed = |variable: &Ident, list: bool, form| {
         let tensors = if parameter.optional && !list {
             quote!(::core::option::Option::as_ref(&#variable))
         } else {
@@ -260,23 +263,23 @@ fn asked_for(parameter: &Parameter, model: &FunctionModel, p: &TokenStream) -> T
     match (parameter.wants, parameter.form) {
         (Wants::Tangent(edge), Some(form)) => {
             let (input, tensor) = forward.differentiable()[edge];
-            lent(&tangent(input), tensor.list, form)
+            borrowed(&tangent(input), tensor.list, form)
         }
         (Wants::Saved(source), Some(form)) => {
             let list = forward.source(source).list;
-            lent(&variable(source, forward), list, form)
+            borrowed(&variable(source, forward), list, form)
         }
         (Wants::Saved(source), None) => {
-            let kept = kept(forward.source(source).name);
-            backward::value(&quote!(#p::saved(&#kept)), ty)
+            let saved = saved_variable(forward.source(source).name);
+            backward::value(&quote!(#p::saved(&#saved)), ty)
         }
-        // No rule lets these through.
+        // The rules refuse these.
         (Wants::Gradient(_) | Wants::NeedsInputGrad | Wants::Context, _)
         | (Wants::Tangent(_), None) => TokenStream::new(),
     }
 }
 
-/// The variable for an input as it came in, or for an output.
+/// Returns the variable for an input as it was passed, or for an output.
 fn variable(source: Source, forward: &Forward) -> Ident {
     match source {
         Source::Input(index) if forward.inputs[index].is_in_place() => {
@@ -284,7 +287,7 @@ fn variable(source: Source, forward: &Forward) -> Ident {
         }
         Source::Input(index) => forward.inputs[index].name.clone(),
         Source::Returned(index) => match forward.returned[index].role {
-            Role::InPlace { input, .. } => beneath(&forward.inputs[input]),
+            Role::InPlace { input, .. } => primal(&forward.inputs[input]),
             Role::Output { .. } | Role::Intermediate => forward.returned[index].name.clone(),
         },
     }

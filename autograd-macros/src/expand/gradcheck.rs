@@ -1,4 +1,4 @@
-//! The test that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
+//! Generates the test that `gradcheck(…)` asks for: the function at inputs of the given shapes, with all of them
 //! and without each optional one.
 
 use proc_macro2::TokenStream;
@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::spell::replaced;
 
-/// The whole test.
+/// Generates the whole test.
 pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
     let gradcheck = model.gradcheck.as_ref()?;
     let Definition { cfgs, .. } = &model.definition;
@@ -40,7 +40,7 @@ pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenSt
     })
 }
 
-/// The statements that make the tensors.
+/// Generates the statements that make the tensors.
 fn samples(model: &FunctionModel, gradcheck: &Gradcheck, p: &TokenStream) -> Vec<TokenStream> {
     let mut statements = Vec::new();
     for (index, (input, sample)) in model
@@ -66,7 +66,7 @@ fn samples(model: &FunctionModel, gradcheck: &Gradcheck, p: &TokenStream) -> Vec
     statements
 }
 
-/// Where the elements of an input lie, if its author says so.
+/// Returns the range of the elements of an input, if one is given.
 fn within(sample: &Sample) -> TokenStream {
     sample.within().map_or_else(
         || quote!(::core::option::Option::None),
@@ -77,7 +77,7 @@ fn within(sample: &Sample) -> TokenStream {
     )
 }
 
-/// One check, with all inputs or without one; `None` if that leaves nothing to differentiate by.
+/// Generates one check, with all inputs or without one; `None` if that leaves nothing to differentiate by.
 fn run(
     model: &FunctionModel,
     gradcheck: &Gradcheck,
@@ -121,13 +121,13 @@ fn run(
     })
 }
 
-/// Whether the check moves an input, which the closure then takes by reference.
+/// Returns whether the check varies an input, which the closure then takes by reference.
 fn is_moved(input: &Input) -> bool {
     let tensor = input.tensor.as_ref();
     tensor.is_some_and(|tensor| tensor.edge.is_some())
 }
 
-/// One argument of `apply`, within a closure that takes the differentiable inputs by reference.
+/// Returns an argument of `apply`, within a closure that takes the differentiable inputs by reference.
 fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> TokenStream {
     let Some(tensor) = &input.tensor else {
         return match sample {
@@ -161,7 +161,7 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
     }
 }
 
-/// How often the function can be differentiated, by backward passes and by forward mode.
+/// Returns how often the function can be differentiated, by backward passes and by forward mode.
 fn orders(model: &FunctionModel) -> TokenStream {
     let again = model.order == Order::Any;
     let backward = number(1 + usize::from(again));
@@ -172,7 +172,7 @@ fn orders(model: &FunctionModel) -> TokenStream {
     quote!([#backward, #forward])
 }
 
-/// What the closure does: `call`, and the differentiable ones among what it returns or writes to.
+/// Generates the body of the closure: `call`, and the differentiable ones among what it returns or writes to.
 fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStream {
     let inputs = model.forward.inputs.iter().enumerate();
     let lent = inputs.filter(|(_, input)| input.is_in_place());
@@ -211,20 +211,20 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
             } => Some(in_place(input)),
             _ => None,
         });
-    let kept = named.iter().flatten().cloned().chain(written);
+    let results = named.iter().flatten().cloned().chain(written);
     quote!({
         #(#lent)*
         let #pattern = #call;
-        (#(#kept,)*)
+        (#(#results,)*)
     })
 }
 
-/// The variable of a tensor that is written to.
+/// Returns the variable of a tensor that is written to.
 fn in_place(index: usize) -> Ident {
     local(format_args!("in_place_{index}"))
 }
 
-/// The variables of an input's tensors.
+/// Returns the variables of an input's tensors.
 fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     let one = || local(format_args!("input_{index}"));
     let of_list = |element| local(format_args!("input_{index}_{element}"));
@@ -235,7 +235,7 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     }
 }
 
-/// A type of the author's with what the block's parameters become in their place; the compiler finds
+/// Returns a written type with what the block's parameters become in their place; the compiler finds
 /// out about the rest.
 fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
     replaced(ty, &|word, before| {
@@ -264,7 +264,7 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// `linear_function_gradcheck`
+/// Returns `linear_function_gradcheck`.
 pub(super) fn name(definition: &Definition) -> Ident {
     let ident = definition
         .short

@@ -1,4 +1,4 @@
-//! The signature of `apply`: what forward takes and returns, with tensors for arrays.
+//! Generates the signature of `apply`: what forward takes and returns, with tensors for arrays.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -8,13 +8,13 @@ use super::tokens::{at, is_consumed, option, tensor};
 use crate::model::{Forward, Input, Returned, Role, TensorInput};
 use crate::types::peel;
 
-/// Whether a call is of no use without what it returns: a `Result` has to be used already, and what is
-/// written to an input may be all that is wanted.
+/// Returns whether a call is useless if its result is dropped: a `Result` has to be used already, and what is
+/// written to an input may be its only purpose.
 pub(super) fn is_for_its_value(forward: &Forward) -> bool {
     forward.fallible.is_none() && forward.in_place().next().is_none()
 }
 
-/// The parameters of `apply`: those of forward, with tensors for arrays.
+/// Returns the parameters of `apply`: those of forward, with tensors for arrays.
 pub(super) fn parameters(forward: &Forward, p: &TokenStream) -> Vec<TokenStream> {
     let inputs = forward.inputs.iter();
     inputs.map(|input| parameter(input, p)).collect()
@@ -47,7 +47,7 @@ fn parameter(input: &Input, p: &TokenStream) -> TokenStream {
     quote!(#name: #taken)
 }
 
-/// `'a` of `&'a [ArrayView1<f32>]`.
+/// Returns `'a` of `&'a [ArrayView1<f32>]`.
 fn lifetime_of(ty: &Type) -> Option<&Lifetime> {
     match peel(ty) {
         Type::Reference(reference) => reference.lifetime.as_ref(),
@@ -55,7 +55,7 @@ fn lifetime_of(ty: &Type) -> Option<&Lifetime> {
     }
 }
 
-/// What `apply` returns: the outputs, within the author's own `Result` if forward returns one.
+/// Returns the return type of `apply`: the outputs, within the `Result` of forward if it returns one.
 pub(super) fn returns(forward: &Forward, p: &TokenStream) -> TokenStream {
     let output = |output: &Returned| match &output.tensor {
         Some(ty) => tensor(&ty.content, &output.ty, p),
@@ -81,7 +81,7 @@ fn within_result(result: &Type, ok: &TokenStream) -> TokenStream {
     quote!(#result)
 }
 
-/// The expression that `apply` ends with; nothing if it returns nothing.
+/// Returns the expression that `apply` ends with; nothing if it returns nothing.
 pub(super) fn finish(forward: &Forward, output: impl Fn(&Returned) -> TokenStream) -> TokenStream {
     let outputs = tuple(forward.outputs().map(output));
     if forward.fallible.is_some() {
@@ -101,7 +101,7 @@ pub(super) fn tuple(elements: impl Iterator<Item = TokenStream>) -> TokenStream 
     }
 }
 
-/// What forward returned, or wrote to, within `apply`: a `&Tensor`.
+/// Returns what forward returned, or wrote to, within `apply`: a `&Tensor`.
 pub(super) fn output(output: &Returned, forward: &Forward) -> TokenStream {
     if let Role::InPlace { input, .. } = output.role {
         // Its own parameter is a `&mut Tensor`.

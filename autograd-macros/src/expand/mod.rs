@@ -1,15 +1,15 @@
-//! Model to tokens.
+//! Turns a model into tokens.
 //!
-//! The author's item comes first, as it was written, and is not looked at here. Beside it stand:
+//! The item comes first, as it was written, and is not looked at here. Beside it are:
 //!
 //! - [`apply`]: the function that users call: kernel, node, outputs.
 //! - [`interface`]: its signature.
-//! - [`save`]: keeping, there, what backward functions ask for.
-//! - [`backward`]: the function that the engine calls: what was kept goes to the backward functions
+//! - [`save`]: saving, there, what backward functions ask for.
+//! - [`backward`]: the function that the engine calls: it passes what was saved to the backward functions
 //!   that this pass needs.
-//! - [`forward_mode`]: the function that `apply` turns to when an input has a tangent.
+//! - [`forward_mode`]: the function that `apply` calls when an input has a tangent.
 //! - [`bounds`]: what generated code needs of the block's parameters.
-//! - [`context`]: the structs for what was kept and for what is needed.
+//! - [`context`]: the structs for what is saved and for what is needed.
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
@@ -17,10 +17,10 @@
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
 //! Generated code is thin: whatever can be an ordinary generic function is one, behind the runtime's
-//! `__private`. It names everything by paths that start there or in `core`, and nothing by the author's
-//! imports; what has no name of its own stands in a `const _`, where the runtime has a short one.
-//! Local variables have [mixed-site](proc_macro2::Span::mixed_site) hygiene, so that they and the
-//! author's names never meet.
+//! `__private`. It names everything by paths that start there or in `core`, and nothing by imports
+//! of the module; items without a name are in a `const _`, where the runtime has a short name.
+//! Local variables have [mixed-site](proc_macro2::Span::mixed_site) hygiene, so that they and the names
+//! of the definition never meet.
 
 mod apply;
 mod backward;
@@ -42,10 +42,10 @@ use quote::quote;
 use crate::docs;
 use crate::model::{Definition, Forward, FunctionModel};
 
-/// The whole expansion of a function; `author` is the item without our attributes.
+/// Generates the whole expansion of a function; `stripped` is the item without our attributes.
 pub(crate) fn function(
     model: &FunctionModel,
-    author: &TokenStream,
+    stripped: &TokenStream,
     default_crate: &str,
 ) -> TokenStream {
     let FunctionModel {
@@ -55,7 +55,7 @@ pub(crate) fn function(
     } = model;
     let root = &tokens::runtime(definition, default_crate);
     let p = &tokens::short();
-    let item = item(model, author, default_crate);
+    let item = item(model, stripped, default_crate);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let context = context::saved(model, root);
     let gradients = short::gradients(&model.backwards);
@@ -70,8 +70,8 @@ pub(crate) fn function(
     quote!(#item #needs_input_grad #context #impls #test)
 }
 
-/// The author's item; in the short form, what it implies.
-fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> TokenStream {
+/// Returns the item as written; in the short form, what it implies.
+fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> TokenStream {
     let Some(short) = &model.definition.short else {
         // What a function takes, and how, is what it is about: no matter of style.
         return quote! {
@@ -80,7 +80,7 @@ fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> Tok
                 clippy::too_many_arguments,
                 clippy::trivially_copy_pass_by_ref,
             )]
-            #author
+            #stripped
         };
     };
     let (definition, forward) = (&model.definition, &model.forward);
@@ -90,7 +90,7 @@ fn item(model: &FunctionModel, author: &TokenStream, default_crate: &str) -> Tok
     quote!(#function #kernel)
 }
 
-/// The `const _` with everything that has no name of its own.
+/// Generates the `const _` with the items that have no name.
 fn impls(
     definition: &Definition,
     forward: &Forward,

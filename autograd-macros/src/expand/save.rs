@@ -1,4 +1,4 @@
-//! Keeping, in `apply`, what backward functions ask for.
+//! Saves, in `apply`, what backward functions ask for.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -10,18 +10,18 @@ use crate::model::{Forward, Input, Returned, Role, Saved, Source};
 use crate::spell;
 use crate::types::{Form, Passing};
 
-/// The expression that keeps one thing, and, if forward takes that away, the statement that must
+/// Returns the expression that saves one thing, and, if forward consumes that, the statement that must
 /// come before.
-pub(super) fn keep(
+pub(super) fn save(
     saved: &Saved,
     forward: &Forward,
     p: &TokenStream,
 ) -> (Option<TokenStream>, TokenStream) {
-    let save = save(saved, forward, p);
+    let save = save_if_needed(saved, forward, p);
     if !is_consumed_by_forward(saved, forward) {
         return (None, save);
     }
-    let name = local(format_args!("kept_{}", saved.name.unraw()));
+    let name = local(format_args!("saved_{}", saved.name.unraw()));
     (Some(quote!(let #name = #save;)), quote!(#name))
 }
 
@@ -37,8 +37,8 @@ fn is_consumed_by_forward(saved: &Saved, forward: &Forward) -> bool {
     }
 }
 
-/// The expression that keeps one thing if a backward function that asks for it can still be called.
-fn save(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
+/// Returns the expression that saves one thing if a backward function that asks for it can still be called.
+fn save_if_needed(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     let needs = local("needs");
     let needed = any_of(&saved.needed_for, |edge| quote!(#needs[#edge]));
     match saved.source {
@@ -52,7 +52,7 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
     let Some(tensor) = &input.tensor else {
         let passing = Passing::of(&input.ty);
         let owned = spell::owned(&passing);
-        let kept = match passing {
+        let method = match passing {
             Passing::Owned(_) => quote_spanned!(span=> save(&#name)),
             Passing::Reference(target) => quote_spanned! {span=>
                 into_saved(<#target as ::std::borrow::ToOwned>::to_owned(#name))
@@ -61,7 +61,7 @@ pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -
                 into_saved(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
             },
         };
-        return quote_spanned!(span=> #p::save_if(#needed, || <#owned as #p::SaveValue>::#kept));
+        return quote_spanned!(span=> #p::save_if(#needed, || <#owned as #p::SaveValue>::#method));
     };
     let reference = reference(input, tensor);
     quote!(#p::Save::save(#reference, #needed))
@@ -83,12 +83,12 @@ pub(super) fn save_returned(
         Some(_) => quote!(#p::Save::save(#name, #needed)),
         None => {
             let ty = &returned.ty;
-            let kept = if is_output {
+            let method = if is_output {
                 quote!(save(&#name))
             } else {
                 quote!(into_saved(#name))
             };
-            quote_spanned!(span=> #p::save_if(#needed, || <#ty as #p::SaveValue>::#kept))
+            quote_spanned!(span=> #p::save_if(#needed, || <#ty as #p::SaveValue>::#method))
         }
     }
 }

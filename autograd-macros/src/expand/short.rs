@@ -1,4 +1,4 @@
-//! What the short form implies: the function under the author's name, the type behind it, and the
+//! Generates what the short form implies: the function under its name, the type behind it, and the
 //! functions around the expressions of its gradients.
 
 use proc_macro2::TokenStream;
@@ -10,14 +10,14 @@ use crate::docs;
 use crate::model::{Backward, Definition, Forward, Short, Written};
 use crate::spell::placed;
 
-/// Of the author's attributes, those that are about the body, and move with it.
+/// The attributes that are about the body, and move with it.
 const OF_THE_BODY: [&str; 3] = ["expect", "target_feature", "track_caller"];
-/// Those that are about both the body and the function that is used.
+/// The attributes that are about both the body and the function that is used.
 const OF_BOTH: [&str; 7] = [
     "allow", "warn", "deny", "forbid", "inline", "cold", "cfg_attr",
 ];
 
-/// `linear`: the differentiable function, with `docs` beneath the author's own.
+/// Generates `linear`, the differentiable function, with `docs` below its own documentation.
 pub(super) fn function(
     definition: &Definition,
     forward: &Forward,
@@ -56,7 +56,7 @@ pub(super) fn function(
     })
 }
 
-/// `Linear`, with the author's body as `Linear::forward`.
+/// Generates `Linear`, with the body of the function as `Linear::forward`.
 pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
     let Definition {
         ident,
@@ -107,7 +107,7 @@ pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
     }
 }
 
-/// A function around each gradient that is an expression; with mistakes, nothing calls it.
+/// Generates a function around each gradient that is an expression; with mistakes, nothing calls it.
 pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
     let mut names = Vec::new();
     let written = backwards
@@ -134,7 +134,7 @@ pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
         .collect()
 }
 
-/// The parameters of the type, which asks nothing of them that it need not.
+/// Returns the parameters of the type, with only the bounds that it needs.
 fn unbounded(generics: &Generics) -> Generics {
     let is_relaxed = |bound: &TypeParamBound| matches!(bound, TypeParamBound::Trait(bound) if bound.maybe.is_some());
     let mut unbounded = generics.clone();

@@ -1,4 +1,4 @@
-//! The description of the function that can be looked at when the program runs.
+//! Generates the description of the function that a running program can inspect.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use super::tokens::local;
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
 use crate::show::show;
 
-/// The signature of a whole function, as a constant of the block, which has no parameters: the list of all
+/// Generates the signature of a function, as a constant of the block, which has no parameters: the list of all
 /// functions has a function once, whatever it is generic in.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let saved = model
@@ -23,12 +23,12 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     constant(&quote!(#signature #order #forward_mode), p)
 }
 
-/// The signature of a function with mistakes: what is certain about it.
-pub(super) fn draft(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
+/// Generates the signature of a function with mistakes: what is certain about it.
+pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
     constant(&new(definition, forward, &TokenStream::new(), p), p)
 }
 
-/// The constant's name.
+/// Returns the name of the constant.
 pub(super) fn name() -> Ident {
     local("__SIGNATURE")
 }

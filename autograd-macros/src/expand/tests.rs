@@ -8,7 +8,7 @@ use quote::quote;
 
 use crate::stages::custom_function;
 
-/// Expands and compares; gives back what came out.
+/// Expands, compares, and returns the expansion.
 fn check_text(args: TokenStream, item: TokenStream, expected: &ExpectFile) -> String {
     let expanded = custom_function(args, item, "pullback");
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}\n{expanded}"));
@@ -18,11 +18,11 @@ fn check_text(args: TokenStream, item: TokenStream, expected: &ExpectFile) -> St
 }
 
 fn check(args: TokenStream, item: TokenStream, expected: &ExpectFile) {
-    let author = crate::strip::helpers(item.clone());
+    let stripped = crate::strip::helpers(item.clone());
     let text = check_text(args, item, expected);
     // The item itself is there as it was written, and first.
-    let author = syn::parse2(author).expect("the author's item");
-    assert!(text.contains(&prettyplease::unparse(&author)));
+    let stripped = syn::parse2(stripped).expect("the item without our attributes");
+    assert!(text.contains(&prettyplease::unparse(&stripped)));
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn gradcheck() {
     expect_file!["./snapshots/gradcheck.rs"].assert_eq(&text);
 }
 
-/// Whatever the attribute is put on, and whatever stands in it, an error comes out and nothing else.
+/// Whatever the attribute is put on, and whatever is in it, the expansion is an error and nothing else.
 #[test]
 fn nonsense_is_an_error() {
     let items = [

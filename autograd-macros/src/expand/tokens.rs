@@ -1,4 +1,4 @@
-//! Small pieces that all of the expansion is made of.
+//! Generates small pieces that the whole expansion uses.
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -8,7 +8,7 @@ use crate::model::{Definition, Input, TensorInput};
 pub(super) use crate::spell::{at, dimension, element, local, option, short};
 use crate::types::{Content, Form, Rank, TensorType};
 
-/// The path to the runtime's door for generated code.
+/// Returns the path of the runtime's module for generated code.
 pub(super) fn runtime(definition: &Definition, default_crate: &str) -> TokenStream {
     let default = local(default_crate);
     let given = definition.runtime.as_ref();
@@ -16,19 +16,19 @@ pub(super) fn runtime(definition: &Definition, default_crate: &str) -> TokenStre
     quote!(#root::__private)
 }
 
-/// `LinearFunctionContext`, `LinearFunctionNeedsInputGrad`
+/// Returns `LinearFunctionContext` or `LinearFunctionNeedsInputGrad`.
 pub(super) fn beside(definition: &Definition, suffix: &str) -> Ident {
     format_ident!("{}{suffix}", definition.ident, span = at(&definition.ident))
 }
 
-/// The author's name for a generated field.
+/// Returns the written name for a generated field.
 pub(super) fn field(name: &Ident) -> Ident {
     let mut field = name.clone();
     field.set_span(at(name));
     field
 }
 
-/// The tensor type for something that the author wrote as `on`.
+/// Returns the tensor type for something that is written as `on`.
 pub(super) fn tensor(content: &Content, on: &Type, p: &TokenStream) -> TokenStream {
     let span = at(on);
     if let Content::Known { element, rank } = content {
@@ -45,24 +45,24 @@ pub(super) fn tensor(content: &Content, on: &Type, p: &TokenStream) -> TokenStre
     quote_spanned!(span=> #p::Tensor<#element, #dimension>)
 }
 
-/// `f32, Ix2`: the arguments of the runtime's generic functions.
+/// Returns `f32, Ix2`, the arguments of the runtime's generic functions.
 pub(super) fn element_and_dimension(ty: &TensorType, p: &TokenStream) -> TokenStream {
     let (element, dimension) = (element(&ty.content, p), dimension(&ty.content, p));
     quote!(#element, #dimension)
 }
 
-/// A number as people write it.
+/// Returns a number as people write it.
 pub(super) fn number(index: usize) -> Literal {
     Literal::usize_unsuffixed(index)
 }
 
-/// A `bool` expression: whether any of some inputs is needed.
+/// Returns a `bool` expression: whether any of some inputs is needed.
 pub(super) fn any_of(edges: &[usize], is_needed: impl Fn(Literal) -> TokenStream) -> TokenStream {
     let needed = edges.iter().map(|edge| is_needed(number(*edge)));
     quote!(#(#needed)||*)
 }
 
-/// An input of `apply` by reference, as the runtime's `Argument`: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
+/// Returns an input of `apply` by reference, as the runtime's `Argument`: `&Tensor`, `Option<&Tensor>` or `&[&Tensor]`.
 pub(super) fn reference(input: &Input, tensor: &TensorInput) -> TokenStream {
     let name = &input.name;
     match (is_consumed(&tensor.ty), tensor.optional) {
@@ -73,7 +73,7 @@ pub(super) fn reference(input: &Input, tensor: &TensorInput) -> TokenStream {
     }
 }
 
-/// Tensors that are given by reference, in the form that the author asks for.
+/// Returns tensors that are given by reference, in the form that is asked for.
 pub(super) fn in_form(
     tensors: &TokenStream,
     form: Form,
@@ -98,7 +98,7 @@ pub(super) fn in_form(
     }
 }
 
-/// Whether `apply` takes the tensor by value.
+/// Returns whether `apply` takes the tensor by value.
 pub(super) fn is_consumed(ty: &TensorType) -> bool {
     ty.form == Form::Owned
 }

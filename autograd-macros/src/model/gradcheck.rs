@@ -1,16 +1,16 @@
-//! The test that is to be generated.
+//! Describes the test that is to be generated.
 
 use syn::{Expr, ExprArray, Ident};
 
-/// What `gradcheck(…)` says.
+/// The arguments of `gradcheck(…)`.
 pub(crate) struct Gradcheck {
     /// For each input, in the order of forward.
     pub(crate) samples: Vec<Sample>,
-    /// What parameters of the block become.
+    /// The types and ranks that parameters of the block become.
     pub(crate) parameters: Vec<(Ident, Concrete)>,
 }
 
-/// What an input is in a test.
+/// The input of a test.
 pub(crate) enum Sample {
     /// A tensor of this shape.
     Shape(ExprArray, Option<Within>),
@@ -25,20 +25,20 @@ pub(crate) struct Within {
     pub(crate) high: Expr,
 }
 
-/// What a parameter of the block is in a test.
+/// The type or rank that a parameter of the block has in a test.
 pub(crate) enum Concrete {
     /// An element type.
     Double,
-    /// The dimension of so many axes.
+    /// The dimension with this number of axes.
     Rank(usize),
-    /// What the author says.
+    /// An expression that is given.
     Given(Expr),
-    /// What the compiler finds out.
+    /// Left to the compiler.
     Inferred,
 }
 
 impl Sample {
-    /// The shapes of its tensors.
+    /// Returns the shapes of its tensors.
     pub(crate) fn shapes(&self) -> &[ExprArray] {
         match self {
             Self::Shape(shape, _) => std::slice::from_ref(shape),
@@ -47,7 +47,7 @@ impl Sample {
         }
     }
 
-    /// The range that its author gives.
+    /// Returns the range that is given.
     pub(crate) fn within(&self) -> Option<&Within> {
         match self {
             Self::Shape(_, within) | Self::Shapes(_, within) => within.as_ref(),

@@ -1,8 +1,8 @@
 //! A custom function as the rules leave it: checked, with every name resolved.
 //!
 //! Only [`validate`](crate::validate) makes these, and [`expand`](crate::expand) needs to ask nothing
-//! more. Syntax of the author's is kept wherever its spans matter: the compiler's own type errors then
-//! land on it too.
+//! more. Written syntax stays wherever its spans matter: the compiler's own type errors are then
+//! reported on it too.
 
 mod gradcheck;
 mod short;
@@ -22,7 +22,7 @@ pub(crate) struct FunctionModel {
     pub(crate) backwards: Vec<Backward>,
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
-    /// What backward functions ask for, in the order inputs, outputs, intermediates.
+    /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
     /// The test that is to be generated.
@@ -35,15 +35,15 @@ pub(crate) struct Definition {
     pub(crate) ident: Ident,
     pub(crate) self_ty: Type,
     pub(crate) generics: Generics,
-    /// `#[cfg(…)]` of the block: what stands beside it lives and dies with it.
+    /// `#[cfg(…)]` of the block, which all that is generated beside it has too.
     pub(crate) cfgs: Vec<Attribute>,
-    /// The documentation of the block, or of the author's function.
+    /// The documentation of the block, or of the function in the short form.
     pub(crate) docs: Vec<Attribute>,
     /// The name shown in graphs and errors.
     pub(crate) name: String,
-    /// The runtime's path, where the author gave one.
+    /// The runtime's path, where one is given.
     pub(crate) runtime: Option<Path>,
-    /// The author's function, if the block only stands for one.
+    /// The free function of the short form, for which the block was made.
     pub(crate) short: Option<Short>,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Forward {
     /// Its lifetimes; it has no other parameters.
     pub(crate) generics: Generics,
     pub(crate) inputs: Vec<Input>,
-    /// What it returns: outputs first, then intermediates. Behind them stand the inputs that it writes to,
+    /// The values that it returns: outputs first, then intermediates. After them are the inputs that it writes to,
     /// which are outputs too.
     pub(crate) returned: Vec<Returned>,
     /// Whether it returns a tuple, if only of one.
     pub(crate) tuple: bool,
-    /// The author's `Result<…>`, if it returns one.
+    /// The written `Result<…>`, if it returns one.
     pub(crate) fallible: Option<Type>,
 }
 
@@ -78,25 +78,25 @@ pub(crate) struct TensorInput {
     pub(crate) optional: bool,
     /// Whether it is a list of such tensors.
     pub(crate) list: bool,
-    /// Its place among the differentiable inputs.
+    /// Its index among the differentiable inputs.
     pub(crate) edge: Option<usize>,
 }
 
-/// One thing that forward returns.
+/// A value that forward returns.
 pub(crate) struct Returned {
     pub(crate) name: Ident,
-    /// Whether the author chose the name.
+    /// Whether the name is written by hand.
     pub(crate) named: bool,
     pub(crate) ty: Type,
     /// `None`: a value.
     pub(crate) tensor: Option<TensorType>,
     pub(crate) role: Role,
-    /// What its gradient is named after, if not itself: that of an input `x` which is written to is
+    /// The name that its gradient has, if not its own: that of an input `x` which is written to is
     /// `grad_x`, while the value is `output_x`.
     pub(crate) named_after: Option<Ident>,
 }
 
-/// What becomes of a returned thing.
+/// The role of a value that forward returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// `apply` returns it.
@@ -128,11 +128,11 @@ pub(crate) struct Backward {
 pub(crate) struct Derivative {
     pub(crate) ident: Ident,
     pub(crate) parameters: Vec<Parameter>,
-    /// What it returns: the gradients of the inputs that it covers, or a tangent for each differentiable output.
+    /// The returned types: the gradients of the inputs that it covers, or a tangent for each differentiable output.
     pub(crate) returns: Type,
 }
 
-/// A parameter of one.
+/// A parameter of a backward function or of the `#[jvp]` rule.
 pub(crate) struct Parameter {
     pub(crate) ty: Type,
     pub(crate) wants: Wants,
@@ -142,7 +142,7 @@ pub(crate) struct Parameter {
     pub(crate) optional: bool,
 }
 
-/// What a parameter gets, by its name.
+/// The value that a parameter gets, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// The gradient of the differentiable output of this number.
@@ -164,7 +164,7 @@ pub(crate) enum Source {
     Returned(usize),
 }
 
-/// Something that `apply` keeps for backward functions.
+/// Something that `apply` saves for backward functions.
 pub(crate) struct Saved {
     pub(crate) name: Ident,
     pub(crate) source: Source,
@@ -182,7 +182,7 @@ pub(crate) enum Order {
 }
 
 impl Forward {
-    /// The types of all tensors that it takes or returns.
+    /// Returns the types of all tensors that it takes or returns.
     pub(crate) fn tensors(&self) -> impl Iterator<Item = &TensorType> {
         let inputs = self.inputs.iter().filter_map(|input| input.tensor.as_ref());
         let returned = self
@@ -192,21 +192,21 @@ impl Forward {
         inputs.map(|input| &input.ty).chain(returned)
     }
 
-    /// Whether a parameter of the block is the element type of a tensor.
+    /// Returns whether a parameter of the block is the element type of a tensor.
     pub(crate) fn has_element(&self, param: &Ident) -> bool {
         self.tensors()
             .filter_map(|tensor| tensor.content.element())
             .any(|ty| is_parameter(ty, param))
     }
 
-    /// Whether a parameter of the block is the rank of a tensor.
+    /// Returns whether a parameter of the block is the rank of a tensor.
     pub(crate) fn has_rank(&self, param: &Ident) -> bool {
         self.tensors()
             .filter_map(|tensor| tensor.content.rank())
             .any(|rank| matches!(rank, Rank::Named(ty) if is_parameter(ty, param)))
     }
 
-    /// The differentiable inputs, by their place among themselves.
+    /// Returns the differentiable inputs, by their index among themselves.
     pub(crate) fn differentiable(&self) -> Vec<(&Input, &TensorInput)> {
         let tensors = self
             .inputs
@@ -217,14 +217,14 @@ impl Forward {
             .collect()
     }
 
-    /// What `apply` returns.
+    /// Returns the outputs of `apply`.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = &Returned> {
         self.returned
             .iter()
             .filter(|returned| matches!(returned.role, Role::Output { .. }))
     }
 
-    /// The inputs that it writes to, as outputs, each with the input.
+    /// Returns the inputs that it writes to, as outputs, each with the input.
     pub(crate) fn in_place(&self) -> impl Iterator<Item = (&Returned, &Input)> {
         self.returned
             .iter()
@@ -234,14 +234,14 @@ impl Forward {
             })
     }
 
-    /// What only backward functions see.
+    /// Returns the values that only backward functions see.
     pub(crate) fn intermediates(&self) -> impl Iterator<Item = &Returned> {
         self.returned
             .iter()
             .filter(|returned| returned.role == Role::Intermediate)
     }
 
-    /// The outputs that have a gradient, by their place among themselves.
+    /// Returns the outputs that have a gradient, by their index among themselves.
     pub(crate) fn differentiable_outputs(&self) -> Vec<(&Returned, &TensorType)> {
         let outputs = self
             .returned
@@ -252,7 +252,7 @@ impl Forward {
             .collect()
     }
 
-    /// What a name stands for, in the `#[jvp]` rule or in a backward function.
+    /// Returns what a name means, in the `#[jvp]` rule or in a backward function.
     pub(crate) fn wanted(&self, name: &Ident, in_jvp: bool) -> Option<Wants> {
         let generated = if in_jvp {
             self.differentiable()
@@ -272,17 +272,17 @@ impl Forward {
         generated
             .or_else(|| Some(Wants::Saved(Source::Input(input()?))))
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
-            // Last: the author may have something of that name.
+            // Last: an input or output may have that name.
             .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
     }
 
-    /// All that can be saved, in the order inputs, outputs, intermediates.
+    /// Returns all that can be saved, in the order inputs, outputs, intermediates.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         let inputs = (0..self.inputs.len()).map(Source::Input);
         inputs.chain((0..self.returned.len()).map(Source::Returned))
     }
 
-    /// The thing that a source names.
+    /// Returns the input, output or intermediate that a source names.
     pub(crate) fn source(&self, source: Source) -> Named<'_> {
         match source {
             Source::Input(index) => {
@@ -313,13 +313,13 @@ impl Forward {
 }
 
 impl Input {
-    /// Whether forward writes to it.
+    /// Returns whether forward writes to it.
     pub(crate) fn is_in_place(&self) -> bool {
         let tensor = self.tensor.as_ref();
         tensor.is_some_and(|tensor| tensor.ty.form == Form::ViewMut)
     }
 
-    /// The name by which a `#[jvp]` rule asks for its tangent.
+    /// Returns the name by which a `#[jvp]` rule asks for its tangent.
     pub(crate) fn tangent_name(&self) -> Ident {
         Ident::new(&format!("tangent_{}", self.name.unraw()), self.name.span())
     }
@@ -334,12 +334,12 @@ impl Returned {
         }
     }
 
-    /// Whether it is a differentiable output.
+    /// Returns whether it is a differentiable output.
     pub(crate) fn has_gradient(&self) -> bool {
         self.gradient().is_some()
     }
 
-    /// The name by which backward functions ask for its gradient.
+    /// Returns the name by which backward functions ask for its gradient.
     pub(crate) fn gradient_name(&self) -> Ident {
         let name = self.named_after.as_ref().unwrap_or(&self.name);
         Ident::new(&format!("grad_{}", name.unraw()), name.span())
@@ -357,19 +357,19 @@ pub(crate) struct Named<'a> {
 }
 
 impl Derivative {
-    /// The parameters that ask for the same.
+    /// Returns the parameters that ask for this.
     pub(crate) fn requests(&self, wants: Wants) -> impl Iterator<Item = &Parameter> {
         self.parameters
             .iter()
             .filter(move |parameter| parameter.wants == wants)
     }
 
-    /// Whether some parameter asks for this.
+    /// Returns whether some parameter asks for this.
     pub(crate) fn asks_for(&self, wants: Wants) -> bool {
         self.requests(wants).next().is_some()
     }
 
-    /// The inputs, outputs and intermediates that it asks for.
+    /// Returns the inputs, outputs and intermediates that it asks for.
     pub(crate) fn sources(&self) -> impl Iterator<Item = Source> {
         self.parameters
             .iter()
@@ -379,12 +379,12 @@ impl Derivative {
             })
     }
 
-    /// The types of the gradients or tangents within what it returns.
+    /// Returns the types of the gradients or tangents within what it returns.
     pub(crate) fn returned_types(&self) -> Vec<&Type> {
         tuple_elements(&self.returns)
     }
 
-    /// Whether it works on tensors, so that what it computes can be differentiated again.
+    /// Returns whether it works on tensors, so that what it computes can be differentiated again.
     pub(crate) fn is_on_tensors(&self) -> bool {
         let mut forms = self.parameters.iter().filter_map(|asked| asked.form);
         match forms.next() {
@@ -398,7 +398,7 @@ impl Derivative {
     }
 }
 
-/// The elements of a tuple type, or the type itself.
+/// Returns the elements of a tuple type, or the type itself.
 pub(crate) fn tuple_elements(ty: &Type) -> Vec<&Type> {
     match peel(ty) {
         Type::Tuple(tuple) => tuple.elems.iter().collect(),

@@ -9,17 +9,17 @@ pub(crate) struct Short {
     pub(crate) vis: Visibility,
     pub(crate) ident: Ident,
     pub(crate) generics: Generics,
-    /// The author's signature as that of the block's forward.
+    /// The signature of the function, as that of the block's forward.
     pub(crate) kernel: Signature,
-    /// The author's body, in its braces.
+    /// The body of the function, in its braces.
     pub(crate) body: Group,
     /// Whether its gradients are written on tensors.
     pub(crate) higher_order: bool,
-    /// Whether all that the attribute says could be read.
+    /// Whether all arguments of the attribute could be read.
     pub(crate) complete: bool,
 }
 
-/// A backward function of which the author wrote one expression.
+/// A backward function that is written as one expression.
 pub(crate) struct Written {
     pub(crate) sig: Signature,
     pub(crate) expression: Expr,

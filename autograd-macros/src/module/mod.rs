@@ -1,12 +1,12 @@
-//! `#[derive(Module)]`: the same way as that of a custom function, on another item.
+//! Expands `#[derive(Module)]`, by the same stages as a custom function.
 //!
-//! 1. `parse`: the item and what its `#[module(…)]` say, unjudged.
+//! 1. `parse`: the item and its `#[module(…)]` attributes, unjudged.
 //! 2. `validate`: all rules, and the only way to a model.
 //! 3. `model`: a module of which everything is known.
 //! 4. `expand`: `impl Module` and `impl Display`; with mistakes, the same without effect.
 //!
-//! What a field's type may be is no rule of ours: the trait `Field` of the library says it, and the
-//! generated calls stand where the type does, so that the compiler's answer stands there too.
+//! What a field's type may be is not a rule here: the trait `Field` of the library decides it, and the
+//! generated calls have the span of the type, so that the compiler reports its error there.
 
 mod expand;
 mod model;
@@ -32,7 +32,7 @@ pub(crate) fn derive(item: TokenStream) -> TokenStream {
     })
 }
 
-/// The same, but for a panic in it.
+/// Expands without a guard against panics.
 pub(crate) fn unguarded(item: TokenStream) -> TokenStream {
     let (definition, expansion) = match validate::module(parse::item(item)) {
         Ok(model) => {

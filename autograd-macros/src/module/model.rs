@@ -5,25 +5,25 @@
 
 use syn::{Generics, Ident, Member, Path, Type};
 
-/// A type that is to be a module.
+/// A type that becomes a module.
 pub(super) struct ModuleModel {
     pub(super) definition: Definition,
     pub(super) body: Body,
 }
 
-/// What is known of it before anything about its fields is.
+/// The properties of the type apart from its fields.
 pub(super) struct Definition {
     pub(super) ident: Ident,
     pub(super) generics: Generics,
     /// The name that is printed.
     pub(super) name: String,
-    /// The library's path, where the author gave one.
+    /// The library's path, where one is given.
     pub(super) runtime: Option<Path>,
-    /// The author's function for what is printed beside the fields.
+    /// The function for what is printed beside the fields.
     pub(super) extra_repr: Option<Path>,
 }
 
-/// What it consists of.
+/// The contents of the type.
 pub(super) enum Body {
     Struct(Vec<Field>),
     Enum(Vec<Variant>),
@@ -35,9 +35,9 @@ pub(super) struct Variant {
     pub(super) content: Content,
 }
 
-/// What stands in a variant.
+/// The contents of a variant.
 pub(super) enum Content {
-    /// One module, for which the enum stands.
+    /// One module, which is visited and printed in place of the enum.
     Transparent(Box<Field>),
     /// Fields like those of a struct, or none.
     Fields(Vec<Field>),
@@ -50,9 +50,9 @@ pub(super) struct Field {
     pub(super) part: Part,
 }
 
-/// What a field is to the module.
+/// The role of a field in the module.
 pub(super) enum Part {
-    /// Visited under a name of its own.
+    /// Visited under its name.
     Named(String),
     /// Visited under its number.
     Numbered(usize),
@@ -60,14 +60,14 @@ pub(super) enum Part {
     Skipped(Option<Shown>),
 }
 
-/// How plain data is printed.
+/// The way in which plain data is printed.
 pub(super) struct Shown {
     /// Before the value; a field without a name is printed by its value alone.
     pub(super) label: Option<String>,
 }
 
 impl Body {
-    /// All fields, of whatever variant, and whether each is one for which an enum stands.
+    /// Returns the fields of all variants, and whether each is the module of a transparent variant.
     pub(super) fn fields(&self) -> Vec<(&Field, bool)> {
         let plain = |field| (field, false);
         match self {
@@ -84,12 +84,12 @@ impl Body {
 }
 
 impl Field {
-    /// Whether it belongs to the module's state.
+    /// Returns whether it belongs to the module's state.
     pub(super) fn is_visited(&self) -> bool {
         !matches!(self.part, Part::Skipped(_))
     }
 
-    /// How it is printed, if it is plain data and printed.
+    /// Returns how it is printed, if it is plain data and printed.
     pub(super) fn shown(&self) -> Option<&Shown> {
         match &self.part {
             Part::Skipped(shown) => shown.as_ref(),

@@ -1,4 +1,4 @@
-//! Tokens to syntax: the item and our attributes, and nothing is judged.
+//! Turns tokens into syntax: reads the item and our attributes, and judges nothing.
 
 use proc_macro2::TokenStream;
 use syn::spanned::Spanned as _;
@@ -6,18 +6,18 @@ use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Member, Token, 
 
 use crate::parse::{Helper, helper};
 
-/// What the derive stands on.
+/// The item below the derive.
 pub(super) struct Item {
     pub(super) ident: Ident,
     pub(super) generics: Generics,
     pub(super) helpers: Vec<Helper>,
-    /// Our attributes on variants, where none belongs.
+    /// Our attributes on variants, where none is allowed.
     pub(super) misplaced: Vec<Helper>,
     pub(super) body: Body,
 }
 
 impl Item {
-    /// All fields, of whatever variant.
+    /// Returns the fields of all variants.
     pub(super) fn fields(&self) -> Vec<&Field> {
         match &self.body {
             Body::Struct(fields) => fields.iter().collect(),
@@ -30,7 +30,7 @@ impl Item {
     }
 }
 
-/// What it consists of.
+/// The contents of the type.
 pub(super) enum Body {
     Struct(Vec<Field>),
     Enum(Vec<Variant>),
@@ -41,7 +41,7 @@ pub(super) enum Body {
 pub(super) struct Variant {
     pub(super) ident: Ident,
     pub(super) fields: Vec<Field>,
-    /// Whether it has one of our attributes, where none may stand.
+    /// Whether it has one of our attributes, where none is allowed.
     pub(super) has_helpers: bool,
 }
 

@@ -71,7 +71,7 @@ fn what_can_be_no_module() {
     check(item, &expect_file!["./snapshots/stand_in.rs"]);
 }
 
-/// The where clause of the expansion of a struct with this one field.
+/// Returns the where clause of the expansion of a struct with this one field.
 fn bounds(ty: &TokenStream) -> Vec<String> {
     let item = quote!(struct Wrapper<T, D, L: Block>(#ty););
     let file: syn::File = syn::parse2(super::derive(item)).expect("a file");
@@ -129,7 +129,7 @@ fn bounds_stand_on_what_a_type_comes_down_to() {
                 "<L as Block>::Inner:Send + Sync + 'static",
             ],
         ),
-        // Never fields: the mistake is to be told here.
+        // Never fields: the mistake is to be reported here.
         (quote!(Mutex<Parameter<T, D>>), &[]),
         (quote!(&'static L), &[]),
     ];
@@ -138,7 +138,7 @@ fn bounds_stand_on_what_a_type_comes_down_to() {
     }
 }
 
-/// The messages of the mistakes in an item.
+/// Returns the messages of the mistakes in an item.
 fn errors(item: TokenStream) -> Vec<String> {
     let file: syn::File = syn::parse2(super::derive(item)).expect("a file");
     let texts = file.items.iter().filter_map(|item| match item {
@@ -175,7 +175,7 @@ fn what_stays_on_a_thread_is_known_by_its_name() {
     assert_eq!(found(quote!(Option<Rc<f32>>)), 1);
     assert_eq!(found(quote!(cell::RefCell<f32>)), 1);
     assert_eq!(found(quote!(Mutex<RefCell<f32>>)), 0);
-    // Modules of the author's.
+    // Types of the same names that could be modules.
     assert_eq!(found(quote!(Rc)), 0);
     assert_eq!(found(quote!(Cell<f32>)), 0);
 }

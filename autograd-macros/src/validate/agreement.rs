@@ -1,4 +1,4 @@
-//! Rules for the rank and element type of a name: the same wherever it appears.
+//! Rules for the rank and element type of a name, which must be the same wherever it appears.
 
 use syn::Type;
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use crate::show::show;
 use crate::types::{Content, Floats, Form, Rank, TensorType};
 
-/// What the type of a tensor has to agree with.
+/// The rank and element type that a tensor must have.
 pub(super) struct Expected<'a> {
     pub(super) content: &'a Content,
     /// `` `input` ``, ``the gradient of `input` ``
@@ -15,7 +15,7 @@ pub(super) struct Expected<'a> {
     pub(super) place: String,
 }
 
-/// Rank and element type are those of forward.
+/// Rank and element type must be those of forward.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, …) -> Array2<f32>
@@ -42,7 +42,7 @@ pub(super) fn agree(
     context.diagnostics.error_with_help(on, &message, &help);
 }
 
-/// What differs, on either side, as far as the macro can be certain: behind an alias there may be
+/// Returns what differs, on either side, as far as the macro can be certain: behind an alias there may be
 /// anything.
 fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(String, String)> {
     let (
@@ -76,7 +76,7 @@ fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(S
     }
 }
 
-/// The type that an author would write.
+/// Returns the type as people write it.
 pub(super) fn spell(form: Form, content: &Content) -> String {
     let (element, rank) = match content {
         Content::Known { element, rank } => (element, rank),

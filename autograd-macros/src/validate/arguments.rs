@@ -5,7 +5,7 @@ use syn::{Expr, ExprLit, Ident, Lit, Path};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::parse::{Argument, Arguments};
 
-/// What `#[custom_function(…)]` says.
+/// The arguments of `#[custom_function(…)]`.
 #[derive(Default)]
 pub(super) struct FunctionOptions {
     pub(super) name: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct FunctionOptions {
     pub(super) short: ShortOptions,
 }
 
-/// What it says on a free function: what other attributes say in a block.
+/// Its arguments on a free function, which are those of other attributes in a block.
 #[derive(Default)]
 pub(super) struct ShortOptions {
     /// Each `grad(…) = …`.
@@ -26,7 +26,7 @@ pub(super) struct ShortOptions {
     pub(super) complete: bool,
 }
 
-/// What `#[forward(…)]` says.
+/// The arguments of `#[forward(…)]`.
 #[derive(Default)]
 pub(super) struct ForwardOptions {
     pub(super) outputs: Option<Names>,
@@ -34,7 +34,7 @@ pub(super) struct ForwardOptions {
     pub(super) non_differentiable: Vec<Ident>,
 }
 
-/// What `#[backward(…)]` says.
+/// The arguments of `#[backward(…)]`.
 #[derive(Default)]
 pub(super) struct BackwardOptions {
     pub(super) inputs: Vec<Ident>,
@@ -155,7 +155,7 @@ pub(super) fn none(attribute: &str, arguments: &Arguments, diagnostics: &mut Dia
     }
 }
 
-/// An attribute of a parameter takes no arguments and stands there once.
+/// An attribute of a parameter takes no arguments and is given once.
 ///
 /// ```text
 /// fn forward(#[tensor] #[tensor] x: Matrix<'_>) -> Array2<f32>
@@ -185,7 +185,7 @@ pub(super) fn on_parameter<'a>(
     Some(first)
 }
 
-/// The short form is that of a free function; in a block, other attributes say the same.
+/// Arguments of the short form are for a free function; a block has other attributes for them.
 ///
 /// ```text
 /// #[custom_function(grad(input) = grad_output.dot(&weight))]
@@ -205,7 +205,7 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(name, &message, &help);
 }
 
-/// A gradient says whose it is, and what it is.
+/// A gradient must name its input and have an expression.
 ///
 /// ```text
 /// #[custom_function(grad = grad_output.dot(&weight))]
@@ -227,7 +227,7 @@ fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Only arguments that the attribute knows, and each once.
+/// Arguments must be known to the attribute, and given once.
 ///
 /// ```text
 /// #[forward(output(y))]
@@ -260,7 +260,7 @@ pub(crate) fn known<'a>(
     accepted
 }
 
-/// A list of names is one, with something in it, and names each thing once.
+/// A list of names must not be empty, and must name each thing once.
 ///
 /// ```text
 /// #[forward(outputs = y)]
@@ -298,7 +298,7 @@ fn name_list(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Names
     })
 }
 
-/// A name stands alone.
+/// A name must be without arguments and value.
 ///
 /// ```text
 /// #[backward(input = 1)]
@@ -312,7 +312,7 @@ pub(crate) fn is_bare(argument: &Argument, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The shown name is a text that shows something.
+/// The shown name must be a string that is not blank.
 ///
 /// ```text
 /// #[custom_function(name = linear)]
@@ -335,7 +335,7 @@ fn text(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     None
 }
 
-/// The runtime is named by a path.
+/// The runtime must be given by its path.
 ///
 /// ```text
 /// #[custom_function(crate = "pb")]
@@ -351,7 +351,7 @@ pub(crate) fn runtime(argument: &Argument, diagnostics: &mut Diagnostics) -> Opt
     None
 }
 
-/// The path in `name = path`.
+/// Returns the path in `name = path`.
 pub(crate) fn path_to(argument: &Argument) -> Option<Path> {
     match (&argument.list, &argument.value) {
         (None, Some(Expr::Path(path))) if path.qself.is_none() => Some(path.path.clone()),
@@ -359,7 +359,7 @@ pub(crate) fn path_to(argument: &Argument) -> Option<Path> {
     }
 }
 
-/// The arguments, or none if they could not be read.
+/// Returns the arguments, or none if they could not be read.
 fn borrowed<'a>(arguments: &'a Arguments, diagnostics: &mut Diagnostics) -> Vec<&'a Argument> {
     match arguments {
         Ok(arguments) => arguments.iter().collect(),

@@ -52,7 +52,7 @@ pub(super) fn read(
     parameters
 }
 
-/// A name that may be asked for.
+/// A parameter must have a name that may be asked for.
 ///
 /// ```text
 /// fn grad_input(grad_output: ArrayView2<f32>, wieght: ArrayView2<f32>) -> Array2<f32>
@@ -75,7 +75,7 @@ fn parameter(
     let covers = match asker {
         Asker::Backward { covers, .. } => &covers.edges[..],
         Asker::Jvp => {
-            is_no_intermediate(wants, name, context)?;
+            is_not_an_intermediate(wants, name, context)?;
             &[]
         }
     };
@@ -105,7 +105,7 @@ fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
     context.diagnostics.error_with_help(name, &message, &help);
 }
 
-/// All names that may be asked for.
+/// Returns all names that may be asked for.
 pub(super) fn names(in_jvp: bool, forward: &Forward) -> Vec<String> {
     let mut names = if in_jvp {
         let inputs = forward.differentiable().into_iter();
@@ -132,7 +132,7 @@ fn gradient_names(forward: &Forward) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with the name of a gradient, and what to write.
+/// Returns what is wrong with the name of a gradient, and what to write.
 fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
     let text = name.to_string();
     let output = text.strip_prefix("grad_")?;
@@ -159,7 +159,7 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
     Some((message, String::new()))
 }
 
-/// What is wrong with the name of a tangent, and what to write.
+/// Returns what is wrong with the name of a tangent, and what to write.
 fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
     let forward = context.forward;
     let text = name.unraw().to_string();
@@ -185,7 +185,7 @@ fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
     ))
 }
 
-/// What forward saves is for backward functions alone: nothing tells how it depends on the inputs.
+/// What forward saves is for backward functions alone: nothing shows how it depends on the inputs.
 ///
 /// ```text
 /// #[forward(saves(rstd))]
@@ -193,7 +193,7 @@ fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
 /// fn jvp(tangent_x: ArrayView1<f32>, rstd: ArrayView1<f32>) -> Array1<f32>
 /// //                                 ^^^^ `rstd` is saved for backward functions
 /// ```
-fn is_no_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> Option<()> {
+fn is_not_an_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> Option<()> {
     let Wants::Saved(Source::Returned(index)) = wants else {
         return Some(());
     };
@@ -207,7 +207,7 @@ fn is_no_intermediate(wants: Wants, name: &Ident, context: &mut Context<'_>) -> 
     None
 }
 
-/// A backward function uses what comes in, or says that it means not to.
+/// A backward function must use the incoming gradient, or be marked as one that ignores it.
 ///
 /// ```text
 /// #[backward(x)]
@@ -266,7 +266,7 @@ fn a_gradient_is_asked_for(
     }
 }
 
-/// Every differentiable output's gradient reaches some backward function.
+/// Some backward function must ask for the gradient of each differentiable output.
 ///
 /// ```text
 /// #[forward(outputs(y, mask))]
@@ -274,7 +274,7 @@ fn a_gradient_is_asked_for(
 /// #[backward(x)]
 /// fn backward(grad_y: ArrayView1<f32>) -> Array1<f32>
 /// ```
-pub(super) fn every_gradient_arrives(
+pub(super) fn every_gradient_is_used(
     methods: &[(&Method, BackwardOptions)],
     backwards: &[Backward],
     context: &mut Context<'_>,
@@ -289,7 +289,7 @@ pub(super) fn every_gradient_arrives(
     };
     let outputs = context.forward.differentiable_outputs();
     let asked: Vec<bool> = (0..outputs.len()).map(is_asked_for).collect();
-    // With none at all asked for, each function has been told so.
+    // With none at all asked for, that is reported for each function.
     if ignored || !asked.contains(&true) {
         return;
     }
@@ -337,7 +337,7 @@ pub(super) fn every_gradient_arrives(
     }
 }
 
-/// The context has something in it, and nothing that a function on tensors would take for a constant.
+/// The context must not be empty, or have what a function on tensors would take for a constant.
 ///
 /// ```text
 /// #[backward]
@@ -350,7 +350,7 @@ pub(super) fn every_gradient_arrives(
 /// fn grad_gain(grad_y: &Tensor1<f32>, context: &NormContext) -> Tensor1<f32>
 /// //                                           ^^^^^^^^^^^^ `context` contains the intermediate `rstd`
 /// ```
-pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<'_>) {
+pub(super) fn the_context_is_useful(backwards: &[Backward], context: &mut Context<'_>) {
     let functions = || backwards.iter().map(|backward| &backward.function);
     let sources: Vec<Source> = functions().flat_map(Derivative::sources).collect();
     let intermediate = context
@@ -381,8 +381,8 @@ pub(super) fn a_context_is_of_use(backwards: &[Backward], context: &mut Context<
     }
 }
 
-/// The rule asks for the tangent of every differentiable input: what it does not ask for would count
-/// as zero, whatever came in.
+/// The rule must ask for the tangent of every differentiable input: what it does not ask for would count
+/// as zero.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
@@ -433,7 +433,7 @@ fn every_tangent_is_asked_for(
         .error_with_help(function, &message, &help);
 }
 
-/// What to write if an intermediate is meant, as far as that may be: it resembles nothing that there is, or
+/// Returns what to write if an intermediate may be meant: it resembles no known name, or
 /// intermediates without a name are taken for outputs.
 ///
 /// ```text
@@ -461,7 +461,7 @@ fn how_to_save(name: &Ident, suggestion: &str, forward: &Forward) -> String {
     )
 }
 
-/// What to write if intermediates are taken for outputs, as far as that may be: there are several, and none
+/// Returns what to write if intermediates may be taken for outputs: there are several, and none
 /// has a name.
 fn how_to_name(forward: &Forward, write: &str) -> String {
     let is_unnamed = |one: &&Returned| !one.named && matches!(one.role, Role::Output { .. });

@@ -6,8 +6,8 @@ use crate::diagnostics::Diagnostics;
 use crate::model::Forward;
 use crate::types::bounds_of;
 
-/// An element type is an `Element` and a rank a `Dimension`. A parameter without any bound is
-/// certainly neither, and the compiler would say so many times over.
+/// An element type must be an `Element` and a rank a `Dimension`. A parameter without any bound is
+/// certainly neither, and the compiler would report that many times over.
 ///
 /// ```text
 /// impl<T, D: Dimension> Exp<T, D>

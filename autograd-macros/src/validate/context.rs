@@ -1,10 +1,10 @@
-//! What the rules for backward functions look at.
+//! The context that the rules for backward functions share.
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Forward};
 use crate::types::Floats;
 
-/// What the rules for backward functions look at.
+/// The forward function, the names, and the mistakes so far.
 pub(super) struct Context<'a> {
     pub(super) definition: &'a Definition,
     pub(super) forward: &'a Forward,

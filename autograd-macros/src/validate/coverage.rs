@@ -11,7 +11,7 @@ use crate::parse::Method;
 /// The differentiable inputs whose gradients a backward function returns.
 pub(super) struct Covers {
     pub(super) edges: Vec<usize>,
-    /// Whether that is all that it names.
+    /// Whether all names that it has could be read.
     pub(super) complete: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read(
     covers
 }
 
-/// What `#[backward(…)]` names is a differentiable input.
+/// `#[backward(…)]` must name differentiable inputs.
 ///
 /// ```text
 /// #[backward(wieght)]
@@ -91,7 +91,7 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
     nearest(&name.to_string(), &names)
 }
 
-/// No gradient comes twice.
+/// No gradient may be returned twice.
 ///
 /// ```text
 /// #[backward(input)]
@@ -130,7 +130,7 @@ fn is_not_covered<'a>(
     }
 }
 
-/// No gradient is missing.
+/// No gradient may be missing.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>

@@ -1,4 +1,4 @@
-//! Rules for how a thing that is asked for is written: view, owned, `&Tensor`, optional or not.
+//! Rules for the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 
 use syn::{Ident, Type};
 
@@ -55,11 +55,11 @@ fn saved(source: Source, ty: &Type, covers: &[usize], context: &mut Context<'_>)
     let proper = [Form::View, Form::Owned, Form::TensorRef];
     let asked = tensor(&proper, named.name, expected, "in forward", ty, context)?;
     is_optional_alike(source, asked, ty, covers, context)?;
-    is_no_intermediate_tensor(source, asked, ty, context);
+    is_not_an_intermediate_tensor(source, asked, ty, context);
     Some(asked)
 }
 
-/// `needs_input_grad` is the generated struct.
+/// `needs_input_grad` must have the type of the generated struct.
 ///
 /// ```text
 /// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
@@ -82,7 +82,7 @@ fn needs_input_grad(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
     None
 }
 
-/// `context` is the generated struct of all that is saved, by reference.
+/// `context` must have the type of the generated struct of all that is saved, by reference.
 ///
 /// ```text
 /// fn backward(grad_output: ArrayView1<f32>, context: ExpContext) -> Array1<f32>
@@ -206,7 +206,7 @@ fn list(
     Some((Some(found.form), inner.is_some()))
 }
 
-/// Rank and element type of what is asked for are those that `name` has at `place`.
+/// Rank and element type of what is asked for must be those that `name` has at `place`.
 fn is_as_declared(
     name: &Ident,
     declared: &TensorType,
@@ -222,8 +222,8 @@ fn is_as_declared(
     agreement::agree(&expected, found, ty, context);
 }
 
-/// What is optional in forward is optional in backward, except in its own backward function, which
-/// runs only when it is there; and nothing else is.
+/// What is optional in forward must be optional in backward, except in its own backward function, which
+/// runs only when it is given; and nothing else may be.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32>
@@ -263,7 +263,7 @@ fn is_optional_alike(
     None
 }
 
-/// Whether a backward function is the own one of an input.
+/// Returns whether a backward function is that of an input alone.
 pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
     let Source::Input(index) = source else {
         return false;
@@ -274,7 +274,7 @@ pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) 
         .is_some_and(|edge| covers == [edge])
 }
 
-/// An intermediate is asked for as an array: as a tensor it would look like a constant, and its share
+/// An intermediate must be asked for as an array: as a tensor it would look like a constant, and its share
 /// of the second derivative would be lost.
 ///
 /// ```text
@@ -282,7 +282,7 @@ pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) 
 /// fn backward(grad_output: &Tensor1<f32>, rstd: &Tensor1<f32>) -> Tensor1<f32>
 /// //                                            ^^^^^^^^^^^^^ `rstd` is saved by forward, …
 /// ```
-fn is_no_intermediate_tensor(
+fn is_not_an_intermediate_tensor(
     source: Source,
     (form, _): Asked,
     ty: &Type,
@@ -365,7 +365,7 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     None
 }
 
-/// A value that is an array has one rank and element type too.
+/// A value that is an array must have one rank and element type too.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, indices: &Array1<usize>) -> Array1<f32>

@@ -9,7 +9,7 @@ use crate::parse::Argument;
 use crate::show::show;
 use crate::types::{Content, Rank, TensorType, is_primitive, last_segment};
 
-/// The most tensors that one check moves, and the most outputs that it looks at.
+/// The largest numbers of tensors that one check varies and of outputs that it compares.
 const INPUTS: usize = 8;
 const OUTPUTS: usize = 6;
 
@@ -50,13 +50,13 @@ struct Reader<'a> {
     definition: &'a Definition,
     forward: &'a Forward,
     given: Vec<Option<Sample>>,
-    /// What the block's parameters become, each with the input that says so.
+    /// The types and ranks of the block's parameters, each with the input that determines it.
     parameters: Vec<(Ident, Concrete)>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl Reader<'_> {
-    /// It is a list.
+    /// `gradcheck` must be a list.
     ///
     /// ```text
     /// #[custom_function(gradcheck)]
@@ -92,7 +92,7 @@ impl Reader<'_> {
                 let message = format!("`{name}` has no value; write `{name} = …`");
                 self.diagnostics.error(name, message);
             } else {
-                self.is_no_input(name);
+                self.is_not_an_input(name);
             }
             return;
         };
@@ -109,12 +109,12 @@ impl Reader<'_> {
             self.parameters
                 .push((name.clone(), Concrete::Given(value.clone())));
         } else {
-            self.is_no_input(name);
+            self.is_not_an_input(name);
         }
     }
 
-    /// What `Gradcheck` has methods for is done unasked, or not by a generated test.
-    fn is_no_input(&mut self, name: &Ident) {
+    /// An entry cannot be an option of `Gradcheck`: a generated test always has it, or never.
+    fn is_not_an_input(&mut self, name: &Ident) {
         let inputs = self.forward.inputs.iter();
         let names: Vec<String> = inputs.map(|input| input.name.to_string()).collect();
         let message = format!("forward has no input named `{name}`");
@@ -132,7 +132,7 @@ impl Reader<'_> {
         self.diagnostics.error_with_help(name, &message, &help);
     }
 
-    /// Nothing is given twice.
+    /// Nothing may be given twice.
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3], input = [4]))]
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A type parameter of the block is given as a type.
+    /// A type parameter of the block must be given as a type.
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3], D = { Ix1 }))]
@@ -179,14 +179,14 @@ impl Reader<'_> {
                 Sample::Value(value.clone())
             }
             (None, _) => {
-                self.is_no_shape(input, shape);
+                self.is_not_a_shape(input, shape);
                 self.is_not_drawn(&input.name, within);
                 Sample::Value(value.clone())
             }
         }
     }
 
-    /// A range has two ends, the lower one first.
+    /// A range must have two ends, the lower one first.
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3] in 2.0))]
@@ -221,7 +221,7 @@ impl Reader<'_> {
         Some(Within { low, high })
     }
 
-    /// What is given as it is has no range.
+    /// A value cannot have a range.
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3], factor = 2.5 in 1.0..3.0))]
@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A list is given by a list of shapes.
+    /// A list must be given by a list of shapes.
     ///
     /// ```text
     /// #[custom_function(gradcheck(parts = [3]))]
@@ -267,7 +267,7 @@ impl Reader<'_> {
         shapes
     }
 
-    /// A tensor is given by its shape.
+    /// A tensor must be given by its shape.
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = 2.5))]
@@ -284,13 +284,13 @@ impl Reader<'_> {
         self.diagnostics.error_with_help(value, &message, &help);
     }
 
-    /// A value is given as what it is.
+    /// A value must be given by an expression, not by a shape.
     ///
     /// ```text
     /// #[custom_function(gradcheck(constant = [3]))]
     /// //                                     ^^^ `constant` is a value of type `f64`, and this is a shape
     /// ```
-    fn is_no_shape(&mut self, input: &Input, shape: Option<&ExprArray>) {
+    fn is_not_a_shape(&mut self, input: &Input, shape: Option<&ExprArray>) {
         // An array is a value too, but no number.
         if let Some(shape) = shape.filter(|_| is_primitive(&input.ty)) {
             let (name, ty) = (&input.name, show(&input.ty));
@@ -300,7 +300,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Lengths are whole numbers.
+    /// Lengths must be whole numbers.
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3, 2.5]))]
@@ -325,7 +325,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A shape has a length for each axis.
+    /// A shape must have a length for each axis.
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3]))]
@@ -370,7 +370,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Every input is given.
+    /// Every input must be given.
     ///
     /// ```text
     /// #[custom_function(gradcheck(input = [3, 4]))]
@@ -455,7 +455,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The rest is the compiler's to find out.
+    /// Leaves the other parameters to the compiler.
     fn infer_others(&mut self) {
         for name in names(self.definition) {
             self.becomes(name.clone(), Concrete::Inferred);
@@ -472,7 +472,7 @@ impl Reader<'_> {
         names(self.definition).any(|param| param == name)
     }
 
-    /// The block's parameter that a type is, if it is one.
+    /// Returns the block's parameter that a type is, if it is one.
     fn parameter(&self, ty: &Type) -> Option<Ident> {
         let segment = last_segment(ty)?;
         (segment.ident == show(ty) && self.is_parameter(&segment.ident))
@@ -480,7 +480,7 @@ impl Reader<'_> {
     }
 }
 
-/// The block's parameters that are no lifetimes.
+/// Returns the block's parameters, without lifetimes.
 fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
     let generics = &definition.generics;
     let constants = generics.const_params().map(|param| &param.ident);
@@ -490,7 +490,7 @@ fn names(definition: &Definition) -> impl Iterator<Item = &Ident> {
         .chain(constants)
 }
 
-/// A shape that the input could have: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
+/// Returns a shape that the input could have: `[2, 3]`, of a list `[[2, 3], [2, 3]]`.
 fn example(input: &Input) -> String {
     let tensor = input.tensor.as_ref();
     let rank = match tensor.and_then(|tensor| tensor.ty.content.rank()) {
@@ -505,7 +505,7 @@ fn example(input: &Input) -> String {
     shape
 }
 
-/// A number that is written out.
+/// Returns a number that is written out.
 fn literal(expression: &Expr) -> Option<f64> {
     match peel(expression) {
         Expr::Lit(ExprLit {
@@ -532,7 +532,7 @@ fn shape(expression: &Expr) -> Option<&ExprArray> {
     }
 }
 
-/// An expression without parentheses and the invisible groups that `macro_rules!` leaves.
+/// Returns an expression without parentheses and the invisible groups that `macro_rules!` leaves.
 fn peel(expression: &Expr) -> &Expr {
     match expression {
         Expr::Group(group) => peel(&group.expr),

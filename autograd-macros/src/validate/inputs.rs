@@ -49,7 +49,7 @@ pub(super) fn read(
     inputs
 }
 
-/// The name that a parameter binds: `x` of `x`, `mut x`, `ref x`, `&x` and `x @ …`.
+/// Returns the name that a parameter binds: `x` of `x`, `mut x`, `ref x`, `&x` and `x @ …`.
 ///
 /// ```text
 /// fn forward((height, width): (usize, usize), …)
@@ -72,7 +72,7 @@ pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Optio
     name
 }
 
-/// How many tensors a parameter is.
+/// The number of tensors in a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Single,
@@ -100,7 +100,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
         is_worth_exempting(exempt, name.as_ref(), diagnostics);
     }
     if let Some((tensor, kind)) = &mut tensor {
-        is_there_to_be_written_to(tensor, *kind, &ty, diagnostics);
+        is_not_optional(tensor, *kind, &ty, diagnostics);
         is_borrowed(tensor, &ty, diagnostics);
     }
     let tensor = tensor.map(|(ty, kind)| TensorInput {
@@ -116,7 +116,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     })
 }
 
-/// The types of parameters are written out, for `apply` repeats them.
+/// The types of parameters must be written out, for `apply` repeats them.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, f: impl Fn(f32) -> f32) -> Array1<f32>
@@ -135,7 +135,7 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
     false
 }
 
-/// A tensor is a parameter of its own, or one of a list of views: inside anything else it would get no
+/// A tensor must be a parameter, or one of a list of views: inside anything else it would get no
 /// gradient.
 ///
 /// ```text
@@ -173,7 +173,7 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(ty, &message, &help);
 }
 
-/// `#[tensor]` stands with a type that can be one.
+/// `#[tensor]` must be on a type that can be one.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
@@ -193,7 +193,7 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
     Some((alias(target), kind))
 }
 
-/// `#[non_differentiable]` exempts something that would have a gradient.
+/// `#[non_differentiable]` must exempt something that would have a gradient.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, #[non_differentiable] axis: usize) -> Array1<f32>
@@ -209,18 +209,13 @@ fn is_worth_exempting(
     diagnostics.error(exempt.path(), message);
 }
 
-/// What is written to is there.
+/// A tensor that is written to cannot be optional.
 ///
 /// ```text
 /// fn forward(x: Option<ArrayViewMut1<f32>>, y: ArrayView1<f32>) -> Array1<f32>
 /// //            ^^^^^^^^^^^^^^^^^^^^^^^^^^ a tensor that is written to cannot be optional
 /// ```
-fn is_there_to_be_written_to(
-    tensor: &mut TensorType,
-    kind: Kind,
-    ty: &Type,
-    diagnostics: &mut Diagnostics,
-) {
+fn is_not_optional(tensor: &mut TensorType, kind: Kind, ty: &Type, diagnostics: &mut Diagnostics) {
     if tensor.form == Form::ViewMut && kind == Kind::Optional {
         let message = "a tensor that is written to cannot be optional";
         let help = format!(
@@ -233,7 +228,7 @@ fn is_there_to_be_written_to(
     }
 }
 
-/// A tensor is taken by reference.
+/// A tensor must be taken by reference.
 ///
 /// ```text
 /// fn forward(x: Tensor1<f32>) -> Array1<f32>
@@ -253,7 +248,7 @@ fn is_borrowed(tensor: &TensorType, ty: &Type, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Some input is differentiable.
+/// Some input must be differentiable.
 ///
 /// ```text
 /// fn forward(count: usize) -> Array1<f32>
@@ -281,7 +276,7 @@ fn something_is_differentiable(
     diagnostics.error_with_help(&sig.ident, &message, help);
 }
 
-/// What to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
+/// Returns what to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
 pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
     let array = floats.borrowed_array(ty)?;
     let view = agreement::spell(Form::View, &array.content);

@@ -1,4 +1,4 @@
-//! Rules for the block as a whole and for the functions that play a part in it.
+//! Rules for the block as a whole and for the functions that have a role in it.
 
 use syn::{Attribute, FnArg, GenericParam, Ident, Safety, Signature};
 
@@ -11,21 +11,21 @@ use crate::parse::{Helper, ImplBlock, Item, Method};
 use crate::show::show;
 use crate::types::last_segment;
 
-/// The functions of the block that play a part.
+/// The functions of the block that have a role.
 pub(super) struct Roles<'a> {
     pub(super) forward: Option<(&'a Method, ForwardOptions)>,
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
 }
 
-/// What a function of the block is for.
+/// The role of a function of the block.
 enum Part {
     Forward,
     Backward,
     Jvp,
 }
 
-/// The attribute stands on an `impl` block or, in its short form, on a function.
+/// The attribute must be on an `impl` block or, in its short form, on a function.
 ///
 /// ```text
 /// #[custom_function]
@@ -54,7 +54,7 @@ pub(super) fn block(
     }
 }
 
-/// The block is an inherent one, of a type that has a name.
+/// The block must be an inherent one, of a type that has a name.
 ///
 /// ```text
 /// #[custom_function]
@@ -100,14 +100,14 @@ pub(super) fn definition(
     })
 }
 
-/// Finds forward and the backward functions, and holds each against the rules for its signature.
+/// Finds forward and the backward functions, and checks each against the rules for its signature.
 pub(super) fn roles<'a>(
     block: &'a ImplBlock,
     definition: &Definition,
     diagnostics: &mut Diagnostics,
 ) -> Roles<'a> {
     for (helper, keyword) in &block.misplaced {
-        stands_on_a_function(helper, keyword, diagnostics);
+        is_on_a_function(helper, keyword, diagnostics);
     }
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
@@ -143,7 +143,7 @@ pub(super) fn roles<'a>(
     }
 }
 
-/// Whether the author has an `apply`, so that another would only be in its way.
+/// Returns whether the block has an `apply`, so that another would only cause follow-up errors.
 pub(super) fn has_apply(block: &ImplBlock) -> bool {
     block
         .methods
@@ -151,7 +151,7 @@ pub(super) fn has_apply(block: &ImplBlock) -> bool {
         .any(|method| method.sig.ident == "apply")
 }
 
-/// Puts together what was read of forward.
+/// Combines what was read of forward.
 pub(super) fn forward(
     definition: &Definition,
     method: &Method,
@@ -175,7 +175,7 @@ pub(super) fn forward(
     }
 }
 
-/// There is one forward.
+/// There must be one forward.
 ///
 /// ```text
 /// #[custom_function]
@@ -205,7 +205,7 @@ fn only_forward<'a>(
     Some(*first)
 }
 
-/// There is at most one rule for forward mode, and its attribute says no more than that.
+/// There may be at most one rule for forward mode, and its attribute has no arguments.
 ///
 /// ```text
 /// #[jvp]
@@ -233,7 +233,7 @@ fn only_rule<'a>(
     Some(first.0)
 }
 
-/// There is a backward.
+/// There must be a backward.
 ///
 /// ```text
 /// #[custom_function]
@@ -260,7 +260,7 @@ fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &m
     }
 }
 
-/// A function plays one part, once.
+/// A function must have one role, once.
 ///
 /// ```text
 /// #[forward]
@@ -280,7 +280,7 @@ fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<
     Some(first)
 }
 
-/// Our attributes are spelt as they are.
+/// Our attributes must be spelt right.
 ///
 /// ```text
 /// #[foward]
@@ -303,20 +303,20 @@ fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
     part
 }
 
-/// Our attributes stand on functions.
+/// Our attributes must be on functions.
 ///
 /// ```text
 /// #[forward]
 /// //^^^^^^^ `#[forward]` must be applied to a function, found `const`
 /// const RATE: f64 = 0.5;
 /// ```
-fn stands_on_a_function(helper: &Helper, keyword: &Ident, diagnostics: &mut Diagnostics) {
+fn is_on_a_function(helper: &Helper, keyword: &Ident, diagnostics: &mut Diagnostics) {
     let name = &helper.name;
     let message = format!("`#[{name}]` must be applied to a function, found `{keyword}`");
     diagnostics.error(name, message);
 }
 
-/// `apply` is ours to write.
+/// `apply` must not be written by hand.
 ///
 /// ```text
 /// pub fn apply(x: &Tensor1<f32>) -> Tensor1<f32>
@@ -329,8 +329,8 @@ fn is_not_generated(method: &Method, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Forward and the backward functions are plain associated functions: no `self`, no qualifiers, no
-/// type parameters of their own, and there under every configuration.
+/// Forward and the backward functions must be plain associated functions: no `self`, no qualifiers, no
+/// type parameters, and no `#[cfg]`.
 ///
 /// ```text
 /// #[forward]

@@ -1,9 +1,9 @@
-//! The rules, and the only way to a [`FunctionModel`].
+//! Checks a definition against the rules: the only way to a [`FunctionModel`].
 //!
-//! Each rule is a function with a bad example above it; all of them run, so that an author sees all
-//! mistakes at once. Where to find them:
+//! Each rule is a function with a bad example above it; all of them run, so that all mistakes are
+//! reported at once. Where to find them:
 //!
-//! - [`arguments`]: what stands in `#[custom_function(…)]`, `#[forward(…)]` and their like.
+//! - [`arguments`]: the arguments of `#[custom_function(…)]`, `#[forward(…)]` and the other attributes.
 //! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
 //! - [`inputs`]: the parameters of forward, tensor or value.
 //! - [`outputs`]: what forward returns; its outputs and intermediates.
@@ -11,13 +11,13 @@
 //! - [`names`]: one thing per name.
 //! - [`coverage`]: each differentiable input has exactly one gradient.
 //! - [`asked`]: the parameters of backward functions and of the `#[jvp]` rule, by name.
-//! - [`forms`]: how what is asked for is written: view, owned, `&Tensor`, optional or not.
+//! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
 //! - [`order`]: once differentiable, or any number of times.
-//! - [`gradcheck`]: what the generated test is told.
+//! - [`gradcheck`]: the arguments of the generated test.
 //!
-//! [`short`] has no rules: it makes of a free function the block that these look at.
+//! [`short`] has no rules: it turns a free function into the block that these look at.
 
 mod agreement;
 mod arguments;
@@ -57,7 +57,7 @@ pub(crate) struct Rejected {
     pub(crate) backwards: Vec<Backward>,
 }
 
-/// Holds an item against all rules.
+/// Checks an item against all rules.
 pub(crate) fn function(
     arguments: Arguments,
     item: syn::Result<Item>,
@@ -115,7 +115,7 @@ pub(crate) fn function(
     }
 }
 
-/// How the function is differentiated.
+/// The backward functions and the `#[jvp]` rule.
 #[derive(Default)]
 struct Rules {
     backwards: Vec<Backward>,
@@ -146,7 +146,7 @@ fn functions(
         forward.differentiable().is_empty() || forward.differentiable_outputs().is_empty();
     let is_incomplete = matches!(&definition.short, Some(short) if !short.complete);
     if nothing || !is_certain || is_incomplete {
-        // Said already, and nothing about backward functions could be told apart from it.
+        // Reported already, and mistakes of backward functions could not be told apart from it.
         return (Some(forward), Rules::default());
     }
 
@@ -175,11 +175,11 @@ fn functions(
         }
     }
     if backwards.len() == roles.backwards.len() {
-        asked::every_gradient_arrives(&roles.backwards, &backwards, &mut context);
-        asked::a_context_is_of_use(&backwards, &mut context);
+        asked::every_gradient_is_used(&roles.backwards, &backwards, &mut context);
+        asked::the_context_is_useful(&backwards, &mut context);
     }
     let jvp = roles.jvp.and_then(|rule| {
-        names::tangents_have_names_of_their_own(&forward, context.diagnostics);
+        names::tangents_have_distinct_names(&forward, context.diagnostics);
         derivative(&rule.sig, &Asker::Jvp, &mut context)
     });
     (Some(forward), Rules { backwards, jvp })
@@ -197,8 +197,8 @@ fn derivative(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> 
     Some(derivative)
 }
 
-/// Everything that some backward function asks for by name, and for whose gradient. One that asks for the context
-/// asks for all of it.
+/// Returns everything that some backward function asks for by name, and for whose gradient. One that asks for
+/// the context asks for all of it.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
     let asks_by_name =
         |backward: &Backward, source| backward.function.asks_for(Wants::Saved(source));

@@ -5,7 +5,7 @@ use syn::Ident;
 use crate::diagnostics::Diagnostics;
 use crate::model::{Forward, Returned, Role};
 
-/// A name means one thing, wherever a backward function asks for it.
+/// A name must mean one thing, wherever a backward function asks for it.
 ///
 /// ```text
 /// #[forward(outputs(x))]
@@ -23,7 +23,7 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
             taken.push((text, is));
         }
     };
-    // Names that nobody chose are taken first, so that the mistake stands on one that somebody did.
+    // Default names are taken first, so that the mistake is reported on one that was chosen.
     let (named, unnamed): (Vec<&Returned>, Vec<_>) =
         forward.returned.iter().partition(|returned| returned.named);
     for (output, _) in forward.differentiable_outputs() {
@@ -45,13 +45,13 @@ pub(super) fn are_distinct(forward: &Forward, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The name of a tangent means nothing else.
+/// The name of a tangent must mean nothing else.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, tangent_x: ArrayView1<f32>) -> Array1<f32>
 /// //                             ^^^^^^^^^ `tangent_x` is the tangent of `x` in a `#[jvp]` rule
 /// ```
-pub(super) fn tangents_have_names_of_their_own(forward: &Forward, diagnostics: &mut Diagnostics) {
+pub(super) fn tangents_have_distinct_names(forward: &Forward, diagnostics: &mut Diagnostics) {
     let inputs = forward.inputs.iter().map(|input| &input.name);
     let returned = forward.returned.iter().map(|returned| &returned.name);
     for name in inputs.chain(returned) {

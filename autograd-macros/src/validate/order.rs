@@ -6,8 +6,8 @@ use crate::model::Derivative;
 use crate::show::show;
 use crate::types::{self, Form};
 
-/// A backward function or a `#[jvp]` rule works on tensors throughout, or on arrays throughout. A mixture would be
-/// recorded in part, and the rest of its derivative lost without a word.
+/// A backward function or a `#[jvp]` rule must work on tensors throughout, or on arrays throughout. A mixture would be
+/// recorded in part, and the rest of its derivative silently lost.
 ///
 /// ```text
 /// fn backward(grad_output: &Tensor1<f32>, x: ArrayView1<f32>) -> Tensor1<f32>

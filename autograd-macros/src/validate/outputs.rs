@@ -9,16 +9,16 @@ use crate::model::{Input, Returned, Role};
 use crate::show::show;
 use crate::types::{Class, Floats, Form, TensorType, peel, result_of};
 
-/// What was read of forward's return type.
+/// The result of reading forward's return type.
 pub(super) struct ReadOutputs {
     pub(super) returned: Vec<Returned>,
     pub(super) tuple: bool,
     pub(super) fallible: Option<Type>,
-    /// Whether each thing has the name that the author meant it to have.
+    /// Whether each thing certainly has the name that it was meant to have.
     pub(super) is_certain: bool,
 }
 
-/// Reads what forward returns; `None` if it cannot be told what `apply` would return.
+/// Reads what forward returns; `None` if it is not clear what `apply` would return.
 pub(super) fn read(
     sig: &Signature,
     inputs: &[Input],
@@ -40,7 +40,7 @@ pub(super) fn read(
     );
     let is_certain = diagnostics.len() == mistakes && !returns_written;
     let saves = options.saves.as_ref().map_or(0, |saves| saves.names.len());
-    let outputs = types.len().saturating_sub(saves).max(fewest(writes));
+    let outputs = types.len().saturating_sub(saves).max(min_outputs(writes));
     let mut returned = Vec::new();
     for (index, ty) in types.iter().copied().enumerate() {
         let tensor = owned_tensor(ty, floats, diagnostics);
@@ -79,7 +79,7 @@ pub(super) fn read(
     })
 }
 
-/// Forward returns something, or writes to an input.
+/// Forward must return something, or write to an input.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>) {}
@@ -102,7 +102,7 @@ fn returns_something(sig: &Signature, writes: bool, diagnostics: &mut Diagnostic
     }
 }
 
-/// `outputs(…)` and `saves(…)` name as many things as forward returns.
+/// `outputs(…)` and `saves(…)` must name as many values as forward returns.
 ///
 /// ```text
 /// #[forward(outputs(y), saves(mean, rstd))]
@@ -120,7 +120,9 @@ fn counted_names(
         .as_ref()
         .map_or(&[][..], |saves| &saves.names[..]);
     let returned = types.len();
-    let unnamed = returned.saturating_sub(saves.len()).max(fewest(writes));
+    let unnamed = returned
+        .saturating_sub(saves.len())
+        .max(min_outputs(writes));
     let outputs: Vec<Ident> = match &options.outputs {
         Some(outputs) => outputs.names.clone(),
         None => (0..unnamed)
@@ -147,12 +149,12 @@ fn counted_names(
     names
 }
 
-/// Forward returns an output, unless those that it writes to are all.
-fn fewest(writes: bool) -> usize {
+/// Returns the smallest number of outputs that forward must return.
+fn min_outputs(writes: bool) -> usize {
     usize::from(!writes)
 }
 
-/// The inputs that forward writes to, as outputs: one that is alone is `output`, beside others that of `x`
+/// Returns the inputs that forward writes to, as outputs: one that is alone is `output`, beside others that of `x`
 /// is `output_x`.
 fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
     let written = inputs.iter().enumerate();
@@ -184,7 +186,7 @@ fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
     written.into_iter().map(output).collect()
 }
 
-/// The gradient of a tensor that is written to is `grad_output` if no other comes in, else `grad_x`.
+/// Names the gradient of a tensor that is written to: `grad_output` if there is no other, else `grad_x`.
 fn name_gradients(returned: &mut [Returned], inputs: &[Input]) {
     let is_alone = returned.iter().filter(|one| one.has_gradient()).count() == 1;
     for one in returned {
@@ -199,7 +201,7 @@ fn name_gradients(returned: &mut [Returned], inputs: &[Input]) {
     }
 }
 
-/// `output` for a single output, `output_0`, `output_1`, … for several.
+/// Returns `output` for a single output, `output_0`, `output_1`, … for several.
 fn default_name(index: usize, outputs: usize) -> Ident {
     let span = proc_macro2::Span::mixed_site();
     if outputs == 1 && index == 0 {
@@ -209,7 +211,7 @@ fn default_name(index: usize, outputs: usize) -> Ident {
     }
 }
 
-/// Outputs are owned arrays or tensors, one by one.
+/// Outputs must be owned arrays or tensors, one by one.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>) -> Vec<Array1<f32>>
@@ -267,7 +269,7 @@ fn number_gradients(returned: &mut [Returned], inputs: &[Input], exempt: &[Ident
     }
 }
 
-/// `non_differentiable(…)` exempts outputs that would have a gradient.
+/// `non_differentiable(…)` must exempt outputs that would have a gradient.
 ///
 /// ```text
 /// #[forward(outputs(y, mask), non_differentiable(maks))]
@@ -321,7 +323,7 @@ fn exemptions_name_outputs(
     }
 }
 
-/// Some output is differentiable.
+/// Some output must be differentiable.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>) -> usize

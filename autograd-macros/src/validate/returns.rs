@@ -10,17 +10,17 @@ use crate::model::{Forward, Returned, tuple_elements};
 use crate::show::show;
 use crate::types::{self, Form, TensorType, last_segment, option_of, peel, vec_of};
 
-/// A gradient or a tangent that is due.
+/// A gradient or a tangent that must be returned.
 struct Due<'a> {
-    /// `gradient`, `tangent`
+    /// `gradient` or `tangent`.
     noun: &'static str,
-    /// The input or output that it is one of.
+    /// The input or output that it belongs to.
     name: &'a Ident,
     tensor: &'a TensorType,
     list: bool,
 }
 
-/// Reads the return type; `None` if there is none, or not one for as many things as are due.
+/// Reads the return type; `None` if there is none, or if it has another number of gradients than is due.
 pub(super) fn read(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> Option<Type> {
     let due = due(asker, context.forward);
     let ReturnType::Type(_, ty) = &sig.output else {
@@ -64,7 +64,7 @@ fn due<'a>(asker: &Asker<'_>, forward: &'a Forward) -> Vec<Due<'a>> {
     }
 }
 
-/// A backward function returns gradients, and a `#[jvp]` rule tangents.
+/// A backward function must return gradients, and a `#[jvp]` rule tangents.
 ///
 /// ```text
 /// #[backward(x)]
@@ -79,7 +79,7 @@ fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>
         .error_with_help(&sig.ident, &message, &help);
 }
 
-/// It returns as many as are due: one as it is, several in a tuple.
+/// It must return as many as are due: one as it is, several in a tuple.
 ///
 /// ```text
 /// #[backward(input, weight)]
@@ -112,7 +112,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
     if found.len() == due.len() && is_tuple == (due.len() > 1) {
         return Some(found);
     }
-    // A single type that is no array could be an alias of the tuple.
+    // A single type that is not an array could be an alias of the tuple.
     if !is_tuple && types::array(ty).is_none() && types::tensor_alias(ty).is_some() {
         return Some(Vec::new());
     }
@@ -137,7 +137,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
     None
 }
 
-/// A gradient is owned, and of the rank and element type of its input; a tangent, of its output.
+/// A gradient must be owned, with the rank and element type of its input; a tangent, of its output.
 ///
 /// ```text
 /// #[backward(bias)]

@@ -1,7 +1,7 @@
-//! The short form: a free function and the expressions of its gradients become the block that they
-//! stand for, and all other rules then look at that.
+//! Turns the short form, a free function and the expressions of its gradients, into the block that it
+//! is short for; all other rules then look at that.
 //!
-//! This happens in two steps. [`block`] is made of syntax alone: forward is the author's function, and
+//! This happens in two steps. [`block`] is made of syntax alone: forward is the free function, and
 //! each `grad(…)` a backward function without parameters. What those ask for, and in which types,
 //! depends on forward, so [`signature`] writes their signatures once forward has been read.
 
@@ -28,7 +28,7 @@ use crate::spell::{array, placed};
 use crate::types::{Form, Passing};
 use crate::uses;
 
-/// The block that a free function stands for.
+/// Returns the block that a free function is short for.
 pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplBlock, Short) {
     let Function {
         attrs,
@@ -81,7 +81,7 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
     (block, short)
 }
 
-/// `grad(x) = …` as a backward function whose signature is yet to come.
+/// Returns `grad(x) = …` as a backward function whose signature is not known yet.
 fn gradient(argument: Argument) -> Option<Method> {
     let names = argument.list?;
     let covered = names.iter().filter(|name| name.name != "ignores_grad");
@@ -102,7 +102,7 @@ fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
     Helper { name, arguments }
 }
 
-/// The signature of a backward function: the author's, or, in the short form, one whose parameters
+/// Returns the signature of a backward function: the written one, or, in the short form, one whose parameters
 /// are the names that its expression uses.
 pub(super) fn signature<'a>(
     method: &'a Method,
@@ -127,14 +127,14 @@ pub(super) fn signature<'a>(
     Cow::Owned(sig)
 }
 
-/// The function that is to be written around an expression, if it is known what that gives.
+/// Returns the function to generate around an expression, if its type is known.
 pub(super) fn written(method: &Method, sig: Cow<'_, Signature>, complete: bool) -> Option<Written> {
     let expression = method.expression.clone().filter(|_| complete)?;
     let sig = sig.into_owned();
     Some(Written { sig, expression })
 }
 
-/// The type in which a name stands in an expression: tensors as views, or as `&Tensor` with
+/// Returns the type that a name has in an expression: tensors as views, or as `&Tensor` with
 /// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
 /// its own gradient; a list is a slice.
 fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<TokenStream> {
@@ -212,7 +212,7 @@ fn form(context: &Context<'_>) -> Form {
     }
 }
 
-/// A type for something that stands at `place`: what is wrong with it is wrong there.
+/// Returns a type at `place`, where the compiler then reports its errors.
 fn placed_type(tokens: TokenStream, place: Span) -> Type {
     let tokens = placed(tokens, place);
     // All of it was read as types before, or is written here.
@@ -224,7 +224,7 @@ fn placed_type(tokens: TokenStream, place: Span) -> Type {
     })
 }
 
-/// `Linear::forward`: the author's function on arrays.
+/// Returns the signature of `Linear::forward`, the function on arrays.
 fn kernel(sig: &Signature, generics: &Generics) -> Signature {
     let mut kernel = Signature {
         ident: Ident::new("forward", sig.ident.span()),
@@ -242,7 +242,7 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
     kernel
 }
 
-/// Divides the parameters of the function: types and constants are the block's, for backward functions
+/// Splits the parameters of the function: types and constants are the block's, for backward functions
 /// share them; lifetimes, and bounds that speak of them, are forward's.
 fn split(generics: &Generics) -> (Generics, Generics) {
     let is_lifetime = |param: &&GenericParam| matches!(param, GenericParam::Lifetime(_));
@@ -289,7 +289,7 @@ fn split(generics: &Generics) -> (Generics, Generics) {
     (block, forward)
 }
 
-/// Whether one of the lifetimes stands somewhere in the tokens.
+/// Returns whether one of the lifetimes is somewhere in the tokens.
 fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     let mut follows_apostrophe = false;
     tokens.into_iter().any(|token| {
@@ -303,7 +303,7 @@ fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     })
 }
 
-/// `mul_constant` as a type: `MulConstant`.
+/// Returns `mul_constant` as a type: `MulConstant`.
 fn camel_case(name: &Ident) -> Ident {
     let text = name.unraw().to_string();
     let mut camel = String::new();

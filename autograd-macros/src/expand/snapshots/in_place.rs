@@ -62,7 +62,7 @@ const _: () = {
             }
             let edges = [__p::Single::edge(&*x)];
             let needs = __p::needs(&edges);
-            let kept_x = __p::Save::save(&*x, needs[0]);
+            let saved_x = __p::Save::save(&*x, needs[0]);
             let mut in_place_x = __p::InPlace::new(
                 x,
                 <Self as __p::Function>::NAME,
@@ -91,7 +91,7 @@ const _: () = {
                     }
                 },
                 edges,
-                (kept_x, (__p::Save::save(&*x, needs[0]), ())),
+                (saved_x, (__p::Save::save(&*x, needs[0]), ())),
                 [__p::meta(&*x)],
             );
             __p::attach_in_place(x, node, 0);
@@ -130,22 +130,22 @@ const _: () = {
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
             let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (mut beneath_x, tangent_x) = __p::Argument::split(&*x, &mut call);
-            let tangent_x = call.or_zeros(tangent_x, &beneath_x);
-            let before_x = ::core::clone::Clone::clone(&beneath_x);
-            let (mut beneath_calls, _) = __p::Argument::split(&*calls, &mut call);
-            let () = Self::apply(&mut beneath_x, &mut beneath_calls)?;
+            let (mut primal_x, tangent_x) = __p::Argument::split(&*x, &mut call);
+            let tangent_x = call.or_zeros(tangent_x, &primal_x);
+            let before_x = ::core::clone::Clone::clone(&primal_x);
+            let (mut primal_calls, _) = __p::Argument::split(&*calls, &mut call);
+            let () = Self::apply(&mut primal_x, &mut primal_calls)?;
             if call.failed() {
-                *x = call.without_tangent(beneath_x);
-                *calls = beneath_calls;
+                *x = call.without_tangent(primal_x);
+                *calls = primal_calls;
                 return ::core::result::Result::Ok(());
             }
             let tangent_output_x = Self::jvp(
                 __p::View::view(&tangent_x),
                 __p::View::view(&before_x),
             );
-            *x = call.with_tangent(beneath_x, "output_x", tangent_output_x);
-            *calls = beneath_calls;
+            *x = call.with_tangent(primal_x, "output_x", tangent_output_x);
+            *calls = primal_calls;
             ::core::result::Result::Ok(())
         }
     }

@@ -44,7 +44,7 @@ const _: () = {
             }
             let edges = [__p::Single::edge(tensor)];
             let needs = __p::needs(&edges);
-            let kept_constant = __p::save_if(
+            let saved_constant = __p::save_if(
                 needs[0],
                 || <f64 as __p::SaveValue>::save(&constant),
             );
@@ -63,7 +63,7 @@ const _: () = {
                     }
                 },
                 edges,
-                (kept_constant, ()),
+                (saved_constant, ()),
                 [__p::meta(&output)],
             );
             __p::attach(output, node, 0)

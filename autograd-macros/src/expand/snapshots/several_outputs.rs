@@ -113,8 +113,8 @@ const _: () = {
             }
             let edges = [__p::Single::edge(&x), __p::Single::edge(gain)];
             let needs = __p::needs(&edges);
-            let kept_x = __p::Save::save(&x, needs[0] || needs[1]);
-            let kept_mode = __p::save_if(
+            let saved_x = __p::Save::save(&x, needs[0] || needs[1]);
+            let saved_mode = __p::save_if(
                 needs[0] || needs[1],
                 || <Mode as __p::SaveValue>::save(&mode),
             );
@@ -141,7 +141,7 @@ const _: () = {
                 },
                 edges,
                 (
-                    kept_x,
+                    saved_x,
                     (
                         __p::Save::save(mask, needs[0] || needs[1]),
                         (
@@ -152,7 +152,7 @@ const _: () = {
                                 ),
                             ),
                             (
-                                kept_mode,
+                                saved_mode,
                                 (
                                     __p::Save::save(&scale, needs[0] || needs[1]),
                                     (
@@ -274,7 +274,7 @@ const _: () = {
             let tangent_x = call.or_zeros(tangent_x, &x);
             let (gain, tangent_gain) = __p::Argument::split(gain, &mut call);
             let (mask, _) = __p::Argument::split(mask, &mut call);
-            let kept_axes = __p::save_if(
+            let saved_axes = __p::save_if(
                 true,
                 || <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::into_saved(
                     <[usize] as ::std::borrow::ToOwned>::to_owned(axes),
@@ -294,7 +294,7 @@ const _: () = {
                     rank,
                 ));
             }
-            let kept_rank = __p::save_if(
+            let saved_rank = __p::save_if(
                 true,
                 || <usize as __p::SaveValue>::save(&rank),
             );
@@ -306,8 +306,8 @@ const _: () = {
                     __p::Tensor::to_array,
                 ),
                 __p::View::view(::core::option::Option::as_ref(&mask)),
-                ::std::borrow::Borrow::<[usize]>::borrow(&**__p::saved(&kept_axes)),
-                ::core::clone::Clone::clone(&**__p::saved(&kept_rank)),
+                ::std::borrow::Borrow::<[usize]>::borrow(&**__p::saved(&saved_axes)),
+                ::core::clone::Clone::clone(&**__p::saved(&saved_rank)),
                 __p::View::view(&y),
             );
             ::core::result::Result::Ok((

@@ -142,7 +142,7 @@ const _: () = {
             }
             let edges = [__p::Single::edge(x)];
             let needs = __p::needs(&edges);
-            let kept_n = __p::save_if(needs[0], || <i32 as __p::SaveValue>::save(&n));
+            let saved_n = __p::save_if(needs[0], || <i32 as __p::SaveValue>::save(&n));
             let unrecorded = __p::unrecorded();
             let (y, count, _) = Self::forward(
                 __p::View::view(x),
@@ -170,7 +170,7 @@ const _: () = {
                     (
                         __p::Save::save(mask, needs[0]),
                         (
-                            kept_n,
+                            saved_n,
                             (
                                 __p::save_if(
                                     needs[0],

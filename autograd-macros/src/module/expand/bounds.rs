@@ -1,8 +1,8 @@
-//! The bounds that generated code needs of the type's parameters, where the author's do not say them.
+//! Adds the bounds that generated code needs of the type's parameters, where they are not written.
 //!
 //! `struct Linear<T> { weight: Parameter<T, Ix2> }` is a module for each `T: Element`; `struct
-//! Residual<L> { inner: L }` for each field `L`. A bound stands on a parameter wherever that is what
-//! the field's type comes down to, and else on the field's type. None stands on what can never be a
+//! Residual<L> { inner: L }` for each field `L`. A bound is put on a parameter wherever that is what
+//! the field's type comes down to, and else on the field's type. None is put on what can never be a
 //! field: the mistake is then an error here, and not where the module is used.
 
 use proc_macro2::TokenStream;
@@ -17,7 +17,7 @@ use crate::show::show;
 use crate::spell::for_each_word;
 use crate::types::peel;
 
-/// Containers of std that are no fields, whatever they hold.
+/// Containers of std that are not fields, whatever they hold.
 const NEVER_FIELDS: [&str; 10] = [
     "Arc",
     "Rc",
@@ -31,7 +31,7 @@ const NEVER_FIELDS: [&str; 10] = [
     "PhantomData",
 ];
 
-/// The type's parameters with the bounds that its fields need.
+/// Returns the type's parameters with the bounds that its fields need.
 pub(super) fn completed(definition: &Definition, body: &Body, root: &TokenStream) -> Generics {
     let mut needs = Needs {
         root,
@@ -77,7 +77,7 @@ impl Needs<'_> {
         }
     }
 
-    /// What makes a field of a type.
+    /// Adds what a type needs to be a field.
     fn field(&mut self, ty: &Type) {
         let ty = peel(ty);
         if !self.is_open(ty) {
@@ -126,7 +126,7 @@ impl Needs<'_> {
         }
     }
 
-    /// What makes a module of a type: needed in a `Box`, and where an enum stands for it.
+    /// Adds what a type needs to be a module: in a `Box`, and in a variant that is transparent.
     fn module(&mut self, ty: &Type) {
         let ty = peel(ty);
         if !self.is_open(ty) {
@@ -154,7 +154,7 @@ impl Needs<'_> {
         }
     }
 
-    /// Whether a type depends on parameters of the module. One that names the module itself does so by
+    /// Returns whether a type depends on parameters of the module. One that names the module itself does so by
     /// the very impl that the bounds are for.
     fn is_open(&self, ty: &Type) -> bool {
         let (mut mentions_a_parameter, mut mentions_itself) = (false, false);
@@ -166,7 +166,7 @@ impl Needs<'_> {
         mentions_a_parameter && !mentions_itself
     }
 
-    /// `L::Inner`, of a parameter `L`.
+    /// Returns whether a path is `L::Inner`, of a parameter `L`.
     fn is_projection(&self, path: &Path) -> bool {
         let first = path.segments.first().map(|segment| &segment.ident);
         let mut params = self.definition.generics.type_params();

@@ -1,5 +1,5 @@
-//! What comes out when there are mistakes: all the errors, and impls without effect, so that those who
-//! use the module show no errors of their own.
+//! Generates the expansion of a module with mistakes: all the errors, and impls without effect, so that those who
+//! use the module have no errors of their own.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::module::model::Definition;
 use crate::module::validate::Rejected;
 use crate::spell::at;
 
-/// The whole expansion of a module with mistakes.
+/// Generates the whole expansion of a module with mistakes.
 pub(in crate::module) fn module(rejected: &Rejected) -> TokenStream {
     let errors = &rejected.errors;
     let Some(definition) = &rejected.definition else {
@@ -27,7 +27,7 @@ pub(in crate::module) fn module(rejected: &Rejected) -> TokenStream {
     quote!(#errors #module #display)
 }
 
-/// What `Module` needs of any parameter.
+/// Returns the parameters with what `Module` needs of each.
 fn bounded(generics: &Generics) -> Generics {
     let mut bounded = generics.clone();
     for param in bounded.type_params_mut() {
@@ -60,8 +60,8 @@ fn methods(root: &TokenStream) -> TokenStream {
     }
 }
 
-/// For what can be no `Module`, which must be `Send`, `Sync` and `'static`: it is a field of others yet, and
-/// has a module's methods by `Deref`.
+/// Generates the impls for a type that cannot be a `Module`, which must be `Send`, `Sync` and `'static`: it is a
+/// field, and has a module's methods by `Deref`.
 fn stand_in(definition: &Definition, root: &TokenStream) -> TokenStream {
     let ident = &definition.ident;
     let (impl_generics, type_generics, where_clause) = definition.generics.split_for_impl();

@@ -1,10 +1,10 @@
-//! Model to tokens: `impl Module` and `impl Display`.
+//! Turns a model into tokens: `impl Module` and `impl Display`.
 //!
 //! - [`bounds`]: what they need of the type's parameters.
 //! - [`fallback`]: the same without effect, when there are mistakes.
 //!
 //! Generated code names everything by paths that start at the library or in `core` and `std`, and its
-//! local variables have mixed-site hygiene: fields and imports of the author's are not met.
+//! local variables have mixed-site hygiene: they do not meet the fields and imports of the module.
 
 mod bounds;
 pub(super) mod fallback;
@@ -17,7 +17,7 @@ use syn::{Generics, Member};
 use super::model::{Body, Content, Definition, Field, ModuleModel, Part, Variant};
 use crate::spell::{at, local, placed};
 
-/// The whole expansion.
+/// Generates the whole expansion.
 pub(super) fn module(model: &ModuleModel) -> TokenStream {
     let ModuleModel { definition, body } = model;
     let root = &root(definition);
@@ -34,14 +34,14 @@ pub(super) fn module(model: &ModuleModel) -> TokenStream {
     quote!(#module #display)
 }
 
-/// The path of the library.
+/// Returns the path of the library.
 fn root(definition: &Definition) -> TokenStream {
     let default = local("pullback");
     let given = definition.runtime.as_ref();
     given.map_or_else(|| quote!(::#default), ToTokens::to_token_stream)
 }
 
-/// `impl Module` with these methods.
+/// Generates `impl Module` with these methods.
 fn module_impl(
     definition: &Definition,
     generics: &Generics,
@@ -59,7 +59,7 @@ fn module_impl(
     }
 }
 
-/// `impl Display` that does this.
+/// Generates `impl Display` that does this.
 fn display(definition: &Definition, generics: &Generics, print: &TokenStream) -> TokenStream {
     let ident = &definition.ident;
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
@@ -75,14 +75,14 @@ fn display(definition: &Definition, generics: &Generics, print: &TokenStream) ->
     }
 }
 
-/// `fn name`: the type's; of an enum, that of the module for which it stands, or the variant's.
+/// Generates `fn name`: the type's; of an enum, that of the module in a transparent variant, or the variant's.
 fn name(definition: &Definition, body: &Body, root: &TokenStream) -> TokenStream {
     let this = this();
     let borrowed = |name: &str| quote!(::std::borrow::Cow::Borrowed(#name));
     let answer = match body {
         Body::Struct(_) => borrowed(&definition.name),
         Body::Enum(variants) => each(variants, |variant| match &variant.content {
-            Content::Transparent(field) => stands_for(field, root, &quote!(name), &quote!()),
+            Content::Transparent(field) => call_inner(field, root, &quote!(name), &quote!()),
             Content::Fields(_) => {
                 let name = format!("{}::{}", definition.name, variant.ident);
                 borrowed(&name.replace("r#", ""))
@@ -96,10 +96,10 @@ fn name(definition: &Definition, body: &Body, root: &TokenStream) -> TokenStream
     }
 }
 
-/// `fn visit_fields` and `fn visit_fields_mut`: the calls for each field, in the order of their declaration.
+/// Generates `fn visit_fields` and `fn visit_fields_mut`: the calls for each field, in the order of their declaration.
 ///
-/// Each stands at the field's type, and is written in the same way in both: the compiler then has one thing to
-/// say of a type that is no field.
+/// Each is at the span of the field's type, and is written in the same way in both: the compiler then reports one
+/// error for a type that is not a field.
 fn visit_fields(body: &Body, root: &TokenStream) -> TokenStream {
     let (path, visitor) = (local("path"), local("visitor"));
     let this = this();
@@ -141,7 +141,7 @@ fn walk(body: &Body, root: &TokenStream, mutable: bool) -> TokenStream {
                 });
                 let (path, visitor) = (local("path"), local("visitor"));
                 let arguments = quote!(#path, #visitor);
-                stands_for(field, root, &method.into_token_stream(), &arguments)
+                call_inner(field, root, &method.into_token_stream(), &arguments)
             }
             Content::Fields(fields) => visits(fields, root, mutable, |field| {
                 binding(field).into_token_stream()
@@ -178,13 +178,13 @@ fn visits(
     quote!(#(#calls)*)
 }
 
-/// `fn as_module` and `fn as_module_mut`: of an enum, the module for which it stands.
+/// Generates `fn as_module` and `fn as_module_mut`: of an enum, the module in a transparent variant.
 fn as_module(body: &Body, root: &TokenStream) -> TokenStream {
     let this = this();
     let answer = |method: &TokenStream| match body {
         Body::Struct(_) => quote!(#this),
         Body::Enum(variants) => each(variants, |variant| match &variant.content {
-            Content::Transparent(field) => stands_for(field, root, method, &quote!()),
+            Content::Transparent(field) => call_inner(field, root, method, &quote!()),
             Content::Fields(_) => quote!(#this),
         }),
     };
@@ -200,7 +200,7 @@ fn as_module(body: &Body, root: &TokenStream) -> TokenStream {
     }
 }
 
-/// `fn extra_repr`, where it says something.
+/// Generates `fn extra_repr`, where it prints something.
 fn extra_repr(definition: &Definition, body: &Body, root: &TokenStream) -> TokenStream {
     let this = this();
     let own = |fields: &[Field]| {
@@ -223,18 +223,18 @@ fn extra_repr(definition: &Definition, body: &Body, root: &TokenStream) -> Token
         });
         quote!(#root::nn::extra_repr(&[#(#shown),*]))
     };
-    let is_said = definition.extra_repr.is_some()
+    let has_bound = definition.extra_repr.is_some()
         || body
             .fields()
             .iter()
             .any(|(field, transparent)| *transparent || field.shown().is_some());
-    if !is_said {
+    if !has_bound {
         return TokenStream::new();
     }
     let answer = match body {
         Body::Struct(fields) => own(fields),
         Body::Enum(variants) => each(variants, |variant| match &variant.content {
-            Content::Transparent(field) => stands_for(field, root, &quote!(extra_repr), &quote!()),
+            Content::Transparent(field) => call_inner(field, root, &quote!(extra_repr), &quote!()),
             Content::Fields(fields) => own(fields),
         }),
     };
@@ -245,8 +245,8 @@ fn extra_repr(definition: &Definition, body: &Body, root: &TokenStream) -> Token
     }
 }
 
-/// A call of one of the methods of the module for which an enum stands.
-fn stands_for(
+/// Generates a call of one of the methods of the module in a transparent variant.
+fn call_inner(
     field: &Field,
     root: &TokenStream,
     method: &TokenStream,
@@ -256,7 +256,7 @@ fn stands_for(
     quote_spanned!(at(ty)=> <#ty as #root::nn::Module>::#method(#binding, #arguments))
 }
 
-/// `match self` with an arm for each variant, all of whose fields are bound.
+/// Generates `match self` with an arm for each variant, all of whose fields are bound.
 fn each(variants: &[Variant], arm: impl Fn(&Variant) -> TokenStream) -> TokenStream {
     let this = this();
     if variants.is_empty() {
@@ -276,12 +276,12 @@ fn each(variants: &[Variant], arm: impl Fn(&Variant) -> TokenStream) -> TokenStr
     quote!(match #this { #(#arms)* })
 }
 
-/// `self`, which has the hygiene of a local variable.
+/// Returns `self` with the hygiene of a local variable.
 fn this() -> syn::Ident {
     local("self")
 }
 
-/// The local variable for a field of a variant.
+/// Returns the local variable for a field of a variant.
 fn binding(field: &Field) -> syn::Ident {
     match &field.member {
         Member::Named(name) => {

@@ -1,4 +1,4 @@
-//! Rules for what stands in `#[module(…)]`.
+//! Rules for the arguments of `#[module(…)]`.
 
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path};
 
@@ -9,7 +9,7 @@ use crate::validate::{is_bare, known, path_to, runtime};
 const OF_TYPE: [&str; 3] = ["name", "crate", "extra_repr"];
 const OF_FIELD: [&str; 3] = ["skip", "show", "rename"];
 
-/// What the attributes of the type say.
+/// The arguments of the attributes of the type.
 #[derive(Default)]
 pub(super) struct TypeOptions {
     pub(super) name: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct TypeOptions {
     pub(super) extra_repr: Option<Path>,
 }
 
-/// What the attributes of a field say.
+/// The arguments of the attributes of a field.
 #[derive(Default)]
 pub(super) struct FieldOptions {
     pub(super) skip: Option<Ident>,
@@ -60,7 +60,7 @@ pub(super) fn of_field(helpers: &[Helper], diagnostics: &mut Diagnostics) -> Fie
     options
 }
 
-/// Our attribute stands on the type or on a field.
+/// The attribute must be on the type or on a field.
 ///
 /// ```text
 /// enum Layer { #[module(skip)] Linear(Linear) }
@@ -72,7 +72,7 @@ pub(super) fn is_misplaced(helper: &Helper, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(&helper.name, message, help);
 }
 
-/// An attribute says something.
+/// An attribute must have arguments.
 ///
 /// ```text
 /// #[module]
@@ -97,7 +97,7 @@ fn given<'a>(helpers: &'a [Helper], diagnostics: &mut Diagnostics) -> Vec<&'a Ar
     all
 }
 
-/// What is said of a type is not said of a field.
+/// Arguments of a type and those of a field are different ones.
 ///
 /// ```text
 /// #[derive(Module)]
@@ -122,7 +122,7 @@ fn in_place<'a>(
     known("module", here, here_given, diagnostics)
 }
 
-/// The printed name is a text that shows something.
+/// The printed name must be a string that is not blank.
 ///
 /// ```text
 /// #[module(name = Linear)]
@@ -139,7 +139,7 @@ fn name(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<String> {
     None
 }
 
-/// A name in paths is one: not empty, and without the dots that separate names.
+/// A name in paths must not be empty, or have the dots that separate names.
 ///
 /// ```text
 /// #[module(rename = "layer.weight")]
@@ -164,7 +164,7 @@ fn path_segment(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Li
     Some(text.clone())
 }
 
-/// What is printed comes from a function, which is named by its path.
+/// The function for what is printed must be given by its path.
 ///
 /// ```text
 /// #[module(extra_repr = "sizes")]

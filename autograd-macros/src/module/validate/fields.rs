@@ -11,7 +11,7 @@ use crate::module::parse;
 use crate::show::show;
 use crate::types::{is_primitive, last_segment, peel};
 
-/// Reads the fields of a struct, or of a variant that stands for itself.
+/// Reads the fields of a struct, or of a variant that is not transparent.
 pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Vec<Field> {
     let options: Vec<FieldOptions> = fields
         .iter()
@@ -24,7 +24,7 @@ pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Ve
         .collect()
 }
 
-/// Reads a variant. One with a single field that has no name stands for the module in it.
+/// Reads a variant. One with a single field that has no name is transparent: it is the module in it.
 pub(super) fn variant(variant: &parse::Variant, diagnostics: &mut Diagnostics) -> Variant {
     let mut fields = read(&variant.fields, diagnostics);
     let is_transparent = matches!(
@@ -84,7 +84,7 @@ fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnosti
     }
 }
 
-/// Each part has a path of its own.
+/// Fields must have different names in paths.
 ///
 /// ```text
 /// #[module(rename = "bias")]
@@ -113,7 +113,7 @@ fn are_distinct(fields: &[parse::Field], options: &[FieldOptions], diagnostics: 
     }
 }
 
-/// What is skipped is plain data: a parameter would silently not be trained, a buffer not be saved.
+/// A skipped field must be plain data: a parameter would silently not be trained, a buffer not be saved.
 ///
 /// ```text
 /// #[module(skip)]
@@ -137,7 +137,7 @@ fn is_plain(field: &parse::Field, skip: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(skip, &message, help);
 }
 
-/// A variant stands for a module, as far as the tokens of its type tell.
+/// The field of a transparent variant must be a module, as far as the tokens of its type show.
 ///
 /// ```text
 /// enum Layer { Scale(Parameter<f32, Ix1>) }
@@ -177,7 +177,7 @@ enum Held {
     Buffer,
 }
 
-/// What of a module's state a type holds, as far as its tokens tell. What it only mentions, as the
+/// Returns what a type holds of a module's state, as far as its tokens show. What it only mentions, as the
 /// argument of a function, it does not hold.
 fn held(ty: &Type) -> Option<Held> {
     struct Search(Option<Held>);
@@ -206,7 +206,7 @@ fn held(ty: &Type) -> Option<Held> {
     search.0
 }
 
-/// Parameters, buffers and modules are printed as what they are.
+/// `show` is for plain data: parameters, buffers and modules are always printed.
 ///
 /// ```text
 /// #[module(show)]
@@ -219,7 +219,7 @@ fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(show, message, help);
 }
 
-/// What is printed is said in one place.
+/// What is printed must be defined in one place.
 ///
 /// ```text
 /// #[derive(Module)]
@@ -227,7 +227,7 @@ fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
 /// struct Linear { #[module(skip, show)] in_features: usize, … }
 /// //                             ^^^^ `extra_repr` of the type defines what is printed already
 /// ```
-pub(super) fn is_said_once(
+pub(super) fn is_defined_once(
     definition: &Definition,
     fields: &[&parse::Field],
     diagnostics: &mut Diagnostics,
@@ -247,7 +247,7 @@ pub(super) fn is_said_once(
     }
 }
 
-/// A variant that stands for a module adds nothing to its path.
+/// The field of a transparent variant has no name in paths.
 ///
 /// ```text
 /// enum Layer { Linear(#[module(rename = "linear")] Linear) }

@@ -8,7 +8,7 @@ use crate::diagnostics::Diagnostics;
 use crate::module::model::Definition;
 use crate::module::parse::Item;
 
-/// A module owns what it consists of.
+/// A module must own its fields.
 ///
 /// ```text
 /// #[derive(Module)]
@@ -37,14 +37,14 @@ pub(super) fn definition(item: &Item, diagnostics: &mut Diagnostics) -> Definiti
     }
 }
 
-/// What is visited must be known.
+/// A module cannot be a union: what is visited must be known.
 ///
 /// ```text
 /// #[derive(Module)]
 /// union Either { a: ManuallyDrop<Linear>, b: u8 }
 /// // ^^ a module must be a `struct` or an `enum`, found `union`
 /// ```
-pub(super) fn is_no_union(keyword: Token![union], diagnostics: &mut Diagnostics) {
+pub(super) fn is_not_a_union(keyword: Token![union], diagnostics: &mut Diagnostics) {
     let message = "a module must be a `struct` or an `enum`, found `union`";
     let help = "write an `enum` with a variant for each of its fields";
     diagnostics.error_with_help(&keyword, message, help);

@@ -1,6 +1,6 @@
-//! The rules, and the only way to a [`ModuleModel`].
+//! Checks an item against the rules: the only way to a [`ModuleModel`].
 //!
-//! - [`arguments`]: what stands in `#[module(…)]`, and where it may stand.
+//! - [`arguments`]: the arguments of `#[module(…)]`, and where it is allowed.
 //! - [`item`]: a struct or an enum without lifetimes.
 //! - [`fields`]: what is visited under which name, and what is plain data.
 //! - [`threads`]: modules are shared between threads.
@@ -16,15 +16,15 @@ use super::model::{Body, Definition, ModuleModel};
 use super::parse::{self, Item};
 use crate::diagnostics::Diagnostics;
 
-/// A module with mistakes: all of them, and what it is in spite of them.
+/// A module with mistakes: all of them, and what could be read in spite of them.
 pub(super) struct Rejected {
     pub(super) errors: TokenStream,
     pub(super) definition: Option<Definition>,
-    /// Whether it could be sent to another thread, as far as its types tell.
+    /// Whether it could be sent to another thread, as far as its types show.
     pub(super) is_shared: bool,
 }
 
-/// Holds an item against all rules.
+/// Checks an item against all rules.
 pub(super) fn module(item: syn::Result<Item>) -> Result<ModuleModel, Box<Rejected>> {
     let mut diagnostics = Diagnostics::default();
     let mut is_shared = true;
@@ -32,7 +32,7 @@ pub(super) fn module(item: syn::Result<Item>) -> Result<ModuleModel, Box<Rejecte
         is_shared = threads::are_shared(&item, &mut diagnostics);
         let definition = item::definition(&item, &mut diagnostics);
         let body = body(&item, &mut diagnostics);
-        fields::is_said_once(&definition, &item.fields(), &mut diagnostics);
+        fields::is_defined_once(&definition, &item.fields(), &mut diagnostics);
         (definition, body)
     });
     let (definition, body) = read.unzip();
@@ -61,7 +61,7 @@ fn body(item: &Item, diagnostics: &mut Diagnostics) -> Option<Body> {
             Some(Body::Enum(variants.collect()))
         }
         parse::Body::Union(keyword) => {
-            item::is_no_union(*keyword, diagnostics);
+            item::is_not_a_union(*keyword, diagnostics);
             None
         }
     }

@@ -1,7 +1,7 @@
 //! Modules are shared between threads: `Module` asks for `Send` and `Sync`.
 //!
-//! The compiler says so too, on the derive and without a word of what to write. Where a type's tokens
-//! tell it, the rule is ours.
+//! The compiler reports it too, on the derive and without what to write. Where a type's tokens
+//! show it, this rule does.
 
 use syn::visit::{Visit, visit_path_segment};
 use syn::{GenericArgument, Member, PathArguments, PathSegment, Type};
@@ -9,14 +9,14 @@ use syn::{GenericArgument, Member, PathArguments, PathSegment, Type};
 use crate::diagnostics::Diagnostics;
 use crate::module::parse::{Field, Item};
 
-/// What a field holds can be used from several threads.
+/// A field must be usable from several threads.
 ///
 /// ```text
 /// weight: RefCell<Parameter<f32, Ix2>>,
 /// //      ^^^^^^^ `RefCell` keeps `weight` on one thread
 /// ```
 ///
-/// Says whether all of them can.
+/// Returns whether all of them are.
 pub(super) fn are_shared(item: &Item, diagnostics: &mut Diagnostics) -> bool {
     let mut all = true;
     for field in item.fields() {
