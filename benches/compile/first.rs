@@ -1,5 +1,5 @@
-//! W8: what a crate with one custom function costs: crates in its tree, a clean build, a build after the
-//! function was touched.
+//! W8: what a crate with one custom function costs: crates in its tree, a clean build with
+//! the default features and with none, a build after the function was touched.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,28 +10,22 @@ use super::{HEAD, LINEAR, manifest, median};
 
 pub(super) const NAME: &str = "W8";
 /// The bars, which have no limit measured in the same run.
-const CRATES: usize = 25;
+const CRATES: usize = 15;
 const BUILD: f64 = 30.0;
+const MINIMAL: f64 = 20.0;
 const REBUILD: f64 = 0.5;
 const ROUNDS: usize = 7;
 
 pub(super) fn run() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first");
-    // What a former run built is no clean build.
-    drop(fs::remove_dir_all(&folder));
-    let this = First { folder };
-    fs::create_dir_all(this.folder.join("src")).expect("a temporary folder");
-    fs::write(this.folder.join("Cargo.toml"), manifest("first")).expect("a temporary file");
-    this.write(0);
-
+    let this = First::new("first", &manifest("first"));
     let crates = this.crates();
     report("crates", crates as f64, CRATES as f64, "crates", 0);
-    match this.build() {
-        Some(seconds) => report("build", seconds, BUILD, "s", 1),
-        None => eprintln!("W8/build is measured where /proc tells processor times: not here"),
-    }
+    this.report_build("build", BUILD);
     let rebuilds = (1..=ROUNDS).map(|round| this.rebuild(round)).collect();
     report("rebuild", median(rebuilds) / 1e3, REBUILD, "s", 2);
+
+    let without = manifest("minimal").replace("path =", "default-features = false, path =");
+    First::new("minimal", &without).report_build("minimal", MINIMAL);
 }
 
 fn report(name: &str, ours: f64, limit: f64, unit: &str, digits: usize) {
@@ -46,6 +40,26 @@ struct First {
 }
 
 impl First {
+    fn new(name: &str, manifest: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // Without what a former run built.
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(folder.join("src")).expect("a temporary folder");
+        fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+        let this = Self { folder };
+        this.write(0);
+        this
+    }
+
+    fn report_build(&self, name: &str, limit: f64) {
+        match self.build() {
+            Some(seconds) => report(name, seconds, limit, "s", 1),
+            None => {
+                eprintln!("{NAME}/{name} is measured where /proc tells processor times: not here");
+            }
+        }
+    }
+
     fn write(&self, round: usize) {
         let function = LINEAR.replace("NUMBER", "");
         let source = format!("{HEAD}\n{function}\n// {round}\n");
