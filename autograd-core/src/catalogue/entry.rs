@@ -12,7 +12,7 @@ use crate::function::Signature;
 /// let functions = autograd_core::catalogue();
 /// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
 /// assert_eq!(exp.signature.outputs[0].ty, "Array<T, D>");
-/// assert_eq!(exp.docs, "eˣ of each element.");
+/// assert_eq!(exp.docs, "Returns eˣ of each element.");
 /// assert!(exp.file.ends_with("exp.rs") && exp.line > 1);
 /// let test = exp.test.expect("a generated test");
 /// assert_eq!(test.to_string(), "cargo test -p autograd-core ops::exp::exp_gradcheck");
@@ -115,7 +115,7 @@ impl Entry {
     /// ```
     /// let functions = autograd_core::catalogue();
     /// let square = functions.iter().find(|function| function.name() == "Square");
-    /// assert_eq!(square.expect("a built-in function").summary(), "x² of each element.");
+    /// assert_eq!(square.expect("a built-in function").summary(), "Returns x² of each element.");
     /// ```
     pub fn summary(&self) -> String {
         // Formulas are elements of HTML or blocks of code.

@@ -116,8 +116,8 @@ unsafe fn by_gemm<T: Library>(product: &Product<T>) {
     }
 }
 
-/// Computes a product with the program's BLAS, and returns whether it did: ndarray does not pass on arrays with
-/// negative strides.
+/// Computes a product with the program's BLAS, by ndarray, and returns whether it did: ndarray's views of pointers
+/// cannot have negative strides.
 #[cfg(feature = "blas")]
 unsafe fn by_blas<T: Library>(product: &Product<T>) -> bool {
     use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, linalg::general_mat_mul};

@@ -197,7 +197,7 @@ impl<T: Element> Product<T> {
 }
 
 impl<T: backend::Library> Product<T> {
-    /// Computes it by the way for its size. `LANES` elements are 64 bytes.
+    /// Computes it in the fastest way for its size. `LANES` elements are 64 bytes.
     unsafe fn by_size<const LANES: usize>(self) {
         // SAFETY: passed on; `small` fits only processors with AVX-512.
         unsafe {

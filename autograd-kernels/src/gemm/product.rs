@@ -1,4 +1,4 @@
-//! What is multiplied, as pointers.
+//! A product of matrices, as pointers.
 
 use std::ops::Range;
 

@@ -27,7 +27,7 @@ pub struct Statistics<T> {
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
-    /// Normalizes each channel, which are the second axis, over the whole batch: (x − mean) / √(variance + `eps`), where
+    /// Normalizes each channel, an index of the second axis, over the batch: (x − mean) / √(variance + `eps`), where
     /// the variance has the divisor n, times the `weight` of the channel, plus its `bias`. Also returns the statistics
     /// of the batch, as plain numbers.
     #[doc = crate::math!(r"y = \gamma_c \, \frac{x - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c")]
@@ -74,7 +74,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         (normalized.scale_shift(weight, bias, channels), statistics)
     }
 
-    /// Normalizes each channel, which are the second axis, with a given `mean` and `variance`, as after training:
+    /// Normalizes each channel, an index of the second axis, with a given `mean` and `variance`, as after training:
     /// (x − mean) / √(variance + `eps`), times the `weight` of the channel, plus its `bias`. All inputs have gradients,
     /// and those of constants cost nothing.
     ///

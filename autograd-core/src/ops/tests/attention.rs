@@ -8,11 +8,17 @@ use super::linear::{close, leaf};
 use crate::ops::AttentionOptions;
 use crate::{Grad, Tensor, Tensor0, Tensor2, grad};
 
+fn masked<const K: usize>(mask: &[[bool; K]]) -> AttentionOptions {
+    AttentionOptions {
+        mask: Some(Arc::new(ndarray::arr2(mask).into_dyn())),
+        ..AttentionOptions::default()
+    }
+}
+
 #[test]
 fn attention_to_second_order() {
     let q = leaf::<Ix3>(&[2, 2, 2], 0.0);
     let (k, v) = (leaf::<Ix3>(&[2, 3, 2], 1.0), leaf::<Ix3>(&[2, 3, 1], 2.0));
-    let mask = array![[true, false, true], [true, true, false]].into_dyn();
     let all = [
         AttentionOptions::default(),
         AttentionOptions {
@@ -20,10 +26,7 @@ fn attention_to_second_order() {
             scale: Some(2.0),
             ..AttentionOptions::default()
         },
-        AttentionOptions {
-            mask: Some(Arc::new(mask)),
-            ..AttentionOptions::default()
-        },
+        masked(&[[true, false, true], [true, true, false]]),
     ];
     for options in &all {
         let attended = |(q, k, v): (&crate::Tensor3<f64>, &_, &_)| {
@@ -60,11 +63,7 @@ fn attention_is_softmax_of_products() {
 fn queries_that_attend_to_nothing_give_zeros() {
     let q = leaf::<Ix2>(&[2, 2], 0.0);
     let (k, v) = (leaf::<Ix2>(&[3, 2], 1.0), leaf::<Ix2>(&[3, 2], 2.0));
-    let mask = array![[false, false, false], [true, false, true]].into_dyn();
-    let options = AttentionOptions {
-        mask: Some(Arc::new(mask)),
-        ..AttentionOptions::default()
-    };
+    let options = masked(&[[false, false, false], [true, false, true]]);
     let y = q.scaled_dot_product_attention(&k, &v, &options);
     assert_eq!(y.view().row(0), array![0.0, 0.0]);
     gradchecks!(
@@ -98,10 +97,7 @@ fn products_that_are_masked_may_overflow() {
         Tensor::from(keys.clone()),
         Tensor::from(keys.slice_move(s![..2, ..])),
     );
-    let options = AttentionOptions {
-        mask: Some(Arc::new(array![[true, true, false]].into_dyn())),
-        ..AttentionOptions::default()
-    };
+    let options = masked(&[[true, true, false]]);
     let few_values = v.slice(s![..2, ..]);
     let masked = |q: &_| attended(q, &k, &v, &options);
     let alone = |q: &_| attended(q, &few, &few_values, &AttentionOptions::default());

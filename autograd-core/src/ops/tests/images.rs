@@ -8,28 +8,31 @@ use crate::ops::Conv;
 use crate::ops::ConvOptions;
 use crate::{Tensor, Tensor1, Tensor4, TensorD, grad};
 
+fn options<const N: usize>(
+    [stride, padding, dilation]: [[usize; N]; 3],
+    groups: usize,
+) -> ConvOptions<N> {
+    ConvOptions {
+        stride,
+        padding,
+        dilation,
+        groups,
+    }
+}
+
 #[test]
 fn convolutions_to_second_order() {
     let x = leaf::<Ix3>(&[2, 2, 5], 0.0);
     let (weight, bias) = (leaf::<Ix3>(&[2, 1, 2], 1.0), leaf::<Ix1>(&[2], 2.0));
-    let options = ConvOptions {
-        stride: [2],
-        padding: [1],
-        dilation: [2],
-        groups: 2,
-    };
     let inputs = (&x, &weight, &bias);
-    gradchecks!(|(x, w, b)| x.conv1d(w, Some(b), options), inputs);
+    let signals = options([[2], [1], [2]], 2);
+    gradchecks!(|(x, w, b)| x.conv1d(w, Some(b), signals), inputs);
 
     let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
     let (weight, bias) = (leaf::<Ix4>(&[3, 2, 2, 2], 1.0), leaf::<Ix1>(&[3], 2.0));
-    let options = ConvOptions {
-        stride: [1, 2],
-        padding: [1, 0],
-        ..ConvOptions::default()
-    };
     let inputs = (&x, &weight, &bias);
-    gradchecks!(|(x, w, b)| x.conv2d(w, Some(b), options), inputs);
+    let images = options([[1, 2], [1, 0], [1, 1]], 1);
+    gradchecks!(|(x, w, b)| x.conv2d(w, Some(b), images), inputs);
     // Kernels of one pixel, for which there are no columns.
     let one = leaf::<Ix4>(&[2, 2, 1, 1], 1.0);
     let plain = ConvOptions::default();
@@ -41,12 +44,7 @@ fn convolutions_to_second_order() {
 
     let x = leaf::<Ix4>(&[1, 2, 2, 2], 0.0);
     let (weight, bias) = (leaf::<Ix4>(&[2, 2, 2, 3], 1.0), leaf::<Ix1>(&[4], 2.0));
-    let options = ConvOptions {
-        stride: [2, 2],
-        padding: [0, 1],
-        dilation: [2, 1],
-        groups: 2,
-    };
+    let options = options([[2, 2], [0, 1], [2, 1]], 2);
     let inputs = (&x, &weight, &bias);
     let transposed = |x: &Tensor4<f64>, w: &Tensor4<f64>, b: &Tensor1<f64>| {
         x.conv_transpose2d(w, Some(b), options, [1, 0])
@@ -56,12 +54,7 @@ fn convolutions_to_second_order() {
 
 #[test]
 fn a_transposed_convolution_undoes_the_shape_of_one() {
-    let options = ConvOptions {
-        stride: [3, 2],
-        padding: [1, 2],
-        dilation: [1, 2],
-        groups: 1,
-    };
+    let options = options([[3, 2], [1, 2], [1, 2]], 1);
     for added in [[0, 0], [1, 1], [2, 0]] {
         let x = leaf::<Ix4>(&[1, 2, 3, 4], 0.0);
         let weight = leaf::<Ix4>(&[2, 3, 3, 3], 1.0);

@@ -83,33 +83,19 @@ fn logits() -> Tensor2<f64> {
     Tensor::from(matrix(3, 4) * 3.0).set_requires_grad(true)
 }
 
-const PLAIN: CrossEntropyOptions = CrossEntropyOptions {
-    label_smoothing: 0.0,
-    ignore_index: None,
-};
+fn options(label_smoothing: f64, ignore_index: Option<usize>) -> CrossEntropyOptions {
+    CrossEntropyOptions {
+        label_smoothing,
+        ignore_index,
+    }
+}
 
 #[test]
 fn losses_of_labels() {
     let logits = logits();
-    for options in [
-        PLAIN,
-        CrossEntropyOptions {
-            label_smoothing: 0.3,
-            ..PLAIN
-        },
-        CrossEntropyOptions {
-            label_smoothing: 1.0,
-            ..PLAIN
-        },
-        CrossEntropyOptions {
-            ignore_index: Some(0),
-            ..PLAIN
-        },
-        CrossEntropyOptions {
-            label_smoothing: 0.3,
-            ignore_index: Some(0),
-        },
-    ] {
+    let (smooth, full) = (options(0.3, None), options(1.0, None));
+    let (ignoring, both) = (options(0.0, Some(0)), options(0.3, Some(0)));
+    for options in [CrossEntropyOptions::default(), smooth, full, ignoring, both] {
         gradchecks!(
             |(x,)| x.cross_entropy_unreduced(&[3, 0, 1], options),
             (&logits,)
@@ -122,7 +108,7 @@ fn losses_of_labels() {
         gradchecks!(|(x,)| x.nll_loss_unreduced(&[3, 0, 1], ignored), (&logits,));
     }
     gradchecks!(
-        |(x,)| x.cross_entropy_unreduced(&[], PLAIN),
+        |(x,)| x.cross_entropy_unreduced(&[], options(0.0, None)),
         (&Tensor::from(Array2::<f64>::zeros((0, 4))),)
     );
 }
@@ -130,10 +116,7 @@ fn losses_of_labels() {
 #[test]
 fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
     let (logits, labels) = (logits(), [3, 9, 1]);
-    let ignored = CrossEntropyOptions {
-        ignore_index: Some(9),
-        ..PLAIN
-    };
+    let ignored = options(0.0, Some(9));
     for reduction in [Reduction::Mean, Reduction::Sum] {
         let fused = logits.cross_entropy_opts(&labels, reduction, ignored);
         let composed = logits
@@ -144,14 +127,12 @@ fn cross_entropy_is_the_log_likelihood_of_log_softmax() {
         assert_close(&gradients[0], &gradients[1]);
     }
     // Smoothed: a part of the mean over all classes.
-    let smoothed = CrossEntropyOptions {
-        label_smoothing: 0.2,
-        ..PLAIN
+    let losses = |options| {
+        logits
+            .cross_entropy_unreduced(&[3, 0, 1], options)
+            .to_array()
     };
-    let found = logits
-        .cross_entropy_unreduced(&[3, 0, 1], smoothed)
-        .to_array();
-    let plain = logits.cross_entropy_unreduced(&[3, 0, 1], PLAIN).to_array();
+    let (found, plain) = (losses(options(0.2, None)), losses(options(0.0, None)));
     let spread = -logits.log_softmax(Axis(1)).mean_axis(Axis(1)).to_array();
     let expected = plain * 0.8 + spread * 0.2;
     assert_close(&found, &expected);
@@ -166,10 +147,7 @@ fn impossible_and_certain_classes() {
         [-infinity, 0.0, f64::NAN]
     ];
     let x = Tensor::from(x).set_requires_grad(true);
-    let options = CrossEntropyOptions {
-        ignore_index: Some(9),
-        ..PLAIN
-    };
+    let options = options(0.0, Some(9));
     let losses = x.cross_entropy_unreduced(&[0, 1, 9], options);
     assert_eq!(losses.to_array(), array![2.0_f64.ln(), 1e4, 0.0]);
     let (gradient,) = grad(&losses.sum(), (&x,)).unwrap();
@@ -187,10 +165,7 @@ fn impossible_and_certain_classes() {
 #[test]
 fn mistakes_are_reported_at_the_callers_line() {
     let (x, y) = (logits(), Tensor::from(Array2::<f64>::zeros((3, 1))));
-    let negative = CrossEntropyOptions {
-        label_smoothing: -0.1,
-        ..PLAIN
-    };
+    let negative = options(-0.1, None);
     panics_here!(x.mse_loss(&y, Reduction::Mean));
     panics_here!(x.l1_loss(&y, Reduction::Mean));
     panics_here!(x.huber_loss(&x, 0.0, Reduction::Sum));
@@ -218,10 +193,7 @@ fn targets_are_not_broadcast() {
 #[test]
 fn rows_of_no_class_that_are_all_ignored_have_gradients() {
     let x = Tensor::from(Array2::<f64>::zeros((2, 0))).set_requires_grad(true);
-    let options = CrossEntropyOptions {
-        ignore_index: Some(9),
-        ..CrossEntropyOptions::default()
-    };
+    let options = options(0.0, Some(9));
     for losses in [
         x.nll_loss_unreduced(&[9, 9], Some(9)),
         x.cross_entropy_unreduced(&[9, 9], options),
