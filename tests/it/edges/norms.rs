@@ -183,7 +183,8 @@ fn of_labels<T: Element>() -> Vec<Row<T>> {
         label_smoothing: 0.25,
         ignore_index: Some(7),
     };
-    let (some, none): (&[&[&[usize]]], &[&[&[usize]]]) = (&[&[&[3, 4]]], &[&[&[0, 4]]]);
+    let some: &[&[&[usize]]] = &[&[&[3, 4]]];
+    let none: &[&[&[usize]]] = &[&[&[0, 4]]];
     let nothing = |_: &ArrayD<f64>| ArrayD::zeros(IxDyn(&[0]));
     vec![
         of_matrix(
