@@ -1,4 +1,4 @@
-//! The memory of large arrays, which is kept for the next ones of their size.
+//! The memory of large arrays, which is reused for the next ones of their size.
 //!
 //! Fresh memory costs more than most arithmetic on it: the system hands it out page by page, each zeroed, on first
 //! touch. Tensors and built-in functions therefore take the memory of large arrays from what earlier ones left.

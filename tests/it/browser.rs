@@ -17,7 +17,7 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Two seconds are usual.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// It asks nobody anything, keeps nothing, and runs in containers too: as root, with little shared memory.
+/// It asks no questions, stores nothing, and runs in containers too: as root, with little shared memory.
 const FLAGS: [&str; 13] = [
     "--headless",
     "--no-sandbox",
@@ -38,7 +38,7 @@ const FLAGS: [&str; 13] = [
 pub struct Opened {
     /// The page as its scripts left it.
     pub page: String,
-    /// What scripts wrote to the console, errors that nobody caught among it.
+    /// What scripts wrote to the console, uncaught errors included.
     pub console: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ fn run(program: &Path, page: &str, fragment: &str, width: u32) -> Result<Opened,
             ))
             .arg(address(&file) + fragment)
             .stdin(Stdio::null())
-            // Files, which are never full, while nobody reads.
+            // Files, which are never full, while they are not read.
             .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()?;

@@ -191,7 +191,7 @@ fn every_built_in_function_is_listed_once_and_says_what_it_computes() {
     assert!(paths.is_sorted());
 }
 
-/// The tags of a page, but for what stands within `<style>` and `<script>`.
+/// The tags of a page, but for what is within `<style>` and `<script>`.
 fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;

@@ -77,7 +77,7 @@ fn the_page_shows_formulas_of_either_form() {
     assert_eq!(logistic(&x).item(), 0.5);
     let page = page("logistic");
     assert!(page.contains("<p class=\"formula\">y = 1 / (1 + e⁻ˣ)</p>"));
-    // The formula stands beneath, and is not hidden with the rest.
+    // The formula is below, and is not hidden with the rest.
     let (_, behind) = page.split_once("e⁻ˣ)</p>\n").expect("the summary");
     if cfg!(feature = "math") {
         assert!(

@@ -62,7 +62,7 @@ fn where_neither_mode_knows_the_derivative_the_error_names_both_functions() {
         assert!(text.contains(part), "{text}");
     }
     assert!(matches!(error.kind(), ErrorKind::NeitherMode { .. }));
-    // Forward mode for the whole Jacobian is asked for: nothing stands in.
+    // Forward mode for the whole Jacobian is asked for: nothing replaces it.
     let error = Functional::new()
         .forward_mode(true)
         .jacobian(Square::apply, &x)

@@ -10,7 +10,7 @@ use pullback::ndarray::{
 };
 use pullback::prelude::*;
 
-/// Held by whoever puts a panic hook before the one that is there: of two at once, one would be lost.
+/// Locked while a panic hook is put before the present one: of two at once, one would be lost.
 pub static PANIC_HOOKS: Mutex<()> = Mutex::new(());
 
 /// What a call panics with, and the file and the line of the panic.

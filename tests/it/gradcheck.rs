@@ -162,7 +162,7 @@ fn a_history_that_is_cut_is_found() {
     assert!((found.analytical / found.numerical - 0.5).abs() < 1e-3);
 }
 
-/// x·w, whose gradient of `w` has no history with what comes in.
+/// x·w, whose gradient of `w` has no history of the incoming gradient.
 struct CutWeight;
 
 #[custom_function]

@@ -20,7 +20,7 @@ enum Mistake {
     Reversed,
     /// Right, but for its own derivative by the input.
     ConstantInput,
-    /// Right, but for its own derivative by what comes in.
+    /// Right, but for its own derivative by the incoming gradient.
     ConstantGradient,
 }
 
@@ -247,7 +247,7 @@ fn how_often_a_check_calls_what_it_checks() {
             count(check.forward_mode()),
             [first + 3 * inputs, outputs, inputs]
         );
-        // Of the gradients, inputs are the function's inputs and what comes in for its outputs.
+        // Of the gradients, inputs are the function's inputs and the gradients of its outputs.
         let second = 1 + 2 * (inputs + outputs);
         assert_eq!(count(check.second_order())[0], first + second);
     }

@@ -285,7 +285,7 @@ fn unsafe_code_stands_where_it_may() {
     }
 }
 
-/// A derived `Debug` would hide the message from whoever prints an error by `?`, `unwrap` or `expect`.
+/// A derived `Debug` would hide the message where an error is printed by `?`, `unwrap` or `expect`.
 #[test]
 fn errors_write_their_debug_by_hand() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -164,7 +164,7 @@ fn what_a_node_has_saved_is_never_overwritten() {
         (x.to_array(), x.grad()),
         (array![2.0, 3.0], Some(array![4.0, 6.0]))
     );
-    // What nobody saved is not copied.
+    // What is not saved is not copied.
     let mut z = &x + &y;
     let address = z.view().as_ptr();
     AddAssign::apply(&mut z, &one);

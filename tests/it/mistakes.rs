@@ -10,7 +10,7 @@ use pullback::{Error, ErrorKind};
 use crate::functions::{Square, leaf};
 use crate::pruning::is_shared;
 
-/// x·y², whose gradients come in the wrong order, of the same shapes.
+/// x·y², whose gradients are returned in the wrong order, and have the same shapes.
 struct Swapped;
 
 #[custom_function]
@@ -151,7 +151,7 @@ fn a_forward_that_panics_leaves_nothing_behind() {
     assert!(result.is_err());
     assert!(
         !is_shared(x.detach()) || !is_shared(x),
-        "nobody else holds the input"
+        "the input has no other handle"
     );
     // Recording is on as before.
     assert!((&leaf([1.0]) * 2.0).requires_grad());
@@ -224,7 +224,7 @@ fn inside_no_grad_nothing_is_saved() {
     assert!(!is_shared(x) && y.grad_fn().is_none());
 }
 
-/// x, whose backward tells how its gradient lies in memory.
+/// x, whose backward reports the layout of its gradient.
 struct Layout;
 
 #[custom_function]
@@ -262,7 +262,7 @@ fn gradients_of_any_layout_are_views_that_know_it() {
     assert_eq!(dx.to_array(), backwards);
 }
 
-/// √x, whose gradient at 0 is 0 · ∞ where a zero comes in.
+/// √x, whose gradient at 0 is 0 · ∞ where the incoming gradient is 0.
 struct Root;
 
 #[custom_function]

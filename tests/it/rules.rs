@@ -313,7 +313,7 @@ fn signatures_tell_what_is_saved_for_whom() {
     assert_eq!(kinds.inputs.iter().filter(|input| !input.tensor).count(), 6);
 }
 
-/// A name of one's own.
+/// Another name.
 struct Renamed;
 
 #[custom_function(name = "shift")]
@@ -384,7 +384,7 @@ fn forward_and_backward_can_be_called() {
     assert_eq!(Linear::forward(x.view(), w.view(), None), array![[11.0]]);
 }
 
-/// A bound of one's own is enough: what generated code needs of `T` it asks for itself.
+/// A bound of the user is enough: what generated code needs of `T` it asks for itself.
 struct Halve<T>(std::marker::PhantomData<T>);
 
 #[custom_function]
@@ -409,7 +409,7 @@ fn bounds_need_not_be_the_librarys() {
         .unwrap();
 }
 
-/// A gradient as a tensor of one's own, of which others may get their share before.
+/// An owned gradient as a tensor, after others have read it.
 struct Sides;
 
 #[custom_function]

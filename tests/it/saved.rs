@@ -159,7 +159,7 @@ fn a_hook_that_is_registered_while_a_tensor_is_unpacked_is_called() {
             let node = own.lock().unwrap().take().unwrap();
             node.register_hook(
                 |inputs: &[Option<TensorD<f64>>], outputs: &[Option<TensorD<f64>>]| {
-                    // What came in was not kept for a hook that was not there.
+                    // The incoming gradient was not stored for a hook that was not there.
                     assert!(outputs[0].is_none());
                     Some(vec![inputs[0].as_ref().map(|grad| grad / 2.0)])
                 },

@@ -172,7 +172,7 @@ fn all_that_a_block_can_say_can_be_said() {
         .unwrap();
 }
 
-/// Two gradients that share their work, and one that ignores what comes in.
+/// Two gradients that share their work, and one that ignores the incoming gradient.
 #[custom_function(
     grad(x, y) = {
         let both = &grad_output * 2.0;

@@ -86,7 +86,7 @@ fn a_backward_that_is_not_deterministic_is_found() {
     );
 }
 
-/// The square of what comes in is what comes in, if that is 0 or 1.
+/// The square of the incoming gradient is itself, if that is 0 or 1.
 #[custom_function(grad(x) = &grad_output * &grad_output * *factor)]
 fn squared(x: ArrayView1<f64>, factor: f64) -> Array1<f64> {
     &x * factor

@@ -118,7 +118,7 @@ impl Switch {
         });
         let stop = STOP.with_borrow_mut(|stop| stop.take_if(|stop| stop.number == number));
         if let Some(stop) = stop {
-            // Whoever waits for this, or is waited for, may have failed.
+            // The thread at the other end may have failed.
             let _ = stop.here.send(());
             let _ = stop.go_on.recv();
         }

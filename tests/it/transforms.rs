@@ -75,7 +75,7 @@ fn a_rule_has_values_before_tensors_and_asks_for_what_it_needs() {
         .forward_mode()
         .run(|(x, y)| Scaled::apply(4.0, x, y), (&x, &y))
         .unwrap();
-    // What only a rule asks for is not saved for backward, and `product` nobody asks for.
+    // What only a rule asks for is not saved for backward, and `product` is not asked for.
     let saved: Vec<&str> = Scaled::SIGNATURE
         .saved
         .iter()

@@ -149,7 +149,7 @@ fn backward_needs_what_was_saved_and_three_tensors_at_most() {
         );
         let (added, peak, ()) = bytes(|| {
             y.sum().backward().unwrap();
-            // What is kept for later is nobody's.
+            // What is stored for reuse has no owner.
             memory::empty_cache();
         });
         // The gradient that arrives, the one that is computed from it, and room for one more.

@@ -35,7 +35,7 @@ thread_local! {
     static AT_EXIT: AtExit = const { AtExit };
 }
 
-/// Which blocks serve for this layout, if any are kept for it.
+/// Which blocks serve for this layout, if any do.
 #[inline]
 const fn kind(layout: Layout) -> Option<usize> {
     let mut kind = 0;

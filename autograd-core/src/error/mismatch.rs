@@ -138,58 +138,57 @@ impl fmt::Display for Mismatch {
         let Self {
             input_entry: entry,
             output,
-            analytical: found,
-            numerical: expected,
+            analytical,
+            numerical,
             tolerance,
             ..
         } = self;
+        let (found, expected) = (Short(*analytical), Short(*numerical));
         match self.check {
             Check::Differences => write!(
                 f,
                 ": for entry {entry:?} of the input, which is {}, and entry {:?} of {of} {output} {by} \
-                 computes {}, central differences {}",
+                 computes {found}, central differences {expected}",
                 Short(self.input_value),
                 self.output_entry,
-                Short(*found),
-                Short(*expected)
             ),
             Check::Linearity => write!(
                 f,
                 ": backward is not linear in the incoming gradients: for entry {entry:?} it \
-                 computes {found:e} from all of them, and {expected:e} is the sum of what it \
+                 computes {found} from all of them, and {expected} is the sum of what it \
                  computes from each"
             ),
             Check::Repetition => write!(
                 f,
                 ": backward does not give the same twice: for entry {entry:?} it computes \
-                 {found:e}, and computed {expected:e} before"
+                 {analytical:e}, and computed {numerical:e} before"
             ),
             Check::ScatteredGradient => write!(
                 f,
-                ": for entry {entry:?} backward computes {found:e} from a gradient that is not \
-                 contiguous, and {expected:e} from the same in row-major order"
+                ": for entry {entry:?} backward computes {found} from a gradient that is not \
+                 contiguous, and {expected} from the same in row-major order"
             ),
             Check::BroadcastGradient => write!(
                 f,
-                ": for entry {entry:?} backward computes {found:e} from a gradient that repeats one \
-                 number in memory (its strides are 0), and {expected:e} from the same in row-major \
+                ": for entry {entry:?} backward computes {found} from a gradient that repeats one \
+                 number in memory (its strides are 0), and {expected} from the same in row-major \
                  order"
             ),
             Check::ScatteredInputs => write!(
                 f,
-                ": for entry {entry:?} backward computes {found:e} with inputs that are not \
-                 contiguous, and {expected:e} with the same in row-major order"
+                ": for entry {entry:?} backward computes {found} with inputs that are not \
+                 contiguous, and {expected} with the same in row-major order"
             ),
             Check::UndefinedGradients => write!(
                 f,
-                ": for entry {entry:?} backward computes {found:e} with a gradient for output \
-                 {output} alone, and {expected:e} with zeros for the others"
+                ": for entry {entry:?} backward computes {found} with a gradient for output \
+                 {output} alone, and {expected} with zeros for the others"
             ),
         }?;
         if *tolerance == 0.0 {
             return Ok(());
         }
-        if self.check == Check::Differences && !expected.is_finite() {
+        if self.check == Check::Differences && !numerical.is_finite() {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
         write!(f, "; they may differ by {}", Short(*tolerance))

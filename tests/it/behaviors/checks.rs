@@ -95,7 +95,7 @@ fn twice(x: ArrayView1<f64>) -> Array1<f64> {
     &x * 2.0
 }
 
-/// x², whose gradient forgets to multiply by what comes in.
+/// x², whose gradient forgets to multiply by the incoming gradient.
 struct NotMultiplied;
 
 #[custom_function]
@@ -133,7 +133,7 @@ fn gradcheck_finds_what_is_wrong() {
         );
         assert!((mismatch.numerical - 2.0).abs() < 1e-6);
     }
-    // Of one element the plain check cannot tell: the gradient that comes in is 1.
+    // Of one element the plain check cannot tell: the incoming gradient is 1.
     check.run(|(x,)| NotMultiplied::apply(x), (&one,)).unwrap();
     found(check.run(|(x,)| NotMultiplied::apply(x), (&leaf([0.5, 2.0]),)));
     let mismatch = found(

@@ -187,7 +187,7 @@ fn a_pass_runs_in_falling_order_of_sequence_numbers() {
             &[4, 3, 2, 1],
         ),
         (
-            "a branch that nobody uses",
+            "a branch that is not used",
             |x, y| {
                 let a = node(1, &[x]);
                 drop(node(2, &[&a]));

@@ -85,7 +85,7 @@ fn a_gradient_computed_on_arrays_ends_in_a_node_that_fails() {
     }
 }
 
-/// Returns its input as it is; the gradient is twice what comes in.
+/// Returns its input as it is; the gradient is twice the incoming one.
 struct Same<D>(std::marker::PhantomData<D>);
 
 #[custom_function]

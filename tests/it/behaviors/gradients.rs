@@ -1,4 +1,4 @@
-//! Rows 44 to 61: what `backward` and `grad` hand out.
+//! What `backward` and `grad` return.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -211,7 +211,7 @@ fn what_was_taken_of_a_gradient_does_not_change_as_it_accumulates() {
             [first, second].map(|grad| grad.requires_grad()),
             [create_graph; 2]
         );
-        // One more, onto an array that nobody else holds.
+        // One more, onto an array that no other handle has.
         pass();
         assert_eq!(x.grad(), Some(array![6.0, 12.0, 18.0]));
         x.zero_grad();

@@ -145,7 +145,7 @@ fn what_may_not_be_written_to_is_refused_in_words_of_its_own() {
     view.sum().backward().unwrap();
     assert_eq!(matrix.to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
     assert_eq!(matrix.grad(), Some(array![[2.0, 4.0], [6.0, 8.0]]));
-    // The memory stays where it is, with and without a gradient, if nobody else holds it.
+    // The memory stays where it is, with and without a gradient, if it has no other handle.
     for requires_grad in [false, true] {
         let constant = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(requires_grad);
         let mut y = &constant * 1.0;

@@ -76,7 +76,7 @@ enum Written {
     OnTensors,
 }
 
-/// What happens to the graph before anybody lets go of it.
+/// What happens to the graph before it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pass {
     None,

@@ -30,7 +30,7 @@ impl Sum {
     }
 }
 
-/// x, whose backward notes where the gradient that it gives lies.
+/// x, whose backward notes where the gradient that it returns is.
 #[custom_function(grad(x) = {
     let gradient = grad_output.to_owned();
     GIVEN.set(gradient.as_ptr().addr());
@@ -59,7 +59,7 @@ fn gradients_that_share_memory_are_accumulated_apart() {
         .backward_with(array![[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
         .unwrap();
     assert_eq!(w.grad(), Some(array![[2.0, 4.0, 6.0], [3.0, 5.0, 7.0]]));
-    // An array that nobody else holds is not copied on its way into the leaf.
+    // An array that no other handle has is not copied on its way into the leaf.
     let z = leaf([1.0, 2.0, 3.0]);
     noted(&z).sum().backward().unwrap();
     let address = z.grad_tensor().unwrap().view().as_ptr().addr();

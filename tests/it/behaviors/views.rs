@@ -149,7 +149,7 @@ fn views_and_copies_written_to_or_not_have_right_gradients() {
         assert!(!seen.contains(&which));
         seen.push(which);
         let (first, second, input) = cell(&x, two, source, made, written);
-        // Nobody sees what is written to another.
+        // No other handle sees what is written.
         let expected = |wrote: bool| if wrote { &squares } else { &triple };
         assert_eq!(
             first.to_array(),

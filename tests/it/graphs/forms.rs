@@ -100,7 +100,7 @@ impl<D: Dimension> SineInPlace<D> {
     }
 }
 
-/// x ← tanh x and y ← −y, in one: the gradient needs what stands there now.
+/// x ← tanh x and y ← −y, in one: the gradient needs the new value.
 pub struct TanhInPlace<D>(PhantomData<D>);
 
 #[custom_function]

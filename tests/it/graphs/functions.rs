@@ -207,7 +207,7 @@ impl<D: Dimension> AffineAgain<D> {
     }
 }
 
-/// What comes in, twice, as it is; the second is saved.
+/// The input, twice, as it is; the second is saved.
 pub struct Same<D>(PhantomData<D>);
 
 #[custom_function]

@@ -22,7 +22,7 @@ pub struct Leaf {
     pub requires_grad: bool,
 }
 
-/// How a leaf lies in memory.
+/// The layout of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
     RowMajor,

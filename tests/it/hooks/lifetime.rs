@@ -109,7 +109,7 @@ fn what_hooks_capture_goes_with_the_graph() {
     let x = leaf(1.0);
     drop(hooked(&x));
     assert_eq!(alive.load(Ordering::Relaxed), 0);
-    // A pass that frees the graph lets go of them, one that keeps it does not.
+    // A pass that frees the graph drops them, one that retains it does not.
     let y = hooked(&x);
     Backward::of(&y).retain_graph(true).run().unwrap();
     assert_eq!(alive.load(Ordering::Relaxed), 2);

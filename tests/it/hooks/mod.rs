@@ -14,7 +14,7 @@ use pullback::{HookHandle, Node};
 type Vector = Tensor1<f64>;
 type Gradients = [Option<TensorD<f64>>];
 
-/// y = x: a function whose gradient is the one that comes in.
+/// y = x: a function whose gradient is the incoming one.
 struct Same;
 
 #[custom_function(gradcheck(x = [3]))]

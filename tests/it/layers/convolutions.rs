@@ -171,7 +171,7 @@ fn first_values_are_pytorchs() {
             .iter()
             .all(|x| x.abs() <= bound)
     );
-    // PyTorch takes the second axis of the weights, whatever stands there.
+    // PyTorch takes the second axis of the weights, whatever it is.
     let reverse = ConvTranspose2d::<f64>::builder(8, 16, 5)
         .groups(2)
         .build(&mut generator());

@@ -81,7 +81,7 @@ fn normalization_names_itself_and_the_shape() {
     says(|| layer.forward(&tensor((1, 3, 1, 1), 1)), expected);
     let layer = LayerNorm::<f64, _>::new((3, 2));
     let expected = "LayerNorm((3, 2), eps=1e-5, elementwise_affine=True) of a tensor of shape [3, 3]: \
-                    its shape does not end so";
+                    its shape does not end with `normalized_shape`";
     says(|| layer.forward(&tensor((3, 3), 1)), expected);
     let layer = GroupNorm::<f64>::new(3, 6);
     says(

@@ -186,7 +186,7 @@ fn counting(x: ArrayView1<f64>) -> Array1<f64> {
     x.to_owned()
 }
 
-/// The square of what comes in is what comes in, if that is 0 or 1.
+/// The square of the incoming gradient is itself, if that is 0 or 1.
 #[custom_function(grad(x) = &grad_output * &grad_output)]
 fn squaring(x: ArrayView1<f64>) -> Array1<f64> {
     x.to_owned()

@@ -232,7 +232,7 @@ fn both_element_types_are_updated_in_their_own() {
 /// Every length around the widths of registers and parts for threads, each element as if it were alone; and
 /// gradients of the layouts that a pass gives.
 #[test]
-fn an_elements_update_does_not_depend_on_where_it_stands() {
+fn an_elements_update_does_not_depend_on_its_index() {
     let alone = |value: f32, grad: f32| {
         let mut w = Parameter::new(array![value]);
         let mut optimizer = Adam::new(0.1);

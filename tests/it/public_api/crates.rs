@@ -15,7 +15,7 @@ pub(super) struct Crate {
     files: BTreeMap<ModulePath, PathBuf>,
 }
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Clone)]
 pub(super) enum Place<'a> {
     Module(ModulePath),
@@ -36,7 +36,7 @@ impl Crate {
         own
     }
 
-    /// The file that a module stands in.
+    /// The file of a module.
     pub(super) fn file(&self, module: &[String]) -> &Path {
         &self.files[module]
     }
@@ -99,7 +99,7 @@ impl Crate {
         self.modules.contains_key(&at).then_some(at)
     }
 
-    /// What a path stands for, seen from a module; nothing if that is not in the sources of this crate.
+    /// What a path means in a module; nothing if that is not in the sources of this crate.
     fn resolve(&self, module: &[String], path: &[String]) -> Vec<Place<'_>> {
         let Some((name, parents)) = path.split_last() else {
             return Vec::new();
@@ -126,7 +126,7 @@ impl Crate {
         found
     }
 
-    /// Every impl with the module that it stands in.
+    /// Every impl with its module.
     pub(super) fn impls(&self) -> impl Iterator<Item = (&ModulePath, &ItemImpl)> {
         let all = self
             .modules
@@ -187,7 +187,7 @@ fn file_of(below: &Path) -> PathBuf {
     }
 }
 
-/// What a name stands for where it is defined.
+/// What a name means where it is defined.
 fn own<'a>(module: &[String], name: &Ident, item: &'a Item) -> Place<'a> {
     match item {
         Item::Mod(_) => Place::Module([module, &[name.to_string()]].concat()),

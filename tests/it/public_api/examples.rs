@@ -44,7 +44,7 @@ const WITHOUT: &[(&str, &[&str], &str)] = &[
             "as_module",
             "as_module_mut",
         ],
-        "`#[derive(Module)]` writes them, and nobody calls them by hand",
+        "`#[derive(Module)]` writes them, and they are not called by hand",
     ),
 ];
 

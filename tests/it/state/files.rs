@@ -232,7 +232,7 @@ fn other_element_types_are_named() {
     let named = "`0` has elements of f16, expected f32; `1` has elements of bf16, expected f64; \
                  `2` is i64 of shape [], expected f64 of shape [1]; `3` has elements of f32, expected f64";
     assert!(error.ends_with(named), "{error}");
-    // What nobody asks for may be of any type.
+    // What is not asked for may be of any type.
     let mut file = StateFile::open(&path).unwrap();
     assert!(file.tensor("3").unwrap().is_some() && file.tensor("4").unwrap().is_none());
     assert!(file.tensor("2").is_err());

@@ -61,7 +61,7 @@ fn try_all(path: &Path, bytes: &[u8]) -> bool {
     match (&read, loaded) {
         (_, Err(_)) => assert_eq!(after, before),
         (Err(error), Ok(())) => panic!("loaded what cannot be read: {error}"),
-        // The name of a tie may be damaged: one of the parameter's names is enough, and others are nobody's.
+        // The name of a tie may be damaged: one of the parameter's names is enough, and others are unused.
         (Ok(read), Ok(())) => {
             let mut read = bits(read);
             read.retain(|(name, ..)| after.iter().any(|(wanted, ..)| name == wanted));
