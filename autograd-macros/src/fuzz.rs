@@ -179,7 +179,7 @@ fn definitions(attribute: &str) -> Vec<(TokenStream, TokenStream)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();
     for folder in [
-        "tests/ui",
+        "autograd-macros/tests/ui",
         "tests/it",
         "examples",
         "autograd-core/src/ops",

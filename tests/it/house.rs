@@ -339,7 +339,7 @@ fn tests() -> String {
     files.iter().map(|file| code(file)).collect()
 }
 
-/// Returns the file of `tests/ui/` with the module of a mistake, such as `gradients::too_few`, and its text.
+/// Returns the file of `autograd-macros/tests/ui/` with the module of a mistake, such as `gradients::too_few`, and its text.
 pub(crate) fn file_of_mistake(name: &str) -> Option<(PathBuf, String)> {
     let (rule, mistake) = name.split_once("::")?;
     let is_of_rule = |file: &PathBuf| {
@@ -349,7 +349,7 @@ pub(crate) fn file_of_mistake(name: &str) -> Option<(PathBuf, String)> {
         is_rule && file.extension().is_some_and(|extension| extension == "rs")
     };
     let opening = format!("mod {mistake} {{");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("autograd-macros/tests/ui");
     fs::read_dir(folder)
         .expect("a readable folder")
         .map(|entry| entry.expect("a readable folder").path())
@@ -359,7 +359,7 @@ pub(crate) fn file_of_mistake(name: &str) -> Option<(PathBuf, String)> {
         .map(|(text, file)| (file, text))
 }
 
-/// Returns the names in a cell of where something is tested: functions, and mistakes of `tests/ui/`.
+/// Returns the names in a cell of where something is tested: functions, and mistakes of `autograd-macros/tests/ui/`.
 /// They must exist.
 pub(crate) fn tests_named<'a>(cell: &'a str, tests: &str) -> Vec<&'a str> {
     let is_name = |name: &&str| {

@@ -1,4 +1,4 @@
-//! The rules of a definition, as they show when it runs. What they forbid is in `tests/ui/`.
+//! The rules of a definition, as they show when it runs. What they forbid is in `autograd-macros/tests/ui/`.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -23,7 +23,7 @@ use program::programs;
 use run::Run;
 
 /// How many programs are tried.
-const CASES: u32 = 2000;
+const CASES: u32 = 1000;
 
 impl fmt::Debug for Program {
     /// What the program does, a line for each step, as far as it runs.

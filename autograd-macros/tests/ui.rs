@@ -4,7 +4,7 @@
 //! (`module_types.rs`). `tests/ui/pass.rs`, which must compile, is a separate test target.
 //!
 //! The messages are compared to the letter on the compiler that they were recorded with
-//! (`TRYBUILD=overwrite cargo test --test ui` records them anew). Another compiler may word its own
+//! (`TRYBUILD=overwrite cargo test -p autograd-macros --test ui` records them anew). Another compiler may word its own
 //! messages differently: there, each file must still have an error on every line that its `.stderr`
 //! names. `UI=lines` checks in that way on any compiler.
 
@@ -106,10 +106,11 @@ fn expected_lines(file: &Path) -> BTreeSet<usize> {
 
 /// The lines with errors in each file, from one `cargo check` of a crate with all of them.
 fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
-    let project = env!("CARGO_MANIFEST_DIR");
+    let pullback = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let pullback = pullback.expect("the workspace");
     let mut manifest = format!(
         "[package]\nname = \"mistakes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\npullback = {{ path = {project:?}, features = [\"nn\"] }}\n\n[workspace]\n"
+         [dependencies]\npullback = {{ path = {pullback:?}, features = [\"nn\"] }}\n\n[workspace]\n"
     );
     for (number, file) in files.iter().enumerate() {
         let _ = write!(
