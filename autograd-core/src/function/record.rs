@@ -178,11 +178,6 @@ impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether hooks are why the flag of Note [Nothing saved] is set, and not that the node was freed.
-    fn has_hooks_and_state(&self) -> bool {
-        matches!(&*self.state(), State::Hooked(state) if state.saved.is_some())
-    }
-
     /// Calls the backward functions.
     #[inline]
     fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
@@ -226,15 +221,11 @@ where
     }
 
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
-        let nothing = nothing::<S>();
-        if nothing.is_some() && !call.node.0.flag().load(Ordering::Acquire) {
-            return self.run(nothing, call).map(|_| ());
-        }
         // User code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
         let (saved, hooks) = match &*self.state() {
-            State::Live(saved) if nothing.is_none() => (Some(saved.clone()), None),
-            State::Live(_) | State::Freed => (None, None),
+            State::Live(saved) => (Some(saved.clone()), None),
+            State::Freed => (None, None),
             State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
         let Some(hooks) = hooks else {
@@ -248,12 +239,7 @@ where
         hooked(&hooks, call, run, || self.hooks())
     }
 
-    fn free(&self, node: &Node) {
-        let flag = node.0.flag();
-        if nothing::<S>().is_some() && !flag.load(Ordering::Acquire) {
-            flag.store(true, Ordering::Release);
-            return;
-        }
+    fn free(&self, _node: &Node) {
         let mut state = self.state();
         let freed = match &*state {
             State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
@@ -268,10 +254,7 @@ where
         drop(former);
     }
 
-    fn saved(&self, node: &Node, note: &mut NoteSaved<'_>) -> bool {
-        if nothing::<S>().is_some() {
-            return !node.0.flag().load(Ordering::Acquire) || self.has_hooks_and_state();
-        }
+    fn saved(&self, _node: &Node, note: &mut NoteSaved<'_>) -> bool {
         let state = self.state();
         let saved = match &*state {
             State::Live(saved) => Some(saved),
@@ -296,11 +279,10 @@ where
         }
     }
 
-    fn change_hooks(&self, node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, _node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
         let mut state = self.state();
-        let was_freed = nothing::<S>().is_some() && node.0.flag().swap(true, Ordering::AcqRel);
         let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
-            State::Live(saved) => ((!was_freed).then_some(saved), None),
+            State::Live(saved) => (Some(saved), None),
             State::Freed => (None, None),
             State::Hooked(state) => (state.saved, Some(state.hooks)),
         };
@@ -311,12 +293,6 @@ where
         drop(state);
         drop(former);
     }
-}
-
-/// See Note [Nothing saved].
-#[inline]
-fn nothing<S: Clone + 'static>() -> Option<S> {
-    (&() as &dyn Any).downcast_ref::<S>().cloned()
 }
 
 impl<S: 'static, E: EdgeList, const OUT: usize> Drop for FunctionNode<S, E, OUT> {
