@@ -86,7 +86,7 @@ fn register<F: ?Sized + Send + Sync + 'static>(
     list: impl Fn(&mut Hooks, Hook<F>),
 ) -> HookHandle {
     let place = Arc::new(Mutex::new(Some(hook)));
-    node.0.change_hooks(node, &mut |hooks| {
+    node.0.change_hooks(&mut |hooks| {
         hooks.sweep();
         list(hooks, Hook(Arc::clone(&place)));
     });
@@ -231,7 +231,7 @@ impl Edge {
         if self.node.0.as_leaf().is_none() {
             let node = &self.node;
             let retain = &mut |hooks: &mut Hooks| hooks.retain(self.output_nr, always);
-            node.0.change_hooks(node, retain);
+            node.0.change_hooks(retain);
         }
     }
 }

@@ -133,7 +133,7 @@ impl Node {
     /// ```
     pub fn saved(&self) -> Option<Vec<SavedInfo>> {
         let mut all = Vec::new();
-        let is_live = self.0.saved(self, &mut |saved, name, place| {
+        let is_live = self.0.saved(&mut |saved, name, place| {
             let name = match place {
                 Some(place) => format!("{name}[{place}]"),
                 None => name.to_owned(),

@@ -22,7 +22,7 @@ pub(crate) struct Thin<H, T: ?Sized> {
 /// What every block begins with.
 struct Start<H, T: ?Sized> {
     count: Count,
-    flags: [AtomicBool; 2],
+    flag: AtomicBool,
     /// The value of this very block.
     value: NonNull<T>,
     head: H,
@@ -64,7 +64,7 @@ impl<H, T: ?Sized> Thin<H, T> {
             let start = &raw mut (*block.as_ptr()).start;
             start.write(Start {
                 count: Count::one(),
-                flags: [const { AtomicBool::new(false) }; 2],
+                flag: AtomicBool::new(false),
                 value: NonNull::new_unchecked(shown),
                 head,
             });
@@ -86,16 +86,10 @@ impl<H, T: ?Sized> Thin<H, T> {
         &self.start().head
     }
 
-    /// A flag for the owner of the value, false at first, where there is room for it.
-    #[inline]
-    pub(crate) fn flag(&self) -> &AtomicBool {
-        &self.start().flags[0]
-    }
-
     /// A flag for any holder of a handle, false at first.
     #[inline]
-    pub(crate) fn common_flag(&self) -> &AtomicBool {
-        &self.start().flags[1]
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.start().flag
     }
 
     /// Whether there is no other handle. Then there will be none until this one is cloned.

@@ -159,7 +159,7 @@ impl<'g> Pass<'g> {
                 }
                 self.visits[place as usize].ran = true;
                 if self.free_early {
-                    node.0.free(node);
+                    node.0.free();
                 }
             }
             // All that lead to it have run.
@@ -278,7 +278,7 @@ impl<'g> Pass<'g> {
     /// Frees what the nodes that ran had saved.
     pub(super) fn free(&mut self) {
         for visit in self.visits.iter().filter(|visit| visit.ran) {
-            visit.node.0.free(visit.node);
+            visit.node.0.free();
         }
     }
 

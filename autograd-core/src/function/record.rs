@@ -1,10 +1,8 @@
 //! Recording one use of a function.
 
-use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ndarray::{Array, Dimension};
@@ -124,7 +122,7 @@ impl<T: Element, D: Dimension> IntoOutput<T, D> for Tensor<T, D> {
 pub fn record<S, E, const OUT: usize>(
     rule: &'static Rule<S>,
     edges: E,
-    state: S,
+    saved: S,
     outputs: [PackedShape; OUT],
 ) -> Node
 where
@@ -138,7 +136,10 @@ where
             rule,
             edges,
             outputs,
-            state: Mutex::new(State::Live(state)),
+            data: Mutex::new(Data {
+                saved: Some(saved),
+                hooks: None,
+            }),
         },
     )
 }
@@ -149,33 +150,20 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     rule: &'static Rule<S>,
     edges: E,
     outputs: [PackedShape; OUT],
-    state: Mutex<State<S>>,
+    data: Mutex<Data<S>>,
 }
 
-/// What a node has for its backward functions.
-///
-/// # Note [Nothing saved]
-/// A node that saved nothing has nothing to copy or to drop: a lock would be most of what its backward
-/// costs. Such a node is live as long as its flag is not set. Freeing it sets the flag and leaves the
-/// state `Live`; registering hooks sets it with the state `Hooked`. Hooks that are registered on one
-/// thread while another frees the node may be called once more, or not, as with any order of the two.
-enum State<S> {
-    Live(S),
-    Freed,
-    /// Boxed: a node without hooks stays small.
-    Hooked(Box<HookedState<S>>),
-}
-
-struct HookedState<S> {
-    /// `None` once it was freed.
+/// What of a node can change.
+struct Data<S> {
+    /// What its backward functions get; `None` once it was freed.
     saved: Option<S>,
-    hooks: Arc<Hooks>,
+    hooks: Option<Arc<Hooks>>,
 }
 
 impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
-    fn state(&self) -> MutexGuard<'_, State<S>> {
-        // Nothing panics while the lock is held but a failed allocation; the state is then whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn data(&self) -> MutexGuard<'_, Data<S>> {
+        // Nothing panics while the lock is held but a failed allocation; the data is then whole.
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the backward functions.
@@ -223,10 +211,9 @@ where
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
-        let (saved, hooks) = match &*self.state() {
-            State::Live(saved) => (Some(saved.clone()), None),
-            State::Freed => (None, None),
-            State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
+        let (saved, hooks) = {
+            let data = self.data();
+            (data.saved.clone(), data.hooks.clone())
         };
         let Some(hooks) = hooks else {
             // While saved tensors were unpacked, user code may have registered hooks.
@@ -239,29 +226,19 @@ where
         hooked(&hooks, call, run, || self.hooks())
     }
 
-    fn free(&self, _node: &Node) {
-        let mut state = self.state();
-        let freed = match &*state {
-            State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
-                let (saved, hooks) = (None, Arc::new(hooks));
-                State::Hooked(Box::new(HookedState { saved, hooks }))
-            }),
-            _ => State::Freed,
-        };
-        let former = std::mem::replace(&mut *state, freed);
-        drop(state);
+    fn free(&self) {
+        let mut data = self.data();
+        let saved = data.saved.take();
+        let left = data.hooks.as_ref().and_then(|hooks| hooks.of_freed());
+        let hooks = std::mem::replace(&mut data.hooks, left.map(Arc::new));
+        drop(data);
         // Only now: values and hooks run user code when they are dropped.
-        drop(former);
+        drop((saved, hooks));
     }
 
-    fn saved(&self, _node: &Node, note: &mut NoteSaved<'_>) -> bool {
-        let state = self.state();
-        let saved = match &*state {
-            State::Live(saved) => Some(saved),
-            State::Freed => None,
-            State::Hooked(state) => state.saved.as_ref(),
-        };
-        let Some(saved) = saved else {
+    fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
+        let data = self.data();
+        let Some(saved) = &data.saved else {
             return false;
         };
         // Under the lock: `note` is the crate's own, and no user code runs in `list`.
@@ -273,24 +250,15 @@ where
     }
 
     fn hooks(&self) -> Option<Arc<Hooks>> {
-        match &*self.state() {
-            State::Hooked(state) => Some(Arc::clone(&state.hooks)),
-            _ => None,
-        }
+        self.data().hooks.clone()
     }
 
-    fn change_hooks(&self, _node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
-        let mut state = self.state();
-        let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
-            State::Live(saved) => (Some(saved), None),
-            State::Freed => (None, None),
-            State::Hooked(state) => (state.saved, Some(state.hooks)),
-        };
-        let mut hooks = former.as_deref().cloned().unwrap_or_default();
+    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
+        let mut data = self.data();
+        let mut hooks = data.hooks.as_deref().cloned().unwrap_or_default();
         change(&mut hooks);
-        let hooks = Arc::new(hooks);
-        *state = State::Hooked(Box::new(HookedState { saved, hooks }));
-        drop(state);
+        let former = data.hooks.replace(Arc::new(hooks));
+        drop(data);
         drop(former);
     }
 }

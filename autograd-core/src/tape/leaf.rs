@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::array::PackedShape;
 use crate::error::Error;
 use crate::tape::HookSlot;
-use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, Node, TapeNode, accumulate};
+use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, TapeNode, accumulate};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
@@ -80,7 +80,7 @@ impl<T: Element> TapeNode for Leaf<T> {
         Ok(())
     }
 
-    fn free(&self, _node: &Node) {}
+    fn free(&self) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)

@@ -165,12 +165,12 @@ impl Node {
     /// Notes that an input of the function had a tangent. The node saves none: what its backward gives has a
     /// derivative in forward mode that is not known.
     pub(crate) fn lose_tangents(&self) {
-        self.0.common_flag().store(true, Ordering::Relaxed);
+        self.0.flag().store(true, Ordering::Relaxed);
     }
 
     /// Whether an input of the function had a tangent.
     pub(crate) fn lost_tangents(&self) -> bool {
-        self.0.common_flag().load(Ordering::Relaxed)
+        self.0.flag().load(Ordering::Relaxed)
     }
 }
 
@@ -284,10 +284,10 @@ pub(crate) trait TapeNode: Send + Sync {
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
 
     /// Frees what was saved.
-    fn free(&self, node: &Node);
+    fn free(&self);
 
     /// Describes what it saved for its backward; false once that was freed.
-    fn saved(&self, _node: &Node, _note: &mut NoteSaved<'_>) -> bool {
+    fn saved(&self, _note: &mut NoteSaved<'_>) -> bool {
         true
     }
 
@@ -302,7 +302,7 @@ pub(crate) trait TapeNode: Send + Sync {
     }
 
     /// Adds hooks or takes some away.
-    fn change_hooks(&self, _node: &Node, change: &mut dyn FnMut(&mut Hooks)) {
+    fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
         if let Some(slot) = self.hook_slot() {
             slot.change(change);
         }

@@ -89,7 +89,7 @@ where
         }
     }
 
-    fn free(&self, _node: &Node) {}
+    fn free(&self) {}
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)

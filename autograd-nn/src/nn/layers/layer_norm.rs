@@ -124,7 +124,12 @@ impl<T: Element, D: Dimension, E: Dimension + 'static> Forward<&Tensor<T, D>> fo
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = input.shape().ends_with(self.shape.slice());
-        shapes::fits(self, input.shape(), fits, "its shape does not end with `normalized_shape`");
+        shapes::fits(
+            self,
+            input.shape(),
+            fits,
+            "its shape does not end with `normalized_shape`",
+        );
         let (weight, bias) = (self.weight.as_deref(), self.bias.as_deref());
         input.layer_norm(self.shape.slice(), weight, bias, T::from_f64(self.eps))
     }
