@@ -48,7 +48,7 @@ impl AttentionOptions {
 const BLOCK: usize = 64;
 
 /// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 17;
+const AT_LEAST: usize = 1 << 19;
 
 /// Queries, keys and values, all in row-major order.
 struct Operands<'a, T> {

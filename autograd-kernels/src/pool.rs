@@ -29,7 +29,7 @@ pub struct Pool2dOptions {
 }
 
 /// How many elements are worth a thread.
-const AT_LEAST: usize = 1 << 15;
+const AT_LEAST: usize = 1 << 17;
 
 impl Pool2dOptions {
     /// Returns how many windows there are down and across images of a shape, which has four lengths; `None` if

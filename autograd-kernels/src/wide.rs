@@ -14,7 +14,7 @@ use super::parallel::split_mut;
 pub(crate) const SHORT: usize = 32;
 
 /// The fewest elements that are worth a thread.
-pub(crate) const THREAD: usize = 1 << 16;
+pub(crate) const THREAD: usize = 1 << 18;
 
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
 ///

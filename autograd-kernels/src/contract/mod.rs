@@ -146,7 +146,7 @@ impl<T> Arrays<T> {
 }
 
 /// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 17;
+const AT_LEAST: usize = 1 << 19;
 
 /// Runs the loops, all of which must have steps. If `adds`, the results are added to the output.
 ///

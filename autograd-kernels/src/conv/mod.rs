@@ -23,7 +23,7 @@ pub(super) use geometry::output_length;
 pub use im2col::{col2im, im2col};
 
 /// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 17;
+const AT_LEAST: usize = 1 << 19;
 
 /// Returns the convolution of images of shape `[batch, channels, height, width]` with weights of shape `[outputs,
 /// channels / groups, height, width]`, plus a bias for each output.

@@ -232,7 +232,7 @@ impl<T: backend::Library> Product<T> {
 const BLOCK: usize = 32;
 
 /// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 21;
+const AT_LEAST: usize = 1 << 23;
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,15 @@
 //! Large work on several processors.
 //!
-//! Work is cut into parts, which the calling thread and helper threads take one after the other. Helpers are
-//! started when they are first needed and then wait for more work: starting a thread takes ten times as long
-//! as waking one. The caller never waits for a helper that has not begun, so a busy machine does not slow it
-//! down.
+//! Work is cut into parts, which the calling thread and scoped threads take one after the other. Starting a
+//! thread takes some 20 microseconds, so each kernel says how much work is worth one.
 //!
 //! Work within a part is not cut again: nested calls run where they are.
 
-use std::any::Any;
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use crate::counted;
@@ -23,14 +19,6 @@ const PARTS_PER_THREAD: usize = 4;
 
 /// The argument of [`set_threads`]; 0 before it is called.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-
-static HELPERS: Helpers = Helpers {
-    waiting: Mutex::new(Waiting {
-        tasks: VecDeque::new(),
-        helpers: 0,
-    }),
-    news: Condvar::new(),
-};
 
 thread_local! {
     /// Whether this thread is working on a part.
@@ -165,29 +153,34 @@ fn share(count: usize, parts: usize, part: usize) -> Range<usize> {
     start..start + each + usize::from(part < longer)
 }
 
-/// Calls `work` once with the number of each part, on at most `threads` threads.
+/// Calls `work` once with the number of each part, on at most `threads` threads. The first panic of a part
+/// becomes the caller's when all threads have ended.
 fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
-    // SAFETY: only the lifetime changes, and the reference becomes a pointer. See Note [Borrowed work].
-    #[expect(unsafe_code, reason = "see above")]
-    let work = unsafe {
-        std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work)
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let outer = AT_WORK.replace(true);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                let part = next.fetch_add(1, Ordering::Relaxed);
+                if part >= parts {
+                    break;
+                }
+                work(part);
+            }
+        }));
+        AT_WORK.set(outer);
+        result
     };
-    let task = Arc::new(Task {
-        work,
-        parts,
-        next: AtomicUsize::new(0),
-        done: Mutex::new(Done {
-            parts: 0,
-            panic: None,
-        }),
-        all_done: Condvar::new(),
+    let result = thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads.min(parts))
+            // If a thread cannot be started, the others do its parts.
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok())
+            .collect();
+        let own = run();
+        let joined = helpers.into_iter().map(|helper| helper.join().flatten());
+        joined.fold(own, Result::and)
     });
-    HELPERS.call(&task, (threads - 1).min(parts - 1));
-    let outer = AT_WORK.replace(true);
-    task.run();
-    AT_WORK.set(outer);
-    HELPERS.call_off(&task);
-    if let Some(panic) = task.wait() {
+    if let Err(panic) = result {
         resume_unwind(panic);
     }
 }
@@ -195,122 +188,6 @@ fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic can leave only the piece of the closure that panicked half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// # Note [Borrowed work]
-///
-/// A task points to a closure on the stack of the calling thread. No thread uses the closure before it has
-/// taken a part, and each part is counted when it is done, whether or not it panicked. The caller waits until
-/// all parts have been counted, so its stack frame exists while any thread uses the closure. A helper that is
-/// late finds no part left and does not use it.
-struct Task {
-    work: *const (dyn Fn(usize) + Sync),
-    parts: usize,
-    /// The first part that no thread has taken.
-    next: AtomicUsize,
-    done: Mutex<Done>,
-    all_done: Condvar,
-}
-
-struct Done {
-    parts: usize,
-    panic: Option<Box<dyn Any + Send>>,
-}
-
-// SAFETY: all fields but `work` are `Send`, and the closure that `work` points to is `Sync`; that it exists is
-// Note [Borrowed work].
-#[expect(unsafe_code, reason = "see above")]
-unsafe impl Send for Task {}
-// SAFETY: as above.
-#[expect(unsafe_code, reason = "see above")]
-unsafe impl Sync for Task {}
-
-impl Task {
-    /// Takes parts until none is left.
-    fn run(&self) {
-        loop {
-            let part = self.next.fetch_add(1, Ordering::Relaxed);
-            if part >= self.parts {
-                return;
-            }
-            // SAFETY: a part was taken and is not counted yet: see Note [Borrowed work].
-            #[expect(unsafe_code, reason = "see above")]
-            let work = unsafe { &*self.work };
-            let result = catch_unwind(AssertUnwindSafe(|| work(part)));
-            let mut done = locked(&self.done);
-            if let Err(panic) = result {
-                done.panic.get_or_insert(panic);
-            }
-            done.parts += 1;
-            if done.parts == self.parts {
-                self.all_done.notify_all();
-            }
-        }
-    }
-
-    /// Waits until all parts are done, and returns the first panic.
-    fn wait(&self) -> Option<Box<dyn Any + Send>> {
-        let done = locked(&self.done);
-        let done = self
-            .all_done
-            .wait_while(done, |done| done.parts < self.parts);
-        done.unwrap_or_else(PoisonError::into_inner).panic.take()
-    }
-}
-
-struct Helpers {
-    waiting: Mutex<Waiting>,
-    news: Condvar,
-}
-
-struct Waiting {
-    /// Each task, once for each helper that it could use.
-    tasks: VecDeque<Arc<Task>>,
-    /// The number of threads that were started.
-    helpers: usize,
-}
-
-impl Helpers {
-    fn call(&'static self, task: &Arc<Task>, helpers: usize) {
-        let mut waiting = locked(&self.waiting);
-        while waiting.helpers < helpers {
-            let helper = thread::Builder::new().name("pullback helper".to_owned());
-            if helper.spawn(|| self.help()).is_err() {
-                // The caller does what no helper does.
-                break;
-            }
-            waiting.helpers += 1;
-        }
-        let tasks = std::iter::repeat_n(task, helpers).cloned();
-        waiting.tasks.extend(tasks);
-        drop(waiting);
-        for _ in 0..helpers {
-            self.news.notify_one();
-        }
-    }
-
-    /// Removes a task that no helper needs to start any more.
-    fn call_off(&self, task: &Arc<Task>) {
-        locked(&self.waiting)
-            .tasks
-            .retain(|waiting| !Arc::ptr_eq(waiting, task));
-    }
-
-    fn help(&self) {
-        AT_WORK.set(true);
-        loop {
-            let waiting = self
-                .news
-                .wait_while(locked(&self.waiting), |waiting| waiting.tasks.is_empty());
-            let task = waiting
-                .unwrap_or_else(PoisonError::into_inner)
-                .tasks
-                .pop_front();
-            if let Some(task) = task {
-                task.run();
-            }
-        }
-    }
 }
 
 #[cfg(test)]

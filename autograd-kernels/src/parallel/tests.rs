@@ -59,7 +59,7 @@ fn helpers_help_and_nested_work_stays_where_it_is() {
 }
 
 #[test]
-fn panics_reach_the_caller_and_leave_the_helpers_at_work() {
+fn panics_reach_the_caller_with_their_message() {
     for culprit in [0, 1] {
         let both = Barrier::new(2);
         let result = catch_unwind(AssertUnwindSafe(|| {
