@@ -64,7 +64,7 @@ mod hygiene {
 
     #[pb::custom_function(crate = pb)]
     impl Named<SIGNATURE> {
-        #[doc = include_str!("catalogue/documentation.md")]
+        #[doc = include_str!("documentation.md")]
         #[doc = " The end."]
         #[forward]
         fn forward(x: ArrayView1<f64>) -> Array1<f64> {

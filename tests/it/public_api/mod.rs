@@ -100,5 +100,5 @@ fn names_are_those_that_were_agreed_on() {
     ] {
         assert!(text.contains(known), "`{known}` is missing");
     }
-    expect_file!["../public_api.txt"].assert_eq(&text);
+    expect_file!["../../public_api.txt"].assert_eq(&text);
 }
