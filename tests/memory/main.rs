@@ -8,6 +8,7 @@ mod optim;
 mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pullback::memory;
@@ -66,6 +67,14 @@ impl KeepsNothing {
     }
 }
 
+/// Lets one test run at a time, with an empty cache: all threads share the memory of large arrays.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    memory::empty_cache();
+    alone
+}
+
 type Apply = fn(&Tensor1<f32>) -> Tensor1<f32>;
 
 fn chain(apply: Apply, leaf: &Tensor1<f32>, length: usize) -> Tensor1<f32> {
@@ -105,6 +114,7 @@ fn allocations_per_node(apply: Apply) -> [usize; 3] {
 
 #[test]
 fn a_node_allocates_no_more_than_it_must() {
+    let _alone = alone();
     assert_eq!(
         allocations_per_node(KeepsOutput::apply),
         [FORWARD, BACKWARD, 0]
@@ -119,6 +129,7 @@ fn a_node_allocates_no_more_than_it_must() {
 
 #[test]
 fn nothing_is_recorded_without_a_leaf_that_requires_grad() {
+    let _alone = alone();
     let constant = Tensor::from(Array1::ones(64));
     // What a thread keeps for later.
     drop(chain(KeepsOutput::apply, &leaf(64), 8));
@@ -135,6 +146,7 @@ const LENGTH: usize = 24;
 
 #[test]
 fn backward_needs_what_was_saved_and_three_tensors_at_most() {
+    let _alone = alone();
     for (apply, saved) in [
         (KeepsOutput::apply as Apply, signed(LENGTH)),
         // The last output is the caller's.
@@ -165,6 +177,7 @@ fn backward_needs_what_was_saved_and_three_tensors_at_most() {
 
 #[test]
 fn gradients_that_meet_are_added_in_place() {
+    let _alone = alone();
     let leaf = leaf(1 << 18);
     for already in [0, 1] {
         let y = (1..16).fold(KeepsNothing::apply(&leaf), |y, _| {
@@ -181,6 +194,7 @@ fn gradients_that_meet_are_added_in_place() {
 
 #[test]
 fn what_hangs_on_an_output_goes_with_it() {
+    let _alone = alone();
     let leaf = leaf(1000);
     // How many tensors of a thousand elements are alive beside the last of a chain, for each node before it.
     for (apply, saved) in [
@@ -248,6 +262,7 @@ fn leaks(body: impl Fn()) -> isize {
 
 #[test]
 fn no_node_owns_itself() {
+    let _alone = alone();
     let apply = |x: &Tensor1<f32>| KeepsAll::apply(x, Owner(vec![x.clone(), x * 2.0]));
     assert_eq!(leaks(|| drop(apply(&leaf(100)))), 0);
     // One output outlives the other.
@@ -305,6 +320,7 @@ impl Panics {
 
 #[test]
 fn a_pass_that_panics_leaves_nothing_behind() {
+    let _alone = alone();
     let leaked = leaks(|| {
         let x = leaf(100);
         let loss = (KeepsInput::apply(&Panics::apply(&x)) + KeepsOutput::apply(&x)).sum();
@@ -339,6 +355,7 @@ const BYTES_PER_NODE: isize = 250;
 
 #[test]
 fn long_chains_fit_the_stack_of_a_thread_and_250_bytes_each() {
+    let _alone = alone();
     let work = || {
         let leaf = Tensor::from(Array0::from_elem((), 1.0)).set_requires_grad(true);
         let (alive, _, y) = bytes(|| (1..NODES).fold(Relu::apply(&leaf), |y, _| Relu::apply(&y)));

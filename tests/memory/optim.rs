@@ -36,6 +36,7 @@ fn set_grads(model: &Model) {
 
 #[test]
 fn a_step_over_many_parameters_allocates_nothing() {
+    let _alone = crate::alone();
     let optimizers: Vec<Box<dyn Optimizer>> = vec![
         Box::new(Sgd::new(0.1)),
         Box::new(Sgd::new(0.1).momentum(0.9).nesterov(true)),
@@ -59,6 +60,7 @@ fn a_step_over_many_parameters_allocates_nothing() {
 
 #[test]
 fn clipping_allocates_nothing() {
+    let _alone = crate::alone();
     let model = model();
     set_grads(&model);
     clip_grad_norm(&model, 10.0);
@@ -74,6 +76,7 @@ fn clipping_allocates_nothing() {
 
 #[test]
 fn what_is_saved_for_a_large_parameter_is_all_that_is_allocated() {
+    let _alone = crate::alone();
     const LENGTH: usize = 1 << 18;
     let mut w = Parameter::new(Array1::<f32>::ones(LENGTH));
     w.set_grad(Array1::ones(LENGTH));

@@ -38,6 +38,7 @@ fn model(value: f32) -> Vec<Parameter<f32, Ix2>> {
 
 #[test]
 fn saving_copies_no_model_and_loading_a_file_one() {
+    let _alone = crate::alone();
     let file = Scratch::new("model");
     let (source, mut target) = (model(1.0), model(2.0));
     let (_, peak, saved) = bytes(|| source.save_safetensors(&file.0));
@@ -75,6 +76,7 @@ fn with_header(length: u64, header: &[u8]) -> Vec<u8> {
 
 #[test]
 fn files_that_claim_much_cost_little() {
+    let _alone = crate::alone();
     let file = Scratch::new("claims");
     let entry = |shape: &str, begin: u64, end: u64| {
         format!(r#"{{"a":{{"dtype":"F32","shape":[{shape}],"data_offsets":[{begin},{end}]}}}}"#)
@@ -110,6 +112,7 @@ fn files_that_claim_much_cost_little() {
 
 #[test]
 fn a_hole_is_not_read_as_a_header() {
+    let _alone = crate::alone();
     let file = Scratch::new("hole");
     // A file that is long without taking any room on the disk.
     for header in [&b""[..], b"{", b"{\"a\":"] {
@@ -129,6 +132,7 @@ fn a_hole_is_not_read_as_a_header() {
 
 #[test]
 fn elements_that_are_not_asked_for_cost_nothing() {
+    let _alone = crate::alone();
     let file = Scratch::new("elements");
     model(1.0).save_safetensors(&file.0).unwrap();
     let mut small = vec![model(0.0).remove(0), Parameter::new(Array2::zeros((3, 3)))];

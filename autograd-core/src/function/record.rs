@@ -122,7 +122,7 @@ impl<T: Element, D: Dimension> IntoOutput<T, D> for Tensor<T, D> {
 pub fn record<S, E, const OUT: usize>(
     rule: &'static Rule<S>,
     edges: E,
-    saved: S,
+    state: S,
     outputs: [PackedShape; OUT],
 ) -> Node
 where
@@ -136,10 +136,7 @@ where
             rule,
             edges,
             outputs,
-            data: Mutex::new(Data {
-                saved: Some(saved),
-                hooks: None,
-            }),
+            state: Mutex::new(State::Live(state)),
         },
     )
 }
@@ -150,20 +147,27 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     rule: &'static Rule<S>,
     edges: E,
     outputs: [PackedShape; OUT],
-    data: Mutex<Data<S>>,
+    state: Mutex<State<S>>,
 }
 
-/// What of a node can change.
-struct Data<S> {
-    /// What its backward functions get; `None` once it was freed.
+/// What a node has for its backward functions. With hooks it is boxed, so that nodes without stay small: with
+/// two more words a node of one input would not fit the blocks that threads reuse.
+enum State<S> {
+    Live(S),
+    Freed,
+    Hooked(Box<HookedState<S>>),
+}
+
+struct HookedState<S> {
+    /// `None` once it was freed.
     saved: Option<S>,
-    hooks: Option<Arc<Hooks>>,
+    hooks: Arc<Hooks>,
 }
 
 impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
-    fn data(&self) -> MutexGuard<'_, Data<S>> {
-        // Nothing panics while the lock is held but a failed allocation; the data is then whole.
-        self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State<S>> {
+        // Nothing panics while the lock is held but a failed allocation; the state is then whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the backward functions.
@@ -211,9 +215,10 @@ where
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
-        let (saved, hooks) = {
-            let data = self.data();
-            (data.saved.clone(), data.hooks.clone())
+        let (saved, hooks) = match &*self.state() {
+            State::Live(saved) => (Some(saved.clone()), None),
+            State::Freed => (None, None),
+            State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
         };
         let Some(hooks) = hooks else {
             // While saved tensors were unpacked, user code may have registered hooks.
@@ -227,18 +232,28 @@ where
     }
 
     fn free(&self) {
-        let mut data = self.data();
-        let saved = data.saved.take();
-        let left = data.hooks.as_ref().and_then(|hooks| hooks.of_freed());
-        let hooks = std::mem::replace(&mut data.hooks, left.map(Arc::new));
-        drop(data);
+        let mut state = self.state();
+        let freed = match &*state {
+            State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
+                let (saved, hooks) = (None, Arc::new(hooks));
+                State::Hooked(Box::new(HookedState { saved, hooks }))
+            }),
+            _ => State::Freed,
+        };
+        let former = std::mem::replace(&mut *state, freed);
+        drop(state);
         // Only now: values and hooks run user code when they are dropped.
-        drop((saved, hooks));
+        drop(former);
     }
 
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
-        let data = self.data();
-        let Some(saved) = &data.saved else {
+        let state = self.state();
+        let saved = match &*state {
+            State::Live(saved) => Some(saved),
+            State::Freed => None,
+            State::Hooked(state) => state.saved.as_ref(),
+        };
+        let Some(saved) = saved else {
             return false;
         };
         // Under the lock: `note` is the crate's own, and no user code runs in `list`.
@@ -250,15 +265,24 @@ where
     }
 
     fn hooks(&self) -> Option<Arc<Hooks>> {
-        self.data().hooks.clone()
+        match &*self.state() {
+            State::Hooked(state) => Some(Arc::clone(&state.hooks)),
+            _ => None,
+        }
     }
 
     fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        let mut data = self.data();
-        let mut hooks = data.hooks.as_deref().cloned().unwrap_or_default();
+        let mut state = self.state();
+        let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
+            State::Live(saved) => (Some(saved), None),
+            State::Freed => (None, None),
+            State::Hooked(state) => (state.saved, Some(state.hooks)),
+        };
+        let mut hooks = former.as_deref().cloned().unwrap_or_default();
         change(&mut hooks);
-        let former = data.hooks.replace(Arc::new(hooks));
-        drop(data);
+        let hooks = Arc::new(hooks);
+        *state = State::Hooked(Box::new(HookedState { saved, hooks }));
+        drop(state);
         drop(former);
     }
 }
