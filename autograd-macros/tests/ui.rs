@@ -107,7 +107,7 @@ fn expected_lines(file: &Path) -> BTreeSet<usize> {
 /// The lines with errors in each file, from one `cargo check` of a crate with all of them.
 fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
     let pullback = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let pullback = pullback.expect("the workspace");
+    let pullback = pullback.expect("the workspace").display().to_string();
     let mut manifest = format!(
         "[package]\nname = \"mistakes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [dependencies]\npullback = {{ path = {pullback:?}, features = [\"nn\"] }}\n\n[workspace]\n"

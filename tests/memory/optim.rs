@@ -76,8 +76,8 @@ fn clipping_allocates_nothing() {
 
 #[test]
 fn what_is_saved_for_a_large_parameter_is_all_that_is_allocated() {
-    let _alone = crate::alone();
     const LENGTH: usize = 1 << 18;
+    let _alone = crate::alone();
     let mut w = Parameter::new(Array1::<f32>::ones(LENGTH));
     w.set_grad(Array1::ones(LENGTH));
     let mut optimizer = Adam::new(0.1);
