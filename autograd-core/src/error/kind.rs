@@ -6,7 +6,7 @@ use autograd_kernels::{Shape, counted};
 
 use super::{Derivative, Error, Mismatch};
 
-/// What went wrong: see [`ErrorKind::kind`](crate::ErrorKind::kind).
+/// What went wrong: see [`Error::kind`].
 ///
 /// ```
 /// use autograd_core::{ErrorKind, Tensor};
