@@ -74,7 +74,7 @@ addEventListener('hashchange', () => {
   const wide = [...document.querySelectorAll('body *')].filter((element) => element.getBoundingClientRect().right > innerWidth + 1);
   report({ steps, width: innerWidth, wide: wide.filter((element) => !element.closest('.table, pre')).map((element) => element.textContent), scroll: document.documentElement.scrollWidth });
 });
-location.hash = '#autograd_core.ops.neg.Neg';
+location.hash = '#autograd_core.basic.neg.Neg';
 ";
 
 #[test]
