@@ -29,7 +29,8 @@ fn the_page_searches_in_a_browser() {
     assert!(page.contains(&format!("{0} of {0}", all.len())));
     let (conv, page) = shown("#q=conv");
     assert!(
-        conv.contains("autograd_core.ops.conv.Conv") && !conv.contains("autograd_core.basic.neg.Neg")
+        conv.contains("autograd_core.ops.conv.Conv")
+            && !conv.contains("autograd_core.basic.neg.Neg")
     );
     assert!(page.contains(&format!("{} of {}", conv.len(), all.len())));
     let (both, _) = shown("#q=CONV%20transpose");
