@@ -3,15 +3,12 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, Once};
+use std::sync::Once;
 
 use pullback::ndarray::{
     Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Dimension,
 };
 use pullback::prelude::*;
-
-/// Locked while a panic hook is put before the present one: of two at once, one would be lost.
-pub static PANIC_HOOKS: Mutex<()> = Mutex::new(());
 
 /// What a call panics with, and the file and the line of the panic.
 pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
@@ -20,7 +17,6 @@ pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
     }
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let _alone = PANIC_HOOKS.lock();
         let former = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let at = info.location().map(|at| (at.file().to_owned(), at.line()));

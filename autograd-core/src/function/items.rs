@@ -49,7 +49,7 @@ impl SavedItems for () {
 impl<A: SavedItem, B: SavedItems> SavedItems for (Option<A>, B) {
     fn list(&self, entry: usize, note: &mut dyn FnMut(usize, tape::SavedInfo, Option<usize>)) {
         if let Some(item) = &self.0 {
-            item.list(&mut |kept, place| note(entry, kept, place));
+            item.list(&mut |info, place| note(entry, info, place));
         }
         self.1.list(entry + 1, note);
     }

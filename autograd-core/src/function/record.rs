@@ -122,7 +122,7 @@ impl<T: Element, D: Dimension> IntoOutput<T, D> for Tensor<T, D> {
 pub fn record<S, E, const OUT: usize>(
     rule: &'static Rule<S>,
     edges: E,
-    state: S,
+    saved: S,
     outputs: [PackedShape; OUT],
 ) -> Node
 where
@@ -136,7 +136,7 @@ where
             rule,
             edges,
             outputs,
-            state: Mutex::new(State::Live(state)),
+            contents: Mutex::new(Contents::Live(saved)),
         },
     )
 }
@@ -147,34 +147,34 @@ struct FunctionNode<S: 'static, E: EdgeList, const OUT: usize> {
     rule: &'static Rule<S>,
     edges: E,
     outputs: [PackedShape; OUT],
-    state: Mutex<State<S>>,
+    contents: Mutex<Contents<S>>,
 }
 
 /// What a node has for its backward functions. With hooks it is boxed, so that nodes without stay small: with
 /// two more words a node of one input would not fit the blocks that threads reuse.
-enum State<S> {
+enum Contents<S> {
     Live(S),
     Freed,
-    Hooked(Box<HookedState<S>>),
+    Hooked(Box<Hooked<S>>),
 }
 
-struct HookedState<S> {
+struct Hooked<S> {
     /// `None` once it was freed.
     saved: Option<S>,
     hooks: Arc<Hooks>,
 }
 
 impl<S: Clone, E: EdgeList, const OUT: usize> FunctionNode<S, E, OUT> {
-    fn state(&self) -> MutexGuard<'_, State<S>> {
-        // Nothing panics while the lock is held but a failed allocation; the state is then whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn contents(&self) -> MutexGuard<'_, Contents<S>> {
+        // Nothing panics while the lock is held but a failed allocation; the contents are then whole.
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the backward functions.
     #[inline]
     fn run(&self, saved: Option<S>, call: BackwardCall<'_>) -> Result<bool, Error> {
         let Some(saved) = saved else {
-            return Err(ErrorKind::Freed.of(self.rule.signature.name, call.node.applied_at()));
+            return Err(call.node.error(ErrorKind::Freed));
         };
         let mut call = Call::new(call, self.rule.signature, self.edges.ends());
         (self.rule.backward)(saved, &mut call)?;
@@ -215,10 +215,10 @@ where
     fn backward(&self, mut call: BackwardCall<'_>) -> Result<(), Error> {
         // User code runs on a copy of the handles, with the lock released: it may start a
         // pass through this very node.
-        let (saved, hooks) = match &*self.state() {
-            State::Live(saved) => (Some(saved.clone()), None),
-            State::Freed => (None, None),
-            State::Hooked(state) => (state.saved.clone(), Some(Arc::clone(&state.hooks))),
+        let (saved, hooks) = match &*self.contents() {
+            Contents::Live(saved) => (Some(saved.clone()), None),
+            Contents::Freed => (None, None),
+            Contents::Hooked(hooked) => (hooked.saved.clone(), Some(Arc::clone(&hooked.hooks))),
         };
         let Some(hooks) = hooks else {
             // While saved tensors were unpacked, user code may have registered hooks.
@@ -232,57 +232,57 @@ where
     }
 
     fn free(&self) {
-        let mut state = self.state();
-        let freed = match &*state {
-            State::Hooked(state) => state.hooks.of_freed().map_or(State::Freed, |hooks| {
+        let mut contents = self.contents();
+        let freed = match &*contents {
+            Contents::Hooked(hooked) => hooked.hooks.of_freed().map_or(Contents::Freed, |hooks| {
                 let (saved, hooks) = (None, Arc::new(hooks));
-                State::Hooked(Box::new(HookedState { saved, hooks }))
+                Contents::Hooked(Box::new(Hooked { saved, hooks }))
             }),
-            _ => State::Freed,
+            _ => Contents::Freed,
         };
-        let former = std::mem::replace(&mut *state, freed);
-        drop(state);
+        let former = std::mem::replace(&mut *contents, freed);
+        drop(contents);
         // Only now: values and hooks run user code when they are dropped.
         drop(former);
     }
 
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
-        let state = self.state();
-        let saved = match &*state {
-            State::Live(saved) => Some(saved),
-            State::Freed => None,
-            State::Hooked(state) => state.saved.as_ref(),
+        let contents = self.contents();
+        let saved = match &*contents {
+            Contents::Live(saved) => Some(saved),
+            Contents::Freed => None,
+            Contents::Hooked(hooked) => hooked.saved.as_ref(),
         };
         let Some(saved) = saved else {
             return false;
         };
         // Under the lock: `note` is the crate's own, and no user code runs in `list`.
         let names = self.rule.signature.saved;
-        saved.list(0, &mut |entry, kept, place| {
-            note(kept, names.get(entry).map_or("", |saved| saved.name), place);
+        saved.list(0, &mut |entry, info, place| {
+            note(info, names.get(entry).map_or("", |saved| saved.name), place);
         });
         true
     }
 
     fn hooks(&self) -> Option<Arc<Hooks>> {
-        match &*self.state() {
-            State::Hooked(state) => Some(Arc::clone(&state.hooks)),
+        match &*self.contents() {
+            Contents::Hooked(hooked) => Some(Arc::clone(&hooked.hooks)),
             _ => None,
         }
     }
 
     fn change_hooks(&self, change: &mut dyn FnMut(&mut Hooks)) {
-        let mut state = self.state();
-        let (saved, former) = match std::mem::replace(&mut *state, State::Freed) {
-            State::Live(saved) => (Some(saved), None),
-            State::Freed => (None, None),
-            State::Hooked(state) => (state.saved, Some(state.hooks)),
+        let mut contents = self.contents();
+        let (saved, former) = match std::mem::replace(&mut *contents, Contents::Freed) {
+            Contents::Live(saved) => (Some(saved), None),
+            Contents::Freed => (None, None),
+            Contents::Hooked(hooked) => (hooked.saved, Some(hooked.hooks)),
         };
         let mut hooks = former.as_deref().cloned().unwrap_or_default();
         change(&mut hooks);
         let hooks = Arc::new(hooks);
-        *state = State::Hooked(Box::new(HookedState { saved, hooks }));
-        drop(state);
+        *contents = Contents::Hooked(Box::new(Hooked { saved, hooks }));
+        drop(contents);
         drop(former);
     }
 }

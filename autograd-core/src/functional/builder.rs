@@ -78,8 +78,8 @@ impl Functional {
         }
     }
 
-    /// Sets whether it is an error, [`Independent`](crate::ErrorKind::Independent), instead of zeros that an output does not depend on
-    /// an input. [`jacobian`](Self::jacobian) and [`hessian`](Self::hessian) look at each pair of them;
+    /// Sets whether it is an error, [`Independent`](crate::ErrorKind::Independent), instead of zeros that an
+    /// output does not depend on an input. [`jacobian`](Self::jacobian) and [`hessian`](Self::hessian) look at each pair of them;
     /// the others at outputs that depend on no input and inputs that no output depends on. For second
     /// derivatives the same holds of the gradients. What a function depends on is what its recorded graph
     /// leads to; in forward mode this takes a run of its own.

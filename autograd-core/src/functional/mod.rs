@@ -18,10 +18,10 @@
 //! [`InputTensors`]). [`Functional`] has the options: results that can be differentiated again, strictness about
 //! what does not depend on what, forward mode.
 //!
-//! The closure works on tensors set apart for it, which require grad except in forward mode. What else the tensors handed in are used for, by the
-//! closure too, is not differentiated, and no gradient is accumulated in any tensor. What comes back is
-//! constant without [`Functional::create_graph`]; so these functions can be nested, but what
-//! is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has
+//! The closure works on tensors set apart for it, which require grad except in forward mode. What else the
+//! given tensors are used for, by the closure too, is not differentiated, and no gradient is accumulated in
+//! any tensor. Results are constant without [`Functional::create_graph`]; so these functions can be nested,
+//! but what is differentiated must be recorded. A backward pass of any kind inside a run of forward mode has
 //! gradients whose own derivative forward mode does not know (nodes save no tangents); that is an
 //! error there, so there is no Hessian by forward mode over backward passes.
 
@@ -81,8 +81,9 @@ where
 /// constant, forward mode does not.
 ///
 /// # Errors
-/// [`ErrorKind::NeitherMode`](crate::ErrorKind::NeitherMode), if a function on the way has no rule and one, perhaps the same, has a backward
-/// function written on arrays; [`ErrorKind::PassInForwardMode`](crate::ErrorKind::PassInForwardMode), if `function` runs a backward pass that is not
+/// [`NeitherMode`](crate::ErrorKind::NeitherMode), if a function on the way has no rule and one, perhaps the
+/// same, has a backward function written on arrays;
+/// [`PassInForwardMode`](crate::ErrorKind::PassInForwardMode), if `function` runs a backward pass that is not
 /// recorded; if a tangent does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
@@ -154,8 +155,8 @@ where
 /// type. One input gives one tensor, several a tuple for each of them.
 ///
 /// # Errors
-/// [`ErrorKind::OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written on arrays, and as
-/// [`Tensor::backward`](crate::Tensor::backward).
+/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written
+/// on arrays, and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
 /// use autograd_core::Tensor;
@@ -186,8 +187,8 @@ where
 /// mode, for less. Forward mode over a backward pass is not possible here.
 ///
 /// # Errors
-/// [`ErrorKind::OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written on arrays; if a vector does
-/// not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
+/// [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable), if a backward function on the way is written
+/// on arrays; if a vector does not have the shape of its input; and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// # Panics
 /// If a list of vectors is not as long as that of its inputs.

@@ -221,9 +221,9 @@ impl Gradcheck {
     /// Checks `function`, of a tensor by reference, a list, or a tuple of up to twelve, at `inputs`.
     ///
     /// # Errors
-    /// [`ErrorKind::Gradcheck`](crate::ErrorKind::Gradcheck) names the first entry that disagrees; other errors are those of the
-    /// backward passes, [`ErrorKind::OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable) among them for the second order, and of forward
-    /// mode, [`ErrorKind::NoForwardRule`](crate::ErrorKind::NoForwardRule) among them.
+    /// [`Gradcheck`](crate::ErrorKind::Gradcheck) names the first entry that disagrees; other errors are those
+    /// of the backward passes, [`OnceDifferentiable`](crate::ErrorKind::OnceDifferentiable) among them for the
+    /// second order, and of forward mode, [`NoForwardRule`](crate::ErrorKind::NoForwardRule) among them.
     ///
     /// # Panics
     /// If `function` does, or if its outputs change their shapes.

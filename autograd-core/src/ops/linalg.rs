@@ -60,7 +60,7 @@ impl<T: Element, E: Dimension> Solve<T, E> {
     /// Here G is the gradient of X.
     ///
     /// # Errors
-    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if A is.
+    /// [`Singular`](crate::ErrorKind::Singular) if A is.
     ///
     /// # Panics
     /// If A is not square, the number of rows of B is different, or B does not have one or two axes.
@@ -160,7 +160,7 @@ impl<T: Element> Inverse<T> {
     /// Here G is the gradient of the inverse.
     ///
     /// # Errors
-    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if there is none.
+    /// [`Singular`](crate::ErrorKind::Singular) if there is none.
     ///
     /// # Panics
     /// If A is not square.
@@ -201,7 +201,7 @@ impl<T: Element> Det<T> {
     /// Returns det A, the determinant.
     #[doc = crate::math!(r"\frac{\partial \det A}{\partial A} = \det A \cdot A^{-\top}")]
     /// # Errors
-    /// [`ErrorKind::Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
+    /// [`Singular`](crate::ErrorKind::Singular) if it is 0: its gradient is computed from the inverse.
     ///
     /// # Panics
     /// If A is not square.
@@ -322,7 +322,7 @@ impl<T: Element> Cholesky<T> {
     /// Returns the lower triangular L of `A = LLᵀ`, or of `(A + Aᵀ)/2 = LLᵀ` if A is not symmetric.
     ///
     /// # Errors
-    /// [`ErrorKind::NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
+    /// [`NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) if A is not.
     ///
     /// # Panics
     /// If A is not square.

@@ -50,8 +50,8 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .saved
         .iter()
         .map(|saved| save::save(saved, forward, p));
-    let (before, state): (Vec<_>, Vec<_>) = saved.unzip();
-    let state = nested(&state);
+    let (before, saved): (Vec<_>, Vec<_>) = saved.unzip();
+    let saved = nested(&saved);
     let (edges_of_inputs, needs_of) = edges_and_needs(forward, p);
     let call = call(model, p);
     let plain = finish(forward, |output| {
@@ -74,7 +74,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         }
     };
     let metas: Vec<_> = metas.collect();
-    let record = quote_spanned!(span=> #p::record(#rule, #edges, #state, [#(#metas),*]));
+    let record = quote_spanned!(span=> #p::record(#rule, #edges, #saved, [#(#metas),*]));
     let forward_mode = forward_mode::turn(forward, p);
     quote! {
         #forward_mode

@@ -19,16 +19,10 @@ pub(super) fn name() -> Ident {
 
 /// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let (name, state, call) = (name(), local("state"), local("call"));
+    let (name, call) = (name(), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
     let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
-    let parameter = if model.saved.is_empty() {
-        quote!(_)
-    } else {
-        quote!(#state)
-    };
-    let taken_apart = (!model.saved.is_empty()).then(|| quote!(let #pattern = #state;));
-    let types = model.saved.iter().map(|saved| state_type(saved, model, p));
+    let types = model.saved.iter().map(|saved| saved_type(saved, model, p));
     let types = spell::placed(nested(&types.collect::<Vec<_>>()), value_span(model));
     let needs_input_grad = needs_input_grad(model);
     let context = context(model, p);
@@ -38,10 +32,9 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     quote_spanned! {span=>
         #[doc(hidden)]
         fn #name(
-            #parameter: #types,
+            #pattern: #types,
             #call: &mut #p::Call<'_>,
         ) -> ::core::result::Result<(), #p::Error> {
-            #taken_apart
             #needs_input_grad
             #context
             #(#gradients)*
@@ -61,7 +54,7 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
 
 /// Returns the type in which one thing is saved. It names element types and values, never a rank, which need
 /// not be `'static`.
-fn state_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
+fn saved_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
         // Through the trait, so that a value that cannot be saved is one error, on its type.

@@ -1,38 +1,23 @@
 //! Rows 94 to 103: where mistakes are reported, what checks find, forward mode, modes.
 
 use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pullback::ndarray::{Array1, ArrayView1, ArrayViewMut2, array};
 use pullback::prelude::*;
 use pullback::{Check, Error, Mismatch, is_grad_enabled, jvp};
 
-use crate::functions::{Linear, leaf};
+use crate::functions::{Linear, leaf, panic_of};
 
 thread_local! {
-    static PANICKED_AT: Cell<u32> = const { Cell::new(0) };
     static EXPECTED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The line of this file at which `run` panics.
 fn line_of_panic(run: impl FnOnce()) -> u32 {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _alone = crate::functions::PANIC_HOOKS.lock();
-        let former = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            let location = info
-                .location()
-                .filter(|location| location.file() == file!());
-            PANICKED_AT.set(location.map_or(0, panic::Location::line));
-            former(info);
-        }));
-    });
-    PANICKED_AT.set(0);
-    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
-    PANICKED_AT.get()
+    let (_, file, line) = panic_of(run);
+    assert_eq!(file, file!());
+    line
 }
 
 struct Explicit;

@@ -7,7 +7,7 @@ use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
 use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_hooks};
 
-use super::Page;
+use super::{Page, name_of};
 use crate::functional::constant;
 use crate::functions::{Square, SquareOnce, leaf};
 
@@ -59,14 +59,8 @@ pub(super) fn errors(page: &mut Page) {
         .chain(independent())
         .chain(matrices())
     {
-        page.says(&name(&error), &error);
+        page.says(&name_of(error.kind()), &error);
     }
-}
-
-fn name(error: &Error) -> String {
-    let kind = format!("{:?}", error.kind());
-    let end = kind.find(|c: char| !c.is_alphanumeric());
-    kind[..end.unwrap_or(kind.len())].to_owned()
 }
 
 /// What backward passes say.

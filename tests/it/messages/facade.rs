@@ -10,7 +10,7 @@ use pullback::nn::{Difference, StateDict, StateError, StateFile};
 use pullback::optim::{Norm, Sgd, try_clip_grad_norm};
 use pullback::prelude::*;
 
-use super::{Page, message, variant};
+use super::{Page, message, name_of};
 
 /// A folder that goes with the value.
 struct Folder(PathBuf);
@@ -77,9 +77,7 @@ pub(super) fn states(page: &mut Page) {
     all.extend(differences(error));
     all.extend(differences(of_file));
     for difference in &all {
-        let name =
-            variant!(difference, Difference: Missing Unexpected Mismatched Unsupported Invalid);
-        page.line(&format!("{name}: {difference}"));
+        page.line(&format!("{}: {difference}", name_of(difference)));
     }
 
     page.section("pullback::nn::StateError");

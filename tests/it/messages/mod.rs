@@ -6,7 +6,7 @@ mod facade;
 mod panics;
 
 use std::error::Error;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
 
@@ -39,16 +39,12 @@ fn message(error: &dyn Error) -> String {
     message
 }
 
-/// The name of an error's variant, of those that are listed.
-macro_rules! variant {
-    ($error:expr, $type:ident: $($variant:ident)*) => {
-        match $error {
-            $($type::$variant { .. } => stringify!($variant),)*
-            other => panic!("the variant of this is not listed: {other}"),
-        }
-    };
+/// The name of a variant, from its derived `Debug`.
+fn name_of(variant: &dyn fmt::Debug) -> String {
+    let shown = format!("{variant:?}");
+    let end = shown.find(|c: char| !c.is_alphanumeric());
+    shown[..end.unwrap_or(shown.len())].to_owned()
 }
-use variant;
 
 /// Lines and columns change with every line that is added above them: `messages/core.rs:12:9` becomes
 /// `messages/core.rs:…`.

@@ -66,10 +66,9 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (::core::option::Option<__p::Saved<T>>, ()),
+            (saved_0, ()): (::core::option::Option<__p::Saved<T>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, ()) = state;
             let context = ExpContext::<T, D> {
                 output: call.restore(saved_0, __p::Origin::Output(0))?,
                 __of: ::core::marker::PhantomData,

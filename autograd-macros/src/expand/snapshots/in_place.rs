@@ -99,13 +99,15 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (
+            (
+                saved_0,
+                (saved_1, ()),
+            ): (
                 ::core::option::Option<__p::Saved<f64>>,
                 (::core::option::Option<__p::Saved<f64>>, ()),
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, (saved_1, ())) = state;
             let context = UpdateContext {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 output_x: call.restore(saved_1, __p::Origin::Output(0))?,

@@ -88,10 +88,9 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (::core::option::Option<__p::SavedList<f64>>, ()),
+            (saved_0, ()): (::core::option::Option<__p::SavedList<f64>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, ()) = state;
             let context = WeightedContext {
                 parts: call.restore(saved_0, __p::Origin::Input(0))?,
             };

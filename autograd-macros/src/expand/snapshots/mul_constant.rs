@@ -70,10 +70,9 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (::core::option::Option<<f64 as __p::SaveValue>::Saved>, ()),
+            (saved_0, ()): (::core::option::Option<<f64 as __p::SaveValue>::Saved>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, ()) = state;
             let context = MulConstantContext {
                 constant: saved_0,
             };

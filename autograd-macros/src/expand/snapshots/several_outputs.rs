@@ -182,7 +182,13 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (
+            (
+                saved_0,
+                (
+                    saved_1,
+                    (saved_2, (saved_3, (saved_4, (saved_5, (saved_6, (saved_7, ())))))),
+                ),
+            ): (
                 ::core::option::Option<__p::Saved<f64>>,
                 (
                     ::core::option::Option<__p::Saved<f64>>,
@@ -211,13 +217,6 @@ const _: () = {
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (
-                saved_0,
-                (
-                    saved_1,
-                    (saved_2, (saved_3, (saved_4, (saved_5, (saved_6, (saved_7, ())))))),
-                ),
-            ) = state;
             let needs_input_grad = LayerNormNeedsInputGrad {
                 x: call.needs(0),
                 gain: call.needs(1),

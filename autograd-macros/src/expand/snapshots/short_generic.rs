@@ -195,7 +195,10 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (
+            (
+                saved_0,
+                (saved_1, (saved_2, (saved_3, (saved_4, ())))),
+            ): (
                 ::core::option::Option<__p::Saved<T>>,
                 (
                     ::core::option::Option<__p::Saved<T>>,
@@ -215,7 +218,6 @@ const _: () = {
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, (saved_1, (saved_2, (saved_3, (saved_4, ()))))) = state;
             let context = ScaledPowerContext::<T, D, F> {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 mask: call.restore(saved_1, __p::Origin::Constant)?,

@@ -158,13 +158,15 @@ const _: () = {
         }
         #[doc(hidden)]
         fn __pullback_backward(
-            state: (
+            (
+                saved_0,
+                (saved_1, ()),
+            ): (
                 ::core::option::Option<__p::Saved<f32>>,
                 (::core::option::Option<__p::Saved<f32>>, ()),
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let (saved_0, (saved_1, ())) = state;
             let context = LinearContext {
                 input: call.restore(saved_0, __p::Origin::Input(0))?,
                 weight: call.restore(saved_1, __p::Origin::Input(1))?,
