@@ -228,7 +228,7 @@ impl Edge {
     /// Has passes accumulate a gradient for what this edge leads to: all of them (`always`), or those
     /// that are asked to.
     pub(crate) fn retain(&self, always: bool) {
-        if self.node.0.as_leaf().is_none() {
+        if !self.node.header().is_leaf() {
             let node = &self.node;
             let retain = &mut |hooks: &mut Hooks| hooks.retain(self.output_nr, always);
             node.0.change_hooks(retain);

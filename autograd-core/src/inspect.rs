@@ -93,7 +93,7 @@ impl Node {
     /// assert!(!node.is_leaf() && node.edges()[0].as_ref().unwrap().node().is_leaf());
     /// ```
     pub fn is_leaf(&self) -> bool {
-        self.0.as_leaf().is_some()
+        self.header().is_leaf()
     }
 
     /// Returns the gradient that has been accumulated for a leaf; `None` before the first, and for other nodes.
@@ -109,7 +109,7 @@ impl Node {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn accumulated_grad(&self) -> Option<AnyTensor> {
-        let grad = self.0.as_leaf()?.accumulated()?;
+        let grad = self.0.accumulated()?.get()?;
         Some(AnyTensor::from_grad(grad))
     }
 

@@ -72,7 +72,9 @@ pub mod memory;
 
 #[cfg(feature = "ops")]
 pub mod ops;
+mod pass_end;
 mod recorded;
+mod replay;
 mod saved;
 mod tape;
 mod tensor;
@@ -104,7 +106,7 @@ pub use autograd_kernels as kernels;
 pub use autograd_kernels::{Element, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
-pub use checkpoint::{checkpoint, is_recomputing, replayed};
+pub use checkpoint::checkpoint;
 pub use engine::{Backward, Grad, detect_anomaly, grad};
 pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, ErrorKind, Mismatch};
@@ -113,6 +115,7 @@ pub use functional::jvp;
 pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub use gradcheck::Gradcheck;
 pub use hooks::HookHandle;
+pub use replay::{is_recomputing, replayed};
 pub use saved::{Unpacked, saved_tensors_hooks};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};

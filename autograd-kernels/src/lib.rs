@@ -86,7 +86,7 @@ pub use self::{
     extremes::{argmax, argmin, max, min},
     lanes::zip_lanes,
     math::{activations, gelu_derivative},
-    mean_var::{mean_var, norm},
+    mean_var::{mean_var, norm, std},
     movement::{concat, full, pad},
     reduce::{dot_axes, dot_slices, sum, sum_slice, sum_to},
     slices::zip_slices_in_place,

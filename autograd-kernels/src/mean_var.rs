@@ -1,4 +1,4 @@
-//! The mean, the squares of deviations and the Euclidean norm of a slice.
+//! The mean, the squares of deviations, the standard deviation and the Euclidean norm of a slice.
 
 use super::extremes::max;
 use super::reduce::pairwise;
@@ -15,17 +15,31 @@ pub fn mean_var<T: Element>(x: &[T]) -> (T, T) {
 
 /// Returns √Σx², also where the squares are too large or too small to be represented.
 pub fn norm<T: Element>(x: &[T]) -> T {
-    let squares = pairwise(x, x, |x, _| x * x);
+    let (scale, squares) = scaled_squares(x, T::zero());
+    scale * squares.sqrt()
+}
+
+/// Returns √(Σ (x − mean)² / `freedom`), also where the squares are too large or too small to be represented.
+pub fn std<T: Element>(x: &[T], freedom: T) -> T {
+    let mean = sum_slice(x) / T::from_f64(x.len() as f64);
+    let (scale, squares) = scaled_squares(x, mean);
+    scale * (squares / freedom).sqrt()
+}
+
+/// Returns a scale, and Σ ((x − center) / scale)², which is inside the range.
+fn scaled_squares<T: Element>(x: &[T], center: T) -> (T, T) {
+    let squares = pairwise(x, x, |x, _| (x - center) * (x - center));
     // Well inside the range: no square that matters has underflowed.
     let range = T::min_positive_value() / T::epsilon() / T::epsilon()..T::max_value();
-    if range.contains(&squares) {
-        return squares.sqrt();
+    if x.is_empty() || range.contains(&squares) {
+        return (T::one(), squares);
     }
-    let largest = max(&x.iter().map(|x| x.abs()).collect::<Vec<T>>());
-    if largest.is_zero() || x.is_empty() || !largest.is_finite() {
-        return if x.is_empty() { T::zero() } else { largest };
+    let largest = max(&x.iter().map(|x| (*x - center).abs()).collect::<Vec<T>>());
+    if largest.is_zero() || !largest.is_finite() {
+        return (T::one(), squares);
     }
-    largest * pairwise(x, x, |x, _| x / largest * (x / largest)).sqrt()
+    let scaled = |x: T| (x - center) / largest;
+    (largest, pairwise(x, x, |x, _| scaled(x) * scaled(x)))
 }
 
 #[cfg(test)]
@@ -43,6 +57,17 @@ mod tests {
         assert_eq!(norm(&[0.0, -0.0]), 0.0);
         assert_eq!(norm(&[1.0, f64::NEG_INFINITY]), f64::INFINITY);
         assert!(norm(&[1.0, f64::NAN]).is_nan());
+    }
+
+    #[test]
+    fn deviations_whose_squares_are_out_of_range() {
+        for scale in [1e-44_f32, 1e-30, 1.0, 1e30, 1e37] {
+            let std = std(&[2.0 * scale, 3.0 * scale, 4.0 * scale], 2.0);
+            assert!((std / scale - 1.0).abs() < 1e-5, "{scale}: {std}");
+        }
+        assert_eq!(std(&[5.0, 5.0], 1.0), 0.0);
+        assert!(std(&[1.0, f64::INFINITY], 1.0).is_nan());
+        assert!(std::<f64>(&[], 0.0).is_nan());
     }
 
     #[test]

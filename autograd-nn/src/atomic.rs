@@ -1,11 +1,13 @@
 //! A file is replaced as a whole or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// As many as Linux follows.
+const MOST_LINKS: usize = 40;
 
 /// Lets `write` write a file beside `path`, and puts it there when it is on the disk. Whatever fails before,
 /// `path` is as it was and the other file is gone.
@@ -16,7 +18,7 @@ pub(crate) fn replace(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let (target, permissions) = target_of(path)?;
-    let (beside, file) = Beside::create(&target)?;
+    let (beside, file) = Beside::create(&target, permissions.as_ref())?;
     let mut writer = BufWriter::new(file);
     write(&mut writer)?;
     let file = writer
@@ -35,13 +37,26 @@ fn folder_of(path: &Path) -> &Path {
 
 /// The file to replace, and its permissions if it is there.
 fn target_of(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
-    match fs::metadata(path) {
-        Ok(about) if about.is_file() => Ok((fs::canonicalize(path)?, Some(about.permissions()))),
+    // Links are followed here: only so is a link to a file that is not there yet.
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(link) => target = folder_of(&target).join(link),
+            Err(_) => return permissions_of(&target).map(|permissions| (target, permissions)),
+        }
+    }
+    let what = format!("more than {MOST_LINKS} links, one to the other");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+fn permissions_of(target: &Path) -> io::Result<Option<Permissions>> {
+    match fs::metadata(target) {
+        Ok(about) if about.is_file() => Ok(Some(about.permissions())),
         Ok(_) => {
             let what = "there is something that is not a regular file";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
-        Err(_) => Ok((path.to_owned(), None)),
+        Err(_) => Ok(None),
     }
 }
 
@@ -51,19 +66,28 @@ struct Beside {
 }
 
 impl Beside {
-    /// Creates a file in the folder of `target`: only within one file system can a file be renamed.
-    fn create(target: &Path) -> io::Result<(Self, File)> {
+    /// Creates a file in the folder of `target`: only within one file system can a file be renamed. It can be read by
+    /// nobody who may not read the one that it replaces.
+    fn create(target: &Path, permissions: Option<&Permissions>) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let Some(name) = target.file_name() else {
+        if target.file_name().is_none() {
             let what = "the path does not end in a file's name";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        };
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if let Some(permissions) = permissions {
+            use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+            options.mode(permissions.mode());
+        }
+        #[cfg(not(unix))]
+        let _ = permissions;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let mut beside = OsString::from(format!(".tmp-{}-{number}-", process::id()));
-            beside.push(name);
-            let path = target.with_file_name(beside);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            // Without the name of `target`, which may be as long as a name can be.
+            let path = target.with_file_name(format!(".tmp-{}-{number}", process::id()));
+            match options.open(&path) {
                 Ok(file) => return Ok((Self { path }, file)),
                 // Left by a process of the same number that was killed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -179,6 +203,51 @@ mod tests {
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o640
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_reads_a_private_file_while_it_is_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("private");
+        let path = folder.0.join("model");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let look = |writer: &mut dyn Write| {
+            for name in folder.names() {
+                let mode = fs::metadata(folder.0.join(&name))?.permissions().mode();
+                assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");
+            }
+            writer.write_all(b"new")
+        };
+        replace(&path, look).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_file_that_is_not_there_stays() {
+        use std::os::unix::fs::symlink;
+        let folder = Folder::new("dangling");
+        let (path, link) = (folder.0.join("model"), folder.0.join("latest"));
+        symlink("model", &link).unwrap();
+        symlink("latest", folder.0.join("newest")).unwrap();
+        let write = |writer: &mut dyn Write| writer.write_all(b"new");
+        replace(&folder.0.join("newest"), write).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let (one, other) = (folder.0.join("one"), folder.0.join("other"));
+        symlink("one", &other).unwrap();
+        symlink("other", &one).unwrap();
+        assert!(replace(&one, write).is_err());
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_names_can_be() {
+        let folder = Folder::new("long");
+        let path = folder.0.join("m".repeat(255));
+        replace(&path, |writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[cfg(unix)]

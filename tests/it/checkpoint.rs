@@ -273,3 +273,41 @@ fn layers_that_change_with_each_call_may_stand_in_a_checkpoint() -> Result<(), E
     assert!(kept.is_some_and(|grad| grad.iter().any(|grad| *grad != 0.0)));
     Ok(())
 }
+
+#[test]
+fn numbers_are_drawn_again_in_a_pass_that_runs_on_a_thread_of_its_own() {
+    /// Calls `body` with so much of the stack in use that a pass in it gets a thread of its own.
+    #[inline(never)]
+    #[expect(clippy::large_stack_arrays, reason = "it is to use the stack")]
+    fn deep<R>(body: impl FnOnce() -> R) -> R {
+        let used = std::hint::black_box([1_u8; 700 << 10]);
+        let result = body();
+        std::hint::black_box(&used);
+        result
+    }
+    let drawn: Arc<std::sync::Mutex<Vec<(u64, bool)>>> = Arc::default();
+    let next = Arc::new(AtomicU64::new(1));
+    let (noted, seeds) = (Arc::clone(&drawn), Arc::clone(&next));
+    let body = move || {
+        let x = leaf();
+        let function = move |x: &Tensor1<f64>| {
+            let inner = x.detach().set_requires_grad(true);
+            let energy = (&inner * 2.0).sum();
+            let (noted, seeds) = (Arc::clone(&noted), Arc::clone(&seeds));
+            energy.register_hook(move |grad| {
+                let number = replayed(|| seeds.fetch_add(1, Ordering::Relaxed));
+                let again = pullback::is_recomputing();
+                noted.lock().unwrap().push((number, again));
+                Some(grad * number as f64)
+            });
+            let (slope,) = deep(|| grad(&energy, (&inner,)).unwrap());
+            x.exp() * slope
+        };
+        let y = checkpoint(function, &x);
+        y.sum().backward().unwrap();
+        assert_eq!(x.grad(), Some(y.to_array()));
+    };
+    let worker = std::thread::Builder::new().stack_size(16 << 20).spawn(body);
+    worker.unwrap().join().unwrap();
+    assert_eq!(*drawn.lock().unwrap(), [(1, false), (1, true)]);
+}

@@ -386,3 +386,37 @@ fn gradcheck_finds_a_wrong_rule() {
                     which is 1, and entry [0] of output 0 forward mode computes 1, central differences 2";
     assert!(error.starts_with(expected), "{error}");
 }
+
+#[test]
+fn tangents_of_gradients_that_are_added_are_added() {
+    let along = |loss: fn(&Tensor1<f64>) -> Tensor1<f64>| {
+        let x = Tensor::from(array![1.0, 2.0]);
+        let gradient = |x: &Tensor1<f64>| {
+            let leaf = x.detach().set_requires_grad(true);
+            let y = loss(&leaf);
+            let factor = x.clone();
+            y.register_hook(move |grad| Some(grad * &factor));
+            grad(&y.sum(), (&leaf,)).unwrap().0
+        };
+        pullback::jvp(gradient, &x, &Tensor::from(array![1.0, 0.0]))
+            .map(|(value, tangent)| (value.to_array(), tangent.to_array()))
+    };
+    // 3x, and 2 · leaf · x, where the leaf is a constant: known, or an error.
+    for (loss, value, tangent) in [
+        (
+            (|leaf| leaf * 3.0) as fn(&_) -> _,
+            array![3.0, 6.0],
+            array![3.0, 0.0],
+        ),
+        (|leaf| leaf * leaf, array![2.0, 8.0], array![2.0, 0.0]),
+        (
+            |leaf| leaf * leaf * leaf,
+            array![3.0, 24.0],
+            array![3.0, 0.0],
+        ),
+    ] {
+        if let Ok(found) = along(loss) {
+            assert_eq!(found, (value, tangent));
+        }
+    }
+}

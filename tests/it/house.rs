@@ -9,7 +9,14 @@ use syn::{ItemMod, ItemUse, UseName, UseRename, UseTree};
 
 /// The modules of `autograd-core`, the lowest first. Each may import those of the lines above its own.
 const LAYERS: &[&[&str]] = &[
-    &["alloc", "error", "grad_mode", "memory"],
+    &[
+        "alloc",
+        "error",
+        "grad_mode",
+        "memory",
+        "pass_end",
+        "replay",
+    ],
     &["array"],
     &["tape"],
     &["tensor"],

@@ -360,3 +360,32 @@ fn a_pass_that_fails_leaves_another_thread_that_is_in_the_same_nodes_alone() {
         },
     );
 }
+
+#[test]
+fn a_pass_that_fails_takes_back_its_own_gradient_alone() {
+    // Four passes, each inside of the hook of the one before, on threads of their own; all ways to fail.
+    const FACTORS: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
+    for failing in 0..16_u32 {
+        let x = Tensor::from(arr0(0.0)).set_requires_grad(true);
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        x.register_post_accumulate_grad_hook(move |x| {
+            let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if let Some(factor) = FACTORS.get(number + 1) {
+                thread::scope(|scope| {
+                    let inner = scope.spawn(|| (x * *factor).backward());
+                    assert_eq!(inner.join().is_err(), failing & (2 << number) != 0);
+                });
+            }
+            assert!(failing & (1 << number) == 0, "pass {number} fails");
+        });
+        let failed = catch_unwind(AssertUnwindSafe(|| (&x * FACTORS[0]).backward()));
+        assert_eq!(failed.is_err(), failing & 1 != 0);
+        let succeeded = (0..4).filter(|pass| failing & (1 << pass) == 0);
+        let expected: f64 = succeeded.map(|pass| FACTORS[pass]).sum();
+        assert_eq!(
+            x.grad().map_or(0.0, |grad| grad.sum()),
+            expected,
+            "{failing:b}"
+        );
+    }
+}

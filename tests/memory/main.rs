@@ -372,3 +372,20 @@ fn long_chains_fit_the_stack_of_a_thread_and_250_bytes_each() {
     let thread = thread::Builder::new().stack_size(2 << 20).spawn(work);
     thread.expect("a thread").join().expect("no overflow");
 }
+
+#[test]
+fn a_pruned_pass_leaves_nothing_of_what_a_checkpoint_recomputed() {
+    let _alone = alone();
+    let leaf = || Tensor::from(Array1::<f64>::ones(10_000)).set_requires_grad(true);
+    let (x, w) = (leaf(), leaf());
+    let function = |(x, w): (&Tensor1<f64>, &Tensor1<f64>)| {
+        let deep = (0..20).fold(w.clone(), |w, _| w.sin());
+        x.exp() + deep
+    };
+    let loss = checkpoint(function, (&x, &w)).sum();
+    memory::empty_cache();
+    let before = live();
+    drop(Grad::of(&loss).retain_graph(true).run((&x,)).unwrap());
+    memory::empty_cache();
+    assert!(live() - before < 80_000, "{} bytes more", live() - before);
+}

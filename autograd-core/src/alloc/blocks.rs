@@ -144,7 +144,8 @@ struct AtExit;
 
 impl Drop for AtExit {
     fn drop(&mut self) {
-        BLOCKS.with(|blocks| {
+        // Where thread-locals are the system's keys, the list may be gone before this is.
+        let _ = BLOCKS.try_with(|blocks| {
             for blocks in blocks {
                 while let Some(block) = blocks.pop() {
                     // SAFETY: every block of the list was allocated with this layout.

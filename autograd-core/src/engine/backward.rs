@@ -1,18 +1,18 @@
 //! Backward passes into leaves.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
-use super::accumulate::{accumulate_and_follow, accumulate_leaf, accumulate_retained};
+use super::accumulate::{accumulate_and_follow, accumulate_leaf};
 use super::in_mode;
 use super::inputs::input_edges;
 use super::pass::Pass;
 use super::roots::Roots;
 use crate::erased::{InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::tape::Retained;
-use crate::tape::{AnyGradient, Edge, Node};
+use crate::tape::{Accumulated, AnyGradient, Edge, Node};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -282,7 +282,9 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
                 accumulate_and_follow(&mut pass, asked);
             } else {
                 pass.leaves(accumulate_leaf);
-                asked.into_iter().for_each(accumulate_retained);
+                for (place, grad) in asked {
+                    place.accumulate(grad);
+                }
             }
             if !keep {
                 pass.free();
@@ -307,7 +309,7 @@ fn note_asked(
     node: &Node,
     grads: &mut [Option<AnyGradient>],
     inputs: &[Edge],
-    asked: &mut Vec<(Retained, AnyGradient)>,
+    asked: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
 ) {
     let Some(hooks) = node.0.hooks() else {
         return;

@@ -13,6 +13,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use super::{anomaly, trace};
+use crate::replay;
 use crate::saved::{saved_hooks, with_all_saved_hooks};
 
 /// A quarter of the smallest stack that threads have by default.
@@ -50,10 +51,11 @@ impl Drop for Outside {
 
 fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let (watching, hooks) = (anomaly::is_watching(), saved_hooks());
-    let recorder = trace::recorder();
+    let (recorder, running) = (trace::recorder(), replay::running());
     thread::scope(|scope| {
         let body = || anomaly::watching(watching, body);
         let body = || trace::with_recorder(recorder, body);
+        let body = || replay::with_running(running, body);
         let run = || with_all_saved_hooks(hooks, body);
         let result = scope.spawn(run).join();
         result.unwrap_or_else(|panic| resume_unwind(panic))

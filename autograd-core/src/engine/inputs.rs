@@ -354,7 +354,7 @@ fn collect<'g>(
     })?;
     pass.call_leaf_hooks(false)?;
     for (found, target) in found.iter_mut().zip(targets) {
-        if target.node.0.as_leaf().is_some() {
+        if target.node.header().is_leaf() {
             *found = pass.of_leaf(&target.node);
         }
     }

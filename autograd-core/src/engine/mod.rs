@@ -23,8 +23,9 @@ pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
 pub use trace::{TraceEvent, trace};
 
 use crate::grad_mode::with_grad_mode;
+use crate::pass_end;
 
 /// Runs a pass, which is recorded only under `create_graph`, where there is room for it.
 fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
-    depth::with_room(|| with_grad_mode(create_graph, pass))
+    depth::with_room(|| pass_end::pass(|| with_grad_mode(create_graph, pass)))
 }

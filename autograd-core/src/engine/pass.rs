@@ -11,8 +11,9 @@ use super::notes::{NO_SLOT, Ready, Slots, Visit, index};
 use super::trace::{self, Recorder};
 use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
-use crate::tape::{AnyGradient, BackwardCall, Edge, Node, Places, accumulate};
-use crate::tape::{HookSlot, Hooking, Retained};
+use crate::tape::{
+    Accumulated, AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Node, Places, accumulate,
+};
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
 pub(super) struct Pass<'g> {
@@ -34,7 +35,7 @@ pub(super) struct Pass<'g> {
     leaves: Vec<u32>,
     ready: Ready,
     /// Gradients for `retain_grad`, with where they are to be written.
-    retained: Vec<(Retained, AnyGradient)>,
+    retained: Vec<(Arc<Accumulated>, AnyGradient)>,
     scratch: Scratch,
 }
 
@@ -252,7 +253,7 @@ impl<'g> Pass<'g> {
     }
 
     /// What `retain_grad` asks for.
-    pub(super) fn retained(&mut self) -> Vec<(Retained, AnyGradient)> {
+    pub(super) fn retained(&mut self) -> Vec<(Arc<Accumulated>, AnyGradient)> {
         std::mem::take(&mut self.retained)
     }
 
@@ -341,7 +342,7 @@ fn call_tensor_hooks(
     node: &Node,
     grads: &mut [Option<AnyGradient>],
     create_graph: bool,
-    retained: &mut Vec<(Retained, AnyGradient)>,
+    retained: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
 ) -> Result<(), Error> {
     let Some(hooks) = node.0.hooks() else {
         return Ok(());

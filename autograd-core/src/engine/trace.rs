@@ -110,7 +110,11 @@ pub(super) fn with_recorder<R>(recorder: Option<Arc<Recorder>>, body: impl FnOnc
 
 /// Where passes that start on this thread now write, if anywhere.
 pub(super) fn recorder() -> Option<Arc<Recorder>> {
-    RECORDER.with_borrow(Clone::clone)
+    // A thread that is ending has none any more.
+    RECORDER
+        .try_with(|recorder| recorder.borrow().clone())
+        .ok()
+        .flatten()
 }
 
 impl Recorder {

@@ -35,7 +35,7 @@ impl<'a, T: Element, D: Dimension> InPlace<'a, T, D> {
         input: &'static str,
         may_fail: bool,
     ) -> Self {
-        let is_leaf = |edge: &Edge| edge.node.0.as_leaf().is_some();
+        let is_leaf = |edge: &Edge| edge.node.header().is_leaf();
         assert!(
             !tensor.recorded_edge().as_ref().is_some_and(is_leaf),
             "`{function}` writes to `{input}`, a leaf that requires grad: apply it inside `no_grad`, or to a \

@@ -1,5 +1,6 @@
 //! Recording one use of a function.
 
+use std::any::TypeId;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
@@ -31,21 +32,30 @@ pub struct Rule<S: 'static> {
 pub struct SavedValue<V: 'static>(Inner<V>);
 
 enum Inner<V> {
-    /// A number, a flag, an enum: copied.
+    /// A number or a flag: copied.
     Inline(V),
-    /// A vector, a string: shared. There until it is dropped.
+    /// Anything else is shared: its `clone` may be the author's own code, which must not run under a node's lock. There
+    /// until it is dropped.
     Shared(Option<Arc<V>>),
 }
 
 impl<V: 'static> SavedValue<V> {
     /// Saves `value`.
     pub fn new(value: V) -> Self {
-        Self(if std::mem::needs_drop::<V>() {
-            Inner::Shared(Some(Arc::new(value)))
-        } else {
+        Self(if is_primitive::<V>() {
             Inner::Inline(value)
+        } else {
+            Inner::Shared(Some(Arc::new(value)))
         })
     }
+}
+
+/// Whether `V` is one of the types that cost less to copy than to share.
+fn is_primitive<V: 'static>() -> bool {
+    macro_rules! one_of {
+        ($($primitive:ty)*) => { $(TypeId::of::<V>() == TypeId::of::<$primitive>())||* };
+    }
+    one_of!(f32 f64 bool char usize isize u8 u16 u32 u64 u128 i8 i16 i32 i64 i128)
 }
 
 impl<V: 'static> SavedValue<V> {
@@ -307,9 +317,10 @@ mod tests {
     }
 
     #[test]
-    fn values_that_own_memory_are_shared() {
+    fn all_values_but_numbers_are_shared() {
         assert!(matches!(SavedValue::new(2.5).0, Inner::Inline(_)));
         let kept = SavedValue::new(vec![1, 2]);
         assert_eq!(kept.clone().as_ptr(), kept.as_ptr());
+        assert!(matches!(SavedValue::new([1.0, 2.0]).0, Inner::Shared(_)));
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::unary_backward;
+use super::{constant, unary_backward};
 use crate::{Element, Tensor, custom_function, kernels};
 
 /// arcsin x of each element.
@@ -124,10 +124,14 @@ impl<T: Element, D: Dimension> Atan<T, D> {
     }
 }
 
-/// Returns 1/√(1 − x²), from factors that are exact where x is near 1.
+/// Returns 1/√(1 − x²). The factors of (1 − x)(1 + x) are exact where x is near 1; their product's derivative would not
+/// be where x is near 0, so that of −x² takes its place.
 #[track_caller]
 fn slope<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
-    ((-x + T::one()) * (x + T::one())).rsqrt()
+    let value = constant(x, |x| (T::one() - x) * (T::one() + x));
+    let square = x.square();
+    let zero = square.detach() - square;
+    (value + zero).rsqrt()
 }
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

@@ -3,8 +3,8 @@
 use std::panic::Location;
 
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
-use autograd_kernels::Any;
+use crate::tape::{AnyGradient, BackwardCall, Gradient, OwnRule, RawTensor, Tangent, own_node};
+use autograd_kernels::{Any, Element};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
 pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
@@ -12,30 +12,58 @@ pub(crate) fn accumulate(sum: &mut Option<AnyGradient>, new: AnyGradient) {
         *sum = Some(new);
         return;
     };
-    let edges = [old.edge().cloned(), new.edge().cloned()];
-    let total: AnyGradient = match (old.split(), new.split()) {
-        (Any::F32(old), Any::F32(new)) => old.plus(new).into(),
-        (Any::F64(old), Any::F64(new)) => old.plus(new).into(),
+    *sum = Some(match (old.split(), new.split()) {
+        (Any::F32(old), Any::F32(new)) => plus(old, new).into(),
+        (Any::F64(old), Any::F64(new)) => plus(old, new).into(),
         // INVARIANT: an edge leads to one output of one element type; the generated code gives
         // gradients of that type alone.
         _ => unreachable!("gradients of one output have one element type"),
-    };
-    *sum = Some(if edges.iter().any(Option::is_some) {
-        record(edges, total)
-    } else {
-        total
     });
 }
 
-/// The sum of two gradients that are themselves differentiated.
-fn record(edges: [Option<Edge>; 2], total: AnyGradient) -> AnyGradient {
+fn plus<T: Element>(old: Gradient<T>, new: Gradient<T>) -> Gradient<T> {
+    match (old, new) {
+        (old @ Gradient::Tensor(_), new) | (old, new @ Gradient::Tensor(_)) => {
+            Gradient::from_tensor(sum(old.into_tensor(), new.into_tensor()))
+        }
+        (old, new) => old.plus(new),
+    }
+}
+
+/// The sum of two gradients that are themselves differentiated, with the sum of their tangents.
+fn sum<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
+    let level = old.level().max(new.level());
+    if level == 0 {
+        return record(old, new);
+    }
+    let ((old, old_tangent), (new, new_tangent)) = (old.split(level), new.split(level));
+    let tangent = match (old_tangent, new_tangent) {
+        (Some(Tangent::Known(old)), Some(Tangent::Known(new))) => Tangent::Known(sum(old, new)),
+        (Some(Tangent::Failed(old)), Some(Tangent::Failed(new))) => {
+            Tangent::Failed(old.and(Some(new)))
+        }
+        (Some(failed @ Tangent::Failed(_)), _) | (_, Some(failed @ Tangent::Failed(_))) => failed,
+        (Some(known), None) | (None, Some(known)) => known,
+        // INVARIANT: one of them has the level.
+        (None, None) => unreachable!("one of two tensors has the larger of their levels"),
+    };
+    sum(old, new).with_tangent(level, tangent)
+}
+
+fn record<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
+    let edges = [old.edge.clone(), new.edge.clone()];
+    let gradient = |tensor: RawTensor<T>| Gradient::Constant(tensor.buffer);
+    let total = gradient(old).plus(gradient(new)).into_tensor();
+    if edges.iter().all(Option::is_none) {
+        return total;
+    }
     let edge = own_node(
         AccumulateGradients,
         edges,
-        total.shape(),
+        total.buffer.shape(),
         Location::caller(),
     );
-    total.with_edge(edge)
+    total.with_edge(Some(edge))
 }
 
 struct AccumulateGradients;

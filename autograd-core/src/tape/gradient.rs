@@ -145,6 +145,11 @@ impl AnyGradient {
         }
     }
 
+    /// A handle on the gradient if dropping it may drop the nodes of its history.
+    pub(crate) fn history(&self) -> Option<Self> {
+        matches!(self.0, Either::Tensor32(_) | Either::Tensor64(_)).then(|| self.clone())
+    }
+
     /// A second handle on the same gradient; its buffer is shared from now on.
     pub(crate) fn share(&mut self) -> Self {
         either!(self.clone(), to tensor grad => grad.into_tensor())
@@ -199,11 +204,6 @@ impl<T: Element> Gradient<T> {
             Self::Owned(buffer) | Self::Constant(buffer) => RawTensor::new(buffer, None),
             Self::Tensor(tensor) => *tensor,
         }
-    }
-
-    /// The gradient as a tensor that shares its buffer with what stays here.
-    pub(crate) fn share(&mut self) -> RawTensor<T> {
-        self.clone().into_tensor()
     }
 
     /// The gradient's buffer, without what it came from.

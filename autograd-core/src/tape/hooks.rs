@@ -24,7 +24,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind};
-use crate::tape::{AnyGradient, BackwardCall, Node, let_go};
+use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, let_go};
 use autograd_kernels::Shape;
 
 /// Gets the gradient of a tensor and gives what takes its place.
@@ -66,21 +66,13 @@ impl<F: ?Sized> Clone for Hook<F> {
     }
 }
 
-/// The retained gradient of one output of a node. Lock it for a few instructions only.
-pub(crate) type Retained = Arc<Mutex<Option<AnyGradient>>>;
-
-/// What `place` holds.
-pub(crate) fn lock_retained(place: &Retained) -> MutexGuard<'_, Option<AnyGradient>> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Has a place for the gradient of one output.
 #[derive(Clone)]
 struct Retain {
     output_nr: u32,
     /// Whether every pass fills it, not only one that asks for this gradient.
     always: bool,
-    place: Retained,
+    place: Arc<Accumulated>,
 }
 
 /// The hooks of one node.
@@ -119,12 +111,12 @@ impl Hooks {
     }
 
     /// Where the gradient of an output is retained, if it is.
-    pub(crate) fn retained(&self, output_nr: u32) -> Option<&Retained> {
+    pub(crate) fn retained(&self, output_nr: u32) -> Option<&Arc<Accumulated>> {
         self.retain_of(output_nr).map(|retain| &retain.place)
     }
 
     /// As [`retained`](Self::retained), if only passes that are asked to retain it.
-    pub(crate) fn asked(&self, output_nr: u32) -> Option<&Retained> {
+    pub(crate) fn asked(&self, output_nr: u32) -> Option<&Arc<Accumulated>> {
         let retain = self.retain_of(output_nr)?;
         (!retain.always).then_some(&retain.place)
     }
@@ -174,7 +166,7 @@ impl Hooks {
     pub(crate) fn note_retained(
         &self,
         grads: &mut [Option<AnyGradient>],
-        noted: &mut Vec<(Retained, AnyGradient)>,
+        noted: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
     ) {
         for retain in self.retained.iter().filter(|retain| retain.always) {
             if let Some(grad) = &mut grads[retain.output_nr as usize] {

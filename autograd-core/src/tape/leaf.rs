@@ -1,58 +1,30 @@
 //! The node of a leaf: where gradients end up.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::tape::HookSlot;
-use crate::tape::{AnyGradient, AnyLeaf, BackwardCall, Edge, Gradient, TapeNode, accumulate};
-use autograd_kernels::Element;
+use crate::tape::{Accumulated, BackwardCall, Edge, HookSlot, TapeNode};
 use autograd_kernels::Shape;
 
 /// Accumulates the gradient of one leaf. All clones of the leaf share it.
-pub(crate) struct Leaf<T> {
+pub(crate) struct Leaf {
     output: [PackedShape; 1],
-    grad: Mutex<Option<Gradient<T>>>,
+    grad: Arc<Accumulated>,
     hooks: HookSlot,
 }
 
-impl<T: Element> Leaf<T> {
+impl Leaf {
     pub(crate) fn new(shape: &Shape) -> Self {
         Self {
             output: [shape.into()],
-            grad: Mutex::new(None),
+            grad: Arc::default(),
             hooks: HookSlot::default(),
         }
     }
-
-    /// What was accumulated. Hold it for a few instructions only.
-    pub(crate) fn grad(&self) -> MutexGuard<'_, Option<Gradient<T>>> {
-        // Nothing panics while the lock is held but a failed allocation; the old value is then whole.
-        self.grad.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl<T: Element> AnyLeaf for Leaf<T> {
-    fn accumulate(&self, grad: AnyGradient) {
-        let mut slot = self.grad();
-        let mut sum = slot.take().map(AnyGradient::erase);
-        accumulate(&mut sum, grad);
-        *slot = sum.and_then(AnyGradient::recover);
-    }
-
-    fn accumulated(&self) -> Option<AnyGradient> {
-        let mut slot = self.grad();
-        let grad = slot.as_mut()?.share();
-        Some(AnyGradient::erase(Gradient::from_tensor(grad)))
-    }
-
-    fn restore(&self, former: Option<AnyGradient>) {
-        let replaced = std::mem::replace(&mut *self.grad(), former.and_then(AnyGradient::recover));
-        drop(replaced);
-    }
-}
-
-impl<T: Element> TapeNode for Leaf<T> {
+impl TapeNode for Leaf {
     fn name(&self) -> &'static str {
         "AccumulateGrad"
     }
@@ -75,7 +47,7 @@ impl<T: Element> TapeNode for Leaf<T> {
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
         if let Some(grad) = call.grads[0].take() {
-            self.accumulate(grad);
+            self.grad.accumulate(grad);
         }
         Ok(())
     }
@@ -86,7 +58,7 @@ impl<T: Element> TapeNode for Leaf<T> {
         Some(&self.hooks)
     }
 
-    fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
-        Some(self)
+    fn accumulated(&self) -> Option<&Arc<Accumulated>> {
+        Some(&self.grad)
     }
 }

@@ -15,6 +15,7 @@
 //! falling order therefore meets a node after all that use it, without a second walk to count them.
 
 mod accumulate;
+mod accumulated;
 mod dual;
 mod gradient;
 mod hook_slot;
@@ -28,13 +29,14 @@ mod release;
 mod saved_info;
 
 pub(crate) use accumulate::accumulate;
+pub(crate) use accumulated::{Accumulated, Undo};
 pub use dual::Dual;
 pub(crate) use dual::{Failure, Tangent, new_level};
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use hook_slot::HookSlot;
 pub(crate) use hooks::{
-    AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, Retained,
-    TensorHook, hooked, hooked_late, lock_retained,
+    AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, TensorHook, hooked,
+    hooked_late,
 };
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
@@ -45,7 +47,6 @@ pub(crate) use release::{let_go, release_edges};
 pub(crate) use saved_info::NoteSaved;
 pub use saved_info::SavedInfo;
 
-use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -308,22 +309,10 @@ pub(crate) trait TapeNode: Send + Sync {
         }
     }
 
-    /// The leaf that this node accumulates for, to be downcast to `Leaf<T>`.
-    fn as_leaf(&self) -> Option<&dyn AnyLeaf> {
+    /// Where a leaf's gradient is accumulated; `None` for other nodes.
+    fn accumulated(&self) -> Option<&Arc<Accumulated>> {
         None
     }
-}
-
-/// A leaf as the engine sees it.
-pub(crate) trait AnyLeaf: Any {
-    /// Adds `grad` to what was accumulated.
-    fn accumulate(&self, grad: AnyGradient);
-
-    /// A handle on what was accumulated.
-    fn accumulated(&self) -> Option<AnyGradient>;
-
-    /// Puts back what was accumulated before.
-    fn restore(&self, former: Option<AnyGradient>);
 }
 
 /// What the engine hands to a node, and what it gets back.
@@ -340,7 +329,7 @@ pub(crate) struct BackwardCall<'a> {
     /// Which of the node's hooks are to be called.
     pub(crate) hooking: Hooking,
     /// Gradients that `retain_grad` asks for, for the pass to store when it has succeeded.
-    pub(crate) retained: &'a mut Vec<(Retained, AnyGradient)>,
+    pub(crate) retained: &'a mut Vec<(Arc<Accumulated>, AnyGradient)>,
 }
 
 impl BackwardCall<'_> {

@@ -1,7 +1,7 @@
 //! What belongs to gradients: leaves, what they have accumulated, and the way back from a result.
 
-use std::any::Any;
 use std::panic::Location;
+use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -9,8 +9,7 @@ use super::Tensor;
 use crate::array::Buffer;
 use crate::grad_mode::is_grad_enabled;
 use crate::tape::RawTensor;
-use crate::tape::{Edge, Gradient, Header, Leaf, Node};
-use crate::tape::{Retained, lock_retained};
+use crate::tape::{Accumulated, AnyGradient, Edge, Gradient, Header, Leaf, Node};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -41,7 +40,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         self.raw
             .edge
             .as_ref()
-            .is_none_or(|edge| edge.node.0.as_leaf().is_some())
+            .is_none_or(|edge| edge.node.header().is_leaf())
     }
 
     /// Makes a constant a leaf that accumulates a gradient, or a leaf a constant.
@@ -64,7 +63,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[track_caller]
     pub fn set_requires_grad(mut self, required: bool) -> Self {
         if required && self.raw.edge.is_none() {
-            let leaf = Leaf::<T>::new(self.raw.buffer.shape());
+            let leaf = Leaf::new(self.raw.buffer.shape());
             self.raw = self.raw.with_edge(Some(Edge {
                 node: Node::new(Header::leaf(Location::caller()), leaf),
                 output_nr: 0,
@@ -112,10 +111,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn grad(&self) -> Option<Array<T, D>> {
-        match self.leaf() {
-            Some(leaf) => leaf.grad().as_ref().map(|grad| grad.view().to_owned()),
-            None => self.grad_tensor().map(Self::into_array),
-        }
+        let grad: Gradient<T> = self.accumulated()?.get()?.recover()?;
+        Some(grad.view().to_owned())
     }
 
     /// Returns the accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
@@ -131,14 +128,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn grad_tensor(&self) -> Option<Self> {
-        if let Some(leaf) = self.leaf() {
-            return leaf
-                .grad()
-                .as_mut()
-                .map(|grad| Self::from_raw(grad.share()));
-        }
-        let place = self.retained()?;
-        let grad = lock_retained(&place).as_mut()?.share();
+        let grad = self.accumulated()?.get()?;
         Some(Self::from_raw(grad.recover()?.into_tensor()))
     }
 
@@ -155,19 +145,18 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// # Ok::<(), autograd_core::Error>(())
     /// ```
     pub fn zero_grad(&self) {
-        if let Some(leaf) = self.leaf() {
-            let former = leaf.grad().take();
-            drop(former);
-        } else if let Some(place) = self.retained() {
-            let former = lock_retained(&place).take();
-            drop(former);
+        if let Some(place) = self.accumulated() {
+            place.replace(None);
         }
     }
 
-    /// Where the gradient of a computed tensor is, if it is retained.
-    fn retained(&self) -> Option<Retained> {
-        let edge = self.raw.edge.as_ref()?;
-        edge.node.0.hooks()?.retained(edge.output_nr).cloned()
+    /// Where the gradient is accumulated: that of a computed tensor only if it is retained.
+    fn accumulated(&self) -> Option<Arc<Accumulated>> {
+        let Edge { node, output_nr } = self.raw.edge.as_ref()?;
+        match node.0.accumulated() {
+            Some(place) => Some(Arc::clone(place)),
+            None => node.0.hooks()?.retained(*output_nr).cloned(),
+        }
     }
 
     /// Sets the accumulated gradient, as if it were the only one so far.
@@ -196,10 +185,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         let leaf = self
             .leaf()
             .expect("set_grad of a tensor that is not a leaf requiring grad");
-        let former = leaf
-            .grad()
-            .replace(Gradient::Owned(Buffer::from_array(grad)));
-        drop(former);
+        let grad = Gradient::Owned(Buffer::from_array(grad));
+        leaf.replace(Some(AnyGradient::erase(grad)));
     }
 
     /// Returns the node that computed the tensor; `None` for leaves and constants.
@@ -220,9 +207,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         }
     }
 
-    pub(super) fn leaf(&self) -> Option<&Leaf<T>> {
-        let leaf: &dyn Any = self.raw.edge.as_ref()?.node.0.as_leaf()?;
-        leaf.downcast_ref()
+    /// Where a leaf's gradient is accumulated.
+    pub(super) fn leaf(&self) -> Option<&Accumulated> {
+        self.raw
+            .edge
+            .as_ref()?
+            .node
+            .0
+            .accumulated()
+            .map(Arc::as_ref)
     }
 
     /// Where a function of this tensor sends its gradient; `None` if nothing is to be recorded.

@@ -7,7 +7,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn};
 
 use super::{Tensor, TensorD};
 use crate::array::Buffer;
-use crate::tape::Gradient;
+use crate::tape::{AnyGradient, Gradient};
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {
@@ -93,16 +93,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     pub fn update_grad<R>(&self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> Option<R> {
         let leaf = self.leaf()?;
         // Taken out: no lock is held while the caller's code runs.
-        let grad = leaf.grad().take()?;
-        let mut buffer = grad.into_buffer();
+        let mut buffer = leaf.replace(None)?.recover::<T>()?.into_buffer();
         let result = change(own(&mut buffer));
-        let mut changed = Gradient::Owned(buffer);
-        let mut slot = leaf.grad();
-        if let Some(meanwhile) = slot.take() {
-            changed = changed.plus(meanwhile);
-        }
-        *slot = Some(changed);
-        drop(slot);
+        leaf.give_back(AnyGradient::erase(Gradient::Owned(buffer)));
         Some(result)
     }
 
@@ -123,7 +116,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 
     /// A handle on the accumulated gradient's memory.
     fn grad_buffer(&self) -> Option<Buffer<T>> {
-        Some(self.leaf()?.grad().as_ref()?.buffer().clone())
+        Some(self.leaf()?.get()?.recover::<T>()?.into_buffer())
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn gather<T: Element>(
                 match shape.options.stride[1] {
                     1 => memory.extend_from_slice(&row[first..first + seen.len()]),
                     stride => {
-                        let elements = row[first.min(row.len())..].iter().step_by(stride);
+                        let elements = row[first..].iter().step_by(stride);
                         memory.extend(elements.take(seen.len()));
                     }
                 }
@@ -109,6 +109,7 @@ fn seen_columns(shape: &Geometry, j: usize) -> (Range<usize>, usize) {
         .div_ceil(stride);
     let end = after.min(shape.output[1]);
     let start = before.min(end);
+    // Beyond the line if nothing of it is seen.
     let first = (start * stride + offset).saturating_sub(padding);
-    (start..end, first)
+    (start..end, first.min(shape.input[1]))
 }

@@ -93,3 +93,37 @@ fn many_callers_at_once_all_finish() {
         }
     });
 }
+
+/// Panics as it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(
+            thread::panicking(),
+            "a payload that panics as it is dropped"
+        );
+    }
+}
+
+#[test]
+fn nobody_is_in_the_closure_when_it_returns_whatever_the_payloads_do() {
+    for parts in [2, 3, 8] {
+        let (both, inside) = (Barrier::new(2), AtomicUsize::new(0));
+        let met = AtomicUsize::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            in_parts(2, parts, &|_| {
+                inside.fetch_add(1, Ordering::SeqCst);
+                if met.fetch_add(1, Ordering::SeqCst) < 2 {
+                    both.wait();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    std::panic::panic_any(Bomb);
+                }
+                inside.fetch_sub(1, Ordering::SeqCst);
+            });
+        }));
+        assert_eq!(inside.load(Ordering::SeqCst), 0);
+        std::mem::forget(result.unwrap_err());
+    }
+    helpers_help_and_nested_work_stays_where_it_is();
+}

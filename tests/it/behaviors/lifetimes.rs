@@ -1,10 +1,12 @@
 //! Rows 91 and 104: how long a node keeps what it keeps.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
-use pullback::ErrorKind;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
+use pullback::{Backward, ErrorKind};
 
 use crate::functions::leaf;
 use crate::pruning::is_shared;
@@ -216,4 +218,68 @@ fn a_cycle_that_a_user_makes_is_broken_by_the_pass() {
     let y = slot.lock().unwrap().take();
     drop((y, slot));
     assert!(weak.upgrade().is_none());
+}
+
+/// How long a chain has to be to overflow a thread's stack if it is dropped one inside the other.
+const LONG: usize = 20_000;
+
+#[test]
+fn a_chain_through_accumulated_gradients_is_dropped() {
+    let mut last = leaf([1.0]);
+    for _ in 0..LONG {
+        let next = leaf([1.0]);
+        let y = (&next * last.sin()).sum();
+        // The gradient of `next` is sin(last), with a history that leads to `last`.
+        Backward::of(&y)
+            .inputs((&next,))
+            .create_graph(true)
+            .run()
+            .unwrap();
+        last = next;
+    }
+    drop(last);
+}
+
+#[test]
+fn a_chain_through_retained_gradients_is_dropped() {
+    let x = leaf([1.0]);
+    let mut last = &x * 1.0;
+    for _ in 0..LONG {
+        let next = &x * 1.0;
+        let y = (&next * last.sin()).sum();
+        Backward::of(&y)
+            .inputs((&next,))
+            .create_graph(true)
+            .run()
+            .unwrap();
+        last = next;
+    }
+    drop(last);
+}
+
+/// Takes a last step when its thread ends.
+struct Flush(Option<Tensor1<f64>>);
+
+impl Drop for Flush {
+    fn drop(&mut self) {
+        if let Some(x) = self.0.take() {
+            (&x * &x).sum().backward().unwrap();
+        }
+    }
+}
+
+thread_local! {
+    static FLUSH: RefCell<Flush> = const { RefCell::new(Flush(None)) };
+}
+
+#[test]
+fn a_thread_may_end_with_a_pass() {
+    let x = leaf([1.0, 2.0]);
+    let same = x.clone();
+    let worker = thread::spawn(move || {
+        FLUSH.with_borrow_mut(|flush| flush.0 = Some(same.clone()));
+        (&same * 3.0).sum().backward().unwrap();
+    });
+    worker.join().unwrap();
+    assert_eq!(x.grad(), Some(array![5.0, 7.0]));
 }

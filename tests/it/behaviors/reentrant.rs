@@ -1,12 +1,14 @@
 //! Rows 79 and 80: passes that backward functions start.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-use pullback::ErrorKind;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
+use pullback::{Backward, ErrorKind, Node};
 
 use crate::functions::leaf;
 
@@ -145,4 +147,97 @@ fn an_inner_pass_that_fails_is_the_authors_to_handle() {
     let x = leaf([1.0]);
     survives(&(&x * 3.0)).backward().unwrap();
     assert_eq!(x.grad(), Some(array![3.0]));
+}
+
+/// Looks at tensors and nodes when it is cloned and when it goes.
+#[derive(Default)]
+struct Looks {
+    node: Arc<Mutex<Option<Node>>>,
+    leaf: Option<Tensor1<f64>>,
+}
+
+impl Looks {
+    fn look(&self) {
+        let node = self.node.lock().unwrap().clone();
+        if let Some(node) = node {
+            let _ = node.saved();
+        }
+        if let Some(leaf) = &self.leaf {
+            let _ = leaf.grad();
+        }
+    }
+}
+
+impl Clone for Looks {
+    fn clone(&self) -> Self {
+        self.look();
+        let (node, leaf) = (Arc::clone(&self.node), self.leaf.clone());
+        Self { node, leaf }
+    }
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        self.look();
+    }
+}
+
+/// A value without drop glue, whose author's `clone` looks at the node that saved it.
+struct Watches(f64);
+
+static WATCHED: Mutex<Option<Node>> = Mutex::new(None);
+
+impl Clone for Watches {
+    fn clone(&self) -> Self {
+        let node = WATCHED.lock().unwrap().clone();
+        if let Some(node) = node {
+            let _ = node.saved();
+        }
+        Self(self.0)
+    }
+}
+
+#[custom_function(
+    grad(x) = grad_output * x * (2.0 * by.0),
+    higher_order
+)]
+fn scaled_square(x: ArrayView1<f64>, by: Watches, looks: Looks) -> Array1<f64> {
+    let _ = looks;
+    &x * &x * by.0
+}
+
+#[test]
+fn no_lock_is_held_while_an_authors_code_runs() {
+    let (done, waits) = channel();
+    thread::spawn(move || {
+        let (x, other) = (leaf([1.0]), leaf([3.0]));
+        let looks = |node: &Arc<Mutex<Option<Node>>>| Looks {
+            node: Arc::clone(node),
+            leaf: Some(x.clone()),
+        };
+        let node = Arc::default();
+        let y = scaled_square(&other, Watches(1.0), looks(&node));
+        *node.lock().unwrap() = y.grad_fn();
+        *WATCHED.lock().unwrap() = y.grad_fn();
+        y.sum().backward().unwrap();
+        assert_eq!(other.grad(), Some(array![6.0]));
+        *WATCHED.lock().unwrap() = None;
+        node.lock().unwrap().take();
+        x.set_grad(array![1.0]);
+        x.update_grad(|mut grad| {
+            grad.fill(2.0);
+            // A pass in between, whose gradient has a history that nothing else holds.
+            let y = (scaled_square(&other, Watches(1.0), looks(&Arc::default())) * &x).sum();
+            Backward::of(&y)
+                .inputs((&x,))
+                .create_graph(true)
+                .run()
+                .unwrap();
+        });
+        done.send(x.grad()).unwrap();
+    });
+    let grad = waits
+        .recv_timeout(Duration::from_secs(20))
+        .expect("no deadlock");
+    assert_eq!(grad, Some(array![11.0]));
 }

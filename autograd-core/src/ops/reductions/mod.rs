@@ -51,8 +51,20 @@ fn repeated_sum<T: Element, D: Dimension>(x: &Tensor<T, D>, axis: Axis) -> Tenso
     x.sum_to_axes::<D>(axes).expand(axes, x.shape())
 }
 
-/// Returns the tensor with 0 replaced by 1, to divide something by it that is 0 there too.
+/// Returns x divided by a length of it over some axes, a vector of at most unit length whatever the unit of x. Where the
+/// length is 0 it is 0, and so are its derivatives.
 #[track_caller]
-fn apart_from_zero<T: Element, D: Dimension>(x: &Tensor<T, D>) -> Tensor<T, D> {
-    x + constant(x, |x| if x.is_zero() { T::one() } else { T::zero() })
+fn over<T: Element, D: Dimension, E: Dimension>(
+    x: &Tensor<T, D>,
+    length: &Tensor<T, E>,
+    axes: Axes,
+) -> Tensor<T, D> {
+    let infinite_at_zero = constant(length, |x| {
+        if x.is_zero() {
+            T::infinity()
+        } else {
+            T::zero()
+        }
+    });
+    x / (length + infinite_at_zero).expand::<D>(axes, x.shape())
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotAxes, apart_from_zero, methods};
+use super::{DotAxes, methods, over};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
@@ -44,8 +44,7 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
         output: &Tensor<T, E>,
         axes: Axes,
     ) -> Tensor<T, D> {
-        let scaled = grad_output / apart_from_zero(output);
-        scaled.expand::<D>(axes, x.shape()) * x
+        grad_output.expand::<D>(axes, x.shape()) * over(x, output, axes)
     }
 
     #[jvp]
@@ -55,7 +54,7 @@ impl<T: Element, D: Dimension, E: Dimension> Norm<T, D, E> {
         output: &Tensor<T, E>,
         axes: Axes,
     ) -> Tensor<T, E> {
-        DotAxes::<T, D, E>::apply(tangent_x, x, axes) / apart_from_zero(output)
+        DotAxes::<T, D, E>::apply(tangent_x, &over(x, output, axes), axes)
     }
 }
 

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ndarray::{Array, ArrayView, Dimension};
 
-use super::{DotAxes, SumAxes, apart_from_zero, methods};
+use super::{DotAxes, SumAxes, methods, over};
 use crate::kernels::Axes;
 use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 
@@ -33,7 +33,9 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
-        variance(&x, axes, ddof, "var", |variance| variance)
+        let _ = axes.shape("var", x.shape());
+        let freedom: T = freedom(x.shape(), axes, ddof);
+        kernels::reduce(&x, axes, |lane| kernels::mean_var(lane).1 / freedom)
     }
 
     #[backward(x)]
@@ -79,7 +81,9 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
     #[forward]
     #[track_caller]
     pub fn forward(x: ArrayView<T, D>, axes: Axes, ddof: usize) -> Array<T, E> {
-        variance(&x, axes, ddof, "std", T::sqrt)
+        let _ = axes.shape("std", x.shape());
+        let freedom: T = freedom(x.shape(), axes, ddof);
+        kernels::reduce(&x, axes, |lane| kernels::std(lane, freedom))
     }
 
     #[backward(x)]
@@ -90,8 +94,8 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         axes: Axes,
         ddof: usize,
     ) -> Tensor<T, D> {
-        let scaled = grad_output / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof);
-        scaled.expand::<D>(axes, x.shape()) * centered::<T, D, E>(x, axes)
+        let scaled = grad_output / freedom::<T>(x.shape(), axes, ddof);
+        scaled.expand::<D>(axes, x.shape()) * over(&centered::<T, D, E>(x, axes), output, axes)
     }
 
     #[jvp]
@@ -102,27 +106,14 @@ impl<T: Element, D: Dimension, E: Dimension> Std<T, D, E> {
         axes: Axes,
         ddof: usize,
     ) -> Tensor<T, E> {
-        let along = DotAxes::<T, D, E>::apply(tangent_x, &centered::<T, D, E>(x, axes), axes);
-        along / apart_from_zero(output) / freedom::<T>(x.shape(), axes, ddof)
+        let unit = over(&centered::<T, D, E>(x, axes), output, axes);
+        DotAxes::<T, D, E>::apply(tangent_x, &unit, axes) / freedom::<T>(x.shape(), axes, ddof)
     }
 }
 
 /// Returns n − ddof; 0 if there are fewer elements.
 fn freedom<T: Element>(shape: &[usize], axes: Axes, ddof: usize) -> T {
     T::from_f64(axes.count(shape).saturating_sub(ddof) as f64)
-}
-
-#[track_caller]
-fn variance<T: Element, D: Dimension, E: Dimension>(
-    x: &ArrayView<T, D>,
-    axes: Axes,
-    ddof: usize,
-    name: &str,
-    f: impl Fn(T) -> T,
-) -> Array<T, E> {
-    let _ = axes.shape(name, x.shape());
-    let freedom: T = freedom(x.shape(), axes, ddof);
-    kernels::reduce(x, axes, |lane| f(kernels::mean_var(lane).1 / freedom))
 }
 
 /// Returns x − x̄.

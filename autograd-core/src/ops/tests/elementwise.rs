@@ -332,3 +332,25 @@ fn infinite_tangents_vanish_where_gradients_do() {
     let (_, found) = crate::jvp(|x| x.tanh(), &x, &along).unwrap();
     assert_eq!(found.to_array()[0], f64::INFINITY);
 }
+
+#[test]
+fn second_derivatives_of_arcs_are_exact_near_0() {
+    for x in [1e-3_f32, 1e-6, 1e-8] {
+        for (f, sign) in [
+            (Tensor1::<f32>::asin as fn(&_) -> _, 1.0),
+            (Tensor1::acos, -1.0),
+        ] {
+            let point = Tensor::from(array![x]).set_requires_grad(true);
+            let (first,) = Grad::of(&f(&point).sum())
+                .create_graph(true)
+                .run((&point,))
+                .unwrap();
+            let (second,) = grad(&first.sum(), (&point,)).unwrap();
+            // x / (1 − x²)^1.5
+            assert!(
+                (sign * second.to_array()[0] / x - 1.0).abs() < 1e-5,
+                "at {x}"
+            );
+        }
+    }
+}

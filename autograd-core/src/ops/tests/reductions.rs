@@ -3,7 +3,7 @@
 use ndarray::{Array1, ArrayD, Axis, IxDyn, array, s};
 
 use super::{SHAPES, assert_close, leaf, numbers};
-use crate::{Tensor, Tensor0, Tensor1, TensorD, grad};
+use crate::{Grad, Tensor, Tensor0, Tensor1, TensorD, grad};
 
 /// Checks a function along each axis of at least `shortest` elements, of every shape.
 #[track_caller]
@@ -282,4 +282,48 @@ fn the_extreme_of_nothing_is_refused() {
 #[should_panic(expected = "var of shape [2, 3] over axis 2: there is no such axis")]
 fn a_missing_axis_is_named() {
     let _ = Tensor::from(numbers(&[2, 3])).var_axis(Axis(2), 0);
+}
+
+#[test]
+fn lengths_whose_squares_are_out_of_range_have_gradients() {
+    let gradient = |x: [f32; 2], factor: f32| {
+        let x = Tensor::from(array![x[0], x[1]]).set_requires_grad(true);
+        (x.norm() * factor).backward().unwrap();
+        let grad = x.grad().unwrap();
+        [grad[0] / factor, grad[1] / factor]
+    };
+    for (x, factor) in [([3e-33, 4e-33], 1e8), ([3e35, 4e35], 1e-6)] {
+        let [first, second] = gradient(x, factor);
+        assert!((first - 0.6).abs() < 1e-5 && (second - 0.8).abs() < 1e-5);
+    }
+    let [first, second] = gradient([1e-39, 0.0], 1.0);
+    assert!((first - 1.0).abs() < 1e-3 && second == 0.0);
+    for scale in [1e-30_f32, 1e30] {
+        let x = Tensor::from(array![1.0, 2.0, 3.0] * scale).set_requires_grad(true);
+        let std = x.std(1);
+        std.backward().unwrap();
+        assert!((std.item() / scale - 1.0).abs() < 1e-5);
+        let off = x.grad().unwrap() - array![-0.5, 0.0, 0.5];
+        assert!(off.iter().all(|off| off.abs() < 1e-5));
+    }
+}
+
+#[test]
+fn second_derivatives_of_lengths() {
+    let second = |x: [f32; 3], f: fn(&Tensor1<f32>) -> Tensor0<f32>| {
+        let x = Tensor::from(Array1::from(x.to_vec())).set_requires_grad(true);
+        let (first,) = Grad::of(&f(&x)).create_graph(true).run((&x,)).unwrap();
+        let row = (first * Tensor::from(array![1.0, 0.0, 0.0])).sum();
+        grad(&row, (&x,)).unwrap().0.to_array()
+    };
+    // (δ − x xᵀ / ‖x‖²) / ‖x‖
+    let found = second([3e-21, 4e-21, 0.0], |x| x.norm()) / 1e20;
+    assert!(
+        (found - array![1.28, -0.96, 0.0])
+            .iter()
+            .all(|off| off.abs() < 1e-3)
+    );
+    // The derivative of the subgradient 0, whatever the unit of x.
+    assert_eq!(second([0.0; 3], |x| x.norm()), Array1::zeros(3));
+    assert_eq!(second([5.0; 3], |x| x.std(0)), Array1::zeros(3));
 }

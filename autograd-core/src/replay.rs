@@ -1,28 +1,39 @@
 //! Numbers that a second call of a checkpointed function gets again.
 
-use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex};
-
-use super::lock;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The numbers of one call of a checkpointed function, in their order.
-pub(super) type Numbers = Arc<Mutex<Vec<u64>>>;
+pub(crate) type Numbers = Arc<Mutex<Vec<u64>>>;
 
-/// A call that runs on this thread.
-enum Running {
+/// A call that runs, on this thread and on those that go on in its stead.
+#[derive(Clone)]
+pub(crate) enum Running {
     First(Numbers),
     /// With the place of the next number.
-    Second(Numbers, usize),
+    Second(Numbers, Arc<AtomicUsize>),
 }
 
 thread_local! {
     /// The innermost last.
     static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
-    /// How many second calls are among them.
-    static SECOND: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns whether this is the second call of a function within [`checkpoint`](super::checkpoint), which a backward
+/// The calls that run on this thread. None if the thread is ending, when there is no list any more.
+pub(crate) fn running() -> Vec<Running> {
+    RUNNING
+        .try_with(|running| running.borrow().clone())
+        .unwrap_or_default()
+}
+
+/// Runs `body` on a new thread as on the thread that `running` is of.
+pub(crate) fn with_running<R>(running: Vec<Running>, body: impl FnOnce() -> R) -> R {
+    RUNNING.set(running);
+    body()
+}
+
+/// Returns whether this is the second call of a function within [`checkpoint`](crate::checkpoint), which a backward
 /// pass makes to compute again what was not saved. Code that counts or averages over calls leaves it out.
 ///
 /// ```
@@ -46,10 +57,13 @@ thread_local! {
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub fn is_recomputing() -> bool {
-    SECOND.get() > 0
+    let is_second = |running: &Running| matches!(running, Running::Second(..));
+    RUNNING
+        .try_with(|running| running.borrow().iter().any(is_second))
+        .unwrap_or(false)
 }
 
-/// Returns a number from `draw`, or, in the second call of a function within [`checkpoint`](super::checkpoint), the
+/// Returns a number from `draw`, or, in the second call of a function within [`checkpoint`](crate::checkpoint), the
 /// number that the first call had in this place: seeds and counters that move on with each call stay true to
 /// it. Outside checkpoints `draw` is just called.
 ///
@@ -71,41 +85,41 @@ pub fn is_recomputing() -> bool {
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 pub fn replayed(draw: impl FnOnce() -> u64) -> u64 {
-    let innermost = RUNNING.with_borrow(Vec::len);
-    let mut draw = Some(draw);
-    within(innermost, &mut || draw.take().map_or(0, |draw| draw()))
-}
-
-/// The number that the innermost `depth` calls have next.
-fn within(depth: usize, draw: &mut dyn FnMut() -> u64) -> u64 {
-    let Some(call) = depth.checked_sub(1) else {
-        return draw();
-    };
-    let known = RUNNING.with_borrow_mut(|running| match &mut running[call] {
-        Running::First(_) => None,
-        Running::Second(numbers, next) => {
-            *next += 1;
-            lock(numbers).get(*next - 1).copied()
-        }
-    });
-    // A second call that draws more often than the first is refused by what it saves, if it matters at all.
-    let number = known.unwrap_or_else(|| within(call, draw));
-    RUNNING.with_borrow(|running| {
-        if let Running::First(numbers) = &running[call] {
+    let running = running();
+    let second = running
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(i, call)| match call {
+            Running::First(_) => None,
+            Running::Second(numbers, next) => {
+                let next = next.fetch_add(1, Ordering::Relaxed);
+                // A second call that draws more often than the first is refused by what it saves, if it matters at all.
+                lock(numbers).get(next).map(|number| (i + 1, *number))
+            }
+        });
+    let (inner, number) = second.unwrap_or_else(|| (0, draw()));
+    for call in &running[inner..] {
+        if let Running::First(numbers) = call {
             lock(numbers).push(number);
         }
-    });
+    }
     number
 }
 
+fn lock(numbers: &Numbers) -> MutexGuard<'_, Vec<u64>> {
+    // No user code runs while it is held.
+    numbers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs the first call of a function, whose numbers go to `numbers`.
-pub(super) fn first<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
+pub(crate) fn first<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
     run(Running::First(Arc::clone(numbers)), call)
 }
 
 /// Runs the second call, which gets `numbers`.
-pub(super) fn second<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
-    run(Running::Second(Arc::clone(numbers), 0), call)
+pub(crate) fn second<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
+    run(Running::Second(Arc::clone(numbers), Arc::default()), call)
 }
 
 fn run<R>(running: Running, call: impl FnOnce() -> R) -> R {
@@ -114,11 +128,9 @@ fn run<R>(running: Running, call: impl FnOnce() -> R) -> R {
     impl Drop for Guard {
         fn drop(&mut self) {
             let gone = RUNNING.with_borrow_mut(Vec::pop);
-            let was_second = matches!(gone, Some(Running::Second(..)));
-            SECOND.set(SECOND.get() - usize::from(was_second));
+            drop(gone);
         }
     }
-    SECOND.set(SECOND.get() + usize::from(matches!(running, Running::Second(..))));
     RUNNING.with_borrow_mut(|all| all.push(running));
     let _guard = Guard;
     call()

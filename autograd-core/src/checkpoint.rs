@@ -1,17 +1,11 @@
 //! Computing again in the backward pass instead of keeping.
-//!
-//! `replay` is for functions that draw numbers or count their calls.
-
-mod replay;
-
-pub use replay::{is_recomputing, replayed};
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use replay::Numbers;
-
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::grad_mode::{enable_grad, is_grad_enabled};
+use crate::pass_end;
+use crate::replay::{self, Numbers};
 use crate::saved::{SavedHooks, Unpack, save, with_saved_hooks};
 use autograd_kernels::Shape;
 use autograd_kernels::counted;
@@ -21,7 +15,7 @@ use autograd_kernels::counted;
 /// needs it. Memory for time: of the whole only the inputs stay.
 ///
 /// Gradients are those of `function`, for tensors that it captures too. It must do the same each time: what
-/// it draws at random comes from a seed that it captures, or through [`replayed`]. Checkpoints nest; the inputs of
+/// it draws at random comes from a seed that it captures, or through [`replayed`](crate::replayed). Checkpoints nest; the inputs of
 /// an inner one are then computed again as well. Outside recording `function` is just called.
 ///
 /// A backward pass fails, and changes nothing, if the second call saves other tensors than the first, or
@@ -97,11 +91,11 @@ struct Checkpoint {
     again: Box<Again>,
     /// Of the tensors that were not saved, in the order in which they came.
     shapes: Mutex<Vec<Shape>>,
-    /// What the first call got from [`replayed`].
+    /// What the first call got from [`replayed`](crate::replayed).
     numbers: Numbers,
     /// Set when the first call has returned: then `shapes` has all.
     complete: OnceLock<()>,
-    /// What a second call has brought and no node has asked for yet.
+    /// What a second call has brought and no node of the pass has asked for yet.
     recomputed: Mutex<Vec<Option<AnyTensor>>>,
 }
 
@@ -140,7 +134,7 @@ impl SavedHooks for Checkpoint {
 }
 
 impl Checkpoint {
-    fn unpack(&self, place: usize) -> Result<AnyTensor, String> {
+    fn unpack(self: &Arc<Self>, place: usize) -> Result<AnyTensor, String> {
         let known = lock(&self.recomputed).get_mut(place).and_then(Option::take);
         if let Some(tensor) = known {
             return Ok(tensor);
@@ -149,6 +143,15 @@ impl Checkpoint {
         let wanted = tensors.get_mut(place).and_then(Option::take);
         let former = std::mem::replace(&mut *lock(&self.recomputed), tensors);
         drop(former);
+        // What the pass does not ask for is not kept: to save memory is what the checkpoint is for. Passes that the first
+        // call runs itself leave it for those that come later.
+        if self.complete.get().is_some() {
+            let checkpoint = Arc::clone(self);
+            pass_end::at_end(move || {
+                let unused = std::mem::take(&mut *lock(&checkpoint.recomputed));
+                drop(unused);
+            });
+        }
         wanted.ok_or_else(|| "the checkpointed function has not returned yet".to_owned())
     }
 

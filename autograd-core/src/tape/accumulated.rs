@@ -1,0 +1,163 @@
+//! Where gradients arrive: in leaves, and in computed tensors that retain theirs.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::tape::{AnyGradient, accumulate, let_go};
+
+/// The gradient that passes have accumulated in one place.
+///
+/// No lock is held while something is dropped that may have a history: its nodes hold what users saved.
+#[derive(Default)]
+pub(crate) struct Accumulated(Mutex<Sum>);
+
+#[derive(Default)]
+struct Sum {
+    grad: Option<AnyGradient>,
+    /// There while a pass has written here and may still fail.
+    unsettled: Option<Box<Unsettled>>,
+}
+
+/// What the gradient is made of, so that a pass that fails takes back what it has added and nothing else.
+struct Unsettled {
+    /// The gradient before the first of the passes.
+    before: Option<AnyGradient>,
+    added: Vec<Added>,
+    /// How many there were.
+    passes: u64,
+}
+
+struct Added {
+    grad: AnyGradient,
+    /// The number of a pass that may still fail.
+    unsettled: Option<u64>,
+}
+
+impl Accumulated {
+    fn lock(&self) -> MutexGuard<'_, Sum> {
+        // Nothing panics while the lock is held but a failed allocation; the old value is then whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a handle on the gradient.
+    pub(crate) fn get(&self) -> Option<AnyGradient> {
+        self.lock().grad.clone()
+    }
+
+    /// Replaces the gradient, and returns the former.
+    pub(crate) fn replace(&self, grad: Option<AnyGradient>) -> Option<AnyGradient> {
+        std::mem::replace(&mut self.lock().grad, grad)
+    }
+
+    /// Adds what a pass that has succeeded brings.
+    pub(crate) fn accumulate(&self, mut grad: AnyGradient) {
+        let mut sum = self.lock();
+        if let Some(unsettled) = &mut sum.unsettled {
+            let grad = grad.share();
+            unsettled.added.push(Added {
+                grad,
+                unsettled: None,
+            });
+        }
+        add(sum, grad);
+    }
+
+    /// Adds `grad` to a gradient that was taken out and comes back.
+    pub(crate) fn give_back(&self, grad: AnyGradient) {
+        add(self.lock(), grad);
+    }
+
+    /// Adds what a pass brings that may still fail: dropped unsettled, the result takes it back.
+    pub(crate) fn accumulate_unsettled(self: &Arc<Self>, mut grad: AnyGradient) -> Undo {
+        let mut sum = self.lock();
+        let before = sum.grad.clone();
+        let unsettled = sum.unsettled.get_or_insert_with(|| {
+            Box::new(Unsettled {
+                before,
+                added: Vec::new(),
+                passes: 0,
+            })
+        });
+        unsettled.passes += 1;
+        let pass = unsettled.passes;
+        unsettled.added.push(Added {
+            grad: grad.share(),
+            unsettled: Some(pass),
+        });
+        add(sum, grad);
+        Undo {
+            place: Arc::clone(self),
+            pass,
+            settled: false,
+        }
+    }
+}
+
+/// Adds `grad`, and drops what is then no longer needed with the lock released.
+fn add(mut sum: MutexGuard<'_, Sum>, grad: AnyGradient) {
+    let histories = [sum.grad.as_ref(), Some(&grad)].map(|grad| grad?.history());
+    accumulate(&mut sum.grad, grad);
+    drop(sum);
+    drop(histories);
+}
+
+impl Drop for Accumulated {
+    fn drop(&mut self) {
+        let sum = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Its history may end in another such place.
+        if let Some(grad) = sum.grad.take_if(|grad| grad.history().is_some()) {
+            let_go(grad);
+        }
+    }
+}
+
+/// Takes back what a pass has accumulated in one place when it is dropped, unless it was settled.
+pub(crate) struct Undo {
+    place: Arc<Accumulated>,
+    pass: u64,
+    settled: bool,
+}
+
+impl Undo {
+    /// Says that the pass has succeeded.
+    pub(crate) fn settle(mut self) {
+        self.settled = true;
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        let mut sum = self.place.lock();
+        // INVARIANT: it is there as long as one of these is.
+        let Some(mut unsettled) = sum.unsettled.take() else {
+            return;
+        };
+        let mut former = None;
+        if self.settled {
+            let mut added = unsettled.added.iter_mut();
+            if let Some(own) = added.find(|added| added.unsettled == Some(self.pass)) {
+                own.unsettled = None;
+            }
+        } else {
+            let own = |added: &mut Added| added.unsettled == Some(self.pass);
+            let own = unsettled.added.extract_if(.., own).next();
+            let mut grad = unsettled.before.clone();
+            for added in &unsettled.added {
+                accumulate(&mut grad, added.grad.clone());
+            }
+            former = Some((own, std::mem::replace(&mut sum.grad, grad)));
+        }
+        let others = unsettled
+            .added
+            .iter()
+            .any(|added| added.unsettled.is_some());
+        let done = if others {
+            sum.unsettled = Some(unsettled);
+            None
+        } else {
+            Some(unsettled)
+        };
+        drop(sum);
+        // Only now: a history may run user code as it is dropped.
+        drop((former, done));
+    }
+}
