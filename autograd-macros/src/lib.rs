@@ -107,8 +107,8 @@ use proc_macro::TokenStream;
 /// | `&[ArrayView1<T>]`, … | a list of tensors | `&[&Tensor1<T>]` |
 /// | anything else | a value | the same |
 ///
-/// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias is read as a
-/// value, unless the parameter is marked `#[tensor]`. An alias of a view is then written with its
+/// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias of a
+/// tensor is refused, unless the parameter is marked `#[tensor]`. An alias of a view is then written with its
 /// lifetime: `#[tensor] x: Matrix<'_>`. A tensor marked `#[non_differentiable]` has no gradient.
 ///
 /// The gradient of a list is a `Vec`, with an array, or an `Option` of one, for each of its tensors; a

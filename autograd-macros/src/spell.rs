@@ -104,7 +104,7 @@ pub(crate) fn placed(tokens: TokenStream, place: Span) -> TokenStream {
 }
 
 /// Returns a type whose lifetimes are valid where none can be elided, as in a field.
-fn lasting(ty: &Type) -> TokenStream {
+pub(crate) fn lasting(ty: &Type) -> TokenStream {
     replaced(ty.to_token_stream(), &|word, before| {
         (before == Some('\'')).then(|| Ident::new("static", word.span()).into_token_stream())
     })

@@ -180,6 +180,34 @@ impl Floats {
             .find_map(|inner| counted(inner).or_else(|| self.hidden_tensor(inner, counts)))
     }
 
+    /// Returns the name of a type that is a tensor in a form which functions do not take: `ArcArray1<f64>`,
+    /// `&Parameter<f64, Ix1>`.
+    pub(crate) fn other_tensor(&self, ty: &Type) -> Option<Ident> {
+        const OTHERS: [&str; 7] = [
+            "ArcArray",
+            "CowArray",
+            "RcArray",
+            "ArrayRef",
+            "ArrayBase",
+            "Parameter",
+            "Buffer",
+        ];
+        let own = last_segment(ty).filter(|segment| {
+            let name = segment.ident.to_string();
+            let name = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == 'D');
+            let inner = inner_types(ty);
+            let storage = inner.iter().flat_map(|inner| inner_types(inner));
+            let mut elements = inner.iter().copied().chain(storage);
+            OTHERS.contains(&name) && elements.any(|element| self.contains(element))
+        });
+        let inner = || {
+            inner_types(ty)
+                .into_iter()
+                .find_map(|inner| self.other_tensor(inner))
+        };
+        own.map(|segment| segment.ident.clone()).or_else(inner)
+    }
+
     /// Returns the float array that a value borrows: `&Array2<f32>`, also in `Option`. Taken as a view it would be
     /// a tensor.
     pub(crate) fn borrowed_array(&self, ty: &Type) -> Option<TensorType> {
@@ -368,6 +396,25 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
         "i128", "isize", "bool", "char", "str",
     ];
     is_one_of(ty, &PRIMITIVES)
+}
+
+/// Returns whether a type certainly holds no tensor, however its names are defined.
+pub(crate) fn is_data(ty: &Type) -> bool {
+    match peel(ty) {
+        Type::FnPtr(_) | Type::Never(_) | Type::Ptr(_) | Type::TraitObject(_) => true,
+        Type::Path(TypePath { path, .. }) if path.get_ident().is_some() => {
+            is_primitive(ty) || path.is_ident("String")
+        }
+        Type::Path(_) => {
+            let inner = inner_types(ty);
+            let is_holder = option_of(ty).or_else(|| vec_of(ty)).is_some();
+            is_holder && inner.into_iter().all(is_data)
+        }
+        _ => {
+            let inner = inner_types(ty);
+            !inner.is_empty() && inner.into_iter().all(is_data)
+        }
+    }
 }
 
 /// Returns whether a type is a parameter of this name.

@@ -2,6 +2,7 @@
 //! any version.
 
 mod argument;
+mod holds_tensor;
 
 #[cfg(feature = "catalogue")]
 pub use inventory;
@@ -26,6 +27,7 @@ pub use crate::tensor::{
 };
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::Element;
+pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 
 use ndarray::{Array, ArrayView, Dimension};
 

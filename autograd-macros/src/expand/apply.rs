@@ -11,7 +11,7 @@ use syn::ext::IdentExt as _;
 use super::backward::nested;
 use super::interface::{finish, is_for_its_value, parameters, returns};
 use super::tokens::{at, in_form, local, number, reference, tensor};
-use super::{forward_mode, interface, save};
+use super::{forward_mode, interface, probes, save};
 use crate::docs;
 use crate::model::{Forward, FunctionModel, Input, Returned, Role, Source};
 use crate::types::Form;
@@ -75,8 +75,9 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     };
     let metas: Vec<_> = metas.collect();
     let record = quote_spanned!(span=> #p::record(#rule, #edges, #saved, [#(#metas),*]));
-    let forward_mode = forward_mode::turn(forward, p);
+    let (probes, forward_mode) = (probes::statements(model, p), forward_mode::turn(forward, p));
     quote! {
+        #probes
         #forward_mode
         let #edges = #edges_of_inputs;
         let #needs = #needs_of;

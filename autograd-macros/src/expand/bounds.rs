@@ -27,11 +27,18 @@ pub(super) fn completed(generics: &Generics, forward: &Forward, p: &TokenStream)
 
 /// Returns whether a bound of this name is written for the parameter.
 fn has_bound(generics: &Generics, param: &Ident, name: &str) -> bool {
-    bounds_of(generics, param).any(|bound| {
-        let TypeParamBound::Trait(bound) = bound else {
-            return false;
-        };
-        let segment = bound.path.segments.last();
-        segment.is_some_and(|segment| segment.ident == name)
-    })
+    bounds_of(generics, param).any(|bound| is_named(bound, name))
+}
+
+/// Returns whether no bounds but those of this name are written for the parameter.
+pub(super) fn is_bound_by(generics: &Generics, param: &Ident, name: &str) -> bool {
+    bounds_of(generics, param).all(|bound| is_named(bound, name))
+}
+
+fn is_named(bound: &TypeParamBound, name: &str) -> bool {
+    let TypeParamBound::Trait(bound) = bound else {
+        return false;
+    };
+    let segment = bound.path.segments.last();
+    segment.is_some_and(|segment| segment.ident == name)
 }

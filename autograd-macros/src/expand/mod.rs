@@ -31,6 +31,7 @@ pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
 mod interface;
+mod probes;
 mod save;
 mod short;
 mod signature;
@@ -64,7 +65,8 @@ pub(crate) fn function(
     let forward_mode = forward_mode::function(model, p);
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, p));
     let functions = quote!(#gradients #apply #backward #forward_mode);
-    let signature = quote!(#signature #entry);
+    let probes = probes::constants(model, p);
+    let signature = quote!(#signature #entry #probes);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let test = gradcheck::test(model, default_crate);
     quote!(#item #needs_input_grad #context #impls #test)

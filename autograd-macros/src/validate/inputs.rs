@@ -147,6 +147,12 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
 /// //            ^^^^^^^^^^^^^^^^ a tensor inside `&…` would get no gradient
 /// ```
 fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
+    if let Some(other) = floats.other_tensor(ty) {
+        let message = format!("`{other}` is a tensor, and would get no gradient as a value");
+        let help = "write a view, as `ArrayView1<f64>`, or `&Tensor1<f64>`: callers give `&` of a tensor or parameter";
+        diagnostics.error_with_help(ty, &message, help);
+        return;
+    }
     let is_exclusive =
         matches!(peel(ty), Type::Reference(reference) if reference.mutability.is_some());
     // An owned float array inside a value is data, unless forward is to write to it: it has left its

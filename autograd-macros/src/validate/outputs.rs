@@ -238,7 +238,10 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
             Some(tensor)
         }
         Class::List(_) | Class::Value => {
-            if floats.hidden_tensor(ty, |_| true).is_some() {
+            if let Some(other) = floats.other_tensor(ty) {
+                let message = format!("an output must be owned, but `{other}` may be shared");
+                diagnostics.error_with_help(ty, &message, "return an array, as `Array1<f64>`");
+            } else if floats.hidden_tensor(ty, |_| true).is_some() {
                 let message = format!("an array inside `{}` would have no gradient", show(ty));
                 let help = "return arrays one by one, in a flat tuple";
                 diagnostics.error_with_help(ty, &message, help);

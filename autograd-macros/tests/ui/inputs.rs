@@ -124,4 +124,16 @@ mod view_by_reference {
     pub fn double(x: &ArrayView1<f64>) -> Array1<f64> { x * 2.0 }
 }
 
+mod shared_array {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn f(x: ArrayView1<f64>, w: pullback::ndarray::ArcArray1<f64>) -> Array1<f64> { &x * 2.0 + &w }
+}
+
+mod parameter {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn f(x: ArrayView1<f64>, w: &pullback::nn::Parameter<f64, pullback::ndarray::Ix1>) -> Array1<f64> { &x * 2.0 + &w.view() }
+}
+
 fn main() {}

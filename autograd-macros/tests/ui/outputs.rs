@@ -145,4 +145,10 @@ mod wrong_count_of_saves {
     }
 }
 
+mod shared_array {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0)]
+    pub fn f(x: ArrayView1<f64>) -> pullback::ndarray::ArcArray1<f64> { x.to_shared() }
+}
+
 fn main() {}

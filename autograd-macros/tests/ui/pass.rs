@@ -939,8 +939,47 @@ pub mod strict_lints {
     }
 }
 
+/// Values that hold floats and are no tensors, under names that the macro cannot see through.
+pub mod data {
+    use pullback::ndarray::{Array1, Array2, ArrayView1};
+    use pullback::prelude::*;
+
+    type Real = f64;
+    type Vector = Array1<Real>;
+    type Indices = Array1<usize>;
+    type Function<'a> = &'a (dyn Fn(&Tensor1<f64>) -> f64 + 'a);
+
+    #[derive(Clone)]
+    pub struct Settings<T>(T);
+
+    #[custom_function(grad(x) = &grad_y * *factor, outputs(y, z))]
+    pub fn scaled<const N: usize>(
+        x: ArrayView1<f64>,
+        factor: Real,
+        measured: &Vector,
+        many: Vec<Vector>,
+        at: ArrayView1<'_, usize>,
+        table: &Array2<f64>,
+        settings: Option<&Settings<Real>>,
+        function: Function<'_>,
+        lengths: [Real; N],
+    ) -> (Array1<f64>, Indices) {
+        assert!(settings.is_none() && many.is_empty() && measured.is_empty() && table.is_empty());
+        (&x * factor * function(&Tensor::from(at.mapv(|i| i as f64))) * lengths[0], at.to_owned())
+    }
+
+    pub fn main() {
+        let (x, none) = (Tensor::from(Array1::ones(2)), Array1::zeros(0));
+        let (at, table) = (Array1::from(vec![3_usize]), Array2::zeros((0, 0)));
+        let first = |x: &Tensor1<f64>| x.view()[0];
+        let (y, z) = scaled(&x, 2.0, &none, vec![], at.view(), &table, None, &first, [0.5]);
+        assert_eq!((y.to_array(), z), (Array1::from_elem(2, 3.0), at));
+    }
+}
+
 fn main() {
     context::main().unwrap();
+    data::main();
     every_form::main();
     hygiene::main();
     modules::main();

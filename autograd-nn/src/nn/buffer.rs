@@ -4,6 +4,8 @@ use std::fmt;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use autograd_core::__private::HoldsTensor;
+
 use crate::ndarray::{Array, Dimension};
 use crate::{AnyTensor, Element, Tensor};
 
@@ -120,6 +122,8 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl<T, D> HoldsTensor for Buffer<T, D> {}
 
 impl<T: Element, D: Dimension> Clone for Buffer<T, D> {
     fn clone(&self) -> Self {

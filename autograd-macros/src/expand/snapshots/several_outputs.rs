@@ -345,6 +345,14 @@ const _: () = {
         )
         .forward_mode();
     __p::register!(__SIGNATURE, "");
+    const _: () = {
+        #[allow(unused_imports)]
+        use __p::HoldsNone as _;
+        ::core::assert!(
+            ! < __p::Probe < Mode >> ::AS_INPUT,
+            "a tensor is behind `Mode`, and would get no gradient: write its type out, `mode: &Tensor1<f64>` or `ArrayView1<f64>`, or mark the parameter with `#[tensor]`"
+        );
+    };
     impl __p::Function for LayerNorm {
         const NAME: &'static str = "LayerNorm";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -133,6 +133,7 @@ const _: () = {
         where
             F: Fn(&'a [usize]) -> T,
         {
+            __p::is_value::<&F>("scaled_power", "f");
             let level = __p::largest([
                 __p::Argument::level(x),
                 __p::Argument::level(mask),

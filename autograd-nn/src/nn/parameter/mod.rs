@@ -9,6 +9,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use autograd_core::__private::HoldsTensor;
+
 use crate::ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 use crate::{Element, Tensor};
 
@@ -121,6 +123,9 @@ fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
     };
     Tensor::from(value).set_requires_grad(true)
 }
+
+// A function that takes a parameter as a value would not train it.
+impl<T, D> HoldsTensor for Parameter<T, D> {}
 
 impl<T, D> Deref for Parameter<T, D> {
     type Target = Tensor<T, D>;

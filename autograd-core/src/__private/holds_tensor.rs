@@ -1,0 +1,207 @@
+//! Which types hold a tensor. The macro sees only names, so generated code asks here.
+
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, CowRepr, OwnedArcRepr, OwnedRepr, RawData, ViewRepr};
+
+use crate::tensor::Tensor;
+use autograd_kernels::Element;
+
+/// A tensor, an array of floats, or what holds one.
+pub trait HoldsTensor {
+    /// Whether a parameter of this type would lose a gradient. Arrays that are borrowed or inside something else are
+    /// data: they have left their graph where they were copied.
+    const AS_INPUT: bool = true;
+    /// The same, inside something else.
+    const INSIDE: bool = true;
+    /// Whether what forward returns would lose its gradient.
+    const AS_OUTPUT: bool = true;
+}
+
+impl<T, D> HoldsTensor for Tensor<T, D> {}
+
+impl<S: Storage, D> HoldsTensor for ArrayBase<S, D> {
+    const INSIDE: bool = S::IS_VIEW;
+}
+
+/// The memory of an array of floats.
+pub trait Storage: RawData {
+    /// Whether it is borrowed, as a tensor's is.
+    const IS_VIEW: bool = false;
+}
+
+impl<T: Element> Storage for OwnedRepr<T> {}
+impl<T: Element> Storage for OwnedArcRepr<T> {}
+impl<T: Element> Storage for CowRepr<'_, T> {}
+impl<T: Element> Storage for ViewRepr<&T> {
+    const IS_VIEW: bool = true;
+}
+impl<T: Element> Storage for ViewRepr<&mut T> {
+    const IS_VIEW: bool = true;
+}
+
+impl<V: HoldsTensor> HoldsTensor for Option<V> {
+    const AS_INPUT: bool = V::AS_INPUT;
+    const INSIDE: bool = V::INSIDE;
+}
+
+impl<V: HoldsTensor + ?Sized> HoldsTensor for &mut V {
+    const AS_INPUT: bool = V::AS_INPUT;
+    const INSIDE: bool = V::INSIDE;
+}
+
+/// What a parameter may hold arrays in, as data.
+macro_rules! holders {
+    ($([$($generics:tt)*] $holder:ty),*) => {
+        $(impl<$($generics)*> HoldsTensor for $holder {
+            const AS_INPUT: bool = V::INSIDE;
+            const INSIDE: bool = V::INSIDE;
+        })*
+    };
+}
+
+holders!(
+    [V: HoldsTensor + ?Sized] &V,
+    [V: HoldsTensor] [V],
+    [V: HoldsTensor, const N: usize] [V; N],
+    [V: HoldsTensor] Vec<V>,
+    [V: HoldsTensor + ?Sized] Box<V>,
+    [V: HoldsTensor + ?Sized] Rc<V>,
+    [V: HoldsTensor + ?Sized] Arc<V>
+);
+
+/// Has the constants of [`HoldsTensor`] if `V` is one, else those of [`HoldsNone`]: the compiler looks for constants of
+/// the type before it looks for those of traits.
+#[derive(Debug)]
+pub struct Probe<V: ?Sized>(PhantomData<V>);
+
+impl<V: HoldsTensor + ?Sized> Probe<V> {
+    /// See [`HoldsTensor`].
+    pub const AS_INPUT: bool = V::AS_INPUT;
+    /// See [`HoldsTensor`].
+    pub const AS_OUTPUT: bool = V::AS_OUTPUT;
+}
+
+/// The constants of [`Probe`] for all other types.
+pub trait HoldsNone {
+    /// See [`HoldsTensor`].
+    const AS_INPUT: bool = false;
+    /// See [`HoldsTensor`].
+    const AS_OUTPUT: bool = false;
+}
+
+impl<V: ?Sized> HoldsNone for Probe<V> {}
+
+/// Refuses a value whose type the caller chooses, if it is a tensor.
+///
+/// # Panics
+/// If `V` is a tensor, also by reference, in an `Option` or in a list.
+#[inline]
+#[track_caller]
+pub fn is_value<V: ?Sized>(function: &str, name: &str) {
+    // No trait can be asked here: of a type parameter only its bounds are known.
+    if names_tensor(type_name::<V>()) {
+        refuse(function, name, type_name::<V>());
+    }
+}
+
+#[inline]
+fn names_tensor(mut name: &str) -> bool {
+    const AROUND: [&str; 6] = [
+        "&",
+        "mut ",
+        "[",
+        "core::option::Option<",
+        "alloc::vec::Vec<",
+        "alloc::sync::Arc<",
+    ];
+    while let Some(inner) = AROUND.iter().find_map(|around| name.strip_prefix(around)) {
+        name = inner;
+    }
+    name.starts_with("autograd_core::tensor::Tensor<")
+}
+
+#[cold]
+#[track_caller]
+fn refuse(function: &str, name: &str, ty: &str) -> ! {
+    panic!(
+        "`{name}` of `{function}` is a value and has no gradient, but a `{ty}` was given: give its `detach().to_array()`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{ArcArray1, Array1, ArrayView1, ArrayViewMut1, CowArray, Ix1};
+
+    use super::*;
+    use crate::Tensor1;
+
+    type Real = f64;
+
+    /// As input, as output.
+    macro_rules! probed {
+        ($ty:ty) => {
+            (<Probe<$ty>>::AS_INPUT, <Probe<$ty>>::AS_OUTPUT)
+        };
+    }
+
+    #[test]
+    fn tensors_are_found_whatever_they_are_called() {
+        let all = [
+            probed!(Tensor1<f64>),
+            probed!(&Tensor1<f32>),
+            probed!(&[Tensor1<f64>]),
+            probed!(Option<&Tensor1<f64>>),
+            probed!(Vec<Arc<Tensor1<f64>>>),
+            probed!(ArrayView1<Real>),
+            probed!(&ArrayView1<f64>),
+            probed!(&mut Array1<f64>),
+            probed!(ArrayViewMut1<f64>),
+            probed!(Array1<f64>),
+            probed!(Option<Array1<f64>>),
+            probed!(ArcArray1<f64>),
+            probed!(CowArray<'static, f32, Ix1>),
+        ];
+        assert_eq!(all, [(true, true); 13]);
+    }
+
+    #[test]
+    fn data_is_data() {
+        let all = [
+            probed!(&Array1<f64>),
+            probed!(Vec<Array1<f64>>),
+            probed!(&[Array1<f32>]),
+        ];
+        assert_eq!(all, [(false, true); 3]);
+        let all = [
+            probed!(f64),
+            probed!(&[f64]),
+            probed!(ArrayView1<'_, usize>),
+            probed!(fn(f64) -> f64),
+            probed!(&dyn Fn(&Tensor1<f64>) -> f64),
+            probed!(str),
+        ];
+        assert_eq!(all, [(false, false); 6]);
+    }
+
+    #[test]
+    fn type_parameters_are_known_by_their_names() {
+        is_value::<fn(&Tensor1<f64>)>("F", "f");
+        is_value::<Array1<f64>>("F", "data");
+        for name in [
+            type_name::<Tensor1<f64>>(),
+            type_name::<Option<&[Tensor1<f32>]>>(),
+        ] {
+            assert!(names_tensor(name), "{name}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "`scale` of `F` is a value and has no gradient")]
+    fn a_tensor_for_a_type_parameter_is_refused() {
+        is_value::<&Tensor1<f64>>("F", "scale");
+    }
+}
