@@ -75,11 +75,7 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 
 /// Returns ``did you mean `weight`? ``, to begin a help line with, if some candidate is near enough.
 pub(crate) fn did_you_mean(wanted: &str, candidates: &[String]) -> String {
-    // Where no letter is left of a short name, nothing is alike.
-    let has_its_letters =
-        |index: &usize| distance(wanted, &candidates[*index]) < wanted.chars().count();
-    let nearest = nearest(wanted, candidates).filter(has_its_letters);
-    nearest
+    nearest(wanted, candidates)
         .map(|index| format!("did you mean `{}`? ", candidates[index]))
         .unwrap_or_default()
 }
@@ -89,9 +85,11 @@ pub(crate) fn nearest(wanted: &str, candidates: &[String]) -> Option<usize> {
     let distances = candidates
         .iter()
         .map(|candidate| distance(wanted, candidate));
+    // Where no letter is left of a short name, nothing is alike.
+    let letters = wanted.chars().count();
     let near = distances
         .enumerate()
-        .filter(|(_, distance)| *distance <= 1.max(wanted.len() / 3));
+        .filter(|(_, distance)| *distance <= 1.max(wanted.len() / 3) && *distance < letters);
     near.min_by_key(|(_, distance)| *distance)
         .map(|(index, _)| index)
 }

@@ -3,6 +3,8 @@
 //! Bodies of functions are never parsed. They contain nothing that matters here, parsing them costs most of the
 //! time, and syntax that `syn` does not know yet must not break a function that uses it.
 
+use std::ops::Range;
+
 use proc_macro2::{Group, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
@@ -29,6 +31,8 @@ pub(crate) struct ImplBlock {
     pub(crate) methods: Vec<Method>,
     /// Our attributes on members that are not functions, with the member's keyword.
     pub(crate) misplaced: Vec<(Helper, Ident)>,
+    /// Functions that are not whole, by the places of their tokens: the compiler has said so.
+    pub(crate) unfinished: Vec<Range<usize>>,
 }
 
 /// `fn name(…) -> … { … }`, outside any block.
@@ -55,6 +59,8 @@ pub(crate) struct Method {
 pub(crate) struct Helper {
     pub(crate) name: Ident,
     pub(crate) arguments: Arguments,
+    /// What it is inside of, or before the name: `pullback::forward`, `cfg_attr(test, forward)`.
+    pub(crate) disguise: Option<Attribute>,
 }
 
 /// The arguments of an attribute, or why they could not be read.
@@ -89,16 +95,53 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
     Ok(Item::Other(keyword))
 }
 
-/// Returns whether an attribute of a member belongs to us. A name that is nearly ours (`#[foward]`) does too:
-/// nothing else would accept it, and the rules suggest what was meant.
-pub(crate) fn is_helper(name: &Ident) -> bool {
-    let near = |ours| crate::diagnostics::distance(&name.to_string(), ours) <= 2;
-    name == "jvp" || near("forward") || near("backward")
+/// Returns the attribute that an attribute of a member was meant to be, if it is one of ours. Names that are nearly ours
+/// (`#[foward]`), and those that other frameworks have for the same, are meant to be: nothing else would accept them,
+/// and the rules suggest what to write.
+pub(crate) fn meant(name: &Ident) -> Option<&'static str> {
+    const OTHERS: [(&str, &[&str]); 4] = [
+        ("forward", &["fwd", "primal"]),
+        (
+            "backward",
+            &[
+                "grad",
+                "grads",
+                "gradient",
+                "gradients",
+                "vjp",
+                "bwd",
+                "adjoint",
+                "pullback",
+            ],
+        ),
+        ("jvp", &["jvps", "tangent", "tangents", "forward_mode"]),
+        // Arguments of `#[forward]`.
+        ("", &["outputs", "saves", "non_differentiable"]),
+    ];
+    let name = name.to_string();
+    let other = OTHERS.iter().find(|(_, others)| others.contains(&&*name));
+    if let Some((ours, _)) = other {
+        return Some(ours);
+    }
+    let distance = |ours: &&str| crate::diagnostics::distance(&name, ours);
+    let near = ["forward", "backward"].into_iter().min_by_key(distance);
+    if name == "jvp" {
+        return Some("jvp");
+    }
+    near.filter(|ours| distance(ours) <= 2)
 }
 
-/// Returns whether an attribute of a parameter belongs to us.
-pub(crate) fn is_parameter_helper(name: &Ident) -> bool {
-    name == "tensor" || name == "non_differentiable"
+/// Returns the attribute that an attribute of a parameter was meant to be, if it is one of ours.
+pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
+    let name = name.to_string();
+    let near = |ours: &str, most| crate::diagnostics::distance(&name, ours) <= most;
+    if near("tensor", 1) {
+        Some("tensor")
+    } else if near("non_differentiable", 4) || ["no_grad", "detach", "constant"].contains(&&*name) {
+        Some("non_differentiable")
+    } else {
+        None
+    }
 }
 
 impl Parse for ImplBlock {
@@ -116,13 +159,22 @@ impl Parse for ImplBlock {
         generics.where_clause = input.parse()?;
         let members;
         braced!(members in input);
+        let begin = members.fork();
         members.call(Attribute::parse_inner)?;
-        let (mut methods, mut misplaced) = (Vec::new(), Vec::new());
+        let (mut methods, mut misplaced, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
+        let left = |members: ParseStream| members.cursor().token_stream().into_iter().count();
         while !members.is_empty() {
+            let start = members.fork();
             match member(&members)? {
                 Member::Method(method) => methods.push(*method),
                 Member::Other(keyword, helpers) => {
                     misplaced.extend(helpers.into_iter().map(|helper| (helper, keyword.clone())));
+                }
+                Member::Unfinished => {
+                    let all = left(&begin);
+                    // Without the groups that macros leave, which are not seen where the item is put out again.
+                    let place = |at: ParseStream| all.saturating_sub(left(at));
+                    unfinished.push(place(&start)..place(&members));
                 }
             }
         }
@@ -133,6 +185,7 @@ impl Parse for ImplBlock {
             self_ty,
             methods,
             misplaced,
+            unfinished,
         })
     }
 }
@@ -193,22 +246,28 @@ impl Argument {
 enum Member {
     Method(Box<Method>),
     Other(Ident, Vec<Helper>),
+    Unfinished,
 }
 
 fn member(input: ParseStream) -> syn::Result<Member> {
     let attrs = input.call(Attribute::parse_outer)?;
-    let (ours, attrs): (Vec<_>, Vec<_>) = attrs
+    let ours = attrs.iter().filter_map(helper).collect();
+    let attrs = attrs
         .into_iter()
-        .partition(|attr| attr.path().get_ident().is_some_and(is_helper));
-    let helpers = ours.iter().map(helper).collect();
+        .filter(|attribute| helper(attribute).is_none())
+        .collect();
     let vis: Visibility = input.parse()?;
     let fork = input.fork();
     if let Ok(sig) = fork.parse::<Signature>() {
         input.advance_to(&fork);
+        if !input.peek(token::Brace) {
+            input.parse::<Option<Token![;]>>()?;
+            return Ok(Member::Unfinished);
+        }
         input.parse::<TokenTree>()?;
         return Ok(Member::Method(Box::new(Method {
             attrs,
-            helpers,
+            helpers: ours,
             vis,
             sig,
             expression: None,
@@ -216,7 +275,11 @@ fn member(input: ParseStream) -> syn::Result<Member> {
     }
     let keyword = input.fork().call(Ident::parse_any)?;
     skip_member(input, keyword == "const" || keyword == "type")?;
-    Ok(Member::Other(keyword, helpers))
+    Ok(if keyword == "fn" {
+        Member::Unfinished
+    } else {
+        Member::Other(keyword, ours)
+    })
 }
 
 /// Skips a constant, a type or a macro call: to its `;`, or to its braces where those can end it.
@@ -232,20 +295,56 @@ fn skip_member(input: ParseStream, needs_semicolon: bool) -> syn::Result<()> {
     Ok(())
 }
 
-/// Reads an attribute of ours.
-pub(crate) fn helper(attribute: &Attribute) -> Helper {
+/// Reads an attribute if it is one of ours.
+fn helper(attribute: &Attribute) -> Option<Helper> {
+    let path = attribute.path();
+    if path.is_ident("cfg_attr") {
+        let Meta::List(list) = &attribute.meta else {
+            return None;
+        };
+        let inner = |input: ParseStream| {
+            input.parse::<Meta>()?;
+            input.parse::<Token![,]>()?;
+            Punctuated::<Meta, Token![,]>::parse_terminated(input)
+        };
+        let mut inner = inner.parse2(list.tokens.clone()).ok()?.into_iter();
+        return inner.find_map(|meta| {
+            let inner = Attribute {
+                meta,
+                ..attribute.clone()
+            };
+            let disguise = Some(attribute.clone());
+            Some(Helper {
+                disguise,
+                ..helper(&inner)?
+            })
+        });
+    }
+    let name = path.segments.last()?.ident.clone();
+    let is_alone = path.get_ident().is_some();
+    meant(&name).filter(|ours| is_alone || name == *ours)?;
+    let disguise = (!is_alone).then(|| attribute.clone());
+    Some(Helper {
+        disguise,
+        ..named(attribute, name)
+    })
+}
+
+/// Reads an attribute of this name.
+pub(crate) fn named(attribute: &Attribute, name: Ident) -> Helper {
     let arguments = match &attribute.meta {
         Meta::Path(_) => Ok(Vec::new()),
         Meta::List(list) => arguments(list.tokens.clone()),
         Meta::NameValue(pair) => {
-            let name = crate::show::show(&pair.path);
             let message = format!("arguments must be in parentheses; write `#[{name}(…)]`");
             Err(syn::Error::new_spanned(pair.eq_token, message))
         }
     };
-    // The caller has seen that the path is one identifier.
-    let name = attribute.path().segments[0].ident.clone();
-    Helper { name, arguments }
+    Helper {
+        name,
+        arguments,
+        disguise: None,
+    }
 }
 
 fn argument_list(input: ParseStream) -> Arguments {

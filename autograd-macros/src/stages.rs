@@ -33,13 +33,15 @@ pub(crate) fn unguarded(
     default_crate: &str,
 ) -> TokenStream {
     let (definition, expansion) =
-        match validate::function(parse::arguments(args), parse::item(item)) {
+        match validate::function(parse::arguments(args), parse::item(item.clone())) {
             Ok(model) => {
                 let expansion = expand::function(&model, stripped, default_crate);
                 (Some(model.definition), expansion)
             }
             Err(rejected) => {
-                let expansion = expand::fallback::function(&rejected, stripped, default_crate);
+                // The compiler has reported what is not whole, and would again.
+                let whole = strip::helpers(strip::without_members(item, &rejected.unfinished));
+                let expansion = expand::fallback::function(&rejected, &whole, default_crate);
                 (rejected.definition, expansion)
             }
         };

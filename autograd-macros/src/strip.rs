@@ -3,20 +3,60 @@
 //! This works on tokens and not on syntax, so that an item that could not be read keeps its meaning
 //! too: left in place, our attributes would be unknown to the compiler and hide the real mistake.
 
+use std::ops::Range;
+
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-use crate::parse::{is_helper, is_parameter_helper};
+use crate::parse::{meant, meant_on_parameter};
 
 /// Removes our attributes from the members of a block, and from their parameters or those of a function.
 pub(crate) fn helpers(item: TokenStream) -> TokenStream {
     let item = map_groups(item, Delimiter::Parenthesis, |parameters| {
-        without_attributes(parameters, is_parameter_helper)
+        without_attributes(parameters, |name| meant_on_parameter(name).is_some())
     });
     map_groups(item, Delimiter::Brace, |members| {
-        let members = without_attributes(members, is_helper);
+        let members = without_attributes(members, |name| meant(name).is_some());
         map_groups(members, Delimiter::Parenthesis, |parameters| {
-            without_attributes(parameters, is_parameter_helper)
+            without_attributes(parameters, |name| meant_on_parameter(name).is_some())
         })
+    })
+}
+
+/// Empties the bodies of some functions of a block, which then cannot fail to compile.
+pub(crate) fn without_bodies(
+    item: TokenStream,
+    functions: &[Ident],
+    body: &TokenStream,
+) -> TokenStream {
+    map_groups(item, Delimiter::Brace, |members| {
+        let (mut after_fn, mut is_emptied) = (false, false);
+        let member = |token| match token {
+            TokenTree::Ident(word) => {
+                if after_fn {
+                    is_emptied = functions.contains(&word);
+                }
+                after_fn = word == "fn";
+                TokenTree::Ident(word)
+            }
+            TokenTree::Group(group) if is_emptied && group.delimiter() == Delimiter::Brace => {
+                is_emptied = false;
+                let mut emptied = Group::new(Delimiter::Brace, body.clone());
+                emptied.set_span(group.span());
+                TokenTree::Group(emptied)
+            }
+            token => token,
+        };
+        members.into_iter().map(member).collect()
+    })
+}
+
+/// Removes members of a block, by the places of their tokens.
+pub(crate) fn without_members(item: TokenStream, places: &[Range<usize>]) -> TokenStream {
+    map_groups(item, Delimiter::Brace, |members| {
+        let members = members.into_iter().enumerate();
+        let is_kept =
+            |(place, _): &(usize, TokenTree)| !places.iter().any(|places| places.contains(place));
+        members.filter(is_kept).map(|(_, token)| token).collect()
     })
 }
 
@@ -37,12 +77,14 @@ fn map_groups(
     tokens.into_iter().map(map).collect()
 }
 
-fn without_attributes(tokens: TokenStream, ours: fn(&Ident) -> bool) -> TokenStream {
+fn without_attributes(tokens: TokenStream, is_ours: fn(&Ident) -> bool) -> TokenStream {
     let mut kept: Vec<TokenTree> = Vec::new();
     for token in tokens {
         let follows_hash =
             matches!(kept.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
-        if follows_hash && attribute_name(&token).is_some_and(|name| ours(&name)) {
+        let is_attribute = matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket
+            && names_ours(group.stream(), is_ours));
+        if follows_hash && is_attribute {
             kept.pop();
         } else {
             kept.push(token);
@@ -51,22 +93,35 @@ fn without_attributes(tokens: TokenStream, ours: fn(&Ident) -> bool) -> TokenStr
     kept.into_iter().collect()
 }
 
-/// Returns `forward` of the group `[forward(…)]`.
-fn attribute_name(token: &TokenTree) -> Option<Ident> {
-    let TokenTree::Group(group) = token else {
-        return None;
-    };
-    if group.delimiter() != Delimiter::Bracket {
-        return None;
-    }
-    let mut tokens = group.stream().into_iter();
-    match (tokens.next(), tokens.next()) {
-        (Some(TokenTree::Ident(name)), None | Some(TokenTree::Group(_))) => Some(name),
-        (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(equals)))
-            if equals.as_char() == '=' =>
-        {
-            Some(name)
+/// Returns whether the attribute is ours: `forward(…)`, `path::forward`, `cfg_attr(…, forward)`.
+fn names_ours(attribute: TokenStream, is_ours: fn(&Ident) -> bool) -> bool {
+    let mut tokens = attribute.into_iter().peekable();
+    let (mut name, mut segments) = (None, 0);
+    while let Some(TokenTree::Ident(word)) = tokens.peek() {
+        name = Some(word.clone());
+        segments += 1;
+        tokens.next();
+        while matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':') {
+            tokens.next();
         }
-        _ => None,
     }
+    let Some(name) = name else {
+        return false;
+    };
+    match tokens.next() {
+        Some(TokenTree::Group(group)) if name == "cfg_attr" => {
+            let mut inner = group.stream().into_iter();
+            inner.any(|token| matches!(token, TokenTree::Ident(word) if is_ours(&word)))
+        }
+        None | Some(TokenTree::Group(_)) => is_ours(&name) && (segments == 1 || !is_near(&name)),
+        Some(TokenTree::Punct(equals)) => {
+            equals.as_char() == '=' && segments == 1 && is_ours(&name)
+        }
+        Some(_) => false,
+    }
+}
+
+/// Returns whether a name is only nearly ours: by a path, it may be something else.
+fn is_near(name: &Ident) -> bool {
+    meant(name).is_none_or(|ours| name != ours)
 }

@@ -10,11 +10,13 @@ use crate::docs;
 use crate::model::FunctionModel;
 
 /// Adds the function to the list, with its documentation and the name of its test.
-pub(super) fn entry(model: &FunctionModel, p: &TokenStream) -> TokenStream {
+///
+/// The macro's path is absolute: an attribute that nobody knows, above ours, would leave a name in scope unresolved.
+pub(super) fn entry(model: &FunctionModel, root: &TokenStream) -> TokenStream {
     let (signature, docs) = (signature::name(), docs::text(model));
     let test = model.gradcheck.as_ref().map(|_| {
         let name = gradcheck::name(&model.definition).to_string();
         quote!(, #name)
     });
-    quote!(#p::register!(#signature, #docs #test);)
+    quote!(#root::register!(#signature, #docs #test);)
 }

@@ -3,9 +3,11 @@
 //! keep completing.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use super::{apply, context, impls, short, signature, tokens};
+use crate::model::Backward;
+use crate::strip;
 use crate::validate::Rejected;
 
 /// Generates the whole expansion of a function with mistakes.
@@ -19,6 +21,8 @@ pub(crate) fn function(
         definition,
         forward,
         backwards,
+        flawed,
+        ..
     } = rejected;
     let item = item(rejected, stripped, default_crate);
     let (Some(definition), Some(forward)) = (definition, forward) else {
@@ -26,7 +30,8 @@ pub(crate) fn function(
     };
     let root = tokens::runtime(definition, default_crate);
     let p = &tokens::short();
-    let gradients = short::gradients(backwards);
+    let is_whole = |backward: &&Backward| !flawed.contains(&backward.function.ident);
+    let gradients = short::gradients(backwards.iter().filter(is_whole));
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
     let apply = apply::method(forward, &attributes, &inert(), p);
     let signature = signature::fallback(definition, forward, p);
@@ -40,14 +45,21 @@ pub(crate) fn function(
 /// Returns the item as written; in the short form what it implies, as far as forward could be read.
 fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
     // What generated code would have used is not dead.
-    let as_written = quote!(#[allow(dead_code)] #stripped);
+    let whole = strip::without_bodies(stripped.clone(), &rejected.flawed, &emptied());
+    let as_written = quote!(#[allow(dead_code)] #whole);
     let Some(definition) = &rejected.definition else {
         return as_written;
     };
     let Some(short) = &definition.short else {
         return as_written;
     };
-    let kernel = short::kernel(definition, short);
+    let body = if rejected.flawed.contains(&short.ident) {
+        let body = emptied();
+        quote!({ #body })
+    } else {
+        short.body.to_token_stream()
+    };
+    let kernel = short::kernel(definition, short, &body);
     match &rejected.forward {
         Some(forward) => {
             let docs = quote!(#[allow(unused_variables, dead_code)]);
@@ -64,4 +76,10 @@ fn inert() -> TokenStream {
     quote!(::core::panic!(
         "this function has mistakes that the compiler has reported"
     ))
+}
+
+/// Returns the contents of the body of a function that the author has written, whose parameters are then not used.
+fn emptied() -> TokenStream {
+    let inert = inert();
+    quote!(#![allow(unused_mut, unused_variables)] #inert)
 }

@@ -38,7 +38,7 @@ mod signature;
 mod tokens;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use crate::docs;
 use crate::model::{Definition, Forward, FunctionModel};
@@ -59,11 +59,11 @@ pub(crate) fn function(
     let item = item(model, stripped, default_crate);
     let needs_input_grad = context::needs_input_grad(definition, forward);
     let context = context::saved(model, root);
-    let gradients = short::gradients(&model.backwards);
+    let gradients = short::gradients(model.backwards.iter());
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
-    let (signature, entry) = (signature::function(model, p), catalogue::entry(model, p));
+    let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let functions = quote!(#gradients #apply #backward #forward_mode);
     let probes = probes::constants(model, p);
     let signature = quote!(#signature #entry #probes);
@@ -88,7 +88,7 @@ fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> T
     let (definition, forward) = (&model.definition, &model.forward);
     let docs = docs::table(model);
     let function = short::function(definition, forward, default_crate, &docs, Clone::clone);
-    let kernel = short::kernel(definition, short);
+    let kernel = short::kernel(definition, short, &short.body.to_token_stream());
     quote!(#function #kernel)
 }
 

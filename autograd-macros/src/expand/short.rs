@@ -57,7 +57,7 @@ pub(super) fn function(
 }
 
 /// Generates `Linear`, with the body of the function as `Linear::forward`.
-pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
+pub(super) fn kernel(definition: &Definition, short: &Short, body: &TokenStream) -> TokenStream {
     let Definition {
         ident,
         self_ty,
@@ -66,11 +66,7 @@ pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
         ..
     } = definition;
     let Short {
-        attrs,
-        vis,
-        kernel,
-        body,
-        ..
+        attrs, vis, kernel, ..
     } = short;
     let (type_docs, kernel_docs) = (docs::short_type(short), docs::short_kernel(short));
     let attrs = attrs
@@ -108,10 +104,9 @@ pub(super) fn kernel(definition: &Definition, short: &Short) -> TokenStream {
 }
 
 /// Generates a function around each gradient that is an expression; with mistakes, nothing calls it.
-pub(super) fn gradients(backwards: &[Backward]) -> TokenStream {
+pub(super) fn gradients<'a>(backwards: impl Iterator<Item = &'a Backward>) -> TokenStream {
     let mut names = Vec::new();
     let written = backwards
-        .iter()
         .filter_map(|backward| backward.written.as_ref())
         // Of two for the same input, a mistake that has been reported, one is enough.
         .filter(|written| {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Member, Token, Type};
 
-use crate::parse::{Helper, helper};
+use crate::parse::{Helper, named};
 
 /// The item below the derive.
 pub(super) struct Item {
@@ -83,8 +83,11 @@ pub(super) fn item(tokens: TokenStream) -> syn::Result<Item> {
 }
 
 fn helpers(attributes: &[Attribute]) -> Vec<Helper> {
-    let is_ours = |attribute: &&Attribute| attribute.path().is_ident("module");
-    attributes.iter().filter(is_ours).map(helper).collect()
+    let ours = attributes.iter().filter_map(|attribute| {
+        let name = attribute.path().get_ident()?;
+        (name == "module").then(|| named(attribute, name.clone()))
+    });
+    ours.collect()
 }
 
 fn fields(fields: Fields) -> Vec<Field> {

@@ -4,7 +4,7 @@ use syn::Type;
 
 use super::context::Context;
 use crate::show::show;
-use crate::types::{Content, Floats, Form, Rank, TensorType};
+use crate::types::{Content, Form, Rank, TensorType};
 
 /// The rank and element type that a tensor must have.
 pub(super) struct Expected<'a> {
@@ -28,7 +28,7 @@ pub(super) fn agree(
     on: &Type,
     context: &mut Context<'_>,
 ) {
-    let Some((wanted, given)) = difference(expected.content, &found.content, context.floats) else {
+    let Some((wanted, given)) = difference(expected.content, &found.content, context) else {
         return;
     };
     let Expected { subject, place, .. } = expected;
@@ -44,7 +44,12 @@ pub(super) fn agree(
 
 /// Returns what differs, on either side, as far as the macro can be certain: behind an alias there may be
 /// anything.
-fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(String, String)> {
+fn difference(
+    expected: &Content,
+    found: &Content,
+    context: &mut Context<'_>,
+) -> Option<(String, String)> {
+    let floats = context.floats;
     let (
         Content::Known { element, rank },
         Content::Known {
@@ -67,6 +72,7 @@ fn difference(expected: &Content, found: &Content, floats: &Floats) -> Option<(S
     let ranks_differ = ranks.0 != ranks.1 && is_certain_rank(rank) && is_certain_rank(given_rank);
     let elements_differ =
         elements.0 != elements.1 && floats.is_certain(element) && floats.is_certain(given);
+    context.elements_differ |= elements_differ;
     let both = |rank: &str, element: &str| format!("{rank} and {element}");
     match (ranks_differ, elements_differ) {
         (false, false) => None,

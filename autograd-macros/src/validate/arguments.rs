@@ -3,7 +3,8 @@
 use syn::{Expr, ExprLit, Ident, Lit, Path};
 
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
-use crate::parse::{Argument, Arguments};
+use crate::parse::{Argument, Arguments, meant_on_parameter};
+use crate::show::show;
 
 /// The arguments of `#[custom_function(…)]`.
 #[derive(Default)]
@@ -166,10 +167,17 @@ pub(super) fn on_parameter<'a>(
     name: &str,
     diagnostics: &mut Diagnostics,
 ) -> Option<&'a syn::Attribute> {
-    let mut ours = attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident(name));
+    let is_meant = |attribute: &&syn::Attribute| {
+        let written = attribute.path().get_ident();
+        written.and_then(meant_on_parameter) == Some(name)
+    };
+    let mut ours = attributes.iter().filter(is_meant);
     let first = ours.next()?;
+    if !first.path().is_ident(name) {
+        let written = show(first.path());
+        let message = format!("there is no attribute `#[{written}]`; did you mean `#[{name}]`?");
+        diagnostics.error(first.path(), message);
+    }
     if first.meta.require_path_only().is_err() {
         diagnostics.error(
             &first.meta,

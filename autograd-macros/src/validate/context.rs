@@ -10,4 +10,6 @@ pub(super) struct Context<'a> {
     pub(super) forward: &'a Forward,
     pub(super) floats: &'a Floats,
     pub(super) diagnostics: &'a mut Diagnostics,
+    /// Whether a tensor has different element types in different functions.
+    pub(super) elements_differ: bool,
 }

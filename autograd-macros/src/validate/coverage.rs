@@ -5,7 +5,7 @@ use syn::Ident;
 use super::arguments::BackwardOptions;
 use super::context::Context;
 use super::inputs;
-use crate::diagnostics::{did_you_mean, list, nearest};
+use crate::diagnostics::{list, nearest};
 use crate::parse::Method;
 
 /// The differentiable inputs whose gradients a backward function returns.
@@ -15,12 +15,20 @@ pub(super) struct Covers {
     pub(super) complete: bool,
 }
 
-/// Reads what each backward function covers.
+/// Reads what each backward function covers; `is_whole` unless there are more, which could not be read.
 pub(super) fn read(
     backwards: &[(&Method, BackwardOptions)],
+    is_whole: bool,
     context: &mut Context<'_>,
 ) -> Vec<Covers> {
     let inputs = context.forward.differentiable();
+    let place = |name: &Ident| inputs.iter().position(|(input, _)| input.name == *name);
+    // What a wrong name may have been meant to be.
+    let named = backwards.iter().flat_map(|(_, options)| &options.inputs);
+    let named: Vec<usize> = named.filter_map(place).collect();
+    let left = (0..inputs.len()).filter(|edge| !named.contains(edge));
+    let mut left: Vec<usize> = left.collect();
+    let mut is_known = is_whole;
     let mut owners: Vec<Option<&Ident>> = vec![None; inputs.len()];
     let mut covers = Vec::new();
     for (method, options) in backwards {
@@ -29,8 +37,12 @@ pub(super) fn read(
                 .map(|edge| (edge, &method.sig.ident))
                 .collect()
         } else {
-            let named = |name| Some((differentiable_input(name, context)?, name));
-            options.inputs.iter().filter_map(named).collect()
+            let meant = |name| {
+                let edge = place(name)
+                    .or_else(|| differentiable_input(name, &mut left, &mut is_known, context))?;
+                Some((edge, name))
+            };
+            options.inputs.iter().filter_map(meant).collect()
         };
         for (edge, on) in &named {
             is_not_covered(*edge, on, &mut owners, &method.sig.ident, context);
@@ -40,7 +52,8 @@ pub(super) fn read(
             edges: named.into_iter().map(|(edge, _)| edge).collect(),
         });
     }
-    if !backwards.is_empty() {
+    // What an unknown name covers is unknown, and what a function covers that is not whole.
+    if is_known && !backwards.is_empty() {
         all_are_covered(&owners, context);
     }
     covers
@@ -57,25 +70,22 @@ pub(super) fn read(
 /// #[backward(x)]
 /// //         ^ `x` is a value and has no gradient
 /// ```
-fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize> {
+fn differentiable_input(
+    name: &Ident,
+    left: &mut Vec<usize>,
+    is_known: &mut bool,
+    context: &mut Context<'_>,
+) -> Option<usize> {
     let differentiable = context.forward.differentiable();
-    let found = differentiable
-        .iter()
-        .position(|(input, _)| input.name == *name);
-    if found.is_some() {
-        return found;
-    }
-    let names: Vec<String> = differentiable
-        .iter()
-        .map(|(input, _)| input.name.to_string())
-        .collect();
-    let mut suggestion = did_you_mean(&name.to_string(), &names);
-    let message = match context
+    let spell = |edge: &usize| differentiable[*edge].0.name.to_string();
+    let of_forward = context
         .forward
         .inputs
         .iter()
-        .find(|input| input.name == *name)
-    {
+        .find(|input| input.name == *name);
+    let mut suggestion = String::new();
+    let mut meant = None;
+    let message = match of_forward {
         Some(input) if input.tensor.is_none() => {
             if let Some(help) = inputs::as_tensor(name, &input.ty, context.floats) {
                 suggestion = format!("{help}; ");
@@ -83,12 +93,23 @@ fn differentiable_input(name: &Ident, context: &mut Context<'_>) -> Option<usize
             format!("`{name}` is a value and has no gradient")
         }
         Some(_) => format!("`{name}` is `#[non_differentiable]` and has no gradient"),
-        None => format!("forward has no input named `{name}`"),
+        None => {
+            let candidates: Vec<String> = left.iter().map(spell).collect();
+            // Where one input has no gradient yet, this is its.
+            let only = || (candidates.len() == 1).then_some(0);
+            meant = nearest(&name.to_string(), &candidates).or_else(only);
+            *is_known &= meant.is_some();
+            if let Some(candidate) = meant {
+                suggestion = format!("did you mean `{}`? ", candidates[candidate]);
+            }
+            format!("forward has no input named `{name}`")
+        }
     };
-    let help = format!("{suggestion}the differentiable inputs: {}", list(&names));
+    let names = (0..differentiable.len()).map(|edge| spell(&edge));
+    let help = format!("{suggestion}the differentiable inputs: {}", list(names));
     context.diagnostics.error_with_help(name, &message, &help);
     // Go on with what was probably meant, so that one slip is one error.
-    nearest(&name.to_string(), &names)
+    meant.map(|candidate| left.remove(candidate))
 }
 
 /// No gradient may be returned twice.

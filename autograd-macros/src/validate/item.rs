@@ -5,9 +5,9 @@ use syn::{Attribute, FnArg, GenericParam, Ident, Safety, Signature};
 use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
 use super::short;
-use crate::diagnostics::{Diagnostics, distance};
+use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Forward, Input, Short};
-use crate::parse::{Helper, ImplBlock, Item, Method};
+use crate::parse::{Argument, Helper, ImplBlock, Item, Method, meant};
 use crate::show::show;
 use crate::types::last_segment;
 
@@ -127,14 +127,26 @@ pub(super) fn roles<'a>(
             Part::Jvp => rules.push((method, helper)),
         }
     }
-    let forward = only_forward(definition, &forwards, diagnostics);
+    let is_whole = block.unfinished.is_empty();
+    let forward = only_forward(definition, &forwards, is_whole, diagnostics);
     if let Some((method, _)) = forward
         && backwards.is_empty()
+        && is_whole
     {
         has_no_backward(definition, &method.sig, diagnostics);
     }
-    let forward = forward
-        .map(|(method, helper)| (method, arguments::forward(&helper.arguments, diagnostics)));
+    let forward = forward.map(|(method, helper)| {
+        let is_argument = as_argument(helper).is_some();
+        let mut arguments = if is_argument {
+            Ok(Vec::new())
+        } else {
+            helper.arguments.clone()
+        };
+        if let Ok(arguments) = &mut arguments {
+            arguments.extend(method.helpers.iter().filter_map(as_argument));
+        }
+        (method, arguments::forward(&arguments, diagnostics))
+    });
     let jvp = only_rule(definition, &rules, diagnostics);
     Roles {
         forward,
@@ -185,10 +197,14 @@ pub(super) fn forward(
 fn only_forward<'a>(
     definition: &Definition,
     forwards: &[(&'a Method, &'a Helper)],
+    is_whole: bool,
     diagnostics: &mut Diagnostics,
 ) -> Option<(&'a Method, &'a Helper)> {
     let name = &definition.ident;
     let Some((first, rest)) = forwards.split_first() else {
+        if !is_whole {
+            return None;
+        }
         let message = format!("`{name}` has no forward function");
         let help = "write `#[forward]` above the function that computes the outputs";
         diagnostics.error_with_help(&definition.self_ty, &message, help);
@@ -269,7 +285,14 @@ fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &m
 /// fn double(x: ArrayView1<f32>) -> Array1<f32>
 /// ```
 fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<&'a Helper> {
-    let (first, rest) = method.helpers.split_first()?;
+    let is_argument = |helper: &&Helper| as_argument(helper).is_some();
+    let (arguments, roles): (Vec<_>, Vec<_>) = method.helpers.iter().partition(is_argument);
+    for helper in &arguments {
+        is_on_its_own(helper, diagnostics);
+    }
+    let Some((first, rest)) = roles.split_first() else {
+        return arguments.first().copied();
+    };
     for helper in rest {
         let message = format!(
             "`{}` is marked `#[{}]` already; remove one of the two",
@@ -280,27 +303,65 @@ fn only_helper<'a>(method: &'a Method, diagnostics: &mut Diagnostics) -> Option<
     Some(first)
 }
 
-/// Our attributes must be spelt right.
+/// Arguments of `#[forward]` are no attributes themselves.
+///
+/// ```text
+/// #[forward]
+/// #[saves(mean)]
+/// //^^^^^ `saves` is an argument of `#[forward]`
+/// fn forward(x: ArrayView1<f32>) -> (Array1<f32>, f32)
+/// ```
+fn is_on_its_own(helper: &Helper, diagnostics: &mut Diagnostics) {
+    let name = &helper.name;
+    let message = format!("`{name}` is an argument of `#[forward]`");
+    let help = format!("write `#[forward({name}(…))]`");
+    diagnostics.error_with_help(name, &message, &help);
+}
+
+/// Returns `#[saves(mean)]` as the argument that it should be.
+fn as_argument(helper: &Helper) -> Option<Argument> {
+    meant(&helper.name)?.is_empty().then(|| Argument {
+        name: helper.name.clone(),
+        list: Some(helper.arguments.clone().unwrap_or_default()),
+        value: None,
+        within: None,
+    })
+}
+
+/// Our attributes must be spelt right, and stand for themselves.
 ///
 /// ```text
 /// #[foward]
 /// //^^^^^^ there is no attribute `#[foward]`; did you mean `#[forward]`?
+/// #[cfg_attr(feature = "fast", backward(x))]
+/// //                           ^^^^^^^^ `#[backward]` cannot depend on the configuration
 /// ```
 fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
-    let name = helper.name.to_string();
-    if name == "jvp" {
-        return Part::Jvp;
+    let name = &helper.name;
+    let meant = meant(name).unwrap_or_default();
+    match &helper.disguise {
+        Some(attribute) if attribute.path().is_ident("cfg_attr") => {
+            let message = format!("`#[{name}]` cannot depend on the configuration");
+            let help = "put the `#[cfg(…)]` on the whole item, under `#[custom_function]`";
+            diagnostics.error_with_help(name, &message, help);
+        }
+        Some(attribute) => {
+            let message = format!("`#[{name}]` is written without a path");
+            let help = format!("write `#[{name}]`");
+            diagnostics.error_with_help(attribute.path(), &message, &help);
+        }
+        None if name != meant && !meant.is_empty() => {
+            let message = format!("there is no attribute `#[{name}]`; did you mean `#[{meant}]`?");
+            diagnostics.error(name, message);
+        }
+        None => {}
     }
-    let (meant, part) = if distance(&name, "forward") < distance(&name, "backward") {
-        ("forward", Part::Forward)
-    } else {
-        ("backward", Part::Backward)
-    };
-    if name != meant {
-        let message = format!("there is no attribute `#[{name}]`; did you mean `#[{meant}]`?");
-        diagnostics.error(&helper.name, message);
+    match meant {
+        "jvp" => Part::Jvp,
+        "backward" => Part::Backward,
+        // An argument of `#[forward]` was meant to be there.
+        _ => Part::Forward,
     }
-    part
 }
 
 /// Our attributes must be on functions.

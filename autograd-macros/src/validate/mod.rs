@@ -35,10 +35,12 @@ mod outputs;
 mod returns;
 mod short;
 
+use std::ops::Range;
+
 use asked::Asker;
 use context::Context;
 use proc_macro2::TokenStream;
-use syn::Signature;
+use syn::{Ident, Signature};
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{
@@ -55,6 +57,10 @@ pub(crate) struct Rejected {
     pub(crate) definition: Option<Definition>,
     pub(crate) forward: Option<Forward>,
     pub(crate) backwards: Vec<Backward>,
+    /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
+    pub(crate) flawed: Vec<Ident>,
+    /// The places of functions that are not whole.
+    pub(crate) unfinished: Vec<Range<usize>>,
 }
 
 /// Checks an item against all rules.
@@ -75,16 +81,18 @@ pub(crate) fn function(
         .and_then(|block| item::definition(block, short.flatten(), options, &mut diagnostics));
     let mut forward = None;
     let mut rules = Rules::default();
+    let mut flawed = Vec::new();
     let mut gradcheck = None;
     if let (Some(block), Some(definition)) = (&block, &definition) {
-        (forward, rules) = functions(block, definition, &mut diagnostics);
+        (forward, rules) = functions(block, definition, &mut flawed, &mut diagnostics);
         if let (Some(argument), Some(forward)) = (&asked_for, &forward) {
             gradcheck = gradcheck::read(argument, definition, forward, &mut diagnostics);
         }
         forward = forward.filter(|_| !item::has_apply(block));
     }
+    let unfinished = block.map_or_else(Vec::new, |block| block.unfinished);
     match (diagnostics.finish(), definition, forward) {
-        (Ok(()), Some(definition), Some(forward)) => {
+        (Ok(()), Some(definition), Some(forward)) if unfinished.is_empty() => {
             let Rules { backwards, jvp } = rules;
             let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
@@ -110,6 +118,8 @@ pub(crate) fn function(
                 definition,
                 forward,
                 backwards: rules.backwards,
+                flawed,
+                unfinished,
             }))
         }
     }
@@ -125,16 +135,21 @@ struct Rules {
 fn functions(
     block: &ImplBlock,
     definition: &Definition,
+    flawed: &mut Vec<Ident>,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Forward>, Rules) {
     let roles = item::roles(block, definition, diagnostics);
     let Some((method, options)) = roles.forward else {
         return (None, Rules::default());
     };
+    let mistakes = diagnostics.len();
     let floats = Floats::of(&definition.generics, &method.sig);
     let inputs = inputs::read(&method.sig, &floats, diagnostics);
     let known = inputs.as_deref().unwrap_or_default();
     let returned = outputs::read(&method.sig, known, &options, &floats, diagnostics);
+    if diagnostics.len() > mistakes {
+        flawed.push(method.sig.ident.clone());
+    }
     let (Some(inputs), Some(returned)) = (inputs, returned) else {
         return (None, Rules::default());
     };
@@ -155,8 +170,9 @@ fn functions(
         forward: &forward,
         floats: &floats,
         diagnostics,
+        elements_differ: false,
     };
-    let covers = coverage::read(&roles.backwards, &mut context);
+    let covers = coverage::read(&roles.backwards, block.unfinished.is_empty(), &mut context);
     let mut backwards = Vec::new();
     for ((method, options), covers) in roles.backwards.iter().zip(covers) {
         let sig = short::signature(method, &options.inputs, &covers, &context);
@@ -165,7 +181,7 @@ fn functions(
             options,
             covers: &covers,
         };
-        if let Some(function) = derivative(&sig, &asker, &mut context) {
+        if let Some(function) = derivative(&sig, &asker, flawed, &mut context) {
             backwards.push(Backward {
                 vis: method.vis.clone(),
                 function,
@@ -180,18 +196,32 @@ fn functions(
     }
     let jvp = roles.jvp.and_then(|rule| {
         names::tangents_have_distinct_names(&forward, context.diagnostics);
-        derivative(&rule.sig, &Asker::Jvp, &mut context)
+        derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
+    if context.elements_differ {
+        // Which of the functions has the element type that was meant is not known.
+        flawed.extend(block.methods.iter().map(|method| method.sig.ident.clone()));
+    }
     (Some(forward), Rules { backwards, jvp })
 }
 
 /// Reads a backward function or the `#[jvp]` rule; `None` if it does not return what is due.
-fn derivative(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>) -> Option<Derivative> {
+fn derivative(
+    sig: &Signature,
+    asker: &Asker<'_>,
+    flawed: &mut Vec<Ident>,
+    context: &mut Context<'_>,
+) -> Option<Derivative> {
+    let mistakes = context.diagnostics.len();
     let parameters = asked::read(sig, asker, context);
+    let returns = returns::read(sig, asker, context);
+    if context.diagnostics.len() > mistakes {
+        flawed.push(sig.ident.clone());
+    }
     let derivative = Derivative {
         ident: sig.ident.clone(),
         parameters,
-        returns: returns::read(sig, asker, context)?,
+        returns: returns?,
     };
     order::is_uniform(&derivative, context);
     Some(derivative)

@@ -23,7 +23,7 @@ use super::context::Context;
 use super::coverage::Covers;
 use super::forms::is_alone;
 use crate::model::{Short, Wants, Written};
-use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_parameter_helper};
+use crate::parse::{Argument, Function, Helper, ImplBlock, Method, meant_on_parameter};
 use crate::spell::{array, placed};
 use crate::types::{Form, Passing};
 use crate::uses;
@@ -77,6 +77,7 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
         self_ty,
         methods: std::iter::once(forward).chain(gradients).collect(),
         misplaced: Vec::new(),
+        unfinished: Vec::new(),
     };
     (block, short)
 }
@@ -99,7 +100,11 @@ fn gradient(argument: Argument) -> Option<Method> {
 fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
     let name = Ident::new(name, Span::call_site());
     let arguments = Ok(arguments);
-    Helper { name, arguments }
+    Helper {
+        name,
+        arguments,
+        disguise: None,
+    }
 }
 
 /// Returns the signature of a backward function: the written one, or, in the short form, one whose parameters
@@ -236,7 +241,12 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
             FnArg::Typed(parameter) => &mut parameter.attrs,
             FnArg::Receiver(receiver) => &mut receiver.attrs,
         };
-        let is_ours = |attr: &Attribute| attr.path().get_ident().is_some_and(is_parameter_helper);
+        let is_ours = |attr: &Attribute| {
+            attr.path()
+                .get_ident()
+                .and_then(meant_on_parameter)
+                .is_some()
+        };
         attrs.retain(|attr| !is_ours(attr));
     }
     kernel

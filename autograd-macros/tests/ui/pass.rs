@@ -965,14 +965,27 @@ pub mod data {
         lengths: [Real; N],
     ) -> (Array1<f64>, Indices) {
         assert!(settings.is_none() && many.is_empty() && measured.is_empty() && table.is_empty());
-        (&x * factor * function(&Tensor::from(at.mapv(|i| i as f64))) * lengths[0], at.to_owned())
+        (
+            &x * factor * function(&Tensor::from(at.mapv(|i| i as f64))) * lengths[0],
+            at.to_owned(),
+        )
     }
 
     pub fn main() {
         let (x, none) = (Tensor::from(Array1::ones(2)), Array1::zeros(0));
         let (at, table) = (Array1::from(vec![3_usize]), Array2::zeros((0, 0)));
         let first = |x: &Tensor1<f64>| x.view()[0];
-        let (y, z) = scaled(&x, 2.0, &none, vec![], at.view(), &table, None, &first, [0.5]);
+        let (y, z) = scaled(
+            &x,
+            2.0,
+            &none,
+            vec![],
+            at.view(),
+            &table,
+            None,
+            &first,
+            [0.5],
+        );
         assert_eq!((y.to_array(), z), (Array1::from_elem(2, 3.0), at));
     }
 }

@@ -103,7 +103,7 @@ const _: () = {
             &[__p::SavedSignature::new("output", &["i"])],
         )
         .any_order();
-    __p::register!(__SIGNATURE, "");
+    pb::__private::register!(__SIGNATURE, "");
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";
         const SIGNATURE: __p::Signature = __SIGNATURE;

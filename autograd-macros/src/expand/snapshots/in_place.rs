@@ -169,7 +169,7 @@ const _: () = {
             ],
         )
         .forward_mode();
-    __p::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "");
     impl __p::Function for Update {
         const NAME: &'static str = "Update";
         const SIGNATURE: __p::Signature = __SIGNATURE;

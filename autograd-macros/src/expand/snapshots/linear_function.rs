@@ -174,7 +174,7 @@ const _: () = {
             __p::SavedSignature::new("weight", &["input"]),
         ],
     );
-    __p::register!(__SIGNATURE, "y = x Wᵀ + b");
+    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b");
     impl __p::Function for LinearFunction {
         const NAME: &'static str = "LinearFunction";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -143,7 +143,7 @@ const _: () = {
             &[__p::SavedSignature::new("parts", &["parts", "weight"])],
         )
         .forward_mode();
-    __p::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "");
     impl __p::Function for Weighted {
         const NAME: &'static str = "Weighted";
         const SIGNATURE: __p::Signature = __SIGNATURE;

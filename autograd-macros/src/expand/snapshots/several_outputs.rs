@@ -344,7 +344,7 @@ const _: () = {
             ],
         )
         .forward_mode();
-    __p::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "");
     const _: () = {
         #[allow(unused_imports)]
         use __p::HoldsNone as _;

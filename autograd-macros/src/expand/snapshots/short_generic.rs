@@ -299,7 +299,7 @@ const _: () = {
             ],
         )
         .any_order();
-    __p::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "");
     impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
     where
         T: Element,

@@ -226,7 +226,7 @@ const _: () = {
             __p::SavedSignature::new("weight", &["input"]),
         ],
     );
-    __p::register!(__SIGNATURE, "y = x Wᵀ + b");
+    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b");
     impl __p::Function for Linear {
         const NAME: &'static str = "linear";
         const SIGNATURE: __p::Signature = __SIGNATURE;
