@@ -125,6 +125,8 @@ pub mod prelude {
         Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
         enable_grad, grad, jvp, no_grad,
     };
+    #[doc(hidden)]
+    pub use autograd_macros::{backward, forward, jvp};
 }
 
 /// The README's example runs with the documentation's.

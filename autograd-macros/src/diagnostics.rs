@@ -12,6 +12,8 @@ use quote::ToTokens;
 pub(crate) struct Diagnostics {
     errors: Vec<syn::Error>,
     finished: bool,
+    /// Whether a type is wrong in a way that the compiler would report again.
+    pub(crate) is_unreadable: bool,
 }
 
 impl Diagnostics {
@@ -24,6 +26,14 @@ impl Diagnostics {
     /// Records a mistake, with what to write instead.
     pub(crate) fn error_with_help(&mut self, on: &impl ToTokens, message: &str, help: &str) {
         self.error(on, format!("{message}\n= help: {help}"));
+    }
+
+    /// Records a mistake, unless one with this message has been recorded.
+    pub(crate) fn once(&mut self, on: &impl ToTokens, message: &str, help: &str) {
+        let text = format!("{message}\n= help: {help}");
+        if self.errors.iter().all(|error| error.to_string() != text) {
+            self.error(on, text);
+        }
     }
 
     /// Returns what was parsed, or records why it could not be.

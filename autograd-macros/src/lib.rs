@@ -20,6 +20,7 @@
 //!
 //! `module` has the same stages for `#[derive(Module)]`.
 
+mod alone;
 mod diagnostics;
 mod docs;
 mod expand;
@@ -290,8 +291,7 @@ use proc_macro::TokenStream;
 /// # Generated
 ///
 /// - `apply`, and the trait `Function`.
-/// - The structs `LinearFunctionContext`, as visible as the backward functions that ask for it, and
-///   `LinearFunctionNeedsInputGrad`.
+/// - The structs `LinearFunctionContext` and `LinearFunctionNeedsInputGrad`, where a backward function asks for them.
 /// - The test, if asked for.
 /// - An entry in the library's `catalogue()`, with the documentation above `#[forward]`, else above the item
 ///   (put the formula first).
@@ -306,6 +306,27 @@ pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStream {
     stages::custom_function(args.into(), item.into(), "autograd_core").into()
+}
+
+/// Marks the forward function in a block that [`custom_function`] reads; elsewhere an error.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn forward(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::forward(item.into()).into()
+}
+
+/// Marks a backward function in a block that [`custom_function`] reads.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn backward(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::other(item.into()).into()
+}
+
+/// Marks the rule for forward mode in a block that [`custom_function`] reads.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn jvp(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::other(item.into()).into()
 }
 
 #[doc = include_str!("module/derive.md")]

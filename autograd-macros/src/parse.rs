@@ -53,6 +53,8 @@ pub(crate) struct Method {
     /// The short form: the gradient that `grad(…)` gives, of a function whose signature is yet to be
     /// written.
     pub(crate) expression: Option<Expr>,
+    /// The places of its tokens in the block.
+    pub(crate) place: Range<usize>,
 }
 
 /// An attribute such as `#[forward(…)]` or `#[backward(…)]`.
@@ -165,17 +167,17 @@ impl Parse for ImplBlock {
         let left = |members: ParseStream| members.cursor().token_stream().into_iter().count();
         while !members.is_empty() {
             let start = members.fork();
-            match member(&members)? {
-                Member::Method(method) => methods.push(*method),
+            let member = member(&members)?;
+            let all = left(&begin);
+            // Without the groups that macros leave, which are not seen where the item is put out again.
+            let place = |at: ParseStream| all.saturating_sub(left(at));
+            let place = place(&start)..place(&members);
+            match member {
+                Member::Method(method) => methods.push(Method { place, ..*method }),
                 Member::Other(keyword, helpers) => {
                     misplaced.extend(helpers.into_iter().map(|helper| (helper, keyword.clone())));
                 }
-                Member::Unfinished => {
-                    let all = left(&begin);
-                    // Without the groups that macros leave, which are not seen where the item is put out again.
-                    let place = |at: ParseStream| all.saturating_sub(left(at));
-                    unfinished.push(place(&start)..place(&members));
-                }
+                Member::Unfinished => unfinished.push(place),
             }
         }
         Ok(Self {
@@ -220,6 +222,10 @@ impl Parse for Argument {
             } else {
                 argument_list(&content)?
             });
+        }
+        if input.peek(Token![:]) {
+            let message = format!("write `{name} = …`");
+            return Err(input.error(message));
         }
         let equals = input.parse::<Option<Token![=]>>()?;
         let value = equals.map(|_| input.parse()).transpose()?;
@@ -271,6 +277,7 @@ fn member(input: ParseStream) -> syn::Result<Member> {
             vis,
             sig,
             expression: None,
+            place: 0..0,
         })));
     }
     let keyword = input.fork().call(Ident::parse_any)?;

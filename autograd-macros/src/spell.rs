@@ -6,7 +6,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Ident, Type};
 
-use crate::types::{Content, Form, Passing, Rank};
+use crate::types::{Content, Form, Passing, Rank, is_sized};
 
 /// Returns the short name of that path within the `const _` of an expansion.
 pub(crate) fn short() -> TokenStream {
@@ -64,15 +64,20 @@ pub(crate) fn option(inner: &TokenStream) -> TokenStream {
     quote!(::core::option::Option<#inner>)
 }
 
-/// Writes the owned type of a value.
+/// Writes the owned type of a value. Where the type is certainly sized, that is the type itself: it asks nothing of it.
 pub(crate) fn owned(passing: &Passing) -> TokenStream {
-    let span = at(passing.target());
+    let owned = |ty: &Type| {
+        let span = at(ty);
+        if is_sized(ty) {
+            ty.to_token_stream()
+        } else {
+            quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned)
+        }
+    };
     match passing {
         Passing::Owned(ty) => ty.to_token_stream(),
-        Passing::Reference(ty) => quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned),
-        Passing::OptionalReference(ty) => {
-            option(&quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::Owned))
-        }
+        Passing::Reference(ty) => owned(ty),
+        Passing::OptionalReference(ty) => option(&owned(ty)),
     }
 }
 

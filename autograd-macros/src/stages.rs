@@ -39,8 +39,7 @@ pub(crate) fn unguarded(
                 (Some(model.definition), expansion)
             }
             Err(rejected) => {
-                // The compiler has reported what is not whole, and would again.
-                let whole = strip::helpers(strip::without_members(item, &rejected.unfinished));
+                let whole = strip::helpers(strip::without_members(item, &rejected.dropped));
                 let expansion = expand::fallback::function(&rejected, &whole, default_crate);
                 (rejected.definition, expansion)
             }

@@ -9,16 +9,17 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 use crate::parse::{meant, meant_on_parameter};
 
+/// Removes our attributes from the parameters of a function.
+pub(crate) fn parameters(item: TokenStream) -> TokenStream {
+    map_groups(item, Delimiter::Parenthesis, |parameters| {
+        without_attributes(parameters, |name| meant_on_parameter(name).is_some())
+    })
+}
+
 /// Removes our attributes from the members of a block, and from their parameters or those of a function.
 pub(crate) fn helpers(item: TokenStream) -> TokenStream {
-    let item = map_groups(item, Delimiter::Parenthesis, |parameters| {
-        without_attributes(parameters, |name| meant_on_parameter(name).is_some())
-    });
-    map_groups(item, Delimiter::Brace, |members| {
-        let members = without_attributes(members, |name| meant(name).is_some());
-        map_groups(members, Delimiter::Parenthesis, |parameters| {
-            without_attributes(parameters, |name| meant_on_parameter(name).is_some())
-        })
+    map_groups(parameters(item), Delimiter::Brace, |members| {
+        parameters(without_attributes(members, |name| meant(name).is_some()))
     })
 }
 

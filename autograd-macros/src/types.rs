@@ -214,8 +214,12 @@ impl Floats {
         let Type::Reference(reference) = peel(option_of(ty).unwrap_or(ty)) else {
             return None;
         };
-        let array = self.tensor(&reference.elem)?;
-        (array.form == Form::Owned).then_some(array)
+        self.owned_array(&reference.elem)
+    }
+
+    /// Returns the float array that a type is, if it is an owned one.
+    pub(crate) fn owned_array(&self, ty: &Type) -> Option<TensorType> {
+        self.tensor(ty).filter(|array| array.form == Form::Owned)
     }
 
     fn tensor(&self, ty: &Type) -> Option<TensorType> {
@@ -398,6 +402,18 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
     is_one_of(ty, &PRIMITIVES)
 }
 
+/// Returns whether a type is none of those whose size is not known.
+pub(crate) fn is_sized(ty: &Type) -> bool {
+    const UNSIZED: [&str; 4] = ["str", "Path", "OsStr", "CStr"];
+    match peel(ty) {
+        Type::Path(_) => {
+            last_segment(ty).is_none_or(|last| !UNSIZED.iter().any(|name| last.ident == name))
+        }
+        Type::Slice(_) | Type::TraitObject(_) => false,
+        _ => true,
+    }
+}
+
 /// Returns whether a type certainly holds no tensor, however its names are defined.
 pub(crate) fn is_data(ty: &Type) -> bool {
     match peel(ty) {
@@ -513,7 +529,7 @@ fn arguments(segment: &PathSegment) -> impl Iterator<Item = &GenericArgument> {
     bracketed.into_iter().flatten()
 }
 
-fn inner_types(ty: &Type) -> Vec<&Type> {
+pub(crate) fn inner_types(ty: &Type) -> Vec<&Type> {
     match peel(ty) {
         Type::Array(array) => vec![&array.elem],
         Type::Slice(slice) => vec![&slice.elem],

@@ -16,7 +16,7 @@ pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, EdgeLists, ForwardCall, Function, GradOutput, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoTangent, Order, Origin, OutputSignature, Restore,
-    Rule, SavedItem, SavedItems, SavedSignature, SavedValue, Signature, record,
+    Rule, SavedItem, SavedItems, SavedNumber, SavedSignature, SavedValue, Signature, record,
 };
 pub use crate::grad_mode::{GradModeGuard, unrecorded};
 pub use crate::gradcheck::generated::{gradcheck, lent, sample, succeeded};
@@ -104,24 +104,32 @@ pub fn references<T, D>(list: &[Tensor<T, D>]) -> Vec<&Tensor<T, D>> {
     list.iter().collect()
 }
 
-/// A value that can be saved for backward: `Clone + Send + Sync + 'static`. What is missing of these the
-/// compiler says itself, at the value's type.
-pub trait SaveValue: Sized {
-    /// The value as a node saves it.
-    type Saved: SavedItem;
-
+/// A value that can be saved for backward.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be saved for backward: it must be `Clone + Send + Sync + 'static`",
+    label = "a backward function asks for it",
+    note = "derive `Clone`; share what cannot be cloned in an `Arc`; for what is of one thread (`Rc`, `RefCell`, a raw \
+            pointer), take `Arc` and `Mutex`"
+)]
+pub trait SaveValue: Sized + 'static {
     /// Saves a copy.
-    fn save(&self) -> Self::Saved;
+    fn save(&self) -> SavedValue<Self>;
+
+    /// Saves a copy of what may be missing.
+    fn save_optional(value: Option<&Self>) -> SavedValue<Option<Self>>;
 
     /// Saves the value itself.
-    fn into_saved(self) -> Self::Saved;
+    fn into_saved(self) -> SavedValue<Self>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<V: Clone + Send + Sync + 'static> SaveValue for V {
-    type Saved = SavedValue<V>;
-
     fn save(&self) -> SavedValue<V> {
         SavedValue::new(self.clone())
+    }
+
+    fn save_optional(value: Option<&V>) -> SavedValue<Option<V>> {
+        SavedValue::new(value.cloned())
     }
 
     fn into_saved(self) -> SavedValue<V> {

@@ -3,7 +3,7 @@
 //! Generated code saves `(first, (second, …, ()))`, one item for each entry of the signature's `saved`, each in an
 //! `Option`: what no gradient needs is not saved.
 
-use crate::function::SavedValue;
+use crate::function::{SavedNumber, SavedValue};
 use crate::saved::{Saved, SavedList};
 use crate::tape;
 use autograd_kernels::Element;
@@ -29,9 +29,15 @@ impl<T: Element> SavedItem for SavedList<T> {
     }
 }
 
-impl<V: Clone + Send + Sync + 'static> SavedItem for SavedValue<V> {
+impl<V: 'static> SavedItem for SavedValue<V> {
     fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
         note(self.info(), None);
+    }
+}
+
+impl<V: Copy + Send + Sync + 'static> SavedItem for SavedNumber<V> {
+    fn list(&self, note: &mut dyn FnMut(tape::SavedInfo, Option<usize>)) {
+        note(tape::SavedInfo::value::<V>(None), None);
     }
 }
 

@@ -19,7 +19,7 @@ pub use forward::{ForwardCall, IntoTangent};
 pub use gradient::{GradOutput, IntoGradient, IntoGradients};
 pub use in_place::InPlace;
 pub use items::{SavedItem, SavedItems};
-pub use record::{IntoOutput, Rule, SavedValue, record};
+pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

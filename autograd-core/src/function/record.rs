@@ -1,6 +1,6 @@
 //! Recording one use of a function.
 
-use std::any::TypeId;
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
@@ -28,60 +28,50 @@ pub struct Rule<S: 'static> {
     pub backward: fn(S, &mut Call<'_>) -> Result<(), Error>,
 }
 
-/// A saved value. A copy is made for each backward pass, so a value that owns memory is shared.
-pub struct SavedValue<V: 'static>(Inner<V>);
-
-enum Inner<V> {
-    /// A number or a flag: copied.
-    Inline(V),
-    /// Anything else is shared: its `clone` may be the author's own code, which must not run under a node's lock. There
-    /// until it is dropped.
-    Shared(Option<Arc<V>>),
+/// A saved value, which all passes share. It asks nothing of `V`, which is checked once, where it is saved; and no code
+/// of the author's runs when it is copied, which happens under a node's lock.
+pub struct SavedValue<V: 'static> {
+    /// There until it is dropped.
+    value: Option<Arc<dyn Any + Send + Sync>>,
+    clone: fn(&V) -> V,
 }
 
-impl<V: 'static> SavedValue<V> {
+impl<V: Clone + Send + Sync + 'static> SavedValue<V> {
     /// Saves `value`.
     pub fn new(value: V) -> Self {
-        Self(if is_primitive::<V>() {
-            Inner::Inline(value)
-        } else {
-            Inner::Shared(Some(Arc::new(value)))
-        })
+        Self {
+            value: Some(Arc::new(value)),
+            clone: V::clone,
+        }
     }
-}
-
-/// Whether `V` is one of the types that cost less to copy than to share.
-fn is_primitive<V: 'static>() -> bool {
-    macro_rules! one_of {
-        ($($primitive:ty)*) => { $(TypeId::of::<V>() == TypeId::of::<$primitive>())||* };
-    }
-    one_of!(f32 f64 bool char usize isize u8 u16 u32 u64 u128 i8 i16 i32 i64 i128)
 }
 
 impl<V: 'static> SavedValue<V> {
+    /// Returns a copy of the value.
+    pub fn to_value(&self) -> V {
+        (self.clone)(self)
+    }
+
     /// What it is, for people.
     pub(super) fn info(&self) -> tape::SavedInfo {
-        tape::SavedInfo::value::<V>(match &self.0 {
-            Inner::Inline(_) => None,
-            Inner::Shared(value) => value.as_ref().map(|value| Arc::as_ptr(value).addr()),
-        })
+        let value = self.value.as_ref();
+        tape::SavedInfo::value::<V>(value.map(|value| Arc::as_ptr(value).addr()))
     }
 }
 
-impl<V: Clone + 'static> Clone for SavedValue<V> {
+impl<V: 'static> Clone for SavedValue<V> {
     fn clone(&self) -> Self {
-        Self(match &self.0 {
-            Inner::Inline(value) => Inner::Inline(value.clone()),
-            Inner::Shared(value) => Inner::Shared(value.clone()),
-        })
+        Self {
+            value: self.value.clone(),
+            clone: self.clone,
+        }
     }
 }
 
 impl<V: 'static> Drop for SavedValue<V> {
     fn drop(&mut self) {
-        if let Inner::Shared(value) = &mut self.0
-            && let Some(value) = value.take().and_then(Arc::into_inner)
-        {
+        // Of two that go at once, neither may be the last here; the value then goes in the ordinary way.
+        if let Some(value) = self.value.take_if(|value| Arc::strong_count(value) == 1) {
             let_go(value);
         }
     }
@@ -91,15 +81,43 @@ impl<V: 'static> Deref for SavedValue<V> {
     type Target = V;
 
     fn deref(&self) -> &V {
-        match &self.0 {
-            Inner::Inline(value) => value,
-            // INVARIANT: taken in `drop` alone.
-            Inner::Shared(value) => value.as_ref().expect("there until it is dropped"),
-        }
+        let value = self.value.as_deref().and_then(|value| value.downcast_ref());
+        // INVARIANT: taken in `drop` alone, and made of a `V`.
+        value.expect("there until it is dropped")
     }
 }
 
 impl<V: 'static> fmt::Debug for SavedValue<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::any::type_name::<V>())
+    }
+}
+
+/// A saved number or flag, which costs less to copy than to share.
+#[derive(Clone, Copy)]
+pub struct SavedNumber<V>(V);
+
+impl<V: Copy + 'static> SavedNumber<V> {
+    /// Saves `value`.
+    pub fn new(value: &V) -> Self {
+        Self(*value)
+    }
+
+    /// Returns the number.
+    pub fn to_value(&self) -> V {
+        self.0
+    }
+}
+
+impl<V> Deref for SavedNumber<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.0
+    }
+}
+
+impl<V> fmt::Debug for SavedNumber<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<V>())
     }
@@ -317,10 +335,11 @@ mod tests {
     }
 
     #[test]
-    fn all_values_but_numbers_are_shared() {
-        assert!(matches!(SavedValue::new(2.5).0, Inner::Inline(_)));
+    fn values_are_shared() {
         let kept = SavedValue::new(vec![1, 2]);
-        assert_eq!(kept.clone().as_ptr(), kept.as_ptr());
-        assert!(matches!(SavedValue::new([1.0, 2.0]).0, Inner::Shared(_)));
+        let same = kept.clone();
+        assert_eq!(same.as_ptr(), kept.as_ptr());
+        let copy = same.to_value();
+        assert_ne!(copy.as_ptr(), kept.as_ptr());
     }
 }

@@ -66,7 +66,7 @@ fn body(model: &FunctionModel, p: &TokenStream) -> TokenStream {
             let output = interface::output(output, forward);
             quote!(#p::meta(#output))
         });
-    let backward = super::backward::name();
+    let backward = super::backward::name(forward);
     let span = super::backward::value_span(model);
     let rule = quote_spanned! {span=>
         const {

@@ -3,23 +3,31 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::{Ident, Type};
 
+use super::save;
 use super::tokens::{
     any_of, at, beside, element, element_and_dimension, field, in_form, local, number, option,
 };
-use crate::model::{Backward, Derivative, FunctionModel, Parameter, Role, Saved, Source, Wants};
+use crate::model::{
+    Backward, Derivative, Forward, FunctionModel, Parameter, Role, Saved, Source, Wants,
+};
 use crate::spell;
 use crate::types::{Form, Passing, peel};
 
 /// Returns the name of the function, which is beside those of the block.
-pub(super) fn name() -> Ident {
-    local("__pullback_backward")
+pub(super) fn name(forward: &Forward) -> Ident {
+    // Two definitions of one type are then only as many errors as they have names in common.
+    local(format_args!(
+        "__pullback_backward_of_{}",
+        forward.ident.unraw()
+    ))
 }
 
 /// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
-    let (name, call) = (name(), local("call"));
+    let (name, call) = (name(&model.forward), local("call"));
     let names = (0..model.saved.len()).map(saved_name);
     let pattern = nested(&names.map(ToTokens::into_token_stream).collect::<Vec<_>>());
     let types = model.saved.iter().map(|saved| saved_type(saved, model, p));
@@ -57,9 +65,7 @@ pub(super) fn nested(things: &[TokenStream]) -> TokenStream {
 fn saved_type(saved: &Saved, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let sourced = model.forward.source(saved.source);
     let Some(tensor) = sourced.tensor else {
-        // Through the trait, so that a value that cannot be saved is one error, on its type.
-        let (span, ty) = (at(sourced.ty), spell::owned(&Passing::of(sourced.ty)));
-        return option(&quote_spanned!(span=> <#ty as #p::SaveValue>::Saved));
+        return option(&save::saved_type(sourced.ty, &model.forward, p));
     };
     let element = element(&tensor.content, p);
     let saved = local(if sourced.list { "SavedList" } else { "Saved" });
@@ -95,7 +101,7 @@ fn needs_input_grad(model: &FunctionModel) -> Option<TokenStream> {
 /// Fills the context.
 fn context(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let (call, context) = (local("call"), local("context"));
-    let ty = beside(&model.definition, "Context");
+    let ty = super::context::name(model);
     // A parameter may be where nothing can be inferred from it, as in the owned form of a `&T`.
     let (_, arguments, _) = model.definition.generics.split_for_impl();
     let arguments = arguments.as_turbofish();
@@ -268,14 +274,13 @@ fn argument(
 /// Returns a saved value, given by reference, in the way that the function asks for it.
 pub(super) fn value(saved: &TokenStream, ty: &Type) -> TokenStream {
     let span = at(ty);
-    let saved = quote_spanned!(span=> &**#saved);
     match Passing::of(ty) {
-        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(#saved)),
+        Passing::Owned(_) => quote_spanned!(span=> #saved.to_value()),
         Passing::Reference(ty) => {
-            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(#saved))
+            quote_spanned!(span=> ::std::borrow::Borrow::<#ty>::borrow(&**#saved))
         }
         Passing::OptionalReference(ty) => quote_spanned! {span=>
-            (#saved).as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
+            (**#saved).as_ref().map(|value| ::std::borrow::Borrow::<#ty>::borrow(value))
         },
     }
 }

@@ -5,11 +5,12 @@ use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Ident, Visibility, WherePredicate};
 
 use super::bounds;
+use super::save;
 use super::tokens::{beside, field, local, option, tensor};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
-use crate::spell::{self, for_each_word};
-use crate::types::{Passing, is_primitive};
+use crate::spell::for_each_word;
+use crate::types::is_primitive;
 
 /// Generates `LinearFunctionNeedsInputGrad`.
 pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> TokenStream {
@@ -32,19 +33,36 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
     }
 }
 
-/// Generates `LinearFunctionContext`, if anything is saved.
+/// Returns the name of the struct of what is saved. The author can only mean it where a backward function asks for it;
+/// elsewhere it has one that the author's own names do not meet.
+pub(super) fn name(model: &FunctionModel) -> Ident {
+    if is_asked_for(model) {
+        beside(&model.definition, "Context")
+    } else {
+        local("__Context")
+    }
+}
+
+pub(super) fn is_asked_for(model: &FunctionModel) -> bool {
+    let asks = |backward: &Backward| backward.function.asks_for(Wants::Context);
+    model.backwards.iter().any(asks)
+}
+
+/// Generates the struct of what is saved, if anything is: beside the function where backward functions ask for it, else
+/// among what has no name.
 pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
-    let asks = |backward: &&Backward| backward.function.asks_for(Wants::Context);
-    let mut askers = model.backwards.iter().filter(asks).peekable();
+    let askers = model.backwards.iter();
+    let askers = askers.filter(|backward| backward.function.asks_for(Wants::Context));
+    let (definition, forward) = (&model.definition, &model.forward);
     // Where no function asks for it, it only holds what is saved.
-    let attributes = askers.peek().map(|_| {
-        let docs = docs::context(&model.definition);
-        quote!(#docs #[derive(::core::fmt::Debug)])
+    let attributes = is_asked_for(model).then(|| {
+        let (cfgs, docs) = (&definition.cfgs, docs::context(definition));
+        quote!(#(#cfgs)* #docs #[derive(::core::fmt::Debug)])
     });
     let vis = askers.map(|asker| &asker.vis).max_by_key(|vis| reach(vis));
-    let (definition, forward) = (&model.definition, &model.forward);
-    (!model.saved.is_empty()).then(|| {
+    let holder = || {
         holder(
+            &name(model),
             definition,
             forward,
             &model.saved,
@@ -52,7 +70,8 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
             vis,
             p,
         )
-    })
+    };
+    (!model.saved.is_empty()).then(holder)
 }
 
 /// Generates it where mistakes leave open what is saved: with all tensors, and the values that can be saved.
@@ -69,8 +88,10 @@ pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStre
             });
         }
     }
-    let attributes = quote!(#[allow(dead_code)]);
+    let cfgs = &definition.cfgs;
+    let attributes = quote!(#(#cfgs)* #[allow(dead_code)]);
     holder(
+        &beside(definition, "Context"),
         definition,
         forward,
         &saved,
@@ -92,6 +113,7 @@ fn reach(vis: &Visibility) -> u8 {
 
 /// Generates a struct with the parameters of the block.
 fn holder(
+    name: &Ident,
     definition: &Definition,
     forward: &Forward,
     saved: &[Saved],
@@ -99,7 +121,6 @@ fn holder(
     vis: Option<&Visibility>,
     p: &TokenStream,
 ) -> TokenStream {
-    let (name, cfgs) = (beside(definition, "Context"), &definition.cfgs);
     let fields = saved.iter().map(|saved| {
         let (name, ty) = (field(&saved.name), field_type(saved, forward, p));
         let is_known = attributes.is_some() && !saved.needed_for.is_empty();
@@ -120,7 +141,6 @@ fn holder(
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let marker = marker(&generics).map(|(name, ty)| quote!(#name: #ty));
     quote! {
-        #(#cfgs)*
         #attributes
         #vis struct #name #impl_generics #where_clause {
             #(#fields,)*
@@ -158,8 +178,7 @@ pub(super) fn marker(generics: &Generics) -> Option<(Ident, TokenStream)> {
 fn field_type(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStream {
     let named = forward.source(saved.source);
     let Some(ty) = named.tensor else {
-        let owned = spell::owned(&Passing::of(named.ty));
-        return option(&quote!(#p::SavedValue<#owned>));
+        return option(&save::saved_type(named.ty, forward, p));
     };
     let tensor = tensor(&ty.content, named.ty, p);
     option(&if named.list {

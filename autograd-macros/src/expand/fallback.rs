@@ -45,17 +45,20 @@ pub(crate) fn function(
 /// Returns the item as written; in the short form what it implies, as far as forward could be read.
 fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
     // What generated code would have used is not dead.
-    let whole = strip::without_bodies(stripped.clone(), &rejected.flawed, &emptied());
-    let as_written = quote!(#[allow(dead_code)] #whole);
+    let whole = strip::without_bodies(stripped.clone(), &rejected.flawed, &inert());
+    let as_written = quote!(#[allow(dead_code, unused_mut, unused_variables)] #whole);
     let Some(definition) = &rejected.definition else {
         return as_written;
     };
     let Some(short) = &definition.short else {
         return as_written;
     };
+    if rejected.is_unreadable {
+        return TokenStream::new();
+    }
     let body = if rejected.flawed.contains(&short.ident) {
-        let body = emptied();
-        quote!({ #body })
+        let body = inert();
+        quote!({ #![allow(unused_mut, unused_variables)] #body })
     } else {
         short.body.to_token_stream()
     };
@@ -76,10 +79,4 @@ fn inert() -> TokenStream {
     quote!(::core::panic!(
         "this function has mistakes that the compiler has reported"
     ))
-}
-
-/// Returns the contents of the body of a function that the author has written, whose parameters are then not used.
-fn emptied() -> TokenStream {
-    let inert = inert();
-    quote!(#![allow(unused_mut, unused_variables)] #inert)
 }

@@ -16,13 +16,16 @@ use crate::model::{
 };
 
 /// Returns the name of the function, which is beside those of the block.
-fn name() -> Ident {
-    local("__pullback_forward_mode")
+fn name(forward: &Forward) -> Ident {
+    local(format_args!(
+        "__pullback_forward_mode_of_{}",
+        forward.ident.unraw()
+    ))
 }
 
 /// Generates the statement of `apply` that calls it: the largest level counts, whatever input has it.
 pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
-    let (name, level) = (name(), local("level"));
+    let (name, level) = (name(forward), local("level"));
     let levels = forward.inputs.iter().filter_map(|input| {
         let reference = reference(input, input.tensor.as_ref()?);
         Some(quote!(#p::Argument::level(#reference)))
@@ -39,13 +42,14 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
 /// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let FunctionModel { forward, jvp, .. } = model;
-    let (name, level, call) = (name(), local("level"), local("call"));
+    let (name, level, call) = (name(forward), local("level"), local("call"));
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let parameters = parameters(forward, p);
     let returns = returns(forward, p);
     let inputs = || forward.inputs.iter().enumerate();
     let splits = inputs().filter_map(|(index, input)| split(index, input, jvp.as_ref(), p));
-    let saved = inputs().filter_map(|(index, input)| copy_value(index, input, jvp.as_ref(), p));
+    let saved =
+        inputs().filter_map(|(index, input)| copy_value(index, input, forward, jvp.as_ref(), p));
     let arguments = forward.inputs.iter().map(|input| argument(input, p));
     let question = forward.fallible.is_some().then(|| quote!(?));
     let outputs = forward.outputs().map(|output| &output.name);
@@ -130,6 +134,7 @@ fn tangent(input: &Input) -> Ident {
 fn copy_value(
     index: usize,
     input: &Input,
+    forward: &Forward,
     jvp: Option<&Derivative>,
     p: &TokenStream,
 ) -> Option<TokenStream> {
@@ -139,7 +144,7 @@ fn copy_value(
     }
     let (saved, save) = (
         saved_variable(&input.name),
-        save::save_input(input, &quote!(true), p),
+        save::save_input(input, forward, &quote!(true), p),
     );
     Some(quote!(let #saved = #save;))
 }

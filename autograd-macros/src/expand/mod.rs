@@ -41,7 +41,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
 use crate::docs;
-use crate::model::{Definition, Forward, FunctionModel};
+use crate::model::{Backward, Definition, Forward, FunctionModel, Wants};
 
 /// Generates the whole expansion of a function; `stripped` is the item without our attributes.
 pub(crate) fn function(
@@ -57,8 +57,14 @@ pub(crate) fn function(
     let root = &tokens::runtime(definition, default_crate);
     let p = &tokens::short();
     let item = item(model, stripped, default_crate);
-    let needs_input_grad = context::needs_input_grad(definition, forward);
-    let context = context::saved(model, root);
+    let asks = |backward: &Backward| backward.function.asks_for(Wants::NeedsInputGrad);
+    let is_asked_for = model.backwards.iter().any(asks);
+    let needs_input_grad = is_asked_for.then(|| context::needs_input_grad(definition, forward));
+    let (beside, within) = if context::is_asked_for(model) {
+        (context::saved(model, root), None)
+    } else {
+        (None, context::saved(model, p))
+    };
     let gradients = short::gradients(model.backwards.iter());
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
@@ -66,10 +72,10 @@ pub(crate) fn function(
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let functions = quote!(#gradients #apply #backward #forward_mode);
     let probes = probes::constants(model, p);
-    let signature = quote!(#signature #entry #probes);
+    let signature = quote!(#within #signature #entry #probes);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let test = gradcheck::test(model, default_crate);
-    quote!(#item #needs_input_grad #context #impls #test)
+    quote!(#item #needs_input_grad #beside #impls #test)
 }
 
 /// Returns the item as written; in the short form, what it implies.

@@ -2,13 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::Type;
 use syn::ext::IdentExt as _;
 
 use super::interface;
 use super::tokens::{any_of, at, is_consumed, local, reference};
 use crate::model::{Forward, Input, Returned, Role, Saved, Source};
 use crate::spell;
-use crate::types::{Form, Passing};
+use crate::types::{Form, Passing, is_primitive, is_sized, last_segment};
 
 /// Returns the expression that saves one thing, and, if forward consumes that, the statement that must
 /// come before.
@@ -42,26 +43,41 @@ fn save_if_needed(saved: &Saved, forward: &Forward, p: &TokenStream) -> TokenStr
     let needs = local("needs");
     let needed = any_of(&saved.needed_for, |edge| quote!(#needs[#edge]));
     match saved.source {
-        Source::Input(index) => save_input(&forward.inputs[index], &needed, p),
+        Source::Input(index) => save_input(&forward.inputs[index], forward, &needed, p),
         Source::Returned(index) => save_returned(&forward.returned[index], forward, &needed, p),
     }
 }
 
-pub(super) fn save_input(input: &Input, needed: &TokenStream, p: &TokenStream) -> TokenStream {
+pub(super) fn save_input(
+    input: &Input,
+    forward: &Forward,
+    needed: &TokenStream,
+    p: &TokenStream,
+) -> TokenStream {
     let (name, span) = (&input.name, at(&input.ty));
     let Some(tensor) = &input.tensor else {
+        if is_number(&input.ty, forward) {
+            return quote_spanned!(span=> #p::save_if(#needed, || #p::SavedNumber::new(&#name)));
+        }
         let passing = Passing::of(&input.ty);
-        let owned = spell::owned(&passing);
-        let method = match passing {
-            Passing::Owned(_) => quote_spanned!(span=> save(&#name)),
-            Passing::Reference(target) => quote_spanned! {span=>
-                into_saved(<#target as ::std::borrow::ToOwned>::to_owned(#name))
+        let is_sized = is_sized(passing.target());
+        let (owned, target) = (spell::owned(&passing), passing.target());
+        let save = match passing {
+            Passing::Owned(_) => quote_spanned!(span=> <#owned as #p::SaveValue>::save(&#name)),
+            Passing::Reference(_) if is_sized => {
+                quote_spanned!(span=> <#owned as #p::SaveValue>::save(#name))
+            }
+            Passing::OptionalReference(_) if is_sized => {
+                quote_spanned!(span=> <#target as #p::SaveValue>::save_optional(#name))
+            }
+            Passing::Reference(_) => quote_spanned! {span=>
+                <#owned as #p::SaveValue>::into_saved(<#target as ::std::borrow::ToOwned>::to_owned(#name))
             },
-            Passing::OptionalReference(target) => quote_spanned! {span=>
-                into_saved(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
+            Passing::OptionalReference(_) => quote_spanned! {span=>
+                <#owned as #p::SaveValue>::into_saved(#name.map(<#target as ::std::borrow::ToOwned>::to_owned))
             },
         };
-        return quote_spanned!(span=> #p::save_if(#needed, || <#owned as #p::SaveValue>::#method));
+        return quote_spanned!(span=> #p::save_if(#needed, || #save));
     };
     let reference = reference(input, tensor);
     quote!(#p::Save::save(#reference, #needed))
@@ -83,6 +99,9 @@ pub(super) fn save_returned(
         Some(_) => quote!(#p::Save::save(#name, #needed)),
         None => {
             let ty = &returned.ty;
+            if is_number(ty, forward) {
+                return quote_spanned!(span=> #p::save_if(#needed, || #p::SavedNumber::new(&#name)));
+            }
             let method = if is_output {
                 quote!(save(&#name))
             } else {
@@ -90,5 +109,21 @@ pub(super) fn save_returned(
             };
             quote_spanned!(span=> #p::save_if(#needed, || <#ty as #p::SaveValue>::#method))
         }
+    }
+}
+
+/// Returns whether a value is a number or a flag, which is copied where others are shared.
+pub(super) fn is_number(ty: &Type, forward: &Forward) -> bool {
+    let element = last_segment(ty).filter(|last| last.arguments.is_none());
+    is_primitive(ty) || element.is_some_and(|param| forward.has_element(&param.ident))
+}
+
+/// Returns the type in which a value is saved.
+pub(super) fn saved_type(ty: &Type, forward: &Forward, p: &TokenStream) -> TokenStream {
+    let (span, owned) = (at(ty), spell::owned(&Passing::of(ty)));
+    if is_number(ty, forward) {
+        quote_spanned!(span=> #p::SavedNumber<#owned>)
+    } else {
+        quote_spanned!(span=> #p::SavedValue<#owned>)
     }
 }

@@ -3,7 +3,7 @@
 use syn::{Expr, ExprLit, Ident, Lit, Path};
 
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
-use crate::parse::{Argument, Arguments, meant_on_parameter};
+use crate::parse::{Argument, Arguments, meant, meant_on_parameter};
 use crate::show::show;
 
 /// The arguments of `#[custom_function(…)]`.
@@ -255,7 +255,10 @@ pub(crate) fn known<'a>(
         if !names.contains(&name.as_str()) {
             let message = format!("`#[{attribute}]` has no argument `{name}`");
             let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
-            let suggestion = did_you_mean(&name, &candidates);
+            let suggestion = match meant_gradient(argument, names) {
+                Some(input) => format!("write `grad({input}) = …`; "),
+                None => did_you_mean(&name, &candidates),
+            };
             let help = format!("{suggestion}its arguments: {}", list(names));
             diagnostics.error_with_help(&argument.name, &message, &help);
         } else if accepted.iter().any(|earlier| earlier.name == argument.name) {
@@ -266,6 +269,22 @@ pub(crate) fn known<'a>(
         }
     }
     accepted
+}
+
+/// Returns `x` of `grad_x = …` and `backward(x) = …`, where `grad(x) = …` is known.
+fn meant_gradient(argument: &Argument, names: &[&str]) -> Option<String> {
+    let name = argument.name.to_string();
+    if !names.contains(&"grad") || argument.value.is_none() {
+        return None;
+    }
+    let listed = argument.list.as_deref().and_then(<[Argument]>::first);
+    match (name.strip_prefix("grad_"), listed) {
+        (Some(input), None) => Some(input.to_owned()),
+        (None, Some(input)) if meant(&argument.name) == Some("backward") => {
+            Some(input.name.to_string())
+        }
+        _ => None,
+    }
 }
 
 /// A list of names must not be empty, and must name each thing once.

@@ -330,7 +330,12 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
     let is_exclusive =
         matches!(peel(named.ty), Type::Reference(reference) if reference.mutability.is_some());
     let is_view = |ty| types::array(ty).is_some_and(|array| array.form != Form::Owned);
-    let (message, help) = if is_exclusive || borrows(given) {
+    let (message, help) = if let Type::TraitObject(object) = peel(given) {
+        (
+            format!("`{name}` is a borrowed trait object and cannot be saved for backward"),
+            format!("take `Arc<{} + Send + Sync>`", show(object)),
+        )
+    } else if is_exclusive || borrows(given) {
         (
             format!("`{name}` is borrowed in forward and cannot be saved for backward"),
             format!(

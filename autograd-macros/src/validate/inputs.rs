@@ -2,8 +2,8 @@
 
 use syn::{FnArg, Ident, Pat, PatType, Signature, Type};
 
-use super::agreement;
 use super::arguments::on_parameter;
+use super::{agreement, lookalikes};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Input, TensorInput};
 use crate::show::show;
@@ -86,15 +86,17 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     let is_known = names_its_type(&ty, diagnostics);
     let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
+    let is_readable = lookalikes::is_readable(&ty, floats, diagnostics);
     let mut tensor = match floats.classify(&ty) {
         Class::Tensor(tensor) => Some((tensor, Kind::Single)),
         Class::Optional(tensor) => Some((tensor, Kind::Optional)),
         Class::List(tensor) => Some((tensor, Kind::List)),
         Class::Value if says_tensor.is_some() => could_be_tensor(&ty, diagnostics),
-        Class::Value => {
+        Class::Value if is_readable => {
             hides_no_tensor(&ty, floats, diagnostics);
             None
         }
+        Class::Value => None,
     };
     if let (None, Some(exempt)) = (&tensor, exempt) {
         is_worth_exempting(exempt, name.as_ref(), diagnostics);
@@ -110,7 +112,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
         edge: exempt.is_none().then_some(0),
     });
     Some(Input {
-        name: name.filter(|_| is_known)?,
+        name: name.filter(|_| is_known && is_readable)?,
         ty,
         tensor,
     })
@@ -168,6 +170,12 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
             agreement::spell(Form::ViewMut, &hidden.content)
         ),
         Type::Tuple(_) => "write one parameter for each tensor".to_owned(),
+        _ if option_of(ty).is_some_and(is_borrowed_array) => {
+            format!(
+                "write `Option<{}>`",
+                agreement::spell(Form::View, &hidden.content)
+            )
+        }
         Type::Reference(reference) if crate::types::array(&reference.elem).is_some() => {
             format!("write `{}`", show(&reference.elem))
         }
@@ -177,6 +185,10 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
         ),
     };
     diagnostics.error_with_help(ty, &message, &help);
+}
+
+fn is_borrowed_array(ty: &Type) -> bool {
+    matches!(peel(ty), Type::Reference(to) if crate::types::array(&to.elem).is_some())
 }
 
 /// `#[tensor]` must be on a type that can be one.
@@ -268,6 +280,25 @@ fn something_is_differentiable(
     floats: &Floats,
     diagnostics: &mut Diagnostics,
 ) {
+    if !inputs.is_empty() && inputs.iter().all(|input| input.tensor.is_some()) {
+        let message = "every tensor is `#[non_differentiable]`: there is nothing to differentiate";
+        let help = "a plain function on arrays will do";
+        diagnostics.error_with_help(&sig.ident, message, help);
+        return;
+    }
+    let discrete = inputs
+        .iter()
+        .find_map(|input| lookalikes::discrete_element(&input.ty));
+    if let Some(element) = discrete {
+        let element = show(element);
+        let message = format!("elements of type `{element}` have no gradients");
+        diagnostics.once(
+            &sig.ident,
+            &message,
+            "write a tensor with elements of `f32` or `f64`",
+        );
+        return;
+    }
     let message = format!("`{}` takes no tensor that could have a gradient", sig.ident);
     let as_tensors: Vec<String> = inputs
         .iter()
@@ -284,9 +315,14 @@ fn something_is_differentiable(
 
 /// Returns what to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
 pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
-    let array = floats.borrowed_array(ty)?;
+    let listed = list_of(ty);
+    let array = match listed {
+        Some(element) => floats.owned_array(element)?,
+        None => floats.borrowed_array(ty)?,
+    };
     let view = agreement::spell(Form::View, &array.content);
     let write = match option_of(ty) {
+        _ if listed.is_some() => format!("&[{view}]"),
         Some(_) => format!("Option<{view}>"),
         None => view,
     };

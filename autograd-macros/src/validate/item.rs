@@ -1,5 +1,6 @@
 //! Rules for the block as a whole and for the functions that have a role in it.
 
+use quote::ToTokens;
 use syn::{Attribute, FnArg, GenericParam, Ident, Safety, Signature};
 
 use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
@@ -9,6 +10,7 @@ use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Forward, Input, Short};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, meant};
 use crate::show::show;
+use crate::spell::for_each_word;
 use crate::types::last_segment;
 
 /// The functions of the block that have a role.
@@ -83,6 +85,10 @@ pub(super) fn definition(
         );
         return None;
     };
+    if !are_constrained(block) {
+        // The compiler says so itself, and what is generated would only say it again.
+        return None;
+    }
     let named = |name: &str| {
         let attributes = block.attrs.iter();
         let named = attributes.filter(|attribute| attribute.path().is_ident(name));
@@ -98,6 +104,18 @@ pub(super) fn definition(
         runtime: options.runtime,
         short,
     })
+}
+
+/// Returns whether the type, or a condition, names each type parameter of the block.
+fn are_constrained(block: &ImplBlock) -> bool {
+    let mut words = Vec::new();
+    let clause = block.generics.where_clause.as_ref();
+    let tokens = [block.self_ty.to_token_stream(), clause.to_token_stream()];
+    for tokens in tokens {
+        for_each_word(tokens, &mut |word| words.push(word.clone()));
+    }
+    let mut params = block.generics.type_params();
+    params.all(|param| words.contains(&param.ident))
 }
 
 /// Finds forward and the backward functions, and checks each against the rules for its signature.
@@ -405,7 +423,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
             "pass what it needs as a value: backward can ask for each parameter of forward by name";
         diagnostics.error_with_help(receiver, message, help);
     }
-    let mut qualifier = |on: &dyn quote::ToTokens, name: &str| {
+    let mut qualifier = |on: &dyn ToTokens, name: &str| {
         let message = format!("`{}` cannot be `{name}`; remove it", sig.ident);
         diagnostics.error(&on.to_token_stream(), message);
     };

@@ -29,6 +29,7 @@ mod forms;
 mod gradcheck;
 mod inputs;
 mod item;
+mod lookalikes;
 mod names;
 mod order;
 mod outputs;
@@ -59,8 +60,10 @@ pub(crate) struct Rejected {
     pub(crate) backwards: Vec<Backward>,
     /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
     pub(crate) flawed: Vec<Ident>,
-    /// The places of functions that are not whole.
-    pub(crate) unfinished: Vec<Range<usize>>,
+    /// The places of functions that the compiler would report, or report again.
+    pub(crate) dropped: Vec<Range<usize>>,
+    /// Whether the compiler would report forward's types again.
+    pub(crate) is_unreadable: bool,
 }
 
 /// Checks an item against all rules.
@@ -90,9 +93,16 @@ pub(crate) fn function(
         }
         forward = forward.filter(|_| !item::has_apply(block));
     }
-    let unfinished = block.map_or_else(Vec::new, |block| block.unfinished);
+    let is_unreadable = diagnostics.is_unreadable;
+    let mut dropped = Vec::new();
+    if let Some(block) = block {
+        let methods = block.methods.into_iter();
+        let readable = methods.filter(|method| is_unreadable && !method.helpers.is_empty());
+        dropped.extend(readable.map(|method| method.place));
+        dropped.extend(block.unfinished);
+    }
     match (diagnostics.finish(), definition, forward) {
-        (Ok(()), Some(definition), Some(forward)) if unfinished.is_empty() => {
+        (Ok(()), Some(definition), Some(forward)) if dropped.is_empty() => {
             let Rules { backwards, jvp } = rules;
             let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
@@ -119,7 +129,8 @@ pub(crate) fn function(
                 forward,
                 backwards: rules.backwards,
                 flawed,
-                unfinished,
+                dropped,
+                is_unreadable,
             }))
         }
     }

@@ -4,10 +4,13 @@ use syn::ext::IdentExt as _;
 use syn::{Ident, ReturnType, Signature, Type, parse_quote};
 
 use super::arguments::ForwardOptions;
+use super::lookalikes;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{Input, Returned, Role};
 use crate::show::show;
-use crate::types::{Class, Floats, Form, TensorType, peel, result_of};
+use crate::types::{
+    Class, Floats, Form, TensorType, inner_types, last_segment, option_of, peel, result_of, vec_of,
+};
 
 /// The result of reading forward's return type.
 pub(super) struct ReadOutputs {
@@ -34,6 +37,12 @@ pub(super) fn read(
         single => (vec![single], false),
     };
     let mistakes = diagnostics.len();
+    let are_readable = types
+        .iter()
+        .filter(|ty| !lookalikes::is_readable(ty, floats, diagnostics));
+    if are_readable.count() > 0 {
+        return None;
+    }
     let names = counted_names(&types, writes, options, diagnostics);
     let returns_written = types.iter().any(
         |ty| matches!(floats.classify(ty), Class::Tensor(found) if found.form == Form::ViewMut),
@@ -43,12 +52,13 @@ pub(super) fn read(
     let outputs = types.len().saturating_sub(saves).max(min_outputs(writes));
     let mut returned = Vec::new();
     for (index, ty) in types.iter().copied().enumerate() {
-        let tensor = owned_tensor(ty, floats, diagnostics);
+        let is_output = index < outputs;
+        let tensor = owned_tensor(ty, is_output, floats, diagnostics);
         let name = names
             .get(index)
             .cloned()
             .unwrap_or_else(|| default_name(index, outputs));
-        let role = if index < outputs {
+        let role = if is_output {
             Role::Output { gradient: None }
         } else {
             Role::Intermediate
@@ -65,6 +75,7 @@ pub(super) fn read(
     }
     returned.extend(written(inputs, outputs));
     let is_flawed = diagnostics.len() > mistakes;
+    let is_certain = is_certain && !is_flawed;
     number_gradients(&mut returned, inputs, &options.non_differentiable);
     name_gradients(&mut returned, inputs);
     exemptions_name_outputs(&returned, inputs, &options.non_differentiable, diagnostics);
@@ -217,7 +228,12 @@ fn default_name(index: usize, outputs: usize) -> Ident {
 /// fn forward(x: ArrayView1<f32>) -> Vec<Array1<f32>>
 /// //                                ^^^^^^^^^^^^^^^^ an array inside `Vec<Array1<f32>>` would have no gradient
 /// ```
-fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<TensorType> {
+fn owned_tensor(
+    ty: &Type,
+    is_output: bool,
+    floats: &Floats,
+    diagnostics: &mut Diagnostics,
+) -> Option<TensorType> {
     match floats.classify(ty) {
         Class::Tensor(tensor) if matches!(tensor.form, Form::Owned | Form::Tensor) => Some(tensor),
         Class::Tensor(tensor) if tensor.form == Form::ViewMut => {
@@ -233,7 +249,12 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
             Some(tensor)
         }
         Class::Optional(tensor) => {
-            let message = format!("an output cannot be optional, found `{}`", show(ty));
+            let what = if is_output {
+                "an output"
+            } else {
+                "what is saved"
+            };
+            let message = format!("{what} cannot be optional, found `{}`", show(ty));
             diagnostics.error_with_help(ty, &message, "return the array itself");
             Some(tensor)
         }
@@ -243,8 +264,15 @@ fn owned_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> Op
                 diagnostics.error_with_help(ty, &message, "return an array, as `Array1<f64>`");
             } else if floats.hidden_tensor(ty, |_| true).is_some() {
                 let message = format!("an array inside `{}` would have no gradient", show(ty));
-                let help = "return arrays one by one, in a flat tuple";
-                diagnostics.error_with_help(ty, &message, help);
+                let mut help = "return arrays one by one, in a flat tuple".to_owned();
+                let known = vec_of(ty).or_else(|| option_of(ty)).is_some();
+                if let (false, [inner]) = (known, &inner_types(ty)[..]) {
+                    let inner = show(inner);
+                    help = format!(
+                        "{help}; if it is an alias of `Result`, write `Result<{inner}, …>`"
+                    );
+                }
+                diagnostics.error_with_help(ty, &message, &help);
             }
             None
         }
@@ -344,7 +372,28 @@ fn something_has_a_gradient(
     {
         return;
     }
-    if exempt.is_empty() {
+    let is_saved = |one: &Returned| one.role == Role::Intermediate && one.tensor.is_some();
+    let number = last_segment(ty).filter(|last| last.ident == "f32" || last.ident == "f64");
+    let single = returned
+        .first()
+        .and_then(|one| lookalikes::discrete_element(&one.ty));
+    if returned.iter().any(is_saved) {
+        let message = "forward returns no array of floats before what is saved";
+        let help = "outputs come first, then what `saves(…)` names: `(Array1<f64>, f64)`";
+        diagnostics.error_with_help(ty, message, help);
+    } else if let Some(number) = number {
+        let number = &number.ident;
+        let message = format!("forward returns `{number}`, which can have no gradient");
+        let help = format!("return `Array0<{number}>`: `arr0(…)` of the number");
+        diagnostics.error_with_help(ty, &message, &help);
+    } else if let Some(element) = single {
+        let message = format!("elements of type `{}` have no gradients", show(element));
+        diagnostics.once(
+            ty,
+            &message,
+            "write a tensor with elements of `f32` or `f64`",
+        );
+    } else if exempt.is_empty() {
         let message = "forward returns no array of floats that could have a gradient";
         let help = "return an array such as `Array2<f32>` or `Array<T, D>`; an alias of one is not recognized";
         diagnostics.error_with_help(ty, message, help);

@@ -29,7 +29,11 @@ pub(super) fn read(sig: &Signature, asker: &Asker<'_>, context: &mut Context<'_>
     };
     // What a backward function covers may be unknown; that has been reported.
     if !matches!(asker, Asker::Backward { covers, .. } if !covers.complete) {
-        for (ty, due) in as_many(ty, &due, context)?.into_iter().zip(&due) {
+        let found = as_many(ty, &due, context)?;
+        if !are_in_order(ty, &found, &due, context) {
+            return Some((**ty).clone());
+        }
+        for (ty, due) in found.into_iter().zip(&due) {
             is_due(ty, due, context);
         }
     }
@@ -135,6 +139,42 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
         .diagnostics
         .error_with_help(ty, &message, &format!("{help}{why}"));
     None
+}
+
+/// Several must be in the order of their names.
+///
+/// ```text
+/// fn forward(input: ArrayView2<f32>, bias: ArrayView1<f32>) -> Array2<f32>
+/// #[backward(input, bias)]
+/// fn backward(grad_output: ArrayView2<f32>) -> (Array1<f32>, Array2<f32>)
+/// //                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^ the gradients are in another order
+/// ```
+fn are_in_order(ty: &Type, found: &[&Type], due: &[Due<'_>], context: &mut Context<'_>) -> bool {
+    let tensors: Vec<Option<TensorType>> = found
+        .iter()
+        .map(|ty| types::array(types::within_gradient(ty)))
+        .collect();
+    let fits = |found: &Option<TensorType>, due: &Due<'_>| {
+        let found = found
+            .as_ref()
+            .map(|found| agreement::spell(Form::Owned, &found.content));
+        found == Some(agreement::spell(Form::Owned, &due.tensor.content))
+    };
+    let are_in_order = tensors.iter().zip(due).all(|(found, due)| fits(found, due));
+    let mut left: Vec<_> = tensors.iter().collect();
+    let are_all_there = due.iter().all(|due| {
+        let place = left.iter().position(|found| fits(found, due));
+        place.map(|place| left.remove(place)).is_some()
+    });
+    if due.len() < 2 || are_in_order || !are_all_there {
+        return true;
+    }
+    let noun = due[0].noun;
+    let names = list(due.iter().map(|due| due.name.to_string()));
+    let message = format!("the {noun}s must be in the order {names}, but are in another here");
+    let help = format!("return {}", wanted(due));
+    context.diagnostics.error_with_help(ty, &message, &help);
+    false
 }
 
 /// A gradient must be owned, with the rank and element type of its input; a tangent, of its output.

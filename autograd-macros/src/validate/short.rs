@@ -68,6 +68,7 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
             ..sig
         },
         expression: None,
+        place: 0..0,
     };
     let gradients = grads.into_iter().filter_map(gradient);
     let block = ImplBlock {
@@ -94,6 +95,7 @@ fn gradient(argument: Argument) -> Option<Method> {
         vis: Visibility::Inherited,
         sig: parse_quote!(fn #ident()),
         expression: Some(argument.value?),
+        place: 0..0,
     })
 }
 

@@ -94,4 +94,42 @@ mod wrong_rank_of_the_result {
     }
 }
 
+mod element_of_a_gradient {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+}
+
+mod rank_of_a_gradient {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, w: ArrayView2<f64>) -> Array1<f64> { w.dot(&x) }
+        #[backward(x)]
+        fn gx(grad_output: ArrayView2<f64>, w: ArrayView2<f64>) -> Array1<f64> { let a: Array1<f64> = w.t().dot(&grad_output); a }
+        #[backward(w)]
+        fn gw(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array2<f64> { todo!() }
+    }
+}
+
+mod element_of_forward {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f32>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
 fn main() {}

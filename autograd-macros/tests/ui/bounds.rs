@@ -63,4 +63,42 @@ mod value_without_clone {
     }
 }
 
+mod reference_without_clone {
+    use super::*;
+    struct Settings { k: f64 }
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, s: &Settings) -> Array1<f64> { &x * s.k }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, s: &Settings) -> Array1<f64> { &grad_output * s.k }
+    }
+}
+
+mod of_one_thread {
+    use super::*;
+    use std::rc::Rc;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, k: Rc<f64>) -> Array1<f64> { &x * *k }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, k: Rc<f64>) -> Array1<f64> { &grad_output * *k }
+    }
+}
+
+mod trait_object {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, f: &dyn Fn(f64) -> f64) -> Array1<f64> { x.mapv(f) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, f: &dyn Fn(f64) -> f64) -> Array1<f64> { &grad_output * 1.0 }
+    }
+}
+
 fn main() {}

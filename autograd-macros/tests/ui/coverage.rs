@@ -119,4 +119,32 @@ mod unknown_input {
     }
 }
 
+mod gradient_of_a_number {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, k: f64) -> Array1<f64> { &x * k }
+        #[backward(x)]
+        fn gx(grad_output: ArrayView1<f64>, k: f64) -> Array1<f64> { &grad_output * k }
+        #[backward(k)]
+        fn gk(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> f64 { 1.0 }
+    }
+}
+
+mod short_name_misspelt {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &x * &w }
+        #[backward(x)]
+        fn gx(grad_output: ArrayView1<f64>, w: ArrayView1<f64>) -> Array1<f64> { &grad_output * &w }
+        #[backward(wieght)]
+        fn gw(grad_output: ArrayView1<f64>, x: ArrayView1<f64>) -> Array1<f64> { &grad_output * &x }
+    }
+}
+
 fn main() {}

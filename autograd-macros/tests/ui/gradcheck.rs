@@ -303,4 +303,10 @@ mod wrong_rank {
     }
 }
 
+mod colon {
+    use super::*;
+    #[custom_function(grad(x) = &grad_output * 2.0, gradcheck(x: [3]))]
+    fn f(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
 fn main() {}

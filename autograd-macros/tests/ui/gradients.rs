@@ -137,4 +137,16 @@ mod whole_numbers {
     }
 }
 
+mod other_order {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, w: ArrayView2<f64>) -> Array1<f64> { w.dot(&x) }
+        #[backward(x, w)]
+        fn backward(grad_output: ArrayView1<f64>, x: ArrayView1<f64>, w: ArrayView2<f64>) -> (Array2<f64>, Array1<f64>) { todo!() }
+    }
+}
+
 fn main() {}

@@ -334,4 +334,101 @@ mod unsafe_forward {
     }
 }
 
+mod attribute_of_another_framework {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[vjp(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod attribute_of_the_short_form {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[grad(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod outputs_alone {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        #[outputs(y)]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_y: ArrayView1<f64>) -> Array1<f64> { &grad_y * 2.0 }
+    }
+}
+
+mod saves_alone {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        #[saves(k)]
+        fn forward(x: ArrayView1<f64>) -> (Array1<f64>, f64) { (&x * 2.0, 1.0) }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, k: f64) -> Array1<f64> { &grad_output * k }
+    }
+}
+
+mod attribute_by_a_path {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[pullback::forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod attribute_in_cfg_attr {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[cfg_attr(all(), forward)]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
+mod attribute_of_a_parameter_misspelt {
+    use super::*;
+    pub struct F;
+    #[custom_function]
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>, #[non_diferentiable] m: ArrayView1<f64>) -> Array1<f64> { &x * &m }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>, m: ArrayView1<f64>) -> Array1<f64> { &grad_output * &m }
+    }
+}
+
+mod no_attribute_above {
+    use super::*;
+    pub struct F;
+    impl F {
+        #[forward]
+        fn forward(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f64>) -> Array1<f64> { &grad_output * 2.0 }
+    }
+}
+
 fn main() {}

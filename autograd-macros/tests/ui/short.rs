@@ -224,4 +224,16 @@ mod wrong_type {
     pub fn linear(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> { input.dot(&weight.t()) }
 }
 
+mod gradient_by_an_underscore {
+    use super::*;
+    #[custom_function(grad_x = &grad_output * 2.0)]
+    fn f(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
+mod gradient_as_backward {
+    use super::*;
+    #[custom_function(backward(x) = &grad_output * 2.0)]
+    fn f(x: ArrayView1<f64>) -> Array1<f64> { &x * 2.0 }
+}
+
 fn main() {}

@@ -11,18 +11,6 @@ impl<T: Element, D: Dimension> Exp<T, D> {
         grad_output * output
     }
 }
-/// The gradients of `Exp` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-pub struct ExpNeedsInputGrad {
-    /// Whether the gradient of `i` is needed.
-    pub i: bool,
-}
-struct ExpContext<T: Element, D: Dimension> {
-    output: ::core::option::Option<pb::__private::Tensor<T, D>>,
-    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D))>,
-}
 const _: () = {
     use pb::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -40,7 +28,7 @@ const _: () = {
         pub fn apply(i: &__p::Tensor<T, D>) -> __p::Tensor<T, D> {
             let level = __p::largest([__p::Argument::level(i)]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, i);
+                return Self::__pullback_forward_mode_of_forward(level, i);
             }
             let edges = [__p::Single::edge(i)];
             let needs = __p::needs(&edges);
@@ -55,7 +43,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -65,11 +53,11 @@ const _: () = {
             __p::attach(output, node, 0)
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (saved_0, ()): (::core::option::Option<__p::Saved<T>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = ExpContext::<T, D> {
+            let context = __Context::<T, D> {
                 output: call.restore(saved_0, __p::Origin::Output(0))?,
                 __of: ::core::marker::PhantomData,
             };
@@ -86,7 +74,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode(
+        fn __pullback_forward_mode_of_forward(
             level: u64,
             i: &__p::Tensor<T, D>,
         ) -> __p::Tensor<T, D> {
@@ -95,6 +83,10 @@ const _: () = {
             let output = Self::apply(&i);
             call.without_tangent(output)
         }
+    }
+    struct __Context<T: Element, D: Dimension> {
+        output: ::core::option::Option<__p::Tensor<T, D>>,
+        __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D))>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
             "Exp",

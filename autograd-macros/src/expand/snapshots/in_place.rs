@@ -21,18 +21,6 @@ impl Update {
         todo!()
     }
 }
-/// The gradients of `Update` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-struct UpdateNeedsInputGrad {
-    /// Whether the gradient of `x` is needed.
-    x: bool,
-}
-struct UpdateContext {
-    x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-    output_x: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -58,7 +46,7 @@ const _: () = {
                 __p::Argument::level(&*calls),
             ]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, x, calls);
+                return Self::__pullback_forward_mode_of_forward(level, x, calls);
             }
             let edges = [__p::Single::edge(&*x)];
             let needs = __p::needs(&edges);
@@ -87,7 +75,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -98,7 +86,7 @@ const _: () = {
             ::core::result::Result::Ok(())
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (
                 saved_0,
                 (saved_1, ()),
@@ -108,7 +96,7 @@ const _: () = {
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = UpdateContext {
+            let context = __Context {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 output_x: call.restore(saved_1, __p::Origin::Output(0))?,
             };
@@ -126,7 +114,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode(
+        fn __pullback_forward_mode_of_forward(
             level: u64,
             x: &mut __p::Tensor1<f64>,
             calls: &mut __p::Tensor1<f64>,
@@ -150,6 +138,10 @@ const _: () = {
             *calls = primal_calls;
             ::core::result::Result::Ok(())
         }
+    }
+    struct __Context {
+        x: ::core::option::Option<__p::Tensor1<f64>>,
+        output_x: ::core::option::Option<__p::Tensor1<f64>>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
             "Update",

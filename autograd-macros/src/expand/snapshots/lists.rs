@@ -21,19 +21,6 @@ impl Weighted {
         todo!()
     }
 }
-/// The gradients of `Weighted` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-struct WeightedNeedsInputGrad {
-    /// Whether the gradient of `parts` is needed.
-    parts: bool,
-    /// Whether the gradient of `weight` is needed.
-    weight: bool,
-}
-struct WeightedContext {
-    parts: ::core::option::Option<::std::vec::Vec<::pullback::__private::Tensor1<f64>>>,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -59,7 +46,7 @@ const _: () = {
                 __p::Argument::level(weight),
             ]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, parts, weight);
+                return Self::__pullback_forward_mode_of_forward(level, parts, weight);
             }
             let edges = __p::EdgeLists::new([
                 __p::Argument::edges(parts),
@@ -77,7 +64,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -87,11 +74,11 @@ const _: () = {
             __p::attach(output, node, 0)
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (saved_0, ()): (::core::option::Option<__p::SavedList<f64>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = WeightedContext {
+            let context = __Context {
                 parts: call.restore(saved_0, __p::Origin::Input(0))?,
             };
             let mut grad_output = call.grad::<f64, __p::ndarray::Ix1>(0);
@@ -112,7 +99,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode(
+        fn __pullback_forward_mode_of_forward(
             level: u64,
             parts: &[&__p::Tensor1<f64>],
             weight: &__p::Tensor1<f64>,
@@ -132,6 +119,9 @@ const _: () = {
             );
             call.with_tangent(output, "output", tangent_output)
         }
+    }
+    struct __Context {
+        parts: ::core::option::Option<::std::vec::Vec<__p::Tensor1<f64>>>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
             "Weighted",

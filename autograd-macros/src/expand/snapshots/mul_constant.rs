@@ -11,17 +11,6 @@ impl MulConstant {
         grad_output * constant
     }
 }
-/// The gradients of `MulConstant` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-pub struct MulConstantNeedsInputGrad {
-    /// Whether the gradient of `tensor` is needed.
-    pub tensor: bool,
-}
-struct MulConstantContext {
-    constant: ::core::option::Option<::pullback::__private::SavedValue<f64>>,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -40,13 +29,13 @@ const _: () = {
         pub fn apply(tensor: &__p::Tensor2<f64>, constant: f64) -> __p::Tensor2<f64> {
             let level = __p::largest([__p::Argument::level(tensor)]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, tensor, constant);
+                return Self::__pullback_forward_mode_of_forward(level, tensor, constant);
             }
             let edges = [__p::Single::edge(tensor)];
             let needs = __p::needs(&edges);
             let saved_constant = __p::save_if(
                 needs[0],
-                || <f64 as __p::SaveValue>::save(&constant),
+                || __p::SavedNumber::new(&constant),
             );
             let unrecorded = __p::unrecorded();
             let output = Self::forward(__p::View::view(tensor), constant);
@@ -59,7 +48,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -69,18 +58,16 @@ const _: () = {
             __p::attach(output, node, 0)
         }
         #[doc(hidden)]
-        fn __pullback_backward(
-            (saved_0, ()): (::core::option::Option<<f64 as __p::SaveValue>::Saved>, ()),
+        fn __pullback_backward_of_forward(
+            (saved_0, ()): (::core::option::Option<__p::SavedNumber<f64>>, ()),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = MulConstantContext {
-                constant: saved_0,
-            };
+            let context = __Context { constant: saved_0 };
             let mut grad_output = call.grad::<f64, __p::ndarray::Ix2>(0);
             if call.needs(0) {
                 let gradient_0 = Self::backward(
                     grad_output.owned(true),
-                    ::core::clone::Clone::clone(&**__p::saved(&context.constant)),
+                    __p::saved(&context.constant).to_value(),
                 );
                 call.give::<f64, __p::ndarray::Ix2>(0, gradient_0);
             }
@@ -89,7 +76,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode(
+        fn __pullback_forward_mode_of_forward(
             level: u64,
             tensor: &__p::Tensor2<f64>,
             constant: f64,
@@ -99,6 +86,9 @@ const _: () = {
             let output = Self::apply(&tensor, constant);
             call.without_tangent(output)
         }
+    }
+    struct __Context {
+        constant: ::core::option::Option<__p::SavedNumber<f64>>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
         "mul_constant",

@@ -68,11 +68,11 @@ struct LayerNormContext {
     /// Saved for the gradient of `x`, `gain`.
     scale: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
     /// Saved for the gradient of `x`, `gain`.
-    rank: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
+    rank: ::core::option::Option<::pullback::__private::SavedNumber<usize>>,
     /// Saved for the gradient of `x`, `gain`.
     mean: ::core::option::Option<::pullback::__private::Tensor1<f64>>,
     /// Saved for the gradient of `x`, `gain`.
-    count: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
+    count: ::core::option::Option<::pullback::__private::SavedNumber<usize>>,
 }
 const _: () = {
     use ::pullback::__private as __p;
@@ -109,7 +109,14 @@ const _: () = {
                 __p::Argument::level(mask),
             ]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, x, gain, mask, axes, mode);
+                return Self::__pullback_forward_mode_of_forward(
+                    level,
+                    x,
+                    gain,
+                    mask,
+                    axes,
+                    mode,
+                );
             }
             let edges = [__p::Single::edge(&x), __p::Single::edge(gain)];
             let needs = __p::needs(&edges);
@@ -136,7 +143,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -158,14 +165,14 @@ const _: () = {
                                     (
                                         __p::save_if(
                                             needs[0] || needs[1],
-                                            || <usize as __p::SaveValue>::save(&rank),
+                                            || __p::SavedNumber::new(&rank),
                                         ),
                                         (
                                             __p::Save::save(mean, needs[0] || needs[1]),
                                             (
                                                 __p::save_if(
                                                     needs[0] || needs[1],
-                                                    || <usize as __p::SaveValue>::into_saved(count),
+                                                    || __p::SavedNumber::new(&count),
                                                 ),
                                                 (),
                                             ),
@@ -181,7 +188,7 @@ const _: () = {
             ::core::result::Result::Ok((__p::attach(y, node, 0), scale, rank))
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (
                 saved_0,
                 (
@@ -194,20 +201,17 @@ const _: () = {
                     ::core::option::Option<__p::Saved<f64>>,
                     (
                         ::core::option::Option<
-                            <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::Saved,
+                            __p::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
                         >,
                         (
-                            ::core::option::Option<<Mode as __p::SaveValue>::Saved>,
+                            ::core::option::Option<__p::SavedValue<Mode>>,
                             (
                                 ::core::option::Option<__p::Saved<f64>>,
                                 (
-                                    ::core::option::Option<<usize as __p::SaveValue>::Saved>,
+                                    ::core::option::Option<__p::SavedNumber<usize>>,
                                     (
                                         ::core::option::Option<__p::Saved<f64>>,
-                                        (
-                                            ::core::option::Option<<usize as __p::SaveValue>::Saved>,
-                                            (),
-                                        ),
+                                        (::core::option::Option<__p::SavedNumber<usize>>, ()),
                                     ),
                                 ),
                             ),
@@ -240,11 +244,11 @@ const _: () = {
                     ::std::borrow::Borrow::<
                         [usize],
                     >::borrow(&**__p::saved(&context.axes)),
-                    ::core::clone::Clone::clone(&**__p::saved(&context.mode)),
+                    __p::saved(&context.mode).to_value(),
                     __p::View::view(__p::saved(&context.scale)),
-                    ::core::clone::Clone::clone(&**__p::saved(&context.rank)),
+                    __p::saved(&context.rank).to_value(),
                     __p::View::view(__p::saved(&context.mean)),
-                    ::core::clone::Clone::clone(&**__p::saved(&context.count)),
+                    __p::saved(&context.count).to_value(),
                     needs_input_grad,
                     &context,
                 );
@@ -260,7 +264,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode<'a>(
+        fn __pullback_forward_mode_of_forward<'a>(
             level: u64,
             x: __p::Tensor2<f64>,
             gain: &__p::Tensor1<f64>,
@@ -293,10 +297,7 @@ const _: () = {
                     rank,
                 ));
             }
-            let saved_rank = __p::save_if(
-                true,
-                || <usize as __p::SaveValue>::save(&rank),
-            );
+            let saved_rank = __p::save_if(true, || __p::SavedNumber::new(&rank));
             let tangent_y = Self::jvp(
                 __p::View::view(&x),
                 __p::View::view(&tangent_x),
@@ -306,7 +307,7 @@ const _: () = {
                 ),
                 __p::View::view(::core::option::Option::as_ref(&mask)),
                 ::std::borrow::Borrow::<[usize]>::borrow(&**__p::saved(&saved_axes)),
-                ::core::clone::Clone::clone(&**__p::saved(&saved_rank)),
+                __p::saved(&saved_rank).to_value(),
                 __p::View::view(&y),
             );
             ::core::result::Result::Ok((

@@ -62,27 +62,6 @@ where
         todo!()
     }
 }
-/// The gradients of `ScaledPower` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-pub(crate) struct ScaledPowerNeedsInputGrad {
-    /// Whether the gradient of `x` is needed.
-    pub(crate) x: bool,
-}
-struct ScaledPowerContext<T, D: Dimension, F: ?Sized>
-where
-    T: Element,
-{
-    x: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    mask: ::core::option::Option<::pullback::__private::Tensor<T, D>>,
-    n: ::core::option::Option<::pullback::__private::SavedValue<i32>>,
-    axes: ::core::option::Option<
-        ::pullback::__private::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
-    >,
-    count: ::core::option::Option<::pullback::__private::SavedValue<usize>>,
-    __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -139,11 +118,19 @@ const _: () = {
                 __p::Argument::level(mask),
             ]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, x, mask, n, axes, label, f);
+                return Self::__pullback_forward_mode_of_forward(
+                    level,
+                    x,
+                    mask,
+                    n,
+                    axes,
+                    label,
+                    f,
+                );
             }
             let edges = [__p::Single::edge(x)];
             let needs = __p::needs(&edges);
-            let saved_n = __p::save_if(needs[0], || <i32 as __p::SaveValue>::save(&n));
+            let saved_n = __p::save_if(needs[0], || __p::SavedNumber::new(&n));
             let unrecorded = __p::unrecorded();
             let (y, count, _) = Self::forward(
                 __p::View::view(x),
@@ -162,7 +149,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -180,10 +167,7 @@ const _: () = {
                                     ),
                                 ),
                                 (
-                                    __p::save_if(
-                                        needs[0],
-                                        || <usize as __p::SaveValue>::save(&count),
-                                    ),
+                                    __p::save_if(needs[0], || __p::SavedNumber::new(&count)),
                                     (),
                                 ),
                             ),
@@ -195,7 +179,7 @@ const _: () = {
             ::core::result::Result::Ok((__p::attach(y, node, 0), count))
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (
                 saved_0,
                 (saved_1, (saved_2, (saved_3, (saved_4, ())))),
@@ -204,22 +188,19 @@ const _: () = {
                 (
                     ::core::option::Option<__p::Saved<T>>,
                     (
-                        ::core::option::Option<<i32 as __p::SaveValue>::Saved>,
+                        ::core::option::Option<__p::SavedNumber<i32>>,
                         (
                             ::core::option::Option<
-                                <<[usize] as ::std::borrow::ToOwned>::Owned as __p::SaveValue>::Saved,
+                                __p::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
                             >,
-                            (
-                                ::core::option::Option<<usize as __p::SaveValue>::Saved>,
-                                (),
-                            ),
+                            (::core::option::Option<__p::SavedNumber<usize>>, ()),
                         ),
                     ),
                 ),
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = ScaledPowerContext::<T, D, F> {
+            let context = __Context::<T, D, F> {
                 x: call.restore(saved_0, __p::Origin::Input(0))?,
                 mask: call.restore(saved_1, __p::Origin::Constant)?,
                 n: saved_2,
@@ -248,7 +229,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode<'a>(
+        fn __pullback_forward_mode_of_forward<'a>(
             level: u64,
             x: &'a __p::Tensor<T, D>,
             mask: ::core::option::Option<&__p::Tensor<T, D>>,
@@ -273,6 +254,19 @@ const _: () = {
             )?;
             ::core::result::Result::Ok((call.without_tangent(y), count))
         }
+    }
+    struct __Context<T, D: Dimension, F: ?Sized>
+    where
+        T: Element,
+    {
+        x: ::core::option::Option<__p::Tensor<T, D>>,
+        mask: ::core::option::Option<__p::Tensor<T, D>>,
+        n: ::core::option::Option<__p::SavedNumber<i32>>,
+        axes: ::core::option::Option<
+            __p::SavedValue<<[usize] as ::std::borrow::ToOwned>::Owned>,
+        >,
+        count: ::core::option::Option<__p::SavedNumber<usize>>,
+        __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D), fn(*const F))>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
             "scaled_power",

@@ -43,22 +43,6 @@ impl Linear {
         }
     }
 }
-/// The gradients of `Linear` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-pub struct LinearNeedsInputGrad {
-    /// Whether the gradient of `input` is needed.
-    pub input: bool,
-    /// Whether the gradient of `weight` is needed.
-    pub weight: bool,
-    /// Whether the gradient of `bias` is needed.
-    pub bias: bool,
-}
-struct LinearContext {
-    input: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
-    weight: ::core::option::Option<::pullback::__private::Tensor2<f32>>,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -121,7 +105,12 @@ const _: () = {
                 __p::Argument::level(bias),
             ]);
             if level > 0 {
-                return Self::__pullback_forward_mode(level, input, weight, bias);
+                return Self::__pullback_forward_mode_of_forward(
+                    level,
+                    input,
+                    weight,
+                    bias,
+                );
             }
             let edges = [
                 __p::Single::edge(input),
@@ -144,7 +133,7 @@ const _: () = {
                 const {
                     &__p::Rule {
                         signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward,
+                        backward: Self::__pullback_backward_of_forward,
                     }
                 },
                 edges,
@@ -157,7 +146,7 @@ const _: () = {
             __p::attach(output, node, 0)
         }
         #[doc(hidden)]
-        fn __pullback_backward(
+        fn __pullback_backward_of_forward(
             (
                 saved_0,
                 (saved_1, ()),
@@ -167,7 +156,7 @@ const _: () = {
             ),
             call: &mut __p::Call<'_>,
         ) -> ::core::result::Result<(), __p::Error> {
-            let context = LinearContext {
+            let context = __Context {
                 input: call.restore(saved_0, __p::Origin::Input(0))?,
                 weight: call.restore(saved_1, __p::Origin::Input(1))?,
             };
@@ -195,7 +184,7 @@ const _: () = {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn __pullback_forward_mode(
+        fn __pullback_forward_mode_of_forward(
             level: u64,
             input: &__p::Tensor2<f32>,
             weight: &__p::Tensor2<f32>,
@@ -212,6 +201,10 @@ const _: () = {
             );
             call.without_tangent(output)
         }
+    }
+    struct __Context {
+        input: ::core::option::Option<__p::Tensor2<f32>>,
+        weight: ::core::option::Option<__p::Tensor2<f32>>,
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
         "linear",

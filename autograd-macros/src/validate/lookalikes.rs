@@ -1,0 +1,95 @@
+//! Rules for types that look like tensors and are none.
+
+use syn::{GenericArgument, Ident, PathArguments, Type};
+
+use crate::diagnostics::Diagnostics;
+use crate::show::show;
+use crate::types::{Floats, inner_types, is_primitive, last_segment};
+
+/// A type that looks like a tensor must be one.
+///
+/// ```text
+/// fn forward(x: &Tensor) -> Array1<f64>
+/// //             ^^^^^^ `Tensor` has no element type
+/// fn forward(x: ArrayView<f64, 2>) -> Array1<f64>
+/// //                           ^ `2` is not the type of a rank
+/// impl LinearFunction { fn forward(x: ArrayView1<T>) -> Array1<T> … }
+/// //                                             ^ `T` is not declared
+/// ```
+///
+/// Returns whether it is. What is wrong in the same way in several places is reported once.
+pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) -> bool {
+    const STEMS: [&str; 4] = ["ArrayView", "ArrayViewMut", "Array", "Tensor"];
+    let named = last_segment(ty).map(|segment| (segment, segment.ident.to_string()));
+    let is_array = |(_, name): &(_, String)| STEMS.contains(&stem(name));
+    let Some((segment, name)) = named.filter(is_array) else {
+        let inner = inner_types(ty).into_iter();
+        return inner
+            .filter(|inner| !is_readable(inner, floats, diagnostics))
+            .count()
+            == 0;
+    };
+    let stem = stem(&name);
+    let arguments = match &segment.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments.args.iter().collect(),
+        _ => Vec::new(),
+    };
+    if let Some(rank) = arguments
+        .iter()
+        .find(|argument| matches!(argument, GenericArgument::Const(_)))
+    {
+        let message = format!("`{}` is not the type of a rank", show(rank));
+        let help = format!("write `Ix{}`", show(rank));
+        diagnostics.is_unreadable = true;
+        diagnostics.once(rank, &message, &help);
+        return false;
+    }
+    let element = arguments.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    let Some(element) = element else {
+        let message = format!("`{name}` has no element type");
+        let example = if stem == "Tensor" {
+            "&Tensor1<f64>".to_owned()
+        } else {
+            format!("{stem}1<f64>")
+        };
+        diagnostics.is_unreadable = true;
+        diagnostics.once(&segment.ident, &message, &format!("write `{example}`, say"));
+        return false;
+    };
+    let is_undeclared = |name: &Ident| {
+        let name = name.to_string();
+        name.len() == 1 && name.chars().all(char::is_uppercase)
+    };
+    let parameter = last_segment(element).filter(|last| last.arguments.is_none());
+    if let Some(parameter) = parameter.filter(|last| is_undeclared(&last.ident))
+        && !floats.is_certain(element)
+    {
+        let name = &parameter.ident;
+        let message = format!("`{name}` is not declared");
+        let help = format!(
+            "write `impl<{name}: Element> …` above, or `fn …<{name}: Element>` in the short form"
+        );
+        diagnostics.once(name, &message, &help);
+        return false;
+    }
+    true
+}
+
+/// Returns `Array` of `Array2` and `ArrayD`.
+fn stem(name: &str) -> &str {
+    let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
+    stem.strip_suffix('D').unwrap_or(stem)
+}
+
+/// Returns the element type of an array whose elements have no gradients: `i32` of `ArrayView1<i32>`.
+pub(super) fn discrete_element(ty: &Type) -> Option<&Type> {
+    let array = crate::types::array(ty)?;
+    let inner = inner_types(ty);
+    let element = inner.into_iter().next()?;
+    let is_float =
+        last_segment(element).is_some_and(|last| last.ident == "f32" || last.ident == "f64");
+    (array.content.element().is_some() && is_primitive(element) && !is_float).then_some(element)
+}
