@@ -106,6 +106,8 @@ pub struct Mismatch {
     pub analytical: f64,
     /// The derivative that central differences give, or that the check expects.
     pub numerical: f64,
+    /// The differences to the left and to the right, where they disagree: there may be no derivative.
+    pub sides: Option<[f64; 2]>,
     /// By how much the two may differ.
     pub tolerance: f64,
 }
@@ -191,7 +193,17 @@ impl fmt::Display for Mismatch {
         if self.check == Check::Differences && !numerical.is_finite() {
             return f.write_str("; there is nothing to compare where the function is not finite");
         }
-        write!(f, "; they may differ by {}", Short(*tolerance))
+        write!(f, "; they may differ by {}", Short(*tolerance))?;
+        let Some([left, right]) = self.sides else {
+            return Ok(());
+        };
+        write!(
+            f,
+            ". The differences to the left and to the right, {} and {}, disagree: this may be a kink, where there is \
+             no derivative; check at other numbers",
+            Short(left),
+            Short(right)
+        )
     }
 }
 

@@ -101,17 +101,19 @@ impl Check<'_> {
         let mut moved: Vec<AnyTensor> = self.inputs.iter().map(AnyTensor::copy).collect();
         for input in 0..moved.len() {
             for entry in 0..moved[input].len() {
-                let numerical = self.central_difference(&mut moved, input, entry)?;
+                let [below, above] = self.differences(&mut moved, input, entry)?;
+                let numerical = central(&below, &above);
                 let place = [input, entry];
                 match mode {
                     Mode::Backward => {
                         let column = columns[input].row(entry);
-                        self.compare_column(mode, place, column.iter().copied(), &numerical)?;
+                        let column = column.iter().copied();
+                        self.compare_column(mode, place, column, &numerical, [&below, &above])?;
                     }
                     Mode::Forward => {
                         let tangents = self.tangents(input, self.inputs[input].one_hot(entry))?;
                         let column = tangents.iter().flat_map(AnyTensor::values);
-                        self.compare_column(mode, place, column, &numerical)?;
+                        self.compare_column(mode, place, column, &numerical, [&below, &above])?;
                     }
                 }
             }
@@ -164,30 +166,42 @@ impl Check<'_> {
         tangents(&*self.function, inputs, directions)
     }
 
-    /// The derivatives of all entries of the outputs by one entry of one of the inputs, which are `moved`.
-    fn central_difference(
+    /// The outputs with one entry of one of the inputs, which are `moved`, less and more by a step, and the steps.
+    fn differences(
         &self,
         moved: &mut [AnyTensor],
         input: usize,
         entry: usize,
-    ) -> Result<Vec<f64>, Error> {
+    ) -> Result<[Beside; 2], Error> {
         let center = moved[input].value(entry);
         let mut at = |value: f64| {
             moved[input].set(entry, value);
             let outputs = no_grad(|| (self.function)(moved))?;
             let outputs: Vec<Vec<f64>> = outputs.iter().map(AnyTensor::values).collect();
-            let outputs = outputs.concat();
-            // What was moved is what `f32` made of it.
-            Ok::<_, Error>((moved[input].value(entry), outputs))
+            Ok::<_, Error>(Beside {
+                // What was moved is what `f32` made of it.
+                step: moved[input].value(entry) - center,
+                outputs: outputs.concat(),
+            })
         };
-        let (high, mut above) = at(center + self.tolerances.eps)?;
-        let (low, below) = at(center - self.tolerances.eps)?;
+        let above = at(center + self.tolerances.eps)?;
+        let below = at(center - self.tolerances.eps)?;
         moved[input].set(entry, center);
-        assert_eq!(above.len(), below.len(), "{CHANGED}");
-        for (above, below) in above.iter_mut().zip(below) {
-            *above = (*above - below) / (high - low);
-        }
-        Ok(above)
+        assert_eq!(above.outputs.len(), below.outputs.len(), "{CHANGED}");
+        Ok([below, above])
+    }
+
+    /// The differences to either side for one entry of the outputs, if they are so far apart that there may be no
+    /// derivative between them.
+    fn sides(&self, [below, above]: [&Beside; 2], row: usize) -> Option<[f64; 2]> {
+        let outputs = self.recorded.outputs.iter().flat_map(AnyTensor::values);
+        let center = outputs.into_iter().nth(row)?;
+        let slope = |beside: &Beside| (beside.outputs[row] - center) / beside.step;
+        let sides = [slope(below), slope(above)];
+        let apart = (sides[0] - sides[1]).abs();
+        let largest = sides[0].abs().max(sides[1].abs());
+        // A smooth function's are apart by the step times its second derivative.
+        (apart > 10.0 * self.tolerances.of(largest) && apart > 0.01 * largest).then_some(sides)
     }
 
     /// Compares the derivatives of the outputs by one entry of one input.
@@ -197,14 +211,17 @@ impl Check<'_> {
         [input, entry]: [usize; 2],
         analytical: impl Iterator<Item = f64>,
         numerical: &[f64],
+        beside: [&Beside; 2],
     ) -> Result<(), Error> {
         let derivative = self.derivative(mode);
         let mut largest = 0.0_f64;
         for (row, (analytical, &numerical)) in analytical.zip(numerical).enumerate() {
             if self.tolerances.exceeded(analytical, numerical) {
+                let sides = self.sides(beside, row);
                 let [output, row] = self.place(row);
                 return Err(Error::new(ErrorKind::Gradcheck(Mismatch {
                     output_entry: indices(row, self.recorded.outputs[output].shape()),
+                    sides,
                     ..self.mismatch(derivative, [input, entry, output], [analytical, numerical])
                 })));
             }
@@ -246,6 +263,7 @@ impl Check<'_> {
             output_entry: Vec::new(),
             analytical,
             numerical,
+            sides: None,
             tolerance: self.tolerances.of(numerical),
         }
     }
@@ -258,6 +276,21 @@ impl Check<'_> {
             (Some(Mode::Forward), _) => Derivative::SecondTangent,
         }
     }
+}
+
+/// What the outputs are beside the place of the check.
+struct Beside {
+    step: f64,
+    /// All entries of all outputs.
+    outputs: Vec<f64>,
+}
+
+/// The derivatives of all entries of the outputs.
+fn central(below: &Beside, above: &Beside) -> Vec<f64> {
+    let outputs = above.outputs.iter().zip(&below.outputs);
+    outputs
+        .map(|(high, low)| (high - low) / (above.step - below.step))
+        .collect()
 }
 
 /// The tangents of the outputs, by forward mode.

@@ -24,6 +24,24 @@ pub(super) fn named(mut error: Error, check: &Check<'_>) -> Error {
     error
 }
 
+/// Says, if it is dropped by a panic, what the check was doing and with which function.
+pub(super) struct Doing<'a>(pub(super) &'a Check<'a>, pub(super) &'static str);
+
+impl Drop for Doing<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Self(check, what) = self;
+            let mut outputs = check.recorded.outputs.iter();
+            let edge = outputs.find_map(AnyTensor::edge);
+            let node = edge.map(|edge| edge.node.name());
+            eprintln!(
+                "the gradient check of `{}` was {what}",
+                node.unwrap_or("a function")
+            );
+        }
+    }
+}
+
 /// The node of the only function that was applied to have what was compared.
 fn only_node<'a>(recorded: &'a Recorded, mismatch: &Mismatch) -> Option<&'a Node> {
     let is_of_one_output = mismatch.check == error::Check::Differences

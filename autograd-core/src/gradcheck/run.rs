@@ -3,7 +3,8 @@
 use std::panic::Location;
 
 use super::check::{Check, Mode};
-use super::{Gradcheck, names, thorough};
+use super::names::{self, Doing};
+use super::{Gradcheck, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{Derivative, Error};
 use crate::recorded::Recorded;
@@ -47,20 +48,25 @@ pub(super) fn check(
 
 /// The derivatives of these orders, each as a function of what it is computed from.
 fn run(check: &Check<'_>, [backward, forward]: [u32; 2], thorough: bool) -> Result<(), Error> {
+    let doing = |what| Doing(check, what);
     if backward > 0 {
+        let _doing = doing("comparing gradients with differences");
         check.compare(Mode::Backward)?;
         if thorough {
             thorough::check(check)?;
         }
     }
     if backward > 1 {
+        let _doing = doing("differentiating the gradient again");
         // Nodes save no tangents: there is no forward mode over a backward pass.
         run(&check.of_gradients()?, [backward - 1, 0], false)?;
     }
     if forward > 0 {
+        let _doing = doing("comparing tangents with differences");
         check.compare(Mode::Forward)?;
     }
     if forward > 1 {
+        let _doing = doing("differentiating the tangent again");
         run(&check.of_tangents()?, [forward - 1, forward - 1], false)?;
     }
     Ok(())

@@ -54,12 +54,14 @@ impl AnyTensor {
 }
 
 /// Numbers between a half and three halves that follow no pattern which a wrong derivative could
-/// share: multiples of the golden ratio, without their whole part, from another place on for each seed.
+/// share: multiples of the golden ratio, without their whole part, from another place on for each seed. These lie
+/// far from each other, but their differences are whole numbers (of three in a row, the outer two less twice the one in
+/// between); the power of two keeps the first and takes away the second, on which a threshold could lie.
 pub(super) fn arbitrary<T: Element, D: Dimension>(shape: D, seed: u32) -> Array<T, D> {
     let mut position = f64::from(seed) * 0.754_877_666_246_693;
     Array::from_shape_simple_fn(shape, || {
         position += 1.0;
-        T::from_f64(0.5 + (position * 0.618_033_988_749_895).fract())
+        T::from_f64((position * 0.618_033_988_749_895).fract().exp2() - 0.5)
     })
 }
 

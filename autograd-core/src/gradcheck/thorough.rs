@@ -7,6 +7,7 @@
 use ndarray::Array1;
 
 use super::check::Check;
+use super::names::Doing;
 use super::tolerances::Tolerances;
 use crate::erased::AnyTensor;
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
@@ -32,10 +33,21 @@ pub(super) fn check(check: &Check<'_>) -> Result<(), Error> {
         check,
         seeds,
     };
-    this.repetition()?;
+    let doing = |what| Doing(check, what);
+    {
+        let _doing = doing("running backward a second time");
+        this.repetition()?;
+    }
     this.linearity()?;
-    this.layouts_of_gradients()?;
-    this.undefined_gradients()?;
+    {
+        let _doing = doing("handing in gradients that are not contiguous in memory");
+        this.layouts_of_gradients()?;
+    }
+    {
+        let _doing = doing("leaving out the gradients of some outputs");
+        this.undefined_gradients()?;
+    }
+    let _doing = doing("handing in inputs that are not contiguous in memory");
     let scattered: Vec<AnyTensor> = check.inputs.iter().map(AnyTensor::scattered).collect();
     let found = pass(&this.record(&scattered)?, &this.seeds)?;
     this.compare(error::Check::ScatteredInputs, &found, &this.reference)
