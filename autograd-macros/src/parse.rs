@@ -17,6 +17,8 @@ use syn::{braced, parenthesized, token};
 pub(crate) enum Item {
     Impl(Box<ImplBlock>),
     Function(Box<Function>),
+    /// A function whose signature the compiler has refused.
+    Unfinished,
     /// Anything else, by its keyword.
     Other(Ident),
 }
@@ -91,6 +93,15 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
         return Ok(Item::Impl(Box::new(block)));
     }
     if keyword == "fn" {
+        let signature = |input: ParseStream| {
+            input.call(Attribute::parse_outer)?;
+            input.parse::<Visibility>()?;
+            input.parse::<Signature>()?;
+            input.parse::<TokenStream>()
+        };
+        if signature.parse2(tokens.clone()).is_err() {
+            return Ok(Item::Unfinished);
+        }
         let function = Function::parse.parse2(tokens)?;
         return Ok(Item::Function(Box::new(function)));
     }
@@ -139,7 +150,9 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
     let near = |ours: &str, most| crate::diagnostics::distance(&name, ours) <= most;
     if near("tensor", 1) {
         Some("tensor")
-    } else if near("non_differentiable", 4) || ["no_grad", "detach", "constant"].contains(&&*name) {
+    } else if near("non_differentiable", 4)
+        || ["no_grad", "detach", "constant", "skip", "ignore"].contains(&&*name)
+    {
         Some("non_differentiable")
     } else {
         None
@@ -212,7 +225,9 @@ impl Parse for Function {
 
 impl Parse for Argument {
     fn parse(input: ParseStream) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any)?;
+        let name = input.call(Ident::parse_any).map_err(|error| {
+            syn::Error::new(error.span(), "expected a name, as in `grad(x) = …`")
+        })?;
         let mut list = None;
         if input.peek(token::Paren) {
             let content;

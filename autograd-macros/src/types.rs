@@ -334,6 +334,11 @@ pub(crate) fn tensor_alias(ty: &Type) -> Option<TensorType> {
         ty => ty,
     };
     let segment = last_segment(target)?;
+    // An array by reference is no `&Tensor`.
+    let is_array = array(target).is_some_and(|array| array.form != Form::Tensor);
+    if is_array && matches!(peel(ty), Type::Reference(_)) {
+        return None;
+    }
     let is_other = is_primitive(target) || OTHERS.iter().any(|other| segment.ident == other);
     (!is_other).then(|| alias(ty))
 }
@@ -391,6 +396,11 @@ pub(crate) fn result_of(ty: &Type) -> Option<&Type> {
 /// Returns whether two types are written alike.
 pub(crate) fn same(a: &Type, b: &Type) -> bool {
     show(a) == show(b)
+}
+
+/// Returns whether `ty` is `f32` or `f64`.
+pub(crate) fn is_float(ty: &Type) -> bool {
+    is_one_of(ty, &["f32", "f64"])
 }
 
 /// Returns whether `ty` is a number, `bool`, `char` or `str`, which is certainly not an alias.

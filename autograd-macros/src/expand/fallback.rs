@@ -24,6 +24,9 @@ pub(crate) fn function(
         flawed,
         ..
     } = rejected;
+    if definition.is_none() && rejected.is_unreadable {
+        return errors.clone();
+    }
     let item = item(rejected, stripped, default_crate);
     let (Some(definition), Some(forward)) = (definition, forward) else {
         return quote!(#item #errors);

@@ -278,7 +278,9 @@ fn meant_gradient(argument: &Argument, names: &[&str]) -> Option<String> {
         return None;
     }
     let listed = argument.list.as_deref().and_then(<[Argument]>::first);
+    let candidates: Vec<String> = names.iter().copied().map(String::from).collect();
     match (name.strip_prefix("grad_"), listed) {
+        (None, None) if did_you_mean(&name, &candidates).is_empty() => Some(name),
         (Some(input), None) => Some(input.to_owned()),
         (None, Some(input)) if meant(&argument.name) == Some("backward") => {
             Some(input.name.to_string())

@@ -8,7 +8,8 @@ use crate::diagnostics::Diagnostics;
 use crate::model::{Input, TensorInput};
 use crate::show::show;
 use crate::types::{
-    Class, Floats, Form, TensorType, alias, is_primitive, list_of, option_of, peel,
+    Class, Floats, Form, TensorType, alias, is_float, is_primitive, list_of, option_of, peel,
+    vec_of,
 };
 
 /// Reads the parameters of forward; `None` if `apply` could not even have the same list.
@@ -72,6 +73,18 @@ pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Optio
     name
 }
 
+/// Nothing is handed from forward to backward by hand.
+///
+/// ```text
+/// fn forward(ctx: &mut Context, x: ArrayView1<f64>) -> Array1<f64>
+/// //         ^^^ there is no `ctx`
+/// ```
+fn there_is_no_ctx(parameter: &PatType, diagnostics: &mut Diagnostics) {
+    let help = "remove it: backward functions ask by name for inputs, outputs and what `saves(…)` names, and that is saved";
+    diagnostics.error_with_help(&parameter.pat, "there is no `ctx`", help);
+    diagnostics.is_unreadable = true;
+}
+
 /// The number of tensors in a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -83,6 +96,10 @@ enum Kind {
 fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) -> Option<Input> {
     let name = named(parameter, diagnostics);
     let ty = (*parameter.ty).clone();
+    if name.as_ref().is_some_and(|name| name == "ctx") {
+        there_is_no_ctx(parameter, diagnostics);
+        return None;
+    }
     let is_known = names_its_type(&ty, diagnostics);
     let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
@@ -316,15 +333,19 @@ fn something_is_differentiable(
 /// Returns what to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
 pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
     let listed = list_of(ty);
-    let array = match listed {
-        Some(element) => floats.owned_array(element)?,
-        None => floats.borrowed_array(ty)?,
-    };
-    let view = agreement::spell(Form::View, &array.content);
-    let write = match option_of(ty) {
-        _ if listed.is_some() => format!("&[{view}]"),
-        Some(_) => format!("Option<{view}>"),
-        None => view,
+    let write = if let Some(number) = listed.or_else(|| vec_of(ty)).filter(|ty| is_float(ty)) {
+        format!("ArrayView1<{}>", show(number))
+    } else {
+        let array = match listed {
+            Some(element) => floats.owned_array(element)?,
+            None => floats.borrowed_array(ty)?,
+        };
+        let view = agreement::spell(Form::View, &array.content);
+        match option_of(ty) {
+            _ if listed.is_some() => format!("&[{view}]"),
+            Some(_) => format!("Option<{view}>"),
+            None => view,
+        }
     };
     Some(format!(
         "write `{name}: {write}` in forward: a view is a tensor, `{}` is a value",

@@ -45,6 +45,10 @@ pub(super) fn block(
             let (block, short) = short::block(*function, options);
             Some((block, Some(short)))
         }
+        Item::Unfinished => {
+            diagnostics.is_unreadable = true;
+            None
+        }
         Item::Other(keyword) => {
             let message = format!(
                 "`#[custom_function]` must be applied to an `impl` block or a `fn`, found `{keyword}`"
@@ -74,6 +78,7 @@ pub(super) fn definition(
         let message = "`#[custom_function]` must be applied to an inherent `impl` block, found an `impl` of a trait";
         let help = format!("write `impl {} {{ … }}`", show(self_ty));
         diagnostics.error_with_help(trait_, message, &help);
+        diagnostics.is_unreadable = true;
         return None;
     }
     let Some(segment) = last_segment(self_ty) else {
@@ -131,7 +136,10 @@ pub(super) fn roles<'a>(
     let mut backwards = Vec::new();
     let mut rules = Vec::new();
     for method in &block.methods {
-        is_not_generated(method, diagnostics);
+        // The short form's own function is beside the type.
+        if definition.short.is_none() {
+            is_not_generated(method, diagnostics);
+        }
         let Some(helper) = only_helper(method, diagnostics) else {
             continue;
         };
@@ -421,7 +429,7 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
         let message = "a differentiable function cannot take `self`";
         let help =
             "pass what it needs as a value: backward can ask for each parameter of forward by name";
-        diagnostics.error_with_help(receiver, message, help);
+        diagnostics.once(receiver, message, help);
     }
     let mut qualifier = |on: &dyn ToTokens, name: &str| {
         let message = format!("`{}` cannot be `{name}`; remove it", sig.ident);
@@ -444,9 +452,9 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
     }
     for param in &sig.generics.params {
         if !matches!(param, GenericParam::Lifetime(_)) {
-            let message = format!("`{}` cannot have its own generic parameters", sig.ident);
+            let message = "functions of the block cannot have generic parameters of their own";
             let help = "put them on the `impl` block, where forward and backward share them";
-            diagnostics.error_with_help(param, &message, help);
+            diagnostics.once(param, message, help);
         }
     }
     let on_parameters = sig.inputs.iter().flat_map(|argument| match argument {

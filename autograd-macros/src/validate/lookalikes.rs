@@ -4,7 +4,7 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 
 use crate::diagnostics::Diagnostics;
 use crate::show::show;
-use crate::types::{Floats, inner_types, is_primitive, last_segment};
+use crate::types::{Floats, inner_types, is_float, is_primitive, last_segment};
 
 /// A type that looks like a tensor must be one.
 ///
@@ -59,6 +59,16 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
         diagnostics.once(&segment.ident, &message, &format!("write `{example}`, say"));
         return false;
     };
+    if let Some(half) = last_segment(element).filter(|last| {
+        ["f16", "f128", "bf16"]
+            .iter()
+            .any(|name| last.ident == name)
+    }) {
+        let message = format!("elements of type `{}` are not supported", half.ident);
+        diagnostics.is_unreadable = true;
+        diagnostics.once(&half.ident, &message, "write `f32` or `f64`");
+        return false;
+    }
     let is_undeclared = |name: &Ident| {
         let name = name.to_string();
         name.len() == 1 && name.chars().all(char::is_uppercase)
@@ -89,7 +99,6 @@ pub(super) fn discrete_element(ty: &Type) -> Option<&Type> {
     let array = crate::types::array(ty)?;
     let inner = inner_types(ty);
     let element = inner.into_iter().next()?;
-    let is_float =
-        last_segment(element).is_some_and(|last| last.ident == "f32" || last.ident == "f64");
-    (array.content.element().is_some() && is_primitive(element) && !is_float).then_some(element)
+    (array.content.element().is_some() && is_primitive(element) && !is_float(element))
+        .then_some(element)
 }

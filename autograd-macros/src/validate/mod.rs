@@ -157,7 +157,15 @@ fn functions(
     let floats = Floats::of(&definition.generics, &method.sig);
     let inputs = inputs::read(&method.sig, &floats, diagnostics);
     let known = inputs.as_deref().unwrap_or_default();
-    let returned = outputs::read(&method.sig, known, &options, &floats, diagnostics);
+    let are_right = diagnostics.len() == mistakes;
+    let returned = outputs::read(
+        &method.sig,
+        known,
+        are_right,
+        &options,
+        &floats,
+        diagnostics,
+    );
     if diagnostics.len() > mistakes {
         flawed.push(method.sig.ident.clone());
     }

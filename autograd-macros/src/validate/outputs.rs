@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{Input, Returned, Role};
 use crate::show::show;
 use crate::types::{
-    Class, Floats, Form, TensorType, inner_types, last_segment, option_of, peel, result_of, vec_of,
+    Class, Floats, Form, TensorType, inner_types, is_float, option_of, peel, result_of, vec_of,
 };
 
 /// The result of reading forward's return type.
@@ -25,6 +25,7 @@ pub(super) struct ReadOutputs {
 pub(super) fn read(
     sig: &Signature,
     inputs: &[Input],
+    are_right: bool,
     options: &ForwardOptions,
     floats: &Floats,
     diagnostics: &mut Diagnostics,
@@ -79,7 +80,8 @@ pub(super) fn read(
     number_gradients(&mut returned, inputs, &options.non_differentiable);
     name_gradients(&mut returned, inputs);
     exemptions_name_outputs(&returned, inputs, &options.non_differentiable, diagnostics);
-    if !is_flawed && !writes {
+    // What is wrong with the inputs is often wrong here too.
+    if !is_flawed && !writes && are_right {
         something_has_a_gradient(&ty, &returned, &options.non_differentiable, diagnostics);
     }
     Some(ReadOutputs {
@@ -373,7 +375,8 @@ fn something_has_a_gradient(
         return;
     }
     let is_saved = |one: &Returned| one.role == Role::Intermediate && one.tensor.is_some();
-    let number = last_segment(ty).filter(|last| last.ident == "f32" || last.ident == "f64");
+    let number = Some(ty).filter(|ty| is_float(ty));
+    let numbers = vec_of(ty).filter(|ty| is_float(ty));
     let single = returned
         .first()
         .and_then(|one| lookalikes::discrete_element(&one.ty));
@@ -382,10 +385,17 @@ fn something_has_a_gradient(
         let help = "outputs come first, then what `saves(…)` names: `(Array1<f64>, f64)`";
         diagnostics.error_with_help(ty, message, help);
     } else if let Some(number) = number {
-        let number = &number.ident;
+        let number = show(number);
         let message = format!("forward returns `{number}`, which can have no gradient");
         let help = format!("return `Array0<{number}>`: `arr0(…)` of the number");
         diagnostics.error_with_help(ty, &message, &help);
+    } else if let Some(number) = numbers {
+        let message = "forward returns a `Vec`, which can have no gradient";
+        let help = format!(
+            "return `Array1<{}>`: `Array1::from(…)` of the `Vec`",
+            show(number)
+        );
+        diagnostics.error_with_help(ty, message, &help);
     } else if let Some(element) = single {
         let message = format!("elements of type `{}` have no gradients", show(element));
         diagnostics.once(

@@ -235,6 +235,8 @@ fn placed_type(tokens: TokenStream, place: Span) -> Type {
 fn kernel(sig: &Signature, generics: &Generics) -> Signature {
     let mut kernel = Signature {
         ident: Ident::new("forward", sig.ident.span()),
+        // Refused, and `async` would be refused again.
+        asyncness: None,
         generics: generics.clone(),
         ..sig.clone()
     };

@@ -1,0 +1,135 @@
+//! Mistakes that newcomers from PyTorch, candle, ndarray and serde make, each in a crate of its own: how many errors
+//! rustc emits, before a terminal hides those that are alike, and what the first of them says.
+//!
+//! `newcomers.txt` has the mistakes, and the table in `tests/README.md` what each prints
+//! (`UPDATE_EXPECT=1 cargo test -p autograd-macros --test newcomers` writes it anew). The lines are compared on the
+//! compiler that they were recorded with; elsewhere only their number.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::Value;
+
+const RECORDED_WITH: &str = "rustc 1.95.";
+const BEGIN: &str = "<!-- newcomers: begin -->\n";
+const END: &str = "<!-- newcomers: end -->";
+
+/// Mistakes whose second error is rustc's own, about the author's code alone.
+const TWICE: [&str; 1] = ["unknown_name_in_gradient"];
+
+#[test]
+fn each_mistake_is_one_error() {
+    let text = fs::read_to_string("tests/newcomers.txt").expect("a readable file");
+    let mut cases = text.split("// == ");
+    let prelude = cases.next().expect("what all cases begin with");
+    let cases: Vec<(&str, String)> = cases
+        .map(|case| {
+            let (name, body) = case.split_once('\n').expect("a name and a body");
+            (
+                name,
+                format!("#![allow(unused)]\n{prelude}{body}\nfn main() {{}}\n"),
+            )
+        })
+        .collect();
+    assert!(cases.len() >= 60, "{} mistakes", cases.len());
+    let printed = errors(&cases);
+    let mut table = String::from("| mistake | what it prints |\n|---|---|\n");
+    for ((name, _), errors) in cases.iter().zip(&printed) {
+        let expected = 1 + usize::from(TWICE.contains(name));
+        assert_eq!(
+            errors.len(),
+            expected,
+            "{name} is as many errors: {errors:#?}"
+        );
+        let _ = writeln!(
+            table,
+            "| {} | {} |",
+            name.replace('_', " "),
+            errors[0].replace('|', "\\|")
+        );
+    }
+    if compiler().starts_with(RECORDED_WITH) {
+        compare(&table);
+    }
+}
+
+/// Holds the table against that of `tests/README.md`.
+fn compare(table: &str) {
+    let path = workspace().join("tests/README.md");
+    let readme = fs::read_to_string(&path).expect("a readable file");
+    let (before, rest) = readme.split_once(BEGIN).expect("the table's place");
+    let (recorded, after) = rest.split_once(END).expect("the table's end");
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).expect("a writable file");
+    } else {
+        assert!(
+            recorded == table,
+            "`tests/README.md` says otherwise:\n{table}"
+        );
+    }
+}
+
+fn workspace() -> PathBuf {
+    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    parent.expect("the workspace").to_owned()
+}
+
+fn compiler() -> String {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .expect("rustc runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Compiles each case and returns what rustc emits, the first two lines of each error.
+fn errors(cases: &[(&str, String)]) -> Vec<Vec<String>> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomers");
+    fs::create_dir_all(folder.join("src/bin")).expect("a temporary folder");
+    let manifest = format!(
+        "[package]\nname = \"newcomers\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\npullback = {{ path = {:?}, features = [\"nn\"] }}\n\n[workspace]\n",
+        workspace().display().to_string()
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+    for (name, text) in cases {
+        fs::write(folder.join(format!("src/bin/{name}.rs")), text).expect("a temporary file");
+    }
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "check",
+            "--offline",
+            "--keep-going",
+            "--bins",
+            "--message-format=json",
+        ])
+        // With what trybuild has compiled.
+        .env(
+            "CARGO_TARGET_DIR",
+            workspace().join("target/tests/trybuild"),
+        )
+        .current_dir(&folder)
+        .output()
+        .expect("cargo runs");
+    let mut printed = vec![Vec::new(); cases.len()];
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        let target = message["target"]["name"].as_str();
+        let place = cases.iter().position(|(name, _)| target == Some(*name));
+        let message = &message["message"];
+        let text = message["message"].as_str().unwrap_or_default();
+        if let (Some(place), Some("error")) = (place, message["level"].as_str())
+            && !text.starts_with("aborting due to")
+        {
+            printed[place].push(text.replace("\n", " "));
+        }
+    }
+    assert!(
+        !printed.concat().is_empty(),
+        "nothing was checked: {output:?}"
+    );
+    printed
+}
