@@ -180,7 +180,11 @@ impl Parse for ImplBlock {
         let left = |members: ParseStream| members.cursor().token_stream().into_iter().count();
         while !members.is_empty() {
             let start = members.fork();
-            let member = member(&members)?;
+            // What cannot be read the compiler has refused: an attribute that nothing follows yet.
+            let member = member(&members).or_else(|_| {
+                members.parse::<TokenStream>()?;
+                Ok::<_, syn::Error>(Member::Unfinished)
+            })?;
             let all = left(&begin);
             // Without the groups that macros leave, which are not seen where the item is put out again.
             let place = |at: ParseStream| all.saturating_sub(left(at));
