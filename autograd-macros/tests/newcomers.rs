@@ -124,7 +124,7 @@ fn errors(cases: &[(&str, String)]) -> Vec<Vec<String>> {
         if let (Some(place), Some("error")) = (place, message["level"].as_str())
             && !text.starts_with("aborting due to")
         {
-            printed[place].push(text.replace("\n", " "));
+            printed[place].push(text.replace('\n', " "));
         }
     }
     assert!(
