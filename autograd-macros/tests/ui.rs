@@ -8,6 +8,8 @@
 //! messages differently: there, each file must still have an error on every line that its `.stderr`
 //! names. `UI=lines` checks in that way on any compiler.
 
+mod newcomers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -251,4 +251,12 @@ mod union {
     }
 }
 
+mod tensor_as_a_field {
+    use super::*;
+    #[derive(Module)]
+    pub struct Scale {
+        weight: Tensor1<f64>,
+    }
+}
+
 fn main() {}

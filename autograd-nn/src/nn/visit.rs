@@ -26,7 +26,7 @@ use super::{AnyBuffer, AnyParameter, Mode, Module, ParameterPath, RngState};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a parameter, buffer or module, nor a list, map or `Option` of them",
     label = "neither trained nor saved with the module",
-    note = "mark plain data `#[module(skip)]`"
+    note = "derive `Module` for a type of your own that holds some; mark plain data `#[module(skip)]`"
 )]
 pub trait Field {
     /// Calls the visitor with every part of the field.

@@ -220,41 +220,30 @@ fn a_cycle_that_a_user_makes_is_broken_by_the_pass() {
     assert!(weak.upgrade().is_none());
 }
 
-/// How long a chain has to be to overflow a thread's stack if it is dropped one inside the other.
-const LONG: usize = 20_000;
-
-#[test]
-fn a_chain_through_accumulated_gradients_is_dropped() {
-    let mut last = leaf([1.0]);
-    for _ in 0..LONG {
-        let next = leaf([1.0]);
+/// Drops a chain of tensors, each made by `next`, whose gradients have histories that lead from one to the next: long
+/// enough to overflow a thread's stack if each was dropped inside the other.
+fn drop_chain(next: impl Fn() -> Tensor1<f64>) {
+    let mut last = next();
+    for _ in 0..20_000 {
+        let next = next();
         let y = (&next * last.sin()).sum();
         // The gradient of `next` is sin(last), with a history that leads to `last`.
-        Backward::of(&y)
-            .inputs((&next,))
-            .create_graph(true)
-            .run()
-            .unwrap();
+        let pass = Backward::of(&y).inputs((&next,)).create_graph(true);
+        pass.run().unwrap();
         last = next;
     }
     drop(last);
 }
 
 #[test]
+fn a_chain_through_accumulated_gradients_is_dropped() {
+    drop_chain(|| leaf([1.0]));
+}
+
+#[test]
 fn a_chain_through_retained_gradients_is_dropped() {
     let x = leaf([1.0]);
-    let mut last = &x * 1.0;
-    for _ in 0..LONG {
-        let next = &x * 1.0;
-        let y = (&next * last.sin()).sum();
-        Backward::of(&y)
-            .inputs((&next,))
-            .create_graph(true)
-            .run()
-            .unwrap();
-        last = next;
-    }
-    drop(last);
+    drop_chain(|| &x * 1.0);
 }
 
 /// Takes a last step when its thread ends.

@@ -9,7 +9,7 @@ use crate::diagnostics::Diagnostics;
 use crate::module::model::{Content, Definition, Field, Part, Shown, Variant};
 use crate::module::parse;
 use crate::show::show;
-use crate::types::{is_primitive, last_segment, peel};
+use crate::types::{Content as Elements, Form, Rank, array, is_primitive, last_segment, peel};
 
 /// Reads the fields of a struct, or of a variant that is not transparent.
 pub(super) fn read(fields: &[parse::Field], diagnostics: &mut Diagnostics) -> Vec<Field> {
@@ -71,6 +71,7 @@ fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnosti
         if let Some(show) = &options.show {
             shows_plain_data(show, diagnostics);
         }
+        is_not_a_tensor(&field.ty, diagnostics);
         match (&field.member, renamed) {
             (_, Some(name)) => Part::Named(name),
             (Member::Named(name), None) => Part::Named(name.unraw().to_string()),
@@ -81,6 +82,39 @@ fn one(field: &parse::Field, options: &FieldOptions, diagnostics: &mut Diagnosti
         member: field.member.clone(),
         ty: field.ty.clone(),
         part,
+    }
+}
+
+/// A tensor alone would be neither trained nor saved.
+///
+/// ```text
+/// weight: Tensor2<f32>,
+/// //      ^^^^^^^^^^^^ a tensor as a field would be neither trained nor saved
+/// ```
+fn is_not_a_tensor(ty: &Type, diagnostics: &mut Diagnostics) {
+    if let Some(tensor) = array(ty).filter(|tensor| tensor.form == Form::Tensor) {
+        let message = "a tensor as a field would be neither trained nor saved";
+        let arguments = parameters(&tensor.content);
+        let help = format!(
+            "write `Parameter<{arguments}>` for what is trained, `Buffer<{arguments}>` for what is only saved, or mark \
+             it `#[module(skip)]`"
+        );
+        diagnostics.error_with_help(ty, message, &help);
+    }
+}
+
+/// Returns `f32, Ix2`.
+fn parameters(content: &Elements) -> String {
+    match content {
+        Elements::Known { element, rank } => {
+            let rank = match rank {
+                Rank::Fixed(rank) => format!("Ix{rank}"),
+                Rank::Dyn => "IxDyn".to_owned(),
+                Rank::Named(rank) => show(rank),
+            };
+            format!("{}, {rank}", show(element))
+        }
+        Elements::Alias(alias) => show(alias),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Mistakes that newcomers from PyTorch, candle, ndarray and serde make, each in a crate of its own: how many errors
 //! rustc emits, before a terminal hides those that are alike, and what the first of them says.
 //!
-//! `newcomers.txt` has the mistakes, and the table in `tests/README.md` what each prints
-//! (`UPDATE_EXPECT=1 cargo test -p autograd-macros --test newcomers` writes it anew). The lines are compared on the
+//! `mistakes.txt` has the mistakes, and the table in `tests/README.md` what each prints
+//! (`UPDATE_EXPECT=1 cargo test -p autograd-macros --test ui newcomers` writes it anew). The lines are compared on the
 //! compiler that they were recorded with; elsewhere only their number.
 
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-const RECORDED_WITH: &str = "rustc 1.95.";
+use super::{RECORDED_WITH, compiler};
+
 const BEGIN: &str = "<!-- newcomers: begin -->\n";
 const END: &str = "<!-- newcomers: end -->";
 
@@ -21,7 +22,7 @@ const TWICE: [&str; 1] = ["unknown_name_in_gradient"];
 
 #[test]
 fn each_mistake_is_one_error() {
-    let text = fs::read_to_string("tests/newcomers.txt").expect("a readable file");
+    let text = fs::read_to_string("tests/newcomers/mistakes.txt").expect("a readable file");
     let mut cases = text.split("// == ");
     let prelude = cases.next().expect("what all cases begin with");
     let cases: Vec<(&str, String)> = cases
@@ -76,15 +77,6 @@ fn workspace() -> PathBuf {
     parent.expect("the workspace").to_owned()
 }
 
-fn compiler() -> String {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("--version")
-        .output()
-        .expect("rustc runs");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
 /// Compiles each case and returns what rustc emits, the first two lines of each error.
 fn errors(cases: &[(&str, String)]) -> Vec<Vec<String>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomers");
@@ -95,6 +87,9 @@ fn errors(cases: &[(&str, String)]) -> Vec<Vec<String>> {
         workspace().display().to_string()
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+    // With versions that are there, whatever else is.
+    let lock = workspace().join("Cargo.lock");
+    fs::copy(lock, folder.join("Cargo.lock")).expect("the workspace's versions");
     for (name, text) in cases {
         fs::write(folder.join(format!("src/bin/{name}.rs")), text).expect("a temporary file");
     }
