@@ -13,7 +13,7 @@ mod newcomers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 /// The compiler that the `.stderr` files were recorded with.
@@ -108,34 +108,9 @@ fn expected_lines(file: &Path) -> BTreeSet<usize> {
 
 /// The lines with errors in each file, from one `cargo check` of a crate with all of them.
 fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
-    let pullback = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let pullback = pullback.expect("the workspace").display().to_string();
-    let mut manifest = format!(
-        "[package]\nname = \"mistakes\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\npullback = {{ path = {pullback:?}, features = [\"nn\"] }}\n\n[workspace]\n"
-    );
-    for (number, file) in files.iter().enumerate() {
-        let _ = write!(
-            manifest,
-            "\n[[bin]]\nname = \"file{number}\"\npath = {:?}\n",
-            file.to_string_lossy()
-        );
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes");
-    fs::create_dir_all(&folder).expect("a temporary folder");
-    fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "check",
-            "--offline",
-            "--keep-going",
-            "--bins",
-            "--message-format=short",
-        ])
-        .env("CARGO_TARGET_DIR", folder.join("target"))
-        .current_dir(&folder)
-        .output()
-        .expect("cargo runs");
+    let programs = files.iter().enumerate();
+    let programs = programs.map(|(number, file)| (format!("file{number}"), file.clone()));
+    let (folder, output) = check("mistakes", programs, "short");
     let printed = String::from_utf8_lossy(&output.stderr);
     let mut errors: BTreeMap<PathBuf, BTreeSet<usize>> = BTreeMap::new();
     for line in printed.lines().filter(|line| line.contains(": error")) {
@@ -146,4 +121,44 @@ fn errors(files: &[PathBuf]) -> BTreeMap<PathBuf, BTreeSet<usize>> {
     }
     assert!(!errors.is_empty(), "nothing was checked:\n{printed}");
     errors
+}
+
+/// Checks programs of these names, in a crate outside the workspace, which is in the folder that is returned.
+fn check(
+    name: &str,
+    programs: impl Iterator<Item = (String, PathBuf)>,
+    format: &str,
+) -> (PathBuf, Output) {
+    let mut manifest = format!(
+        "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\npullback = {{ path = {:?}, features = [\"nn\"] }}\n\n[workspace]\n",
+        workspace().display().to_string()
+    );
+    for (name, file) in programs {
+        let path = file.to_string_lossy();
+        let _ = write!(manifest, "\n[[bin]]\nname = {name:?}\npath = {path:?}\n");
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
+    // With versions that are there, whatever else is.
+    let lock = workspace().join("Cargo.lock");
+    fs::copy(lock, folder.join("Cargo.lock")).expect("the workspace's versions");
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--keep-going", "--bins"])
+        .arg(format!("--message-format={format}"))
+        // With what trybuild has compiled.
+        .env(
+            "CARGO_TARGET_DIR",
+            workspace().join("target/tests/trybuild"),
+        )
+        .current_dir(&folder)
+        .output()
+        .expect("cargo runs");
+    (folder, output)
+}
+
+fn workspace() -> PathBuf {
+    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    parent.expect("the workspace").to_owned()
 }

@@ -6,13 +6,12 @@
 //! compiler that they were recorded with; elsewhere only their number.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::{env, fs};
 
 use serde_json::Value;
 
-use super::{RECORDED_WITH, compiler};
+use super::{RECORDED_WITH, check, compiler, workspace};
 
 const BEGIN: &str = "<!-- newcomers: begin -->\n";
 const END: &str = "<!-- newcomers: end -->";
@@ -72,43 +71,16 @@ fn compare(table: &str) {
     }
 }
 
-fn workspace() -> PathBuf {
-    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    parent.expect("the workspace").to_owned()
-}
-
 /// Compiles each case and returns what rustc emits, the first two lines of each error.
 fn errors(cases: &[(&str, String)]) -> Vec<Vec<String>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomers");
-    fs::create_dir_all(folder.join("src/bin")).expect("a temporary folder");
-    let manifest = format!(
-        "[package]\nname = \"newcomers\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\npullback = {{ path = {:?}, features = [\"nn\"] }}\n\n[workspace]\n",
-        workspace().display().to_string()
-    );
-    fs::write(folder.join("Cargo.toml"), manifest).expect("a temporary file");
-    // With versions that are there, whatever else is.
-    let lock = workspace().join("Cargo.lock");
-    fs::copy(lock, folder.join("Cargo.lock")).expect("the workspace's versions");
-    for (name, text) in cases {
-        fs::write(folder.join(format!("src/bin/{name}.rs")), text).expect("a temporary file");
-    }
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "check",
-            "--offline",
-            "--keep-going",
-            "--bins",
-            "--message-format=json",
-        ])
-        // With what trybuild has compiled.
-        .env(
-            "CARGO_TARGET_DIR",
-            workspace().join("target/tests/trybuild"),
-        )
-        .current_dir(&folder)
-        .output()
-        .expect("cargo runs");
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    let programs = cases.iter().map(|(name, text)| {
+        let file = folder.join(format!("{name}.rs"));
+        fs::write(&file, text).expect("a temporary file");
+        ((*name).to_owned(), file)
+    });
+    let (_, output) = check("newcomers", programs, "json");
     let mut printed = vec![Vec::new(); cases.len()];
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let message: Value = serde_json::from_str(line).expect("JSON");
