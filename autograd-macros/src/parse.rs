@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use proc_macro2::{Group, TokenStream, TokenTree};
+use syn::buffer::Cursor;
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
@@ -174,21 +175,19 @@ impl Parse for ImplBlock {
         generics.where_clause = input.parse()?;
         let members;
         braced!(members in input);
-        let begin = members.fork();
+        let begin = members.cursor();
         members.call(Attribute::parse_inner)?;
         let (mut methods, mut misplaced, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
-        let left = |members: ParseStream| members.cursor().token_stream().into_iter().count();
+        let mut end = tokens(begin, members.cursor());
         while !members.is_empty() {
-            let start = members.fork();
+            let start = members.cursor();
             // What cannot be read the compiler has refused: an attribute that nothing follows yet.
             let member = member(&members).or_else(|_| {
                 members.parse::<TokenStream>()?;
                 Ok::<_, syn::Error>(Member::Unfinished)
             })?;
-            let all = left(&begin);
-            // Without the groups that macros leave, which are not seen where the item is put out again.
-            let place = |at: ParseStream| all.saturating_sub(left(at));
-            let place = place(&start)..place(&members);
+            let place = end..end + tokens(start, members.cursor());
+            end = place.end;
             match member {
                 Member::Method(method) => methods.push(Method { place, ..*method }),
                 Member::Other(keyword, helpers) => {
@@ -207,6 +206,18 @@ impl Parse for ImplBlock {
             unfinished,
         })
     }
+}
+
+/// Returns how many tokens are between two places, with a group as one.
+fn tokens(mut place: Cursor<'_>, end: Cursor<'_>) -> usize {
+    let mut count = 0;
+    while place != end
+        && let Some((_, next)) = place.token_tree()
+    {
+        place = next;
+        count += 1;
+    }
+    count
 }
 
 impl Parse for Function {
@@ -276,11 +287,13 @@ enum Member {
 
 fn member(input: ParseStream) -> syn::Result<Member> {
     let attrs = input.call(Attribute::parse_outer)?;
-    let ours = attrs.iter().filter_map(helper).collect();
-    let attrs = attrs
-        .into_iter()
-        .filter(|attribute| helper(attribute).is_none())
-        .collect();
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    for attribute in attrs {
+        match helper(&attribute) {
+            Some(helper) => ours.push(helper),
+            None => others.push(attribute),
+        }
+    }
     let vis: Visibility = input.parse()?;
     let fork = input.fork();
     if let Ok(sig) = fork.parse::<Signature>() {
@@ -291,7 +304,7 @@ fn member(input: ParseStream) -> syn::Result<Member> {
         }
         input.parse::<TokenTree>()?;
         return Ok(Member::Method(Box::new(Method {
-            attrs,
+            attrs: others,
             helpers: ours,
             vis,
             sig,

@@ -23,11 +23,7 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
     let named = last_segment(ty).map(|segment| (segment, segment.ident.to_string()));
     let is_array = |(_, name): &(_, String)| STEMS.contains(&stem(name));
     let Some((segment, name)) = named.filter(is_array) else {
-        let inner = inner_types(ty).into_iter();
-        return inner
-            .filter(|inner| !is_readable(inner, floats, diagnostics))
-            .count()
-            == 0;
+        return are_readable(inner_types(ty), floats, diagnostics);
     };
     let stem = stem(&name);
     let arguments = match &segment.arguments {
@@ -86,6 +82,19 @@ pub(super) fn is_readable(ty: &Type, floats: &Floats, diagnostics: &mut Diagnost
         return false;
     }
     true
+}
+
+/// Checks each of them, also after one that is not.
+pub(super) fn are_readable(
+    types: Vec<&Type>,
+    floats: &Floats,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let mut all = true;
+    for ty in types {
+        all &= is_readable(ty, floats, diagnostics);
+    }
+    all
 }
 
 /// Returns `Array` of `Array2` and `ArrayD`.

@@ -96,10 +96,12 @@ pub(crate) fn function(
     let is_unreadable = diagnostics.is_unreadable;
     let mut dropped = Vec::new();
     if let Some(block) = block {
-        let methods = block.methods.into_iter();
-        let readable = methods.filter(|method| is_unreadable && !method.helpers.is_empty());
-        dropped.extend(readable.map(|method| method.place));
-        dropped.extend(block.unfinished);
+        dropped = block.unfinished;
+        if is_unreadable {
+            let ours = block.methods.into_iter();
+            let ours = ours.filter(|method| !method.helpers.is_empty());
+            dropped.extend(ours.map(|method| method.place));
+        }
     }
     match (diagnostics.finish(), definition, forward) {
         (Ok(()), Some(definition), Some(forward)) if dropped.is_empty() => {

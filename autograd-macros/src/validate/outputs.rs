@@ -38,10 +38,7 @@ pub(super) fn read(
         single => (vec![single], false),
     };
     let mistakes = diagnostics.len();
-    let are_readable = types
-        .iter()
-        .filter(|ty| !lookalikes::is_readable(ty, floats, diagnostics));
-    if are_readable.count() > 0 {
+    if !lookalikes::are_readable(types.clone(), floats, diagnostics) {
         return None;
     }
     let names = counted_names(&types, writes, options, diagnostics);
