@@ -15,8 +15,8 @@ use autograd_kernels::counted;
 /// needs it. Memory for time: of the whole only the inputs stay.
 ///
 /// Gradients are those of `function`, for tensors that it captures too. It must do the same each time: what
-/// it draws at random comes from a seed that it captures, or through [`replayed`](crate::replayed). Checkpoints nest; the inputs of
-/// an inner one are then computed again as well. Outside recording `function` is just called.
+/// it draws at random comes from a seed that it captures, or through [`replayed`](crate::replayed). Checkpoints
+/// nest; the inputs of an inner one are then computed again as well. Outside recording `function` is just called.
 ///
 /// A backward pass fails, and changes nothing, if the second call saves other tensors than the first, or
 /// panics.

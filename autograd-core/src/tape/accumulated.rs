@@ -69,10 +69,13 @@ impl Accumulated {
     /// Adds what a pass brings that may still fail: dropped unsettled, the result takes it back.
     pub(crate) fn accumulate_unsettled(self: &Arc<Self>, mut grad: AnyGradient) -> Undo {
         let mut sum = self.lock();
-        let before = sum.grad.clone();
-        let unsettled = sum.unsettled.get_or_insert_with(|| {
+        let Sum {
+            grad: total,
+            unsettled,
+        } = &mut *sum;
+        let unsettled = unsettled.get_or_insert_with(|| {
             Box::new(Unsettled {
-                before,
+                before: total.clone(),
                 added: Vec::new(),
                 passes: 0,
             })
