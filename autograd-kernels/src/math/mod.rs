@@ -32,17 +32,6 @@ impl Family for Number {
     type Of<T: Element> = T;
 }
 
-/// Calls the function of the element type, which is known at compile time.
-#[inline(always)]
-fn either<T: Element>(x: T, single: impl Fn(f32) -> f32, double: impl Fn(f64) -> f64) -> T {
-    let result = match T::into_any::<Number>(x) {
-        Any::F32(x) => Any::F32(single(x)),
-        Any::F64(x) => Any::F64(double(x)),
-    };
-    // INVARIANT: the result is of the type that `x` was of.
-    T::from_any::<Number>(result).expect("the same type")
-}
-
 /// Returns c₀ + c₁x + c₂x² + …
 #[inline(always)]
 fn polynomial<T: Element, const N: usize>(x: T, coefficients: [T; N]) -> T {
@@ -56,7 +45,13 @@ macro_rules! functions {
         $(#[$docs])*
         #[inline(always)]
         pub fn $name<T: Element>(x: T) -> T {
-            either(x, $module::single::$name, $module::double::$name)
+            // The element type is known at compile time.
+            let result = match T::into_any::<Number>(x) {
+                Any::F32(x) => Any::F32($module::single::$name(x)),
+                Any::F64(x) => Any::F64($module::double::$name(x)),
+            };
+            // INVARIANT: the result is of the type that `x` was of.
+            T::from_any::<Number>(result).expect("the same type")
         }
     )*};
 }
