@@ -92,8 +92,8 @@ pub use autograd_core::ops;
 pub use autograd_core::{
     AnyTensor, Backward, Check, Derivative, Element, Error, ErrorKind, Function, Grad, Gradcheck,
     HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
-    OutputTensors, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
-    Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
+    OutputTensors, Real, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2,
+    Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
     functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math, memory,
     ndarray, no_grad, replayed, saved_tensors_hooks,
 };
@@ -121,8 +121,8 @@ pub mod prelude {
     #[cfg(feature = "nn")]
     pub use crate::optim::Optimizer;
     pub use crate::{
-        Backward, Element, Function, Grad, Gradcheck, Tensor, Tensor0, Tensor1, Tensor2, Tensor3,
-        Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
+        Backward, Element, Function, Grad, Gradcheck, Real, Tensor, Tensor0, Tensor1, Tensor2,
+        Tensor3, Tensor4, Tensor5, Tensor6, TensorD, checkpoint, custom_function, detect_anomaly,
         enable_grad, grad, jvp, no_grad,
     };
     #[doc(hidden)]

@@ -58,6 +58,7 @@ mod basic;
 #[cfg(feature = "catalogue")]
 pub mod catalogue;
 mod checkpoint;
+mod elementwise;
 mod engine;
 mod erased;
 mod error;
@@ -103,7 +104,7 @@ pub use autograd_math::math;
 pub use ndarray;
 
 pub use autograd_kernels as kernels;
-pub use autograd_kernels::{Element, Shape};
+pub use autograd_kernels::{Element, Real, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
 pub use checkpoint::checkpoint;

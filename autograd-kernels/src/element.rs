@@ -2,6 +2,8 @@
 
 use ndarray::NdFloat;
 
+use crate::real::{Number, Single};
+
 /// An element of a tensor: `f32` or `f64`.
 ///
 /// It has the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
@@ -36,6 +38,10 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// ```
     fn as_f64(self) -> f64;
 
+    /// The element as a number beside which there may be `f64`s.
+    #[doc(hidden)]
+    type Number: Number<Self>;
+
     /// Returns a value without its element type in the type.
     #[doc(hidden)]
     fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
@@ -61,8 +67,10 @@ pub enum Any<F: Family> {
 }
 
 macro_rules! elements {
-    ($($T:ident $Variant:ident $Other:ident, $from_f64:expr, $as_f64:expr;)+) => {$(
+    ($($T:ident $Variant:ident $Other:ident $Number:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
         impl Element for $T {
+            type Number = $Number;
+
             #[inline]
             fn from_f64(value: f64) -> Self {
                 $from_f64(value)
@@ -90,8 +98,8 @@ macro_rules! elements {
 }
 
 elements! {
-    f32 F32 F64, rounded, f64::from;
-    f64 F64 F32, |value| value, |value| value;
+    f32 F32 F64 Single, rounded, f64::from;
+    f64 F64 F32 f64, |value| value, |value| value;
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]

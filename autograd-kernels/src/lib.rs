@@ -25,6 +25,7 @@ mod dropout;
 mod element;
 mod elementwise;
 mod extremes;
+mod formula;
 mod gemm;
 #[cfg(feature = "ops")]
 mod indices;
@@ -38,6 +39,7 @@ mod movement;
 mod parallel;
 #[cfg(feature = "ops")]
 mod pool;
+mod real;
 mod reduce;
 mod row_major;
 mod shape;
@@ -52,10 +54,11 @@ pub use axes::Axes;
 pub use elementwise::{map, zip};
 pub use gemm::{affine, gemm, matmul};
 pub use lanes::{map_lanes, reduce};
-pub use math::{erf, exp, exp_m1, gelu, ln, ln_1p, sigmoid, tanh};
+pub use math::{erf, exp, exp_m1, gelu, ln, ln_1p, normal_cdf, normal_pdf, sigmoid, tanh};
 #[doc(hidden)]
 pub use ndarray;
 pub use parallel::{set_threads, split, split_mut, threads};
+pub use real::Real;
 pub use reduce::sum_over;
 pub use row_major::row_major;
 pub use softmax::softmax;
@@ -84,10 +87,12 @@ pub use self::{
 pub use self::{
     element::{Any, Family},
     extremes::{argmax, argmin, max, min},
+    formula::{Blocks, Formula, Loops, Pass, common_shape, evaluate},
     lanes::zip_lanes,
     math::{activations, gelu_derivative},
     mean_var::{mean_var, norm, std},
     movement::{concat, full, pad},
+    real::Literal,
     reduce::{dot_axes, dot_slices, sum, sum_slice, sum_to},
     slices::zip_slices_in_place,
     softmax::{log_softmax, log_sum_exp, softmax_and_log_sum},

@@ -105,6 +105,9 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     lines.push(String::new());
     lines.push(match order {
         Order::Once => "It can be differentiated once.".to_owned(),
+        Order::Times(1) => "It can be differentiated once.".to_owned(),
+        Order::Times(2) => "It can be differentiated twice.".to_owned(),
+        Order::Times(times) => format!("It can be differentiated {times} times."),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
     if jvp.is_some() {
@@ -119,6 +122,18 @@ pub(crate) fn short_type(short: &Short) -> TokenStream {
         "The differentiable function behind `{}`.",
         short.ident
     )])
+}
+
+/// Documents the function of numbers.
+pub(crate) fn scalar(short: &Short) -> TokenStream {
+    doc(&[
+        format!(
+            "Computes `{}` of numbers, for other functions of numbers.",
+            short.ident
+        ),
+        String::new(),
+        "Their derivatives go through it.".to_owned(),
+    ])
 }
 
 /// Documents the forward of that type.

@@ -5,8 +5,8 @@
 //! `#[tensor]`. All reading of types happens here; the rules ask [`Floats`].
 
 use syn::{
-    FnArg, GenericArgument, Generics, Ident, Lifetime, PathArguments, PathSegment, Signature, Type,
-    TypeParamBound, TypePath, WherePredicate,
+    FnArg, GenericArgument, Generics, Ident, Lifetime, Pat, PathArguments, PathSegment, Signature,
+    Type, TypeParamBound, TypePath, WherePredicate,
 };
 
 use crate::show::show;
@@ -482,6 +482,16 @@ pub(crate) fn bounds_of<'a>(
             _ => None,
         });
     of_param.into_iter().chain(in_clause).flatten()
+}
+
+/// Returns the name that a parameter's pattern binds.
+pub(crate) fn bound(pattern: &Pat) -> Option<&Ident> {
+    match pattern {
+        Pat::Ident(pattern) => Some(&pattern.ident),
+        Pat::Reference(reference) => bound(&reference.pat),
+        Pat::Paren(paren) => bound(&paren.pat),
+        _ => None,
+    }
 }
 
 /// Returns the last segment of a path type.

@@ -27,9 +27,9 @@ const LAYERS: &[&[&str]] = &[
     &["catalogue", "inspect", "recorded"],
     &["functional"],
     &["gradcheck"],
-    &["__private"],
     &["basic"],
-    &["ops"],
+    &["elementwise", "ops"],
+    &["__private"],
 ];
 
 /// The built-in functions are written as a user's are: on tensors and through the attribute.

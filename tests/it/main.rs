@@ -12,6 +12,7 @@ mod checkpoint;
 mod composed;
 mod compositions;
 mod edges;
+mod elementwise;
 #[cfg(feature = "catalogue")]
 mod formulas;
 mod forward_mode;

@@ -61,6 +61,11 @@ pub enum ErrorKind {
     },
     /// A gradient was differentiated whose backward function is written on arrays, or marked `once`.
     OnceDifferentiable,
+    /// A function of numbers was differentiated once more than its derivatives were generated for.
+    OrderExceeded {
+        /// How often it can be differentiated.
+        order: usize,
+    },
     /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function returned a gradient that is not
     /// a number.
     NotANumber {
@@ -221,6 +226,15 @@ impl ErrorKind {
                 "the gradient of `{function}` cannot be differentiated again: its backward is \
                  written on arrays, or marked `once`; write it on `&Tensor` to have higher orders"
             ),
+            Self::OrderExceeded { order } => {
+                let times = counted(*order, "time", "times");
+                write!(
+                    f,
+                    "`{function}` can be differentiated {times}, as its derivatives were generated: write \
+                     `elementwise(order = {})` to have the next",
+                    order + 1
+                )
+            }
             Self::NotANumber { input, entry } => write!(
                 f,
                 "backward of `{function}` gave a gradient for `{input}` that is not a number at entry \

@@ -129,6 +129,9 @@ impl Error {
         function: &'static str,
         at: &'static Location<'static>,
     ) -> Self {
+        if let Some(exceeded) = source.downcast_ref::<Exceeded>() {
+            return exceeded.kind().of(exceeded.function, at);
+        }
         let reason = source.to_string();
         let mut error = ErrorKind::Backward { reason }.of(function, at);
         Arc::make_mut(&mut error.0).source = Some(Source(source.into()));
@@ -143,6 +146,27 @@ impl Error {
         }
     }
 }
+
+/// A function of numbers was differentiated once more than its loops were generated for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exceeded {
+    pub(crate) function: &'static str,
+    pub(crate) order: usize,
+}
+
+impl Exceeded {
+    pub(crate) fn kind(self) -> ErrorKind {
+        ErrorKind::OrderExceeded { order: self.order }
+    }
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().write(self.function, f)
+    }
+}
+
+impl std::error::Error for Exceeded {}
 
 impl ErrorKind {
     /// The error of this kind in a function that was applied there.

@@ -96,6 +96,12 @@ impl ForwardCall {
         self.failure.is_some()
     }
 
+    /// Says why the function has no tangents, if nothing before it has none.
+    pub(crate) fn fails(&mut self, kind: ErrorKind) {
+        let failure = Failure::lost(kind.of(self.function, self.applied_at));
+        self.failure.get_or_insert(failure);
+    }
+
     /// Returns an output for which there is no tangent, because an input's is missing or the function has no
     /// rule.
     pub fn without_tangent<T: Element, D: Dimension>(&self, output: Tensor<T, D>) -> Tensor<T, D> {

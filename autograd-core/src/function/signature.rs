@@ -45,7 +45,7 @@ impl Signature {
     ///     &[SavedSignature::new("output", &["x"])],
     /// );
     /// assert_eq!((EXP.order, EXP.forward_mode), (Order::Once, false));
-    /// assert_eq!(EXP.any_order().forward_mode(), Exp::<f32, Ix1>::SIGNATURE);
+    /// assert_eq!(EXP.with_order(Order::Any).forward_mode(), Exp::<f32, Ix1>::SIGNATURE);
     /// ```
     pub const fn new(
         name: &'static str,
@@ -63,19 +63,16 @@ impl Signature {
         }
     }
 
-    /// Notes that it can be differentiated any number of times.
+    /// Notes how often it can be differentiated.
     ///
     /// ```
     /// use autograd_core::{Order, Signature};
     ///
-    /// assert_eq!(Signature::new("f", &[], &[], &[]).any_order().order, Order::Any);
+    /// assert_eq!(Signature::new("f", &[], &[], &[]).with_order(Order::Any).order, Order::Any);
     /// ```
     #[must_use]
-    pub const fn any_order(self) -> Self {
-        Self {
-            order: Order::Any,
-            ..self
-        }
+    pub const fn with_order(self, order: Order) -> Self {
+        Self { order, ..self }
     }
 
     /// Notes that it has a rule for forward mode.
@@ -363,6 +360,8 @@ impl SavedSignature {
 pub enum Order {
     /// Once: a backward function is written on arrays.
     Once,
+    /// So many times: the derivatives of a function of numbers are generated.
+    Times(usize),
     /// Any number of times: every backward function is written on tensors.
     Any,
 }

@@ -57,6 +57,9 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
     let order = match signature.order {
         Order::Once => "differentiable once",
+        Order::Times(1) => "elementwise, differentiable once",
+        Order::Times(2) => "elementwise, differentiable twice",
+        Order::Times(_) => "elementwise, differentiable three times",
         Order::Any => "differentiable any number of times",
     };
     let forward_mode = if signature.forward_mode {

@@ -41,6 +41,16 @@ pub(super) mod single {
     }
 
     #[inline(always)]
+    pub(in super::super) fn normal_cdf(x: f32) -> f32 {
+        normal(f64::from(x)).0 as f32
+    }
+
+    #[inline(always)]
+    pub(in super::super) fn normal_pdf(x: f32) -> f32 {
+        (normal(f64::from(x)).1 * super::PEAK) as f32
+    }
+
+    #[inline(always)]
     pub(in super::super) fn gelu_derivative(x: f32) -> f32 {
         let x = f64::from(x);
         let (below, bell) = normal(x);
@@ -101,6 +111,16 @@ pub(super) mod double {
     #[inline(always)]
     pub(in super::super) fn gelu(x: f64) -> f64 {
         x * normal(x).0
+    }
+
+    #[inline(always)]
+    pub(in super::super) fn normal_cdf(x: f64) -> f64 {
+        normal(x).0
+    }
+
+    #[inline(always)]
+    pub(in super::super) fn normal_pdf(x: f64) -> f64 {
+        normal(x).1 * super::PEAK
     }
 
     #[inline(always)]

@@ -111,6 +111,21 @@ functions! {
     /// ```
     erf = gaussian;
 
+    /// Returns Φ(x), the distribution function of the standard normal distribution, to the same relative error in both
+    /// tails.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::normal_cdf(0.0), 0.5);
+    /// ```
+    normal_cdf = gaussian;
+
+    /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
+    ///
+    /// ```
+    /// assert_eq!(autograd_kernels::normal_pdf(100.0), 0.0);
+    /// ```
+    normal_pdf = gaussian;
+
     /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution.
     ///
     /// ```

@@ -115,25 +115,42 @@ pub fn split_mut<T: Send>(
         "{} cannot be cut into rows of {row}",
         counted(elements.len(), "element", "elements")
     );
+    split_each_mut(&mut [elements], row, at_least, |first, pieces| {
+        work(first, pieces[0]);
+    });
+}
+
+/// Calls `work` as [`split_mut`] does, with a piece of each of several slices of one length.
+pub(crate) fn split_each_mut<T: Send>(
+    slices: &mut [&mut [T]],
+    row: usize,
+    at_least: usize,
+    work: impl Fn(usize, &mut [&mut [T]]) + Sync,
+) {
+    let rows = slices.first().map_or(0, |slice| slice.len() / row.max(1));
     let threads = threads();
     let parts = parts(threads, rows, at_least);
     if parts < 2 {
-        return work(0, elements);
+        return work(0, slices);
     }
-    let mut rest = elements;
+    let mut rest: Vec<&mut [T]> = slices.iter_mut().map(|slice| &mut **slice).collect();
     let pieces: Vec<_> = (0..parts)
         .map(|part| {
             let range = share(rows, parts, part);
-            let (piece, after) = std::mem::take(&mut rest).split_at_mut(range.len() * row);
-            rest = after;
-            Mutex::new((range.start, piece))
+            let mut pieces = Vec::with_capacity(rest.len());
+            for slice in &mut rest {
+                let (piece, after) = std::mem::take(slice).split_at_mut(range.len() * row);
+                *slice = after;
+                pieces.push(piece);
+            }
+            Mutex::new((range.start, pieces))
         })
         .collect();
     in_parts(threads, parts, &|part| {
         // Each piece is locked once: the lock passes it to the thread that takes the part.
-        let mut piece = locked(&pieces[part]);
-        let (first, piece) = &mut *piece;
-        work(*first, piece);
+        let mut pieces = locked(&pieces[part]);
+        let (first, pieces) = &mut *pieces;
+        work(*first, pieces);
     });
 }
 

@@ -5,7 +5,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 
-use super::{apply, context, impls, short, signature, tokens};
+use super::{apply, context, elementwise, impls, short, signature, tokens};
 use crate::model::Backward;
 use crate::strip;
 use crate::validate::Rejected;
@@ -65,7 +65,15 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
     } else {
         short.body.to_token_stream()
     };
-    let kernel = short::kernel(definition, short, &[], &body);
+    let ty = short::ty(definition, short);
+    let kernel = match &short.elementwise {
+        None => short::kernel(definition, short, &[], &body),
+        Some(elementwise) => {
+            let root = &tokens::runtime(definition, default_crate);
+            elementwise::scalar(definition, short, elementwise, root, &body)
+        }
+    };
+    let kernel = quote!(#ty #kernel);
     match &rejected.forward {
         Some(forward) => {
             let docs = quote!(#[allow(unused_variables, dead_code)]);

@@ -174,7 +174,7 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
 
 /// Returns how often the function can be differentiated, by backward passes and by forward mode.
 fn orders(model: &FunctionModel) -> TokenStream {
-    let again = model.order == Order::Any;
+    let again = !matches!(model.order, Order::Once | Order::Times(1));
     let backward = number(1 + usize::from(again));
     let forward = number(match &model.jvp {
         None => 0,

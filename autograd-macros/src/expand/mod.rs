@@ -13,6 +13,7 @@
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
+//! - [`elementwise`]: what a function of numbers becomes.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
@@ -27,6 +28,7 @@ mod backward;
 mod bounds;
 mod catalogue;
 mod context;
+mod elementwise;
 pub(crate) mod fallback;
 mod forward_mode;
 mod gradcheck;
@@ -72,9 +74,10 @@ pub(crate) fn function(
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
-    let functions = quote!(#gradients #apply #backward #forward_mode);
+    let (numbers, formula) = numbers(model, p);
+    let functions = quote!(#numbers #gradients #apply #backward #forward_mode);
     let probes = probes::constants(model, p);
-    let signature = quote!(#within #signature #entry #probes);
+    let signature = quote!(#within #formula #signature #entry #probes);
     let impls = impls(definition, forward, root, [&functions, &signature]);
     let test = gradcheck::test(model, default_crate);
     quote!(#item #needs_input_grad #beside #impls #test)
@@ -100,8 +103,29 @@ fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> T
     let docs = docs::table(model);
     let function = short::function(definition, forward, default_crate, &docs, Clone::clone);
     let body = short.body.to_token_stream();
+    if let Some(elementwise) = &short.elementwise {
+        let root = &tokens::runtime(definition, default_crate);
+        let ty = short::ty(definition, short);
+        let scalar = elementwise::scalar(definition, short, elementwise, root, &body);
+        return quote!(#function #ty #scalar);
+    }
+    let ty = short::ty(definition, short);
     let kernel = short::kernel(definition, short, &strip::unused(&asked, &body), &body);
-    quote!(#function #kernel)
+    quote!(#function #ty #kernel)
+}
+
+/// Returns the functions of a function of numbers on arrays and tensors, and its formula.
+fn numbers(model: &FunctionModel, p: &TokenStream) -> (TokenStream, TokenStream) {
+    let (definition, forward) = (&model.definition, &model.forward);
+    let elementwise = definition
+        .short
+        .as_ref()
+        .and_then(|short| Some((short, short.elementwise.as_ref()?)));
+    let Some((short, elementwise)) = elementwise else {
+        return Default::default();
+    };
+    let functions = elementwise::functions(definition, short, elementwise, forward, p);
+    (functions, elementwise::formula(definition, elementwise, p))
 }
 
 /// Returns the inputs that other functions ask for: forward need not use them.

@@ -11,9 +11,9 @@ use crate::model::{Backward, Definition, Forward, Short, Written};
 use crate::spell::placed;
 
 /// The attributes that are about the body, and move with it.
-const OF_THE_BODY: [&str; 3] = ["expect", "target_feature", "track_caller"];
+pub(super) const OF_THE_BODY: [&str; 3] = ["expect", "target_feature", "track_caller"];
 /// The attributes that are about both the body and the function that is used.
-const OF_BOTH: [&str; 7] = [
+pub(super) const OF_BOTH: [&str; 7] = [
     "allow", "warn", "deny", "forbid", "inline", "cold", "cfg_attr",
 ];
 
@@ -56,7 +56,34 @@ pub(super) fn function(
     })
 }
 
-/// Generates `Linear`, with the body of the function as `Linear::forward`.
+/// Generates the type, `Linear`.
+pub(super) fn ty(definition: &Definition, short: &Short) -> TokenStream {
+    let Definition {
+        ident,
+        generics,
+        cfgs,
+        ..
+    } = definition;
+    let (docs, vis) = (docs::short_type(short), &short.vis);
+    let unbounded = unbounded(generics);
+    let (type_generics, _, type_clause) = unbounded.split_for_impl();
+    let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
+    let of = (!marks.is_empty()).then(|| quote!(of: (#(::core::marker::PhantomData<#marks>,)*)));
+    // Where the type's name is taken already, that is wrong with the function's name.
+    let place = tokens::at(ident);
+    let vis = placed(quote!(#vis), place);
+    let head = quote_spanned!(place=> #vis struct #ident);
+    let fields = quote_spanned!(place=> { #of });
+    quote! {
+        #(#cfgs)*
+        #docs
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #[allow(dead_code)]
+        #head #type_generics #type_clause #fields
+    }
+}
+
+/// Generates `Linear::forward`, with the body of the function.
 pub(super) fn kernel(
     definition: &Definition,
     short: &Short,
@@ -64,7 +91,6 @@ pub(super) fn kernel(
     body: &TokenStream,
 ) -> TokenStream {
     let Definition {
-        ident,
         self_ty,
         generics,
         cfgs,
@@ -73,7 +99,7 @@ pub(super) fn kernel(
     let Short {
         attrs, vis, kernel, ..
     } = short;
-    let (type_docs, kernel_docs) = (docs::short_type(short), docs::short_kernel(short));
+    let docs = docs::short_kernel(short);
     let attrs = attrs
         .iter()
         .filter(|attr| is_one_of(attr, &OF_THE_BODY) || is_one_of(attr, &OF_BOTH));
@@ -88,22 +114,7 @@ pub(super) fn kernel(
         }
     }
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let unbounded = unbounded(generics);
-    let (type_generics, _, type_clause) = unbounded.split_for_impl();
-    let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
-    let of = (!marks.is_empty()).then(|| quote!(of: (#(::core::marker::PhantomData<#marks>,)*)));
-    // Where the type's name is taken already, that is wrong with the function's name.
-    let place = tokens::at(ident);
-    let type_vis = placed(quote!(#vis), place);
-    let head = quote_spanned!(place=> #type_vis struct #ident);
-    let fields = quote_spanned!(place=> { #of });
     quote! {
-        #(#cfgs)*
-        #type_docs
-        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-        #[allow(dead_code)]
-        #head #type_generics #type_clause #fields
-
         #(#cfgs)*
         #[allow(
             clippy::needless_pass_by_value,
@@ -112,7 +123,7 @@ pub(super) fn kernel(
             clippy::type_complexity,
         )]
         impl #impl_generics #self_ty #where_clause {
-            #kernel_docs
+            #docs
             #(#attrs)*
             #vis #kernel #body
         }
@@ -178,6 +189,6 @@ fn unbounded(generics: &Generics) -> Generics {
     unbounded
 }
 
-fn is_one_of(attribute: &Attribute, names: &[&str]) -> bool {
+pub(super) fn is_one_of(attribute: &Attribute, names: &[&str]) -> bool {
     names.iter().any(|name| attribute.path().is_ident(name))
 }

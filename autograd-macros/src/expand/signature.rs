@@ -5,7 +5,7 @@ use quote::quote;
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
-use super::tokens::local;
+use super::tokens::{local, number};
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
 use crate::show::show;
 use crate::types::Kind;
@@ -19,7 +19,14 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .map(|saved| saved_signature(saved, &model.forward, p));
     let saved = quote!(#(#saved),*);
     let signature = new(&model.definition, &model.forward, &saved, p);
-    let order = (model.order == Order::Any).then(|| quote!(.any_order()));
+    let order = match model.order {
+        Order::Once => TokenStream::new(),
+        Order::Times(times) => {
+            let times = number(times);
+            quote!(.with_order(#p::Order::Times(#times)))
+        }
+        Order::Any => quote!(.with_order(#p::Order::Any)),
+    };
     let forward_mode = model.jvp.as_ref().map(|_| quote!(.forward_mode()));
     constant(&quote!(#signature #order #forward_mode), p)
 }

@@ -8,7 +8,7 @@ mod gradcheck;
 mod short;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
-pub(crate) use short::{Short, Written};
+pub(crate) use short::{Elementwise, Short, Written};
 
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
@@ -189,8 +189,17 @@ pub(crate) struct Saved {
 pub(crate) enum Order {
     /// A backward function works on arrays.
     Once,
+    /// Its derivatives are generated, to this order.
+    Times(usize),
     /// Every backward function works on tensors.
     Any,
+}
+
+impl Definition {
+    /// Returns the function of numbers that it was.
+    pub(crate) fn elementwise(&self) -> Option<&Elementwise> {
+        self.short.as_ref()?.elementwise.as_ref()
+    }
 }
 
 impl Forward {

@@ -1,7 +1,7 @@
 //! The short form: a free function, and an expression for each of its gradients.
 
 use proc_macro2::Group;
-use syn::{Attribute, Expr, Generics, Ident, Signature, Visibility};
+use syn::{Attribute, Expr, Generics, Ident, Signature, Type, Visibility};
 
 /// A free function under the attribute.
 pub(crate) struct Short {
@@ -17,6 +17,24 @@ pub(crate) struct Short {
     pub(crate) higher_order: bool,
     /// Whether all arguments of the attribute could be read.
     pub(crate) complete: bool,
+    /// The function of numbers that it was.
+    pub(crate) elementwise: Option<Elementwise>,
+}
+
+/// A function of numbers, which becomes one of tensors.
+pub(crate) struct Elementwise {
+    /// Its signature, as it is written.
+    pub(crate) scalar: Box<Signature>,
+    /// The type parameter of its numbers.
+    pub(crate) number: Ident,
+    /// The parameters that are numbers.
+    pub(crate) inputs: Vec<Ident>,
+    /// The others, with their types.
+    pub(crate) values: Vec<(Ident, Type)>,
+    /// How many numbers it returns.
+    pub(crate) outputs: usize,
+    /// How often it can be differentiated.
+    pub(crate) order: usize,
 }
 
 /// A backward function that is written as one expression.

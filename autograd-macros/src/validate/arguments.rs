@@ -2,6 +2,7 @@
 
 use syn::{Expr, ExprLit, Ident, Lit, Path};
 
+use super::elementwise;
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::parse::{Argument, Arguments, meant, meant_on_parameter};
 use crate::show::show;
@@ -23,6 +24,8 @@ pub(super) struct ShortOptions {
     /// The arguments that `#[forward(…)]` has too.
     pub(super) forward: Vec<Argument>,
     pub(super) higher_order: bool,
+    /// How often a function of numbers can be differentiated, which this makes it.
+    pub(super) elementwise: Option<usize>,
     /// Whether all of it could be read.
     pub(super) complete: bool,
 }
@@ -59,7 +62,8 @@ pub(super) fn custom_function(
     diagnostics: &mut Diagnostics,
 ) -> FunctionOptions {
     const COMMON: [&str; 3] = ["name", "crate", "gradcheck"];
-    const SHORT: [&str; 5] = [
+    const SHORT: [&str; 6] = [
+        "elementwise",
         "grad",
         "higher_order",
         "outputs",
@@ -105,9 +109,24 @@ fn short_form(arguments: Vec<Argument>, diagnostics: &mut Diagnostics) -> ShortO
         grads,
         ..ShortOptions::default()
     };
-    let names = ["higher_order", "outputs", "saves", "non_differentiable"];
-    for argument in known("custom_function", &names, &others, diagnostics) {
-        if argument.name == "higher_order" {
+    let names = [
+        "elementwise",
+        "higher_order",
+        "outputs",
+        "saves",
+        "non_differentiable",
+    ];
+    let accepted = known("custom_function", &names, &others, diagnostics);
+    let elementwise = accepted
+        .iter()
+        .copied()
+        .find(|one| one.name == "elementwise");
+    options.elementwise = elementwise.map(|argument| elementwise::order(argument, diagnostics));
+    for argument in accepted {
+        if argument.name == "elementwise" {
+        } else if elementwise.is_some() && argument.name != "outputs" {
+            elementwise::needs_no(&argument.name, diagnostics);
+        } else if argument.name == "higher_order" {
             is_bare(argument, diagnostics);
             options.higher_order = true;
         } else {
@@ -216,6 +235,9 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     let help = match name.to_string().as_str() {
         "grad" => {
             "write a function for the gradient: `#[backward(x)] fn grad_x(…) -> …`".to_owned()
+        }
+        "elementwise" => {
+            "write a function of numbers: `fn name<T: Real>(x: T) -> T { … }`".to_owned()
         }
         "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
         _ => format!("write `#[forward({name}(…))]` above the forward function"),

@@ -8,7 +8,8 @@ use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
-    Floats, Form, Kind, TensorType, alias, is_float, is_primitive, list_of, option_of, peel, vec_of,
+    Floats, Form, Kind, TensorType, alias, bound, is_float, is_primitive, list_of, option_of, peel,
+    vec_of,
 };
 
 /// The result of reading forward's parameters.
@@ -118,15 +119,6 @@ pub(super) fn twice(sig: &Signature) -> Option<&Ident> {
         earlier.push(name);
         None
     })
-}
-
-fn bound(pattern: &Pat) -> Option<&Ident> {
-    match pattern {
-        Pat::Ident(pattern) => Some(&pattern.ident),
-        Pat::Reference(reference) => bound(&reference.pat),
-        Pat::Paren(paren) => bound(&paren.pat),
-        _ => None,
-    }
 }
 
 /// Nothing is handed from forward to backward by hand.

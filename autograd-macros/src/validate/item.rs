@@ -48,7 +48,7 @@ pub(super) fn block(
     match item {
         Item::Impl(block) => Some((*block, None)),
         Item::Function(function) => {
-            let (block, short) = short::block(*function, options);
+            let (block, short) = short::block(*function, options, diagnostics)?;
             Some((block, Some(short)))
         }
         Item::Unfinished => {

@@ -16,6 +16,7 @@
 //! - [`returns`]: what these return.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
+//! - [`elementwise`]: functions of numbers.
 //!
 //! [`short`] has no rules: it turns a free function into the block that these look at.
 
@@ -25,6 +26,7 @@ mod asked;
 mod bounds;
 mod context;
 mod coverage;
+mod elementwise;
 mod forms;
 mod gradcheck;
 mod inputs;
@@ -106,10 +108,11 @@ pub(crate) fn function(
             let Rules { backwards, jvp } = rules;
             let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
-            let order = if backwards.iter().all(on_tensors) {
-                Order::Any
-            } else {
-                Order::Once
+            let elementwise = definition.elementwise();
+            let order = match elementwise {
+                Some(elementwise) => Order::Times(elementwise.order),
+                None if backwards.iter().all(on_tensors) => Order::Any,
+                None => Order::Once,
             };
             Ok(FunctionModel {
                 definition,
@@ -223,7 +226,10 @@ fn read_forward(
     let is_certain = returned.is_certain;
     let forward = item::forward(definition, method, inputs, returned);
     let mistakes = diagnostics.len();
-    bounds::are_given(&definition.generics, &forward, diagnostics);
+    // Those of a function of numbers are not the author's.
+    if definition.elementwise().is_none() {
+        bounds::are_given(&definition.generics, &forward, diagnostics);
+    }
     let lacks_a_bound = diagnostics.len() > mistakes;
     if lacks_a_bound || diagnostics.is_doubtful {
         // What the bodies do with the parameters would be reported too.

@@ -21,7 +21,9 @@ use super::arguments::{FunctionOptions, ShortOptions, is_an_input};
 use super::asked;
 use super::context::Context;
 use super::coverage::Covers;
+use super::elementwise;
 use super::forms::is_alone;
+use crate::diagnostics::Diagnostics;
 use crate::model::{Short, Wants, Written};
 use crate::parse::{Argument, Function, Helper, ImplBlock, Method, meant_on_parameter};
 use crate::spell::{array, placed};
@@ -29,7 +31,21 @@ use crate::types::{Form, Kind, Passing};
 use crate::uses;
 
 /// Returns the block that a free function is short for.
-pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplBlock, Short) {
+pub(super) fn block(
+    function: Function,
+    options: &mut FunctionOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<(ImplBlock, Short)> {
+    let (mut function, mut elementwise, mut written) = (function, None, None);
+    if let Some(order) = options.short.elementwise {
+        match elementwise::lifted(function, order, &mut options.short, diagnostics) {
+            Ok(lifted) => {
+                function = lifted.function;
+                (elementwise, written) = (Some(lifted.elementwise), Some(lifted.methods));
+            }
+            Err(_) => return None,
+        }
+    }
     let Function {
         attrs,
         vis,
@@ -41,6 +57,7 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
         forward,
         higher_order,
         complete,
+        ..
     } = std::mem::take(&mut options.short);
     options
         .name
@@ -55,6 +72,7 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
         body,
         higher_order,
         complete,
+        elementwise,
     };
     let ident = camel_case(&sig.ident);
     let arguments = of_block.split_for_impl().1.to_token_stream();
@@ -76,11 +94,14 @@ pub(super) fn block(function: Function, options: &mut FunctionOptions) -> (ImplB
         generics: of_block,
         trait_: None,
         self_ty,
-        methods: std::iter::once(forward).chain(gradients).collect(),
+        methods: std::iter::once(forward)
+            .chain(gradients)
+            .chain(written.into_iter().flatten())
+            .collect(),
         misplaced: Vec::new(),
         unfinished: Vec::new(),
     };
-    (block, short)
+    Some((block, short))
 }
 
 /// Returns `grad(x) = …` as a backward function whose signature is not known yet.
@@ -99,7 +120,7 @@ fn gradient(argument: Argument) -> Option<Method> {
     })
 }
 
-fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
+pub(super) fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
     let name = Ident::new(name, Span::call_site());
     let arguments = Ok(arguments);
     Helper {
@@ -317,7 +338,7 @@ fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
 }
 
 /// Returns `mul_constant` as a type: `MulConstant`.
-fn camel_case(name: &Ident) -> Ident {
+pub(super) fn camel_case(name: &Ident) -> Ident {
     let text = name.unraw().to_string();
     let mut camel = String::new();
     for word in text.split('_').filter(|word| !word.is_empty()) {

@@ -95,7 +95,7 @@ const _: () = {
             &[__p::OutputSignature::tensor("output", "Array<T, D>")],
             &[__p::SavedSignature::new("output", &["i"])],
         )
-        .any_order();
+        .with_order(__p::Order::Any);
     pb::__private::register!(__SIGNATURE, "");
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";

@@ -297,7 +297,7 @@ const _: () = {
                 __p::SavedSignature::new("count", &["x"]),
             ],
         )
-        .any_order();
+        .with_order(__p::Order::Any);
     ::pullback::__private::register!(__SIGNATURE, "");
     impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
     where

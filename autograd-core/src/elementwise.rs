@@ -1,0 +1,409 @@
+//! Functions of numbers as functions of tensors: what `#[custom_function(elementwise)]` builds on.
+//!
+//! The loops, and what a *level*, a *component* and c are, are in `kernels`' `formula`. Here they become functions of
+//! tensors: [`Partials`] are derivatives of c, [`Directional`] those of the formula along tangents. Both are
+//! differentiated by `Partials` of the next level.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use autograd_kernels::{Loops, Pass, common_shape, evaluate, sum_to};
+use ndarray::{Array, ArrayView, ArrayViewD, Dimension};
+
+use crate::basic::{Add, Mul};
+use crate::error::Exceeded;
+use crate::function::ForwardCall;
+use crate::tensor::Tensor;
+use crate::{Element, custom_function};
+
+/// Returns the outputs of a function of numbers, of each element.
+///
+/// # Panics
+/// If an axis has two lengths and neither is 1.
+#[track_caller]
+pub fn values<T: Element, D: Dimension, const O: usize>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> [Array<T, D>; O] {
+    let shapes = inputs.iter().map(ArrayView::shape);
+    let shape = match common_shape(shapes.clone()) {
+        Ok(shape) => shape,
+        Err((axis, [a, b])) => panic!(
+            "{name} of shapes {:?}: axis {axis} has the lengths {a} and {b}, and only 1 is stretched",
+            shapes.collect::<Vec<_>>()
+        ),
+    };
+    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
+    let results = evaluate(loops, Pass::Values, &inputs, &shape, &[true; O]);
+    let mut results = results.into_iter().flatten();
+    // INVARIANT: all outputs were wanted.
+    std::array::from_fn(|_| array(results.next().expect("an output"), &shape))
+}
+
+/// Returns the gradients of the inputs that need one, given those of the outputs that have one.
+#[track_caller]
+pub fn gradients<T: Element, D: Dimension, const I: usize, const O: usize>(
+    name: &'static str,
+    loops: impl Loops<T> + 'static,
+    inputs: [&Tensor<T, D>; I],
+    gradients: [Option<&Tensor<T, D>>; O],
+    needs: [bool; I],
+) -> [Option<Tensor<T, D>>; I] {
+    let of_outputs = gradients.into_iter().zip(I..);
+    let of_outputs = of_outputs.filter_map(|(gradient, place)| Some((place, gradient?)));
+    let (places, tensors): (Vec<usize>, Vec<_>) = (0..I).zip(inputs).chain(of_outputs).unzip();
+    let wanted = (0..I).filter(|&input| needs[input]).collect();
+    let plan = Plan {
+        level: 0,
+        places,
+        wanted,
+    };
+    let mut partials = plan
+        .apply(&tensors, &Elementwise::new(name, loops))
+        .into_iter();
+    needs.map(|is_needed| is_needed.then(|| partials.next()).flatten())
+}
+
+/// Returns the derivatives of the outputs along the tangents of the inputs that have one.
+#[track_caller]
+pub fn tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
+    name: &'static str,
+    loops: impl Loops<T> + 'static,
+    inputs: [&Tensor<T, D>; I],
+    tangents: [Option<&Tensor<T, D>>; I],
+) -> [Tensor<T, D>; O] {
+    let along = along(&Elementwise::new(name, loops), &inputs, &tangents);
+    let mut along = along.into_iter();
+    // INVARIANT: there is one for each output.
+    std::array::from_fn(|_| along.next().expect("a tangent"))
+}
+
+/// Returns elements in row-major order as an array.
+fn array<T, D: Dimension>(elements: Vec<T>, shape: &[usize]) -> Array<T, D> {
+    // INVARIANT: the loops give an element for each, and the shape is that of inputs of this rank.
+    let array = Array::from_shape_vec(shape, elements).expect("an element for each");
+    array.into_dimensionality().expect("the rank of the inputs")
+}
+
+/// A function of numbers, under its name.
+struct Elementwise<T> {
+    name: &'static str,
+    loops: Arc<dyn Loops<T>>,
+}
+
+impl<T: Element> Elementwise<T> {
+    fn new(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
+        Self {
+            name,
+            loops: Arc::new(loops),
+        }
+    }
+
+    /// How many inputs and outputs there are, which is how many places each component has.
+    fn width(&self) -> usize {
+        self.loops.inputs() + self.loops.outputs()
+    }
+
+    /// Refuses to differentiate it once more than loops were generated for.
+    fn has_level(&self, level: usize) -> Result<(), Exceeded> {
+        let (function, order) = (self.name, self.loops.order());
+        if level < order {
+            return Ok(());
+        }
+        Err(Exceeded { function, order })
+    }
+
+    /// Applies a function of tensors whose rule for forward mode needs loops of `level`.
+    #[track_caller]
+    fn applied<D: Dimension>(
+        &self,
+        tensors: &[&Tensor<T, D>],
+        level: usize,
+        apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
+    ) -> Vec<Tensor<T, D>> {
+        let forward_mode = tensors.iter().map(|tensor| tensor.raw.level()).max();
+        let (Some(depth @ 1..), Err(exceeded)) = (forward_mode, self.has_level(level)) else {
+            return apply(tensors);
+        };
+        let mut call = ForwardCall::new(self.name, depth);
+        let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
+        call.fails(exceeded.kind());
+        let outputs = apply(&primals.iter().collect::<Vec<_>>());
+        call.without_tangents(outputs)
+    }
+}
+
+impl<T> Clone for Elementwise<T> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name,
+            loops: Arc::clone(&self.loops),
+        }
+    }
+}
+
+/// Which tensors of a list are what, and which derivatives are wanted.
+///
+/// At a level, each input and each output's gradient has 2^level components. The place of one is its component's number
+/// times the width, plus the number of the input or, after those, of the output.
+#[derive(Clone)]
+struct Plan {
+    level: usize,
+    /// The place of each tensor; what has none is zero.
+    places: Vec<usize>,
+    /// The places, in rising order, with respect to which c is differentiated.
+    wanted: Vec<usize>,
+}
+
+impl Plan {
+    /// Returns the derivatives, each of its tensor's shape.
+    #[track_caller]
+    fn apply<T: Element, D: Dimension>(
+        &self,
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+    ) -> Vec<Tensor<T, D>> {
+        let needs = needs(tensors);
+        function.applied(tensors, self.level + 1, |tensors| {
+            Partials::apply(tensors, function.clone(), self.clone(), needs)
+        })
+    }
+
+    /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
+    #[track_caller]
+    fn gradients<T: Element, D: Dimension>(
+        mut self,
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        needs: &[bool],
+    ) -> Vec<Option<Tensor<T, D>>> {
+        let places = self.places.iter().zip(needs);
+        self.wanted = places
+            .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
+            .collect();
+        self.wanted.sort_unstable();
+        let partials = self.apply(tensors, function);
+        let of = |place| Some(partials[self.wanted.binary_search(place).ok()?].clone());
+        self.places[..needs.len()].iter().map(of).collect()
+    }
+}
+
+/// Returns the places that components have at the next level, where a new lowest bit says whether it is a direction.
+fn lifted(places: &[usize], width: usize) -> Vec<usize> {
+    let lift = |place| place / width * 2 * width + place % width;
+    places.iter().copied().map(lift).collect()
+}
+
+fn needs<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
+    tensors
+        .iter()
+        .map(|tensor| tensor.requires_grad())
+        .collect()
+}
+
+/// Returns the tensors that there are, and their places.
+fn present<'a, X>(places: &[usize], tensors: &[Option<&'a X>]) -> (Vec<usize>, Vec<&'a X>) {
+    let pairs = places.iter().zip(tensors);
+    pairs
+        .filter_map(|(&place, tensor)| Some((place, (*tensor)?)))
+        .unzip()
+}
+
+/// The derivatives of c with respect to some of what it is made of.
+struct Partials<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Partials<T, D> {
+    #[forward]
+    fn forward(
+        tensors: &[ArrayView<T, D>],
+        function: Elementwise<T>,
+        plan: Plan,
+        needs: Vec<bool>,
+    ) -> Vec<Array<T, D>> {
+        let loops = &*function.loops;
+        let count = function.width() << plan.level;
+        // INVARIANT: forward has seen that the inputs fit together, and all else has the shape of one or of an output.
+        let shape = common_shape(tensors.iter().map(ArrayView::shape)).expect("shapes that fit");
+        let mut inputs: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
+        inputs.resize_with(count, || None);
+        for (&place, tensor) in plan.places.iter().zip(tensors) {
+            inputs[place] = Some(tensor.view().into_dyn());
+        }
+        let mut wanted = vec![false; count];
+        for &place in &plan.wanted {
+            wanted[place] = true;
+        }
+        let pass = Pass::Partials { level: plan.level };
+        let results = evaluate(loops, pass, &inputs, &shape, &wanted);
+        let of_inputs = results.into_iter().zip(&inputs);
+        let reduced = of_inputs.filter_map(|(result, input)| {
+            let (result, input) = (array(result?, &shape), input.as_ref()?);
+            if input.shape() == shape {
+                return Some(result);
+            }
+            Some(sum_to(&result.view(), input.shape()))
+        });
+        reduced.collect()
+    }
+
+    #[backward(tensors)]
+    fn backward(
+        grad_output: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        plan: &Plan,
+        needs: &[bool],
+    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+        function.has_level(plan.level + 1)?;
+        let (next, tensors) = differentiated(tensors, function, plan, &plan.wanted, grad_output);
+        Ok(next.gradients(&tensors, function, needs))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_tensors: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        plan: &Plan,
+    ) -> Vec<Tensor<T, D>> {
+        let (next, tensors) =
+            differentiated(tensors, function, plan, &plan.places, tangent_tensors);
+        let wanted = lifted(&plan.wanted, function.width());
+        Plan { wanted, ..next }.apply(&tensors, function)
+    }
+}
+
+/// Returns the plan, with nothing wanted yet, and the tensors of c differentiated along directions of these places.
+fn differentiated<'a, T: Element, D: Dimension>(
+    tensors: &[&'a Tensor<T, D>],
+    function: &Elementwise<T>,
+    plan: &Plan,
+    places: &[usize],
+    directions: &[Option<&'a Tensor<T, D>>],
+) -> (Plan, Vec<&'a Tensor<T, D>>) {
+    let width = function.width();
+    let (along, directions) = present(places, directions);
+    let along = lifted(&along, width).into_iter().map(|place| place + width);
+    let next = Plan {
+        level: plan.level + 1,
+        places: lifted(&plan.places, width)
+            .into_iter()
+            .chain(along)
+            .collect(),
+        wanted: Vec::new(),
+    };
+    (next, [tensors, &directions].concat())
+}
+
+/// Returns the derivatives of the outputs along the tangents that there are.
+#[track_caller]
+fn along<T: Element, D: Dimension>(
+    function: &Elementwise<T>,
+    inputs: &[&Tensor<T, D>],
+    tangents: &[Option<&Tensor<T, D>>],
+) -> Vec<Tensor<T, D>> {
+    let directions: Vec<usize> = (function.width()..).take(inputs.len()).collect();
+    let (directions, tangents) = present(&directions, tangents);
+    let plan = Plan {
+        level: 1,
+        places: (0..inputs.len()).chain(directions).collect(),
+        wanted: Vec::new(),
+    };
+    let tensors = [inputs, &tangents].concat();
+    let needs = needs(&tensors);
+    function.applied(&tensors, 1, |tensors| {
+        Directional::apply(tensors, function.clone(), plan, needs)
+    })
+}
+
+/// The derivatives of the outputs along directions of some inputs: the inputs come first, then the directions. The plan
+/// has their places at level 1.
+struct Directional<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Directional<T, D> {
+    #[forward]
+    fn forward(
+        tensors: &[ArrayView<T, D>],
+        function: Elementwise<T>,
+        plan: Plan,
+        needs: Vec<bool>,
+    ) -> Vec<Array<T, D>> {
+        let loops = &*function.loops;
+        let (inputs, outputs) = (loops.inputs(), loops.outputs());
+        // INVARIANT: forward has seen that the inputs fit together, and each tangent has the shape of one.
+        let shape = common_shape(tensors.iter().map(ArrayView::shape)).expect("shapes that fit");
+        let mut views: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
+        views.resize_with(2 * inputs, || None);
+        for (&place, tensor) in plan.places.iter().zip(tensors) {
+            // Between inputs and directions, there are places of the outputs' gradients.
+            let index = if place < inputs {
+                place
+            } else {
+                place - outputs
+            };
+            views[index] = Some(tensor.view().into_dyn());
+        }
+        let wanted = vec![true; outputs];
+        let results = evaluate(loops, Pass::Tangents, &views, &shape, &wanted);
+        let results = results.into_iter().flatten();
+        results.map(|result| array(result, &shape)).collect()
+    }
+
+    // g times the derivative along directions is c of level 1.
+    #[backward(tensors)]
+    fn backward(
+        grad_output: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        plan: &Plan,
+        needs: &[bool],
+    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+        function.has_level(1)?;
+        let of_outputs: Vec<usize> = (function.loops.inputs()..function.width()).collect();
+        let (of_outputs, gradients) = present(&of_outputs, grad_output);
+        let mut plan = plan.clone();
+        plan.places.extend(of_outputs);
+        Ok(plan.gradients(&[tensors, &gradients].concat(), function, needs))
+    }
+
+    // The derivative along a direction d of Σᵢ tᵢ ∂ᵢf: that along the tangents of t, and Σᵢ dᵢ times the derivatives, with
+    // respect to xᵢ, of the function itself.
+    #[jvp]
+    fn jvp(
+        tangent_tensors: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        plan: &Plan,
+    ) -> Vec<Tensor<T, D>> {
+        let loops = &*function.loops;
+        let (of_inputs, of_directions) = tangent_tensors.split_at(loops.inputs());
+        let (inputs, directions) = tensors.split_at(loops.inputs());
+        let mut moved = vec![None; loops.inputs()];
+        for (&place, tangent) in plan.places[loops.inputs()..].iter().zip(of_directions) {
+            moved[place - function.width()] = *tangent;
+        }
+        let first = along(function, inputs, &moved);
+        let shape = first[0].shape().to_vec();
+        // Whole, so that nothing is summed before it is multiplied.
+        let whole = |tensor: &&Tensor<T, D>| tensor.broadcast_to::<D>(&shape);
+        let tensors: Vec<Tensor<T, D>> = inputs.iter().chain(directions).map(whole).collect();
+        let ones = Tensor::from(Array::<T, D>::ones(first[0].view().raw_dim()));
+        let of_output = |(output, first): (usize, Tensor<T, D>)| {
+            let mut plan = plan.clone();
+            plan.places.push(loops.inputs() + output);
+            plan.wanted = (0..loops.inputs())
+                .filter(|&input| of_inputs[input].is_some())
+                .collect();
+            let tensors: Vec<_> = tensors.iter().chain([&ones]).collect();
+            let partials = plan.apply(&tensors, function);
+            let pairs = of_inputs.iter().flatten().zip(&partials);
+            pairs.fold(first, |sum, (tangent, partial)| {
+                Add::apply(&sum, &Mul::apply(&whole(tangent), partial))
+            })
+        };
+        first.into_iter().enumerate().map(of_output).collect()
+    }
+}

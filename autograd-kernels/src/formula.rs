@@ -1,0 +1,704 @@
+//! Loops over elements that compute a function of numbers, its derivatives, and derivatives of those.
+//!
+//! A function of numbers is written once, for any [`Real`]. Called with elements it gives values; with [`Dual`] numbers,
+//! derivatives. [`Blocks`] has the loops, each a block of elements at a time; [`evaluate`] goes through arrays of any
+//! layout with them, on all threads, and knows nothing of the function.
+//!
+//! # Partial derivatives
+//!
+//! Let f have the inputs x and the outputs y, and let g be gradients of y: c₀(x, g) = Σₖ gₖ fₖ(x). Its derivatives with
+//! respect to x are what a backward pass wants. They are functions of x and g, which are differentiated again along
+//! directions w: c₁(x, g, w) is the derivative of c₀ along w, and so on. [`Level`] counts this.
+//!
+//! At level l the inputs have 2ˡ components each: themselves, directions, and directions of directions, as dual numbers
+//! of dual numbers have. Along the direction that was added last, f is differentiated last, which is innermost. So a
+//! component's number has a bit for each direction, the first direction's the highest; a new direction is a new lowest
+//! bit.
+//!
+//! In c, which is the component with all bits of Σₖ gₖ fₖ(x), a component S of x occurs where the others, W = ¬S, are the
+//! derivatives': ∂c/∂xᵢ is the component W of Σₖ gₖ ∂ᵢfₖ, and ∂c/∂gₖ that of fₖ.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+
+use std::borrow::Cow;
+use std::mem::MaybeUninit;
+
+use ndarray::ArrayViewD;
+
+use crate::element::Element;
+use crate::elementwise::repeated;
+use crate::lanes::rows;
+use crate::memory;
+use crate::parallel::split_each_mut;
+use crate::real::{Dual, Literal, Number, Real};
+use crate::wide::{Loop, widest};
+
+/// How many elements are computed at a time. Results wait in a buffer of that size, of which the compiler knows that it
+/// is no input.
+const BLOCK: usize = 256;
+
+/// The fewest elements that are worth a thread.
+const THREAD: usize = 1 << 15;
+
+/// A function of `I` numbers with `O` results.
+#[doc(hidden)]
+pub trait Formula<const I: usize, const O: usize>: Send + Sync {
+    /// Computes it.
+    fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
+    where
+        f64: Literal<R>;
+}
+
+/// A formula with its loops, to be differentiated up to `ORDER` times.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<F, const I: usize, const O: usize, const ORDER: usize>(pub F);
+
+/// What is computed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// The outputs, of the inputs.
+    Values,
+    /// The derivatives of the outputs along a direction, of the inputs and a direction for each.
+    Tangents,
+    /// The derivatives of c at this level, of all components of the inputs and of the outputs' gradients: those of the
+    /// component 0 first, and of these the inputs' first.
+    Partials { level: usize },
+}
+
+/// The loops of a formula, whatever it is.
+#[doc(hidden)]
+pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
+    /// How many inputs it has.
+    fn inputs(&self) -> usize;
+
+    /// How many outputs it has.
+    fn outputs(&self) -> usize;
+
+    /// How often it can be differentiated.
+    fn order(&self) -> usize;
+
+    /// Writes all elements of all results that are not empty, at most [`BLOCK`] of each. Of `Partials` at level 0, if
+    /// `only` is given, only the derivative with respect to that input is computed.
+    fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>);
+}
+
+type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
+
+mod sealed {
+    /// Memory is taken for written that only these loops are known to write.
+    pub trait Sealed {}
+}
+
+impl<F, const I: usize, const O: usize, const ORDER: usize> sealed::Sealed
+    for Blocks<F, I, O, ORDER>
+{
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: usize> Loops<T>
+    for Blocks<F, I, O, ORDER>
+{
+    fn inputs(&self) -> usize {
+        I
+    }
+
+    fn outputs(&self) -> usize {
+        O
+    }
+
+    fn order(&self) -> usize {
+        ORDER
+    }
+
+    fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {
+        let formula = &self.0;
+        match pass {
+            Pass::Values => widest(Values::<T, F, I, O> {
+                formula,
+                inputs,
+                results,
+            }),
+            Pass::Tangents => widest(Tangents::<T, F, I, O> {
+                formula,
+                inputs,
+                results,
+            }),
+            Pass::Partials { level: 0 } => self.first(only, inputs, results),
+            Pass::Partials { level: 1 } if const { ORDER > 1 } => {
+                widest(Partials::<T, F, Second, AllInputs, I, O, I>::new(
+                    formula, inputs, results,
+                ));
+            }
+            Pass::Partials { level: 2 } if const { ORDER > 2 } => {
+                widest(Partials::<T, F, Third, AllInputs, I, O, I>::new(
+                    formula, inputs, results,
+                ));
+            }
+            Pass::Partials { level } => {
+                unreachable!("level {level} of a formula of order {ORDER}")
+            }
+        }
+    }
+}
+
+impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
+    /// Writes derivatives of level 0: a loop for each input alone, or one for all.
+    fn first<T: Element>(&self, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>)
+    where
+        F: Formula<I, O>,
+    {
+        macro_rules! alone {
+            ($($index:literal)*) => {
+                match only {
+                    $(Some($index) if const { I > 1 && $index < I } => {
+                        widest(Partials::<T, F, First, OneInput<$index>, I, O, 1>::new(
+                            &self.0, inputs, results,
+                        ));
+                    })*
+                    _ => widest(Partials::<T, F, First, AllInputs, I, O, I>::new(
+                        &self.0, inputs, results,
+                    )),
+                }
+            };
+        }
+        alone!(0 1 2 3 4 5 6 7 8 9 10 11)
+    }
+}
+
+/// Which inputs are variables.
+trait Variables {
+    /// Returns the place of an input among the variables.
+    fn place(input: usize) -> Option<usize>;
+}
+
+struct AllInputs;
+
+impl Variables for AllInputs {
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        Some(input)
+    }
+}
+
+struct OneInput<const INDEX: usize>;
+
+impl<const INDEX: usize> Variables for OneInput<INDEX> {
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        if input == INDEX { Some(0) } else { None }
+    }
+}
+
+/// How often c has been differentiated along directions.
+trait Level {
+    /// The components of a number.
+    type Of<X: Copy>: Copy + AsRef<[X]> + AsMut<[X]>;
+
+    /// How many there are.
+    const COUNT: usize;
+
+    fn filled<X: Copy>(component: X) -> Self::Of<X>;
+
+    /// Computes a formula of numbers with these components.
+    fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+        formula: &F,
+        inputs: [Self::Of<Dual<B, N>>; I],
+    ) -> [Self::Of<Dual<B, N>>; O];
+}
+
+macro_rules! levels {
+    ($($Level:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
+        struct $Level;
+
+        impl Level for $Level {
+            type Of<X: Copy> = [X; $count];
+
+            const COUNT: usize = $count;
+
+            #[inline(always)]
+            fn filled<X: Copy>(component: X) -> [X; $count] {
+                [component; $count]
+            }
+
+            #[inline(always)]
+            fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+                formula: &F,
+                inputs: [[Dual<B, N>; $count]; I],
+            ) -> [[Dual<B, N>; $count]; O] {
+                let zero = Dual::constant(B::from(0.0));
+                let mut numbers: [$Number; I] = [$number([zero; $count]); I];
+                let mut input = 0;
+                while input < I {
+                    numbers[input] = $number(inputs[input]);
+                    input += 1;
+                }
+                let results = formula.at(numbers);
+                let mut outputs = [[zero; $count]; O];
+                let mut output = 0;
+                while output < O {
+                    outputs[output] = $components(results[output]);
+                    output += 1;
+                }
+                outputs
+            }
+        }
+    )*};
+}
+
+levels! {
+    First: 1, Dual<B, N>, |[value]: [_; 1]| value, |number: Dual<B, N>| [number];
+    Second: 2, Dual<Dual<B, N>, 1>,
+        |[value, tangent]: [_; 2]| Dual::along(value, [tangent]),
+        |number: Dual<_, 1>| [number.value, number.tangents[0]];
+    Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
+        |[value, inner, outer, both]: [_; 4]| {
+            Dual::along(Dual::along(value, [inner]), [Dual::along(outer, [both])])
+        },
+        |number: Dual<Dual<_, 1>, 1>| {
+            let (value, outer) = (number.value, number.tangents[0]);
+            [value.value, value.tangents[0], outer.value, outer.tangents[0]]
+        };
+}
+
+/// Returns `N` slices, all of this length.
+#[inline(always)]
+fn slices<'a, T, const N: usize>(inputs: &[&'a [T]], length: usize) -> [&'a [T]; N] {
+    let mut slices = [&[][..]; N];
+    let mut index = 0;
+    while index < N {
+        slices[index] = &inputs[index][..length];
+        index += 1;
+    }
+    slices
+}
+
+/// Copies blocks to the results that are wanted.
+#[inline(always)]
+fn copy<T: Copy>(blocks: &[[MaybeUninit<T>; BLOCK]], results: &mut [&mut [MaybeUninit<T>]]) {
+    for (block, result) in blocks.iter().zip(results) {
+        result.copy_from_slice(&block[..result.len()]);
+    }
+}
+
+type Block<T> = [MaybeUninit<T>; BLOCK];
+
+struct Values<'a, 'b, T, F, const I: usize, const O: usize> {
+    formula: &'a F,
+    inputs: &'a [&'a [T]],
+    results: Results<'a, 'b, T>,
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
+    for Values<'_, '_, T, F, I, O>
+{
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Element, F: Formula<I, O>, const I: usize, const O: usize>(
+            formula: &F,
+            x: [&[T]; I],
+            length: usize,
+            blocks: &mut [Block<T>; O],
+        ) {
+            for at in 0..length.min(BLOCK) {
+                let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+                let mut input = 0;
+                while input < I {
+                    numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(x[input][at]));
+                    input += 1;
+                }
+                let outputs = formula.at(numbers);
+                let mut output = 0;
+                while output < O {
+                    blocks[output][at] = MaybeUninit::new(outputs[output].value.element());
+                    output += 1;
+                }
+            }
+        }
+        let length = self.results[0].len();
+        let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
+        each(
+            self.formula,
+            slices(self.inputs, length),
+            length,
+            &mut blocks,
+        );
+        copy(&blocks, self.results);
+    }
+}
+
+struct Tangents<'a, 'b, T, F, const I: usize, const O: usize> {
+    formula: &'a F,
+    inputs: &'a [&'a [T]],
+    results: Results<'a, 'b, T>,
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
+    for Tangents<'_, '_, T, F, I, O>
+{
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Element, F: Formula<I, O>, const I: usize, const O: usize>(
+            formula: &F,
+            (x, directions): ([&[T]; I], [&[T]; I]),
+            length: usize,
+            blocks: &mut [Block<T>; O],
+        ) {
+            for at in 0..length.min(BLOCK) {
+                let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+                let mut input = 0;
+                while input < I {
+                    let direction = T::Number::of(directions[input][at]);
+                    numbers[input] = Dual::along(T::Number::of(x[input][at]), [direction]);
+                    input += 1;
+                }
+                let outputs = formula.at(numbers);
+                let mut output = 0;
+                while output < O {
+                    blocks[output][at] = MaybeUninit::new(outputs[output].tangents[0].element());
+                    output += 1;
+                }
+            }
+        }
+        let length = self.results[0].len();
+        let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
+        let (x, directions) = self.inputs.split_at(I);
+        let inputs = (slices(x, length), slices(directions, length));
+        each(self.formula, inputs, length, &mut blocks);
+        copy(&blocks, self.results);
+    }
+}
+
+struct Partials<'a, 'b, T, F, L, V, const I: usize, const O: usize, const N: usize> {
+    formula: &'a F,
+    inputs: &'a [&'a [T]],
+    results: Results<'a, 'b, T>,
+    of: std::marker::PhantomData<(L, V)>,
+}
+
+impl<'a, 'b, T, F, L, V, const I: usize, const O: usize, const N: usize>
+    Partials<'a, 'b, T, F, L, V, I, O, N>
+{
+    fn new(formula: &'a F, inputs: &'a [&'a [T]], results: Results<'a, 'b, T>) -> Self {
+        Self {
+            formula,
+            inputs,
+            results,
+            of: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<T, F, L, V, const I: usize, const O: usize, const N: usize> Loop
+    for Partials<'_, '_, T, F, L, V, I, O, N>
+where
+    T: Element,
+    F: Formula<I, O>,
+    L: Level,
+    V: Variables,
+{
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T, F, L, V, const I: usize, const O: usize, const N: usize>(
+            formula: &F,
+            x: L::Of<[&[T]; I]>,
+            gradients: L::Of<[&[T]; O]>,
+            length: usize,
+            of_inputs: &mut L::Of<[Block<T>; N]>,
+            of_gradients: &mut L::Of<[Block<T>; O]>,
+        ) where
+            T: Element,
+            F: Formula<I, O>,
+            L: Level,
+            V: Variables,
+        {
+            let (x, gradients) = (x.as_ref(), gradients.as_ref());
+            let (of_inputs, of_gradients) = (of_inputs.as_mut(), of_gradients.as_mut());
+            for at in 0..length.min(BLOCK) {
+                let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+                let mut numbers = [L::filled(zero); I];
+                let mut input = 0;
+                while input < I {
+                    let mut components = L::filled(zero);
+                    let mut component = 0;
+                    while component < L::COUNT {
+                        let value = T::Number::of(x[component][input][at]);
+                        components.as_mut()[component] = match V::place(input) {
+                            Some(place) if component == 0 => Dual::variable(value, place),
+                            _ => Dual::constant(value),
+                        };
+                        component += 1;
+                    }
+                    numbers[input] = components;
+                    input += 1;
+                }
+                let outputs = L::call(formula, numbers);
+                let mut component = 0;
+                while component < L::COUNT {
+                    let others = L::COUNT - 1 - component;
+                    let mut variable = 0;
+                    while variable < N {
+                        let sum =
+                            contracted::<T, L, N, O>(&outputs, gradients, at, others, variable);
+                        of_inputs[component][variable][at] = MaybeUninit::new(sum.element());
+                        variable += 1;
+                    }
+                    let mut output = 0;
+                    // Nobody asks for the derivative with respect to the last direction: it is the formula itself.
+                    while others > 0 && output < O {
+                        let part = outputs[output].as_ref()[others].value;
+                        of_gradients[component][output][at] = MaybeUninit::new(part.element());
+                        output += 1;
+                    }
+                    component += 1;
+                }
+            }
+        }
+        let results = self.results;
+        let (inputs, variables) = (self.inputs, N);
+        let length = results.iter().map(|result| result.len()).max();
+        let length = length.unwrap_or(0);
+        let mut x = L::filled([&[][..]; I]);
+        let mut gradients = L::filled([&[][..]; O]);
+        for component in 0..L::COUNT {
+            let inputs = &inputs[component * (I + O)..];
+            x.as_mut()[component] = slices(inputs, length);
+            gradients.as_mut()[component] = slices(&inputs[I..], length);
+        }
+        let mut of_inputs = L::filled([[MaybeUninit::uninit(); BLOCK]; N]);
+        let mut of_gradients = L::filled([[MaybeUninit::uninit(); BLOCK]; O]);
+        each::<T, F, L, V, I, O, N>(
+            self.formula,
+            x,
+            gradients,
+            length,
+            &mut of_inputs,
+            &mut of_gradients,
+        );
+        for component in 0..L::COUNT {
+            let results = &mut results[component * (I + O)..][..I + O];
+            let (to_inputs, to_gradients) = results.split_at_mut(I);
+            for (input, result) in to_inputs.iter_mut().enumerate() {
+                let place = V::place(input).filter(|place| *place < variables);
+                if let Some(place) = place {
+                    let block = &of_inputs.as_ref()[component][place];
+                    result.copy_from_slice(&block[..result.len()]);
+                }
+            }
+            copy(&of_gradients.as_ref()[component], to_gradients);
+        }
+    }
+}
+
+/// Returns the component `others` of Σₖ gₖ ∂fₖ, along one variable.
+#[inline(always)]
+fn contracted<T: Element, L: Level, const N: usize, const O: usize>(
+    outputs: &[L::Of<Dual<T::Number, N>>; O],
+    gradients: &[[&[T]; O]],
+    at: usize,
+    others: usize,
+    variable: usize,
+) -> T::Number {
+    let (mut sum, mut is_empty) = (T::Number::from(0.0), true);
+    let mut output = 0;
+    while output < O {
+        let mut of_gradient = 0;
+        while of_gradient < L::COUNT {
+            if of_gradient & !others == 0
+                && let Some(slope) =
+                    outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
+            {
+                let product = T::Number::of(gradients[of_gradient][output][at]) * slope;
+                if is_empty {
+                    (sum, is_empty) = (product, false);
+                } else {
+                    sum += product;
+                }
+            }
+            of_gradient += 1;
+        }
+        output += 1;
+    }
+    sum
+}
+
+/// Returns the shape that arrays have together, if each axis has one length or, in some of them, length 1; or else the
+/// first axis that does not, and both lengths. All have one rank.
+#[doc(hidden)]
+pub fn common_shape<'a>(
+    shapes: impl IntoIterator<Item = &'a [usize]>,
+) -> Result<Vec<usize>, (usize, [usize; 2])> {
+    let mut shapes = shapes.into_iter();
+    let mut common = shapes.next().unwrap_or_default().to_vec();
+    for shape in shapes {
+        for (axis, (length, &other)) in common.iter_mut().zip(shape).enumerate() {
+            match (*length, other) {
+                (a, b) if a == b => {}
+                (1, b) => *length = b,
+                (_, 1) => {}
+                (a, b) => return Err((axis, [a, b])),
+            }
+        }
+    }
+    Ok(common)
+}
+
+/// An input of a pass.
+enum Source<'a, T: Element> {
+    /// One element everywhere.
+    Repeated(T),
+    /// An element for each of the results.
+    Whole(Cow<'a, [T]>),
+    /// Fewer elements, with the strides over the axes of the results.
+    Stretched {
+        elements: Cow<'a, [T]>,
+        strides: Vec<usize>,
+    },
+}
+
+impl<'a, T: Element> Source<'a, T> {
+    fn new(input: Option<&'a ArrayViewD<'_, T>>, shape: &[usize]) -> Self {
+        let Some(input) = input else {
+            return Self::Repeated(T::zero());
+        };
+        if let Some(element) = repeated(input) {
+            return Self::Repeated(element);
+        }
+        let elements = rows(input);
+        if input.shape() == shape {
+            return Self::Whole(elements);
+        }
+        let mut stride = 1;
+        let mut strides: Vec<usize> = input
+            .shape()
+            .iter()
+            .rev()
+            .map(|&length| {
+                let own = if length == 1 { 0 } else { stride };
+                stride *= length;
+                own
+            })
+            .collect();
+        strides.reverse();
+        Self::Stretched { elements, strides }
+    }
+
+    /// Returns memory for as many elements, where blocks are not parts of the elements themselves.
+    fn buffer(&self, length: usize) -> Vec<T> {
+        match self {
+            Self::Repeated(element) => vec![*element; length],
+            Self::Whole(_) => Vec::new(),
+            Self::Stretched { .. } => vec![T::zero(); length],
+        }
+    }
+
+    /// Writes the elements of a block that starts at `start`.
+    fn gather(&self, start: usize, length: usize, shape: &[usize], buffer: &mut [T]) {
+        let Self::Stretched { elements, strides } = self else {
+            return;
+        };
+        let mut done = 0;
+        while done < length {
+            let mut place = start + done;
+            let mut row = None;
+            let mut first = 0;
+            for (&length, &stride) in shape.iter().zip(strides).rev() {
+                row.get_or_insert((length - place % length, stride));
+                first += place % length * stride;
+                place /= length;
+            }
+            let (rest, stride) = row.unwrap_or((1, 0));
+            let to = &mut buffer[done..length.min(done + rest)];
+            if stride == 0 {
+                to.fill(elements[first]);
+            } else {
+                to.copy_from_slice(&elements[first..first + to.len()]);
+            }
+            done += to.len();
+        }
+    }
+}
+
+/// Returns the inputs with respect to which derivatives are computed alone, or that all are computed in one loop: one
+/// more derivative costs less than the formula again.
+fn loops<T: Element>(function: &dyn Loops<T>, pass: Pass, wanted: &[bool]) -> Vec<Option<usize>> {
+    let inputs = function.inputs();
+    let of_inputs = || (0..inputs).filter(|&input| wanted[input]);
+    if pass == (Pass::Partials { level: 0 }) && of_inputs().count() * 2 <= inputs {
+        return of_inputs().map(Some).collect();
+    }
+    vec![None]
+}
+
+/// Runs a pass over arrays that are stretched to `shape`, a missing one being zeros; returns the results that are wanted,
+/// in row-major order.
+#[doc(hidden)]
+pub fn evaluate<T: Element>(
+    function: &dyn Loops<T>,
+    pass: Pass,
+    inputs: &[Option<ArrayViewD<'_, T>>],
+    shape: &[usize],
+    wanted: &[bool],
+) -> Vec<Option<Vec<T>>> {
+    let length: usize = shape.iter().product();
+    let mut results: Vec<Option<Vec<T>>> = wanted
+        .iter()
+        .map(|&is_wanted| is_wanted.then(|| memory::take(length)))
+        .collect();
+    let sources: Vec<Source<'_, T>> = inputs
+        .iter()
+        .map(|input| Source::new(input.as_ref(), shape))
+        .collect();
+    for only in loops(function, pass, wanted) {
+        let indices: Vec<usize> = (0..wanted.len())
+            .filter(|&index| wanted[index] && only.is_none_or(|only| only == index))
+            .collect();
+        let mut slices: Vec<&mut [MaybeUninit<T>]> = results
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| indices.contains(index))
+            .filter_map(|(_, result)| Some(&mut result.as_mut()?.spare_capacity_mut()[..length]))
+            .collect();
+        split_each_mut(&mut slices, 1, THREAD, |first, pieces| {
+            let count = pieces.first().map_or(0, |piece| piece.len());
+            let mut buffers: Vec<Vec<T>> = sources
+                .iter()
+                .map(|source| source.buffer(count.min(BLOCK)))
+                .collect();
+            for start in (0..count).step_by(BLOCK) {
+                let block = start..count.min(start + BLOCK);
+                for (source, buffer) in sources.iter().zip(&mut buffers) {
+                    source.gather(first + start, block.len(), shape, buffer);
+                }
+                let inputs: Vec<&[T]> = sources
+                    .iter()
+                    .zip(&buffers)
+                    .map(|(source, buffer)| match source {
+                        Source::Whole(elements) => &elements[first + start..][..block.len()],
+                        Source::Repeated(_) | Source::Stretched { .. } => &buffer[..block.len()],
+                    })
+                    .collect();
+                let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
+                written.resize_with(wanted.len(), Default::default);
+                for (&index, piece) in indices.iter().zip(&mut *pieces) {
+                    written[index] = &mut piece[block.clone()];
+                }
+                function.run(pass, only, &inputs, &mut written);
+            }
+        });
+    }
+    for result in results.iter_mut().flatten() {
+        // SAFETY: the loops have written to all elements of what is wanted, `length` of each.
+        #[expect(unsafe_code, reason = "see above")]
+        unsafe {
+            result.set_len(length);
+        }
+    }
+    results
+}

@@ -1,0 +1,417 @@
+//! Rules for functions of numbers, and the functions of tensors that they become.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt as _;
+use syn::{
+    Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType, Signature,
+    Type, TypeParamBound, Visibility, parse_quote,
+};
+
+use super::arguments::ShortOptions;
+use super::short::{camel_case, helper};
+use crate::diagnostics::Diagnostics;
+use crate::model::Elementwise;
+use crate::parse::{Argument, Function, Method};
+use crate::show::show;
+use crate::spell::{at, for_each_word, local, placed, short as runtime};
+use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
+
+/// The most that there are loops for.
+const HIGHEST_ORDER: usize = 3;
+
+/// Returns how often the function can be differentiated.
+///
+/// ```text
+/// #[custom_function(elementwise(order = 7))]
+/// //                            ^^^^^^^^^ the order of an elementwise function is 1, 2 or 3
+/// ```
+pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize {
+    const DEFAULT: usize = 2;
+    let message =
+        "the order of an elementwise function is 1, 2 or 3; write `elementwise(order = 3)`";
+    if let Some(value) = &argument.value {
+        diagnostics.error(value, message);
+        return DEFAULT;
+    }
+    let Some(list) = &argument.list else {
+        return DEFAULT;
+    };
+    let [only] = list.as_slice() else {
+        diagnostics.error(&argument.name, message);
+        return DEFAULT;
+    };
+    let given = match &only.value {
+        Some(Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        })) if only.name == "order" => number.base10_parse().ok(),
+        _ => None,
+    };
+    match given {
+        Some(order @ 1..=HIGHEST_ORDER) => order,
+        _ => {
+            match &only.value {
+                Some(value) if only.name == "order" => diagnostics.error(value, message),
+                _ => diagnostics.error(&only.name, message),
+            }
+            DEFAULT
+        }
+    }
+}
+
+/// What is saved, and how often there are derivatives, is not the author's to say.
+///
+/// ```text
+/// #[custom_function(elementwise, higher_order)]
+/// //                             ^^^^^^^^^^^^ `elementwise` needs no `higher_order`
+/// ```
+pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
+    let help = match name.to_string().as_str() {
+        "higher_order" => {
+            "it can be differentiated twice; write `elementwise(order = 3)` for once more"
+        }
+        "saves" => "it saves its inputs, and computes the rest again",
+        _ => {
+            "of a number that takes no part in derivatives, return a function that has none, as `floor`"
+        }
+    };
+    diagnostics.error_with_help(
+        name,
+        &format!("`elementwise` needs no `{name}`; remove it"),
+        help,
+    );
+}
+
+/// Returns a function of numbers as the function on arrays that it becomes, with its gradients; or as it is, if that
+/// could not even be called.
+pub(super) fn lifted(
+    function: Function,
+    order: usize,
+    options: &mut ShortOptions,
+    diagnostics: &mut Diagnostics,
+) -> Result<Lifted, Box<Function>> {
+    let mistakes = diagnostics.len();
+    let Some(number) = number(&function.sig, diagnostics).cloned() else {
+        return Err(Box::new(function));
+    };
+    let rank = if number == "D" { "Dim" } else { "D" };
+    let rank = Ident::new(rank, number.span());
+    let p = &runtime();
+    let array = |on: &Type, name: TokenStream| {
+        let array = placed(quote!(#p::ndarray::#name #number, #rank>), at(on));
+        syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
+    };
+    let mut sig = function.sig.clone();
+    let (mut inputs, mut values) = (Vec::new(), Vec::new());
+    for argument in &mut sig.inputs {
+        let FnArg::Typed(parameter) = argument else {
+            continue;
+        };
+        if let Pat::Ident(pattern) = &mut *parameter.pat {
+            pattern.mutability = None;
+        }
+        let is_number = is_a_number(parameter, &number, diagnostics);
+        let name = bound(&parameter.pat).cloned();
+        if is_number {
+            let ty = array(&parameter.ty, quote!(ArrayView<'_,));
+            *parameter.ty = ty;
+            inputs.extend(name);
+        } else {
+            values.extend(name.map(|name| (name, (*parameter.ty).clone())));
+        }
+    }
+    if inputs.is_empty() && diagnostics.len() == mistakes {
+        takes_no_number(&function.sig.ident, &number, diagnostics);
+    }
+    let Some(outputs) = outputs(&function.sig, &number, diagnostics) else {
+        return Err(Box::new(function));
+    };
+    let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
+    sig.output = match &function.sig.output {
+        ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
+            let tuple = parse_quote!((#(#arrays,)*));
+            ReturnType::Type(*arrow, Box::new(tuple))
+        }
+        _ => parse_quote!(-> #(#arrays)*),
+    };
+    sig.generics = Generics {
+        params: sig
+            .generics
+            .lifetimes()
+            .cloned()
+            .map(GenericParam::Lifetime)
+            .collect(),
+        where_clause: None,
+        ..Generics::default()
+    };
+    sig.generics.params.push(parse_quote!(#number));
+    sig.generics.params.push(parse_quote!(#rank));
+    let names = output_names(options, outputs.len());
+    let replaced = std::mem::take(&mut options.grads);
+    options.higher_order = true;
+    let scalar = Box::new(function.sig.clone());
+    let elementwise = Elementwise {
+        scalar,
+        number,
+        inputs,
+        values,
+        outputs: outputs.len(),
+        order,
+    };
+    let methods = [
+        backward(&elementwise, &rank, &names),
+        jvp(&elementwise, &rank),
+    ];
+    let _ = replaced;
+    Ok(Lifted {
+        function: Function { sig, ..function },
+        elementwise,
+        methods,
+    })
+}
+
+/// A function of numbers as a function on arrays.
+pub(super) struct Lifted {
+    pub(super) function: Function,
+    pub(super) elementwise: Elementwise,
+    /// The backward function and the rule for forward mode, whose bodies are generated.
+    pub(super) methods: [Method; 2],
+}
+
+/// It must have one type parameter, of numbers.
+///
+/// ```text
+/// fn square(x: f64) -> f64
+/// // ^^^^^^ `square` takes no numbers of any type
+/// fn square<T: Element>(x: T) -> T
+/// //           ^^^^^^^ `T` must be bound by `Real` alone
+/// ```
+fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a Ident> {
+    let params = &sig.generics.params;
+    let mut others = params.iter().filter_map(|param| match param {
+        GenericParam::Type(param) => Some((param.ident.to_token_stream(), "type")),
+        GenericParam::Const(param) => Some((param.ident.to_token_stream(), "const")),
+        GenericParam::Lifetime(_) => None,
+    });
+    let Some(number) = sig.generics.type_params().next() else {
+        let name = &sig.ident;
+        let message =
+            format!("`{name}` is no function of numbers: it has no type parameter for them");
+        let help = format!("write `fn {name}<T: Real>(x: T) -> T`");
+        diagnostics.error_with_help(name, &message, &help);
+        return None;
+    };
+    let number = &number.ident;
+    if let Some((other, kind)) = others.find(|(other, _)| other.to_string() != number.to_string()) {
+        let message = format!(
+            "a function of numbers has one parameter, the type of its numbers, but `{other}` is another ({kind})"
+        );
+        let help = "write the type of a value as it is: `table: &[f64]`, `f: fn(f64) -> f64`";
+        diagnostics.error_with_help(&other, &message, help);
+    }
+    let mut bounds = bounds_of(&sig.generics, number).peekable();
+    if bounds.peek().is_none() {
+        let message = format!("`{number}` has no bound");
+        diagnostics.error_with_help(number, &message, &format!("write `{number}: Real`"));
+    }
+    let is_real = |bound: &&TypeParamBound| match bound {
+        TypeParamBound::Trait(bound) => {
+            let name = bound.path.segments.last();
+            name.is_some_and(|segment| segment.ident == "Real")
+        }
+        _ => false,
+    };
+    if let Some(bound) = bounds.find(|bound| !is_real(bound)) {
+        let message = format!(
+            "`{number}` must be bound by `Real` alone, found `{}`",
+            show(bound)
+        );
+        let help = "the function is compiled for numbers that carry derivatives too, which have what `Real` has";
+        diagnostics.error_with_help(bound, &message, help);
+    }
+    Some(number)
+}
+
+/// A parameter must be a number, or a value in which there is none.
+///
+/// ```text
+/// fn scale<T: Real>(x: &T, weights: [T; 3], bias: ArrayView1<f64>) -> T
+/// //                   ^^ `x` is a reference to a number; take the number: `T`
+/// ```
+fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostics) -> bool {
+    let ty = peel(&parameter.ty);
+    if is_parameter(ty, number) {
+        return true;
+    }
+    let name = show(&parameter.pat);
+    let mut is_within = false;
+    for_each_word(ty.to_token_stream(), &mut |word| {
+        is_within |= word == number
+    });
+    if is_within {
+        let message = format!(
+            "`{name}` must be a number, `{number}`, or a value without any, found `{}`",
+            show(ty)
+        );
+        let help = match ty {
+            Type::Reference(_) => format!("write `{name}: {number}`: numbers are copied"),
+            _ => format!(
+                "write a parameter for each number; a tensor gives each element as `{number}`"
+            ),
+        };
+        diagnostics.error_with_help(ty, &message, &help);
+        diagnostics.is_doubtful = true;
+        return true;
+    }
+    let floats = Floats::of(&Generics::default(), &parse_quote!(fn none()));
+    if floats.taken(ty).is_some() || floats.other_tensor(ty).is_some() {
+        let message =
+            format!("`{name}` is a tensor, but a function of numbers takes an element at a time");
+        let help = format!(
+            "write `{name}: {number}` for its elements, or take an array as a slice: `&[f64]`"
+        );
+        diagnostics.error_with_help(ty, &message, &help);
+        diagnostics.is_doubtful = true;
+        return true;
+    }
+    false
+}
+
+/// There must be a number to differentiate by.
+///
+/// ```text
+/// fn ramp<T: Real>(steps: usize) -> T
+/// // ^^^^ `ramp` takes no number
+/// ```
+fn takes_no_number(name: &Ident, number: &Ident, diagnostics: &mut Diagnostics) {
+    let message = format!("`{name}` takes no number: no parameter is a `{number}`");
+    diagnostics.error_with_help(name, &message, &format!("write `x: {number}`"));
+    diagnostics.is_doubtful = true;
+}
+
+/// It must return a number, or a tuple of numbers.
+///
+/// ```text
+/// fn square<T: Real>(x: T) -> f64
+/// //                          ^^^ `square` must return `T` or a tuple of `T`, found `f64`
+/// ```
+fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Option<Vec<Type>> {
+    let name = &sig.ident;
+    let ReturnType::Type(_, ty) = &sig.output else {
+        let message = format!("`{name}` returns nothing");
+        diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
+        return None;
+    };
+    let types: Vec<&Type> = match peel(ty) {
+        Type::Tuple(tuple) if !tuple.elems.is_empty() => tuple.elems.iter().collect(),
+        single => vec![single],
+    };
+    if let Some(other) = types.iter().find(|ty| !is_parameter(ty, number)) {
+        let message = format!(
+            "`{name}` must return `{number}` or a tuple of `{number}`, found `{}`",
+            show(other)
+        );
+        let help = match last_segment(other)
+            .map(|segment| segment.ident.to_string())
+            .as_deref()
+        {
+            Some("f32" | "f64") => format!("`{number}::from(…)` makes a number of an `f64`"),
+            Some("Result" | "Option") => {
+                format!(
+                    "each element has a result; where there is none, return `{number}::from(f64::NAN)`"
+                )
+            }
+            _ => "each output is a tensor of the elements that it returns".to_owned(),
+        };
+        diagnostics.error_with_help(other, &message, &help);
+        diagnostics.is_doubtful = true;
+    }
+    Some(types.into_iter().cloned().collect())
+}
+
+/// Returns the name of the gradient of each output, and of the outputs, as the rules will read them.
+fn output_names(options: &ShortOptions, count: usize) -> Vec<Ident> {
+    let outputs = options.forward.iter().find(|one| one.name == "outputs");
+    let named = outputs.and_then(|outputs| outputs.list.as_ref());
+    if let Some(named) = named.filter(|named| named.len() == count) {
+        let names = named
+            .iter()
+            .map(|one| format_ident!("grad_{}", one.name.unraw()));
+        return names.collect();
+    }
+    if count == 1 {
+        return vec![local("grad_output")];
+    }
+    (0..count)
+        .map(|output| local(format_args!("grad_output_{output}")))
+        .collect()
+}
+
+/// Returns the signature of the function that gives all gradients.
+fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method {
+    let (p, number) = (runtime(), &elementwise.number);
+    let mut sig: Signature = parse_quote!(fn gradients());
+    for name in names {
+        sig.inputs
+            .push(parse_quote!(#name: ::core::option::Option<&#p::Tensor<#number, #rank>>));
+    }
+    ask(&mut sig, elementwise, rank);
+    let inputs = &elementwise.inputs;
+    let needs = Ident::new("needs_input_grad", Span::call_site());
+    let ty = format_ident!("{}NeedsInputGrad", camel_case(&elementwise.scalar.ident));
+    sig.inputs.push(parse_quote!(#needs: #ty));
+    let gradient = quote!(::core::option::Option<#p::Tensor<#number, #rank>>);
+    let gradients = inputs.iter().map(|_| &gradient);
+    sig.output = match inputs.len() {
+        1 => parse_quote!(-> #gradient),
+        _ => parse_quote!(-> (#(#gradients),*)),
+    };
+    let arguments = inputs.iter().map(Argument::bare).collect();
+    method("backward", arguments, sig)
+}
+
+/// Returns the signature of the rule for forward mode.
+fn jvp(elementwise: &Elementwise, rank: &Ident) -> Method {
+    let (p, number) = (runtime(), &elementwise.number);
+    let mut sig: Signature = parse_quote!(fn tangents());
+    for input in &elementwise.inputs {
+        let name = format_ident!("tangent_{}", input.unraw());
+        sig.inputs
+            .push(parse_quote!(#name: ::core::option::Option<&#p::Tensor<#number, #rank>>));
+    }
+    ask(&mut sig, elementwise, rank);
+    let tangents = (0..elementwise.outputs).map(|_| quote!(#p::Tensor<#number, #rank>));
+    sig.output = match elementwise.outputs {
+        1 => parse_quote!(-> #(#tangents)*),
+        _ => parse_quote!(-> (#(#tangents),*)),
+    };
+    method("jvp", Vec::new(), sig)
+}
+
+/// Adds the parameters by which inputs and values are asked for.
+fn ask(sig: &mut Signature, elementwise: &Elementwise, rank: &Ident) {
+    let (p, number) = (runtime(), &elementwise.number);
+    for input in &elementwise.inputs {
+        sig.inputs
+            .push(parse_quote!(#input: &#p::Tensor<#number, #rank>));
+    }
+    for (name, ty) in &elementwise.values {
+        let ty = match Passing::of(ty) {
+            Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
+            Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
+        };
+        sig.inputs.push(parse_quote!(#name: #ty));
+    }
+}
+
+fn method(role: &str, arguments: Vec<Argument>, sig: Signature) -> Method {
+    Method {
+        attrs: Vec::new(),
+        helpers: vec![helper(role, arguments)],
+        vis: Visibility::Inherited,
+        sig,
+        expression: None,
+        place: 0..0,
+    }
+}

@@ -1,0 +1,134 @@
+//! Functions of numbers as functions of tensors.
+
+use pullback::ndarray::{Array1, Array2, array};
+use pullback::prelude::*;
+use pullback::{ErrorKind, Function, Order};
+
+/// x³ sin y, to third order.
+#[custom_function(elementwise(order = 3), gradcheck(x = [2, 3], y = [1, 3]))]
+fn wave<T: Real>(x: T, y: T) -> T {
+    x.powi(3) * y.sin()
+}
+
+/// Once alone.
+#[custom_function(elementwise(order = 1), gradcheck(x = [3]))]
+fn once<T: Real>(x: T) -> T {
+    x * x
+}
+
+/// The formula of a table: values of any type.
+#[custom_function(elementwise, name = "horner", gradcheck(x = [3], coefficients = &[1.0, -2.0, 0.5], shift = Some(&0.25), label = "c".to_owned()))]
+fn polynomial<T: Real>(x: T, coefficients: &[f64], shift: Option<&f64>, label: String) -> T {
+    let mut sum = T::from(0.0);
+    for &coefficient in coefficients.iter().rev() {
+        sum = sum * x + coefficient;
+    }
+    sum + *shift.unwrap_or(&0.0) * label.len() as f64
+}
+
+/// Calls another.
+#[custom_function(elementwise, outputs(value, weight), gradcheck(x = [3]))]
+fn both<T: Real>(x: T) -> (T, T) {
+    let y = Wave::scalar(x, x * 0.5);
+    (y, Once::scalar(y) - 1.0)
+}
+
+fn leaf<D: pullback::ndarray::Dimension>(x: pullback::ndarray::Array<f64, D>) -> Tensor<f64, D> {
+    Tensor::from(x).set_requires_grad(true)
+}
+
+#[test]
+fn signatures_say_what_they_are() {
+    assert_eq!(
+        Wave::<f64, pullback::ndarray::Ix1>::SIGNATURE.order,
+        Order::Times(3)
+    );
+    assert_eq!(Polynomial::<f32, pullback::ndarray::Ix1>::NAME, "horner");
+    assert!(Wave::<f64, pullback::ndarray::Ix1>::SIGNATURE.forward_mode);
+    assert_eq!(Wave::scalar(2.0, 0.0), 0.0);
+}
+
+#[test]
+fn beyond_its_order_is_an_error() {
+    let x = leaf(array![0.5, 2.0]);
+    let g = Grad::of(&once(&x).sum())
+        .create_graph(true)
+        .run(&x)
+        .unwrap();
+    let error = grad(&g.sum(), &x).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.function()),
+        (&ErrorKind::OrderExceeded { order: 1 }, Some("once"))
+    );
+    println!("{error}");
+    let y = Tensor::from(array![1.0, 0.5]);
+    let mut g = wave(&x, &y);
+    for _ in 0..3 {
+        g = Grad::of(&g.sum()).create_graph(true).run(&x).unwrap();
+    }
+    assert_eq!(g.to_array(), y.to_array().mapv(|y: f64| 6.0 * y.sin()));
+    let error = grad(&g.sum(), &x).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.function()),
+        (&ErrorKind::OrderExceeded { order: 3 }, Some("wave"))
+    );
+}
+
+#[test]
+fn modes_mix() {
+    let (x, y) = (
+        Tensor::from(array![[0.5, 2.0], [1.5, -1.0]]),
+        Tensor::from(array![[1.0, 0.5]]),
+    );
+    Gradcheck::new()
+        .second_order()
+        .thorough()
+        .run(|(x, y)| wave(x, y), (&x, &y))
+        .unwrap();
+    Gradcheck::new()
+        .second_order()
+        .thorough()
+        .run(|x| both(x), &x)
+        .unwrap();
+    let (v, w) = (
+        Tensor::from(array![[1.0, 0.25], [-0.5, 2.0]]),
+        Tensor::from(array![[-1.0, 2.0]]),
+    );
+    // Forward over forward.
+    let along = |(x, y): (&Tensor2<f64>, &Tensor2<f64>)| {
+        jvp(|(x, y)| wave(x, y), (x, y), (&v, &w)).unwrap().1
+    };
+    let (_, second) = jvp(along, (&x, &y), (&v, &w)).unwrap();
+    let by_hand = |x: f64, y: f64, v: f64, w: f64| {
+        6.0 * x * y.sin() * v * v + 6.0 * x * x * y.cos() * v * w - x.powi(3) * y.sin() * w * w
+    };
+    for ((i, j), &found) in second.to_array().indexed_iter() {
+        let expected = by_hand(
+            x.view()[[i, j]],
+            y.view()[[0, j]],
+            v.view()[[i, j]],
+            w.view()[[0, j]],
+        );
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}
+
+#[test]
+#[should_panic(
+    expected = "wave of shapes [[2, 3], [2, 2]]: axis 1 has the lengths 3 and 2, and only 1 is stretched"
+)]
+fn lengths_must_fit() {
+    let _ = wave(
+        &Tensor::from(Array2::<f64>::ones((2, 3))),
+        &Tensor::from(Array2::ones((2, 2))),
+    );
+}
+
+#[test]
+fn values_of_any_type() {
+    let x = leaf(array![2.0, -1.0]);
+    let y = polynomial(&x, &[1.0, -2.0, 0.5], None, String::new());
+    assert_eq!(y.to_array(), array![-1.0, 3.5]);
+    let g: Array1<f64> = grad(&y.sum(), &x).unwrap().to_array();
+    assert_eq!(g, array![0.0, -3.0]);
+}
