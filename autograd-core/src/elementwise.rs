@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use autograd_kernels::{Loops, Pass, common_shape, evaluate, sum_to};
-use ndarray::{Array, ArrayView, ArrayViewD, Dimension};
+use ndarray::{Array, ArrayView, ArrayViewD, Dimension, IxDyn};
 
 use crate::basic::{Add, Mul};
 use crate::error::Exceeded;
@@ -26,19 +26,9 @@ pub fn values<T: Element, D: Dimension, const O: usize>(
     loops: &dyn Loops<T>,
     inputs: &[ArrayView<'_, T, D>],
 ) -> [Array<T, D>; O] {
-    let shapes = inputs.iter().map(ArrayView::shape);
-    let shape = match common_shape(shapes.clone()) {
-        Ok(shape) => shape,
-        Err((axis, [a, b])) => panic!(
-            "{name} of shapes {:?}: axis {axis} has the lengths {a} and {b}, and only 1 is stretched",
-            shapes.collect::<Vec<_>>()
-        ),
-    };
-    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
-    let results = evaluate(loops, Pass::Values, &inputs, &shape, &[true; O]);
-    let mut results = results.into_iter().flatten();
-    // INVARIANT: all outputs were wanted.
-    std::array::from_fn(|_| array(results.next().expect("an output"), &shape))
+    let mut outputs = outputs(name, loops, inputs).into_iter();
+    // INVARIANT: there is one for each output.
+    std::array::from_fn(|_| outputs.next().expect("an output"))
 }
 
 /// Returns the gradients of the inputs that need one, given those of the outputs that have one.
@@ -79,6 +69,80 @@ pub fn tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
     std::array::from_fn(|_| along.next().expect("a tangent"))
 }
 
+/// Returns the gradients of the inputs that need one, of a function whose derivatives are given: `loops` are those of the
+/// gradients, as a function of the inputs and of the outputs' gradients.
+#[track_caller]
+pub fn replaced_gradients<T: Element, D: Dimension, const I: usize, const O: usize>(
+    name: &'static str,
+    loops: impl Loops<T> + 'static,
+    inputs: [&Tensor<T, D>; I],
+    gradients: [&Tensor<T, D>; O],
+    needs: [bool; I],
+) -> [Option<Tensor<T, D>>; I] {
+    let whole =
+        Elementwise::of_gradients(name, loops).apply(&[&inputs[..], &gradients[..]].concat());
+    let mut whole = needs.into_iter().zip(inputs).zip(whole);
+    std::array::from_fn(|_| {
+        let ((is_needed, input), gradient) = whole.next()?;
+        is_needed.then(|| {
+            if gradient.has_shape_of(input) {
+                gradient
+            } else {
+                gradient.sum_to(input.shape())
+            }
+        })
+    })
+}
+
+/// Returns the derivatives along tangents of a function whose derivatives are given, as for [`replaced_gradients`]: those
+/// for a gradient of 1.
+#[track_caller]
+pub fn replaced_tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
+    name: &'static str,
+    loops: impl Loops<T> + 'static,
+    inputs: [&Tensor<T, D>; I],
+    tangents: [Option<&Tensor<T, D>>; I],
+) -> [Tensor<T, D>; O] {
+    let function = Elementwise::of_gradients(name, loops);
+    // INVARIANT: forward has seen that the inputs fit together.
+    let shape = common_shape(inputs.iter().map(|x| x.shape())).expect("shapes that fit");
+    std::array::from_fn(|output| {
+        let gradients: [_; O] = std::array::from_fn(|other| {
+            constant(&shape, if other == output { T::one() } else { T::zero() })
+        });
+        let tensors: Vec<_> = inputs.into_iter().chain(&gradients).collect();
+        let slopes = function.apply(&tensors);
+        let pairs = tangents.iter().zip(&slopes);
+        let products = pairs.filter_map(|(tangent, slope)| {
+            Some(Mul::apply(&(*tangent)?.broadcast_to::<D>(&shape), slope))
+        });
+        let sum = products.reduce(|sum, product| Add::apply(&sum, &product));
+        sum.unwrap_or_else(|| constant(&shape, T::zero()))
+    })
+}
+
+/// Returns the outputs of a function of numbers, however many there are.
+#[track_caller]
+fn outputs<T: Element, D: Dimension>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> Vec<Array<T, D>> {
+    let shapes = inputs.iter().map(ArrayView::shape);
+    let shape = match common_shape(shapes.clone()) {
+        Ok(shape) => shape,
+        Err((axis, [a, b])) => panic!(
+            "{name} of shapes {:?}: axis {axis} has the lengths {a} and {b}, and only 1 is stretched",
+            shapes.collect::<Vec<_>>()
+        ),
+    };
+    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
+    let wanted = vec![true; loops.outputs()];
+    let results = evaluate(loops, Pass::Values, &inputs, &shape, &wanted);
+    let results = results.into_iter().flatten();
+    results.map(|result| array(result, &shape)).collect()
+}
+
 /// Returns elements in row-major order as an array.
 fn array<T, D: Dimension>(elements: Vec<T>, shape: &[usize]) -> Array<T, D> {
     // INVARIANT: the loops give an element for each, and the shape is that of inputs of this rank.
@@ -86,18 +150,47 @@ fn array<T, D: Dimension>(elements: Vec<T>, shape: &[usize]) -> Array<T, D> {
     array.into_dimensionality().expect("the rank of the inputs")
 }
 
+/// Returns a tensor of one number everywhere.
+fn constant<T: Element, D: Dimension>(shape: &[usize], value: T) -> Tensor<T, D> {
+    let number = Array::from_elem(IxDyn(&vec![1; shape.len()]), value);
+    // INVARIANT: the shape is that of inputs of this rank.
+    let number: Array<T, D> = number
+        .into_dimensionality()
+        .expect("the rank of the inputs");
+    Tensor::from(number).broadcast_to(shape)
+}
+
 /// A function of numbers, under its name.
 struct Elementwise<T> {
     name: &'static str,
     loops: Arc<dyn Loops<T>>,
+    /// How often the function of that name can be differentiated: once more than its gradients can.
+    order: usize,
 }
 
 impl<T: Element> Elementwise<T> {
     fn new(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
         Self {
             name,
+            order: loops.order(),
             loops: Arc::new(loops),
         }
+    }
+
+    /// The gradients of a function that has these.
+    fn of_gradients(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
+        let gradients = Self::new(name, loops);
+        let order = gradients.order + 1;
+        Self { order, ..gradients }
+    }
+
+    /// Applies the function itself.
+    #[track_caller]
+    fn apply<D: Dimension>(&self, tensors: &[&Tensor<T, D>]) -> Vec<Tensor<T, D>> {
+        let needs = needs(tensors);
+        self.applied(tensors, 0, |tensors| {
+            Values::apply(tensors, self.clone(), needs)
+        })
     }
 
     /// How many inputs and outputs there are, which is how many places each component has.
@@ -107,11 +200,13 @@ impl<T: Element> Elementwise<T> {
 
     /// Refuses to differentiate it once more than loops were generated for.
     fn has_level(&self, level: usize) -> Result<(), Exceeded> {
-        let (function, order) = (self.name, self.loops.order());
-        if level < order {
+        if level < self.loops.order() {
             return Ok(());
         }
-        Err(Exceeded { function, order })
+        Err(Exceeded {
+            function: self.name,
+            order: self.order,
+        })
     }
 
     /// Applies a function of tensors whose rule for forward mode needs loops of `level`.
@@ -137,8 +232,8 @@ impl<T: Element> Elementwise<T> {
 impl<T> Clone for Elementwise<T> {
     fn clone(&self) -> Self {
         Self {
-            name: self.name,
             loops: Arc::clone(&self.loops),
+            ..*self
         }
     }
 }
@@ -208,6 +303,48 @@ fn present<'a, X>(places: &[usize], tensors: &[Option<&'a X>]) -> (Vec<usize>, V
     pairs
         .filter_map(|(&place, tensor)| Some((place, (*tensor)?)))
         .unzip()
+}
+
+/// The outputs of a function of numbers.
+struct Values<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Values<T, D> {
+    #[forward]
+    fn forward(
+        tensors: &[ArrayView<T, D>],
+        function: Elementwise<T>,
+        needs: Vec<bool>,
+    ) -> Vec<Array<T, D>> {
+        outputs(function.name, &*function.loops, tensors)
+    }
+
+    #[backward(tensors)]
+    fn backward(
+        grad_output: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+        needs: &[bool],
+    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+        function.has_level(0)?;
+        let of_outputs: Vec<usize> = (function.loops.inputs()..function.width()).collect();
+        let (of_outputs, gradients) = present(&of_outputs, grad_output);
+        let plan = Plan {
+            level: 0,
+            places: (0..tensors.len()).chain(of_outputs).collect(),
+            wanted: Vec::new(),
+        };
+        Ok(plan.gradients(&[tensors, &gradients].concat(), function, needs))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_tensors: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Elementwise<T>,
+    ) -> Vec<Tensor<T, D>> {
+        along(function, tensors, tangent_tensors)
+    }
 }
 
 /// The derivatives of c with respect to some of what it is made of.
@@ -390,7 +527,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         // Whole, so that nothing is summed before it is multiplied.
         let whole = |tensor: &&Tensor<T, D>| tensor.broadcast_to::<D>(&shape);
         let tensors: Vec<Tensor<T, D>> = inputs.iter().chain(directions).map(whole).collect();
-        let ones = Tensor::from(Array::<T, D>::ones(first[0].view().raw_dim()));
+        let ones = constant(&shape, T::one());
         let of_output = |(output, first): (usize, Tensor<T, D>)| {
             let mut plan = plan.clone();
             plan.places.push(loops.inputs() + output);

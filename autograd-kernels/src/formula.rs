@@ -52,6 +52,42 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
         f64: Literal<R>;
 }
 
+/// Returns Σₖ gₖ ∂fₖ with respect to each input that is not `held`, and the outputs.
+#[doc(hidden)]
+#[inline(always)]
+pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
+    formula: &F,
+    inputs: [R; I],
+    gradients: [R; O],
+    held: [bool; I],
+) -> ([R; I], [R; O]) {
+    let mut numbers = [Dual::<R, I>::from(0.0); I];
+    let mut input = 0;
+    while input < I {
+        numbers[input] = if held[input] {
+            Dual::constant(inputs[input])
+        } else {
+            Dual::variable(inputs[input], input)
+        };
+        input += 1;
+    }
+    let results = formula.at(numbers);
+    let (mut sums, mut outputs) = ([R::from(0.0); I], [R::from(0.0); O]);
+    let mut output = 0;
+    while output < O {
+        outputs[output] = results[output].value;
+        let mut input = 0;
+        while input < I {
+            if let Some(slope) = results[output].tangent(input) {
+                sums[input] += gradients[output] * slope;
+            }
+            input += 1;
+        }
+        output += 1;
+    }
+    (sums, outputs)
+}
+
 /// A formula with its loops, to be differentiated up to `ORDER` times.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

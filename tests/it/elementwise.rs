@@ -132,3 +132,97 @@ fn values_of_any_type() {
     let g: Array1<f64> = grad(&y.sum(), &x).unwrap().to_array();
     assert_eq!(g, array![0.0, -3.0]);
 }
+
+/// The nearest whole number, whose gradient goes straight through.
+#[custom_function(elementwise, grad(x) = grad_output)]
+fn round_through<T: Real>(x: T) -> T {
+    x.round()
+}
+
+/// PACT: x limited to 0 and α; the gradient of α is 1 where x is above.
+#[custom_function(
+    elementwise,
+    grad(x) = if x > 0.0 && x < alpha { grad_output } else { T::from(0.0) },
+    grad(alpha) = if x >= alpha { grad_output } else { T::from(0.0) },
+)]
+fn pact<T: Real>(x: T, alpha: T, bits: u32) -> T {
+    let steps = f64::from(2_u32.pow(bits) - 1);
+    (Real::clamp(x, 0.0, alpha) * steps / alpha).round() * alpha / steps
+}
+
+/// A gradient that is clipped, and one that is generated beside it.
+#[custom_function(elementwise, grad(x) = (grad_output * y).clamp(-1.0, 1.0))]
+fn clipped<T: Real>(x: T, y: T) -> T {
+    x * y
+}
+
+/// A derivative that is given and right, in a form that says more: cos² instead of 1 − sin².
+#[custom_function(
+    elementwise(order = 3),
+    outputs(sine, product),
+    gradcheck(x = [3], y = [3], k = 1.5),
+    grad(x) = grad_sine * x.cos() + grad_product * k * y,
+)]
+fn given<T: Real>(x: T, y: T, k: f64) -> (T, T) {
+    (x.sin(), k * x * y)
+}
+
+#[test]
+fn a_gradient_that_is_given_replaces_the_derivative() {
+    let x = leaf(array![0.4, 1.6, -2.2]);
+    let y = round_through(&x);
+    assert_eq!(y.to_array(), array![0.0, 2.0, -2.0]);
+    assert_eq!(RoundThrough::scalar(1.6), 2.0);
+    let g = Grad::of(&(&y * &y).sum())
+        .create_graph(true)
+        .run(&x)
+        .unwrap();
+    assert_eq!(g.to_array(), array![0.0, 4.0, -4.0]);
+    // The derivative of 2 round(x), as it is given.
+    assert_eq!(
+        grad(&g.sum(), &x).unwrap().to_array(),
+        array![2.0, 2.0, 2.0]
+    );
+    let (_, along) = jvp(
+        |x: &Tensor1<f64>| round_through(x),
+        &x,
+        &array![1.0, 2.0, 3.0].into(),
+    )
+    .unwrap();
+    assert_eq!(along.to_array(), array![1.0, 2.0, 3.0]);
+
+    let (x, alpha) = (leaf(array![-1.0, 0.3, 0.7, 2.0]), leaf(array![1.0]));
+    let y = pact(&x, &alpha, 1);
+    assert_eq!(y.to_array(), array![0.0, 0.0, 1.0, 1.0]);
+    let (of_x, of_alpha) = grad(&y.sum(), (&x, &alpha)).unwrap();
+    assert_eq!(of_x.to_array(), array![0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(of_alpha.to_array(), array![1.0]);
+
+    let (x, y) = (leaf(array![2.0, 2.0]), leaf(array![3.0, 0.5]));
+    let (of_x, of_y) = grad(&clipped(&x, &y).sum(), (&x, &y)).unwrap();
+    assert_eq!(
+        (of_x.to_array(), of_y.to_array()),
+        (array![1.0, 0.5], array![2.0, 2.0])
+    );
+}
+
+#[test]
+fn a_gradient_that_is_given_is_differentiated_to_the_order() {
+    let (x, y) = (
+        Tensor::from(array![[0.5, 2.0], [1.5, -1.0]]),
+        Tensor::from(array![[1.0, 0.5]]),
+    );
+    let check = || Gradcheck::new().second_order().thorough();
+    check().run(|(x, y)| given(x, y, 1.5), (&x, &y)).unwrap();
+    let x = leaf(array![0.5]);
+    let mut g = given(&x, &x.detach(), 1.5).0;
+    for _ in 0..3 {
+        g = Grad::of(&g.sum()).create_graph(true).run(&x).unwrap();
+    }
+    assert!((g.view()[0] + 0.5_f64.cos()).abs() < 1e-15);
+    let error = grad(&g.sum(), &x).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.function()),
+        (&ErrorKind::OrderExceeded { order: 3 }, Some("given"))
+    );
+}

@@ -12,7 +12,7 @@ pub use crate::__register as register;
 pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
-pub use crate::elementwise::{gradients, tangents, values};
+pub use crate::elementwise::{gradients, replaced_gradients, replaced_tangents, tangents, values};
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
@@ -29,7 +29,7 @@ pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use argument::{Argument, Save, Single, View};
-pub use autograd_kernels::{Blocks, Element, Formula, Literal, Real};
+pub use autograd_kernels::{Blocks, Element, Formula, Literal, Real, pulled_back};
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 
 use ndarray::{Array, ArrayView, Dimension};

@@ -3,14 +3,16 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Attribute, FnArg, Ident, ReturnType, Type, parse_quote};
+use syn::{
+    Attribute, FnArg, GenericParam, Generics, Ident, Pat, ReturnType, Signature, Type, parse_quote,
+};
 
 use super::interface::tuple;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of};
 use super::tokens::{at, beside, local, number};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, Short};
-use crate::spell::{lasting, owned};
+use crate::model::{Definition, Elementwise, Forward, Replaced, Short};
+use crate::spell::{lasting, owned, replaced};
 use crate::types::{Passing, bound, peel};
 
 /// Generates `Squash::scalar`, with the body as it is written.
@@ -28,21 +30,54 @@ pub(super) fn scalar(
             && !is_one_of(attr, &["inline", "cold"])
     };
     let attrs = attrs.iter().filter(is_moved);
-    let docs = docs::scalar(short);
-    let mut scalar = (*elementwise.scalar).clone();
-    scalar.ident = format_ident!("scalar", span = scalar.ident.span());
-    scalar.asyncness = None;
-    let numbers = &elementwise.number;
-    let bound = quote_spanned!(at(numbers)=> f64: #root::Literal<#numbers>);
-    scalar
-        .generics
-        .make_where_clause()
-        .predicates
-        .push(parse_quote!(#bound));
+    let attrs: Vec<&Attribute> = attrs.collect();
     let units = definition.generics.type_params().map(|_| quote!(()));
+    let number = &elementwise.number;
+    let mut formula = (*elementwise.scalar).clone();
+    formula.ident = format_ident!("scalar", span = formula.ident.span());
+    formula.asyncness = None;
+    let plain = formula.clone();
+    let is_replaced = !elementwise.replaced.is_empty();
+    if is_replaced {
+        formula.ident = format_ident!("__pullback_formula", span = formula.ident.span());
+    }
+    let mixes = quote_spanned!(at(number)=> f64: #root::Literal<#number>);
+    let clause = formula.generics.make_where_clause();
+    clause.predicates.push(parse_quote!(#mixes));
+    let docs = docs::scalar(short);
+    let formula = if is_replaced {
+        let plain = of_f64(plain, elementwise);
+        let call = &formula.ident;
+        let arguments = formula.inputs.iter().filter_map(|argument| match argument {
+            FnArg::Typed(parameter) => bound(&parameter.pat),
+            FnArg::Receiver(_) => None,
+        });
+        quote! {
+            #docs
+            #vis #plain { Self::#call(#(#arguments),*) }
+
+            #(#attrs)*
+            #[doc(hidden)]
+            #[inline(always)]
+            #formula #body
+        }
+    } else {
+        quote! {
+            #docs
+            #(#attrs)*
+            #[inline(always)]
+            #vis #formula #body
+        }
+    };
+    let gradients = elementwise
+        .replaced
+        .iter()
+        .enumerate()
+        .map(|(index, given)| gradient(index, given, elementwise, root));
     quote! {
         #(#cfgs)*
         #[allow(
+            dead_code,
             clippy::inline_always,
             clippy::must_use_candidate,
             clippy::needless_pass_by_value,
@@ -51,18 +86,82 @@ pub(super) fn scalar(
             clippy::type_complexity,
         )]
         impl #ident<#(#units),*> {
-            #docs
-            #(#attrs)*
-            #[inline(always)]
-            #vis #scalar #body
+            #formula
+            #(#gradients)*
         }
     }
+}
+
+/// Returns the signature for `f64` alone. Other functions of numbers cannot call a function whose derivatives are given:
+/// they would differentiate its formula.
+fn of_f64(mut sig: Signature, elementwise: &Elementwise) -> Signature {
+    let Elementwise { number, .. } = elementwise;
+    let f64 = |ty: &Type| {
+        let tokens = replaced(ty.to_token_stream(), &|word, _| {
+            (word == number).then(|| quote!(f64))
+        });
+        Type::Verbatim(tokens)
+    };
+    for argument in &mut sig.inputs {
+        if let FnArg::Typed(parameter) = argument {
+            if let Pat::Ident(pattern) = &mut *parameter.pat {
+                pattern.mutability = None;
+            }
+            *parameter.ty = f64(&parameter.ty);
+        }
+    }
+    if let ReturnType::Type(_, ty) = &mut sig.output {
+        **ty = f64(ty);
+    }
+    let lifetimes = sig.generics.lifetimes().cloned();
+    sig.generics = Generics {
+        params: lifetimes.map(GenericParam::Lifetime).collect(),
+        ..Generics::default()
+    };
+    sig
+}
+
+/// Generates the function around a derivative that is given.
+fn gradient(
+    index: usize,
+    given: &Replaced,
+    elementwise: &Elementwise,
+    root: &TokenStream,
+) -> TokenStream {
+    let Replaced {
+        inputs,
+        expression,
+        names,
+    } = given;
+    let number = &elementwise.number;
+    let parameters = names.iter().map(|name| {
+        let value = elementwise.values.iter().find(|(value, _)| value == name);
+        let ty = value.map_or_else(|| number.to_token_stream(), |(_, ty)| ty.to_token_stream());
+        quote!(#name: #ty)
+    });
+    let returned = tuple(inputs.iter().map(|_| number.to_token_stream()));
+    let name = gradient_name(index);
+    quote! {
+        #[doc(hidden)]
+        #[inline(always)]
+        fn #name<#number: #root::Real>(#(#parameters),*) -> #returned
+        where
+            f64: #root::Literal<#number>,
+        {
+            #expression
+        }
+    }
+}
+
+fn gradient_name(index: usize) -> Ident {
+    local(format_args!("__pullback_gradient_{index}"))
 }
 
 /// Generates the formula: the function of numbers with its values.
 pub(super) fn formula(
     definition: &Definition,
     elementwise: &Elementwise,
+    forward: &Forward,
     p: &TokenStream,
 ) -> TokenStream {
     let ident = &definition.ident;
@@ -72,37 +171,24 @@ pub(super) fn formula(
         quote!(#name: #ty)
     });
     let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
-    let numbers: Vec<Ident> = (0..inputs)
-        .map(|input| local(format_args!("x_{input}")))
-        .collect();
+    let numbers = numbered("x", inputs);
     let arguments = elementwise.scalar.inputs.iter().filter_map(|argument| {
         let FnArg::Typed(parameter) = argument else {
             return None;
         };
         let name = bound(&parameter.pat)?;
-        if let Some(input) = elementwise.inputs.iter().position(|input| input == name) {
-            return Some(numbers[input].to_token_stream());
-        }
-        let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
-        Some(match Passing::of(ty) {
-            Passing::Owned(_) => quote!(::core::clone::Clone::clone(&self.#name)),
-            Passing::Reference(ty) => {
-                let ty = lasting(&ty);
-                quote!(::core::borrow::Borrow::<#ty>::borrow(&self.#name))
-            }
-            Passing::OptionalReference(_) => quote! {
-                ::core::option::Option::map(
-                    ::core::option::Option::as_ref(&self.#name),
-                    ::core::borrow::Borrow::borrow,
-                )
-            },
-        })
+        let input = elementwise.inputs.iter().position(|input| input == name);
+        let number = input.map(|input| numbers[input].to_token_stream());
+        number.or_else(|| value(name, elementwise, &quote!(self)))
     });
     let units = definition.generics.type_params().map(|_| quote!(()));
-    let call = quote!(<#ident<#(#units),*>>::scalar(#(#arguments),*));
-    let results: Vec<Ident> = (0..outputs)
-        .map(|output| local(format_args!("y_{output}")))
-        .collect();
+    let scalar = local(if elementwise.replaced.is_empty() {
+        "scalar"
+    } else {
+        "__pullback_formula"
+    });
+    let call = quote!(<#ident<#(#units),*>>::#scalar(#(#arguments),*));
+    let results = numbered("y", outputs);
     let body = if returns_tuple(elementwise) {
         quote!(let (#(#results,)*) = #call; [#(#results),*])
     } else {
@@ -110,6 +196,8 @@ pub(super) fn formula(
     };
     let (inputs, outputs) = (number(inputs), number(outputs));
     let real = local("R");
+    let gradients = (!elementwise.replaced.is_empty())
+        .then(|| gradients_formula(definition, elementwise, forward, p));
     quote! {
         struct #name { #(#fields),* }
 
@@ -122,7 +210,112 @@ pub(super) fn formula(
                 #body
             }
         }
+
+        #gradients
     }
+}
+
+/// Generates the gradients as a formula of the inputs and of the outputs' gradients, where some are given.
+fn gradients_formula(
+    definition: &Definition,
+    elementwise: &Elementwise,
+    forward: &Forward,
+    p: &TokenStream,
+) -> TokenStream {
+    let formula = formula_name(&definition.ident);
+    let name = gradients_name(&definition.ident);
+    let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
+    let (x, g, y) = (
+        numbered("x", inputs),
+        numbered("g", outputs),
+        numbered("y", outputs),
+    );
+    let units: Vec<_> = definition
+        .generics
+        .type_params()
+        .map(|_| quote!(()))
+        .collect();
+    let ident = &definition.ident;
+    let is_given = |input: usize| {
+        elementwise
+            .replaced
+            .iter()
+            .any(|given| given.inputs.contains(&input))
+    };
+    let held = (0..inputs).map(is_given);
+    let sums = local("sums");
+    let returned = forward.differentiable_outputs();
+    let steps = elementwise
+        .replaced
+        .iter()
+        .enumerate()
+        .map(|(index, given)| {
+            let function = gradient_name(index);
+            let arguments = given.names.iter().map(|name| {
+                let is_it = |other: &Ident| other == name;
+                let input = elementwise
+                    .inputs
+                    .iter()
+                    .position(is_it)
+                    .map(|input| &x[input]);
+                let gradient = returned
+                    .iter()
+                    .position(|(output, _)| output.gradient_name() == *name);
+                let output = returned.iter().position(|(output, _)| output.name == *name);
+                let number = input
+                    .or(gradient.map(|output| &g[output]))
+                    .or(output.map(|output| &y[output]));
+                let number = number.map(ToTokens::to_token_stream);
+                number.or_else(|| value(name, elementwise, &quote!(self.0)))
+            });
+            let places = given.inputs.iter().map(|&input| number(input));
+            let places = tuple(places.map(|place| quote!(#sums[#place])));
+            quote!(#places = <#ident<#(#units),*>>::#function(#(#arguments),*);)
+        });
+    let both = number(inputs + outputs);
+    let inputs = number(inputs);
+    let real = local("R");
+    quote! {
+        struct #name(#formula);
+
+        impl #p::Formula<#both, #inputs> for #name {
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn at<#real: #p::Real>(&self, [#(#x,)* #(#g),*]: [#real; #both]) -> [#real; #inputs]
+            where
+                f64: #p::Literal<#real>,
+            {
+                let (mut #sums, [#(#y),*]) =
+                    #p::pulled_back(&self.0, [#(#x),*], [#(#g),*], [#(#held),*]);
+                #(#steps)*
+                #sums
+            }
+        }
+    }
+}
+
+/// Returns a value of the formula `of`, as the function of numbers takes it.
+fn value(name: &Ident, elementwise: &Elementwise, of: &TokenStream) -> Option<TokenStream> {
+    let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
+    Some(match Passing::of(ty) {
+        Passing::Owned(_) => quote!(::core::clone::Clone::clone(&#of.#name)),
+        Passing::Reference(ty) => {
+            let ty = lasting(&ty);
+            quote!(::core::borrow::Borrow::<#ty>::borrow(&#of.#name))
+        }
+        Passing::OptionalReference(_) => quote! {
+            ::core::option::Option::map(
+                ::core::option::Option::as_ref(&#of.#name),
+                ::core::borrow::Borrow::borrow,
+            )
+        },
+    })
+}
+
+fn numbered(name: &str, count: usize) -> Vec<Ident> {
+    (0..count)
+        .map(|index| local(format_args!("{name}_{index}")))
+        .collect()
 }
 
 /// Generates forward and the two functions that run the loops for derivatives.
@@ -136,11 +329,22 @@ pub(super) fn functions(
     let (vis, sig, docs) = (&short.vis, &short.kernel, docs::short_kernel(short));
     let inputs = &elementwise.inputs;
     let name = quote!(<Self as #p::Function>::NAME);
-    let taken = blocks(definition, elementwise, true, p);
-    let lent = blocks(definition, elementwise, false, p);
-    let results: Vec<Ident> = (0..elementwise.outputs)
-        .map(|output| local(format_args!("y_{output}")))
-        .collect();
+    let is_given = !elementwise.replaced.is_empty();
+    let (width, outputs) = (inputs.len(), elementwise.outputs);
+    let taken = made(definition, elementwise, true);
+    let values_loops = blocks([width, outputs, elementwise.order], &taken, p);
+    let lent = made(definition, elementwise, false);
+    let lent = if is_given {
+        let gradients = gradients_name(&definition.ident);
+        let sizes = [width + outputs, width, elementwise.order - 1];
+        blocks(sizes, &quote!(#gradients(#lent)), p)
+    } else {
+        blocks([width, outputs, elementwise.order], &lent, p)
+    };
+    let replaced = if is_given { "replaced_" } else { "" };
+    let run_gradients = local(format_args!("{replaced}gradients"));
+    let run_tangents = local(format_args!("{replaced}tangents"));
+    let results = numbered("y", outputs);
     let returned = if returns_tuple(elementwise) {
         quote!((#(#results,)*))
     } else {
@@ -155,10 +359,14 @@ pub(super) fn functions(
         .map(|(output, _)| output.gradient_name())
         .collect();
     let needs_type = beside(definition, "NeedsInputGrad");
-    let needs = inputs.iter().map(|input| quote!(needs.#input));
-    let of_inputs: Vec<Ident> = (0..inputs.len())
-        .map(|input| local(format_args!("g_{input}")))
-        .collect();
+    let needed = local("needs");
+    let needs = inputs.iter().map(|input| quote!(#needed.#input));
+    let gradient_type = if is_given {
+        quote!(&#tensor)
+    } else {
+        quote!(::core::option::Option<&#tensor>)
+    };
+    let of_inputs = numbered("g", inputs.len());
     let gradient_types = inputs
         .iter()
         .map(|_| quote!(::core::option::Option<#tensor>));
@@ -176,19 +384,19 @@ pub(super) fn functions(
         #[track_caller]
         #[allow(clippy::too_many_arguments, clippy::type_complexity, clippy::needless_pass_by_value)]
         #vis #sig {
-            let [#(#results),*] = #p::values(#name, &#taken, &[#(#inputs),*]);
+            let [#(#results),*] = #p::values(#name, &#values_loops, &[#(#inputs),*]);
             #returned
         }
 
         #[track_caller]
         #[allow(clippy::too_many_arguments, clippy::type_complexity)]
         fn gradients(
-            #(#gradients: ::core::option::Option<&#tensor>,)*
+            #(#gradients: #gradient_type,)*
             #(#inputs: &#tensor,)*
             #(#values,)*
-            needs: #needs_type,
+            #needed: #needs_type,
         ) -> #gradient_types {
-            let [#(#of_inputs),*] = #p::gradients(
+            let [#(#of_inputs),*] = #p::#run_gradients(
                 #name,
                 #lent,
                 [#(#inputs),*],
@@ -205,10 +413,14 @@ pub(super) fn functions(
             #(#inputs: &#tensor,)*
             #(#values,)*
         ) -> #tangent_types {
-            let [#(#results),*] = #p::tangents(#name, #lent, [#(#inputs),*], [#(#tangents),*]);
+            let [#(#results),*] = #p::#run_tangents(#name, #lent, [#(#inputs),*], [#(#tangents),*]);
             #along
         }
     }
+}
+
+fn gradients_name(ident: &Ident) -> Ident {
+    format_ident!("{ident}Gradients", span = at(ident))
 }
 
 fn formula_name(ident: &Ident) -> Ident {
@@ -236,13 +448,8 @@ fn value_parameters(elementwise: &Elementwise) -> Vec<TokenStream> {
     elementwise.values.iter().map(parameter).collect()
 }
 
-/// Returns the loops of the formula, made of the values: `taken` as they are in forward, or lent.
-fn blocks(
-    definition: &Definition,
-    elementwise: &Elementwise,
-    taken: bool,
-    p: &TokenStream,
-) -> TokenStream {
+/// Returns the formula, made of the values: `taken` as they are in forward, or lent.
+fn made(definition: &Definition, elementwise: &Elementwise, taken: bool) -> TokenStream {
     let name = formula_name(&definition.ident);
     let fields = elementwise.values.iter().map(|(name, ty)| {
         let value = match Passing::of(ty) {
@@ -256,11 +463,11 @@ fn blocks(
         };
         quote!(#name: #value)
     });
-    let numbers = [
-        elementwise.inputs.len(),
-        elementwise.outputs,
-        elementwise.order,
-    ];
-    let numbers = numbers.map(number);
-    quote!(#p::Blocks::<_, #(#numbers),*>(#name { #(#fields),* }))
+    quote!(#name { #(#fields),* })
+}
+
+/// Returns the loops of a formula of so many inputs and outputs, to this order.
+fn blocks(sizes: [usize; 3], formula: &TokenStream, p: &TokenStream) -> TokenStream {
+    let sizes = sizes.map(number);
+    quote!(#p::Blocks::<_, #(#sizes),*>(#formula))
 }

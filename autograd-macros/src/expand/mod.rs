@@ -125,7 +125,10 @@ fn numbers(model: &FunctionModel, p: &TokenStream) -> (TokenStream, TokenStream)
         return Default::default();
     };
     let functions = elementwise::functions(definition, short, elementwise, forward, p);
-    (functions, elementwise::formula(definition, elementwise, p))
+    (
+        functions,
+        elementwise::formula(definition, elementwise, forward, p),
+    )
 }
 
 /// Returns the inputs that other functions ask for: forward need not use them.

@@ -8,7 +8,7 @@ mod gradcheck;
 mod short;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
-pub(crate) use short::{Elementwise, Short, Written};
+pub(crate) use short::{Elementwise, Replaced, Short, Written};
 
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};

@@ -35,6 +35,17 @@ pub(crate) struct Elementwise {
     pub(crate) outputs: usize,
     /// How often it can be differentiated.
     pub(crate) order: usize,
+    /// The derivatives that are given.
+    pub(crate) replaced: Vec<Replaced>,
+}
+
+/// `grad(x) = …` of a function of numbers.
+pub(crate) struct Replaced {
+    /// The places of the inputs whose derivatives it gives.
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) expression: Expr,
+    /// The names that it uses.
+    pub(crate) names: Vec<Ident>,
 }
 
 /// A backward function that is written as one expression.

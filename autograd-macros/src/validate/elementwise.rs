@@ -10,12 +10,13 @@ use syn::{
 
 use super::arguments::ShortOptions;
 use super::short::{camel_case, helper};
-use crate::diagnostics::Diagnostics;
-use crate::model::Elementwise;
+use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
+use crate::model::{Elementwise, Replaced};
 use crate::parse::{Argument, Function, Method};
 use crate::show::show;
 use crate::spell::{at, for_each_word, local, placed, short as runtime};
 use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
+use crate::uses;
 
 /// The most that there are loops for.
 const HIGHEST_ORDER: usize = 3;
@@ -148,7 +149,14 @@ pub(super) fn lifted(
     sig.generics.params.push(parse_quote!(#number));
     sig.generics.params.push(parse_quote!(#rank));
     let names = output_names(options, outputs.len());
-    let replaced = std::mem::take(&mut options.grads);
+    let grads = std::mem::take(&mut options.grads);
+    let known = Known {
+        inputs: &inputs,
+        values: &values,
+        gradients: &names,
+        outputs: output_values(options, outputs.len()),
+    };
+    let replaced = replaced(&grads, &known, diagnostics);
     options.higher_order = true;
     let scalar = Box::new(function.sig.clone());
     let elementwise = Elementwise {
@@ -158,12 +166,12 @@ pub(super) fn lifted(
         values,
         outputs: outputs.len(),
         order,
+        replaced,
     };
     let methods = [
         backward(&elementwise, &rank, &names),
         jvp(&elementwise, &rank),
     ];
-    let _ = replaced;
     Ok(Lifted {
         function: Function { sig, ..function },
         elementwise,
@@ -330,11 +338,111 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
     Some(types.into_iter().cloned().collect())
 }
 
-/// Returns the name of the gradient of each output, and of the outputs, as the rules will read them.
+/// The names that `grad(x) = …` may use.
+struct Known<'a> {
+    inputs: &'a [Ident],
+    values: &'a [(Ident, Type)],
+    gradients: &'a [Ident],
+    outputs: Vec<Ident>,
+}
+
+/// A derivative that is given must be that of a number, given once, and use the gradient of an output.
+///
+/// ```text
+/// #[custom_function(elementwise, grad(steps) = grad_output)]
+/// //                                  ^^^^^ `steps` is no number of `relaxed`
+/// ```
+fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
+    let mut given: Vec<usize> = Vec::new();
+    let mut read = Vec::new();
+    let words = |names: &mut dyn Iterator<Item = &Ident>| names.map(Ident::to_string).collect();
+    let gradients: Vec<String> = words(&mut known.gradients.iter());
+    let all: Vec<String> = words(
+        &mut known
+            .inputs
+            .iter()
+            .chain(known.values.iter().map(|(name, _)| name))
+            .chain(known.gradients)
+            .chain(&known.outputs),
+    );
+    for argument in grads {
+        let (Some(list), Some(expression)) = (&argument.list, &argument.value) else {
+            continue;
+        };
+        let mut inputs = Vec::new();
+        let mut ignores = false;
+        for Argument { name, .. } in list {
+            let place = known.inputs.iter().position(|input| input == name);
+            match place {
+                Some(place) if given.contains(&place) => {
+                    let message =
+                        format!("the gradient of `{name}` is given already; remove one of the two");
+                    diagnostics.error(name, message);
+                }
+                Some(place) => {
+                    given.push(place);
+                    inputs.push(place);
+                }
+                None if name == "ignores_grad" => ignores = true,
+                None if known.values.iter().any(|(value, _)| value == name) => {
+                    let message = format!("`{name}` is a value, which has no gradient");
+                    diagnostics.error(name, message);
+                }
+                None => {
+                    let candidates: Vec<String> = words(&mut known.inputs.iter());
+                    let message = format!("no number is named `{name}`");
+                    let suggestion = did_you_mean(&name.to_string(), &candidates);
+                    let help = format!("{suggestion}the numbers: {}", list_of(&candidates));
+                    diagnostics.error_with_help(name, &message, &help);
+                }
+            }
+        }
+        let names = uses::names(expression, &all);
+        let uses_one = names
+            .iter()
+            .any(|name| gradients.contains(&name.to_string()));
+        if !uses_one && !ignores && !inputs.is_empty() {
+            let message = format!(
+                "this gradient does not use {}, so the incoming gradient would be ignored",
+                list_of(&gradients)
+            );
+            let help = "multiply by the gradient of the output, or mark it as intended: `grad(x, ignores_grad) = …`";
+            diagnostics.error_with_help(expression, &message, help);
+        }
+        if !inputs.is_empty() {
+            read.push(Replaced {
+                inputs,
+                expression: expression.clone(),
+                names,
+            });
+        }
+    }
+    read
+}
+
+/// Returns the names of the outputs, as the rules will read them.
+fn output_values(options: &ShortOptions, count: usize) -> Vec<Ident> {
+    let named = named_outputs(options, count);
+    if let Some(named) = named {
+        return named.iter().map(|one| one.name.clone()).collect();
+    }
+    if count == 1 {
+        return vec![local("output")];
+    }
+    (0..count)
+        .map(|output| local(format_args!("output_{output}")))
+        .collect()
+}
+
+/// Returns what `outputs(…)` names, if it is as many as there are.
+fn named_outputs(options: &ShortOptions, count: usize) -> Option<&Vec<Argument>> {
+    let outputs = options.forward.iter().find(|one| one.name == "outputs")?;
+    outputs.list.as_ref().filter(|named| named.len() == count)
+}
+
+/// Returns the names of the gradients of the outputs, as the rules will read them.
 fn output_names(options: &ShortOptions, count: usize) -> Vec<Ident> {
-    let outputs = options.forward.iter().find(|one| one.name == "outputs");
-    let named = outputs.and_then(|outputs| outputs.list.as_ref());
-    if let Some(named) = named.filter(|named| named.len() == count) {
+    if let Some(named) = named_outputs(options, count) {
         let names = named
             .iter()
             .map(|one| format_ident!("grad_{}", one.name.unraw()));
@@ -353,8 +461,13 @@ fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method 
     let (p, number) = (runtime(), &elementwise.number);
     let mut sig: Signature = parse_quote!(fn gradients());
     for name in names {
-        sig.inputs
-            .push(parse_quote!(#name: ::core::option::Option<&#p::Tensor<#number, #rank>>));
+        let ty = quote!(&#p::Tensor<#number, #rank>);
+        // What is given must see zeros, as other gradients do.
+        sig.inputs.push(if elementwise.replaced.is_empty() {
+            parse_quote!(#name: ::core::option::Option<#ty>)
+        } else {
+            parse_quote!(#name: #ty)
+        });
     }
     ask(&mut sig, elementwise, rank);
     let inputs = &elementwise.inputs;
