@@ -153,24 +153,24 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
     fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {
         let formula = &self.0;
         match pass {
-            Pass::Values => widest(Values::<T, F, I, O> {
+            Pass::Values => compiled(Values::<T, F, I, O> {
                 formula,
                 inputs,
                 results,
             }),
-            Pass::Tangents => widest(Tangents::<T, F, I, O> {
+            Pass::Tangents => compiled(Tangents::<T, F, I, O> {
                 formula,
                 inputs,
                 results,
             }),
             Pass::Partials { level: 0 } => self.first(only, inputs, results),
             Pass::Partials { level: 1 } if const { ORDER > 1 } => {
-                widest(Partials::<T, F, Second, AllInputs, I, O, I>::new(
+                compiled(Partials::<T, F, Second, AllInputs, I, O, I>::new(
                     formula, inputs, results,
                 ));
             }
             Pass::Partials { level: 2 } if const { ORDER > 2 } => {
-                widest(Partials::<T, F, Third, AllInputs, I, O, I>::new(
+                compiled(Partials::<T, F, Third, AllInputs, I, O, I>::new(
                     formula, inputs, results,
                 ));
             }
@@ -191,17 +191,27 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
             ($($index:literal)*) => {
                 match only {
                     $(Some($index) if const { I > 1 && $index < I } => {
-                        widest(Partials::<T, F, First, OneInput<$index>, I, O, 1>::new(
+                        compiled(Partials::<T, F, First, OneInput<$index>, I, O, 1>::new(
                             &self.0, inputs, results,
                         ));
                     })*
-                    _ => widest(Partials::<T, F, First, AllInputs, I, O, I>::new(
+                    _ => compiled(Partials::<T, F, First, AllInputs, I, O, I>::new(
                         &self.0, inputs, results,
                     )),
                 }
             };
         }
         alone!(0 1 2 3 4 5 6 7 8 9 10 11)
+    }
+}
+
+/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
+/// copies of slow code.
+fn compiled(work: impl Loop) {
+    if cfg!(debug_assertions) {
+        work.run();
+    } else {
+        widest(work);
     }
 }
 

@@ -92,7 +92,7 @@ pub use self::{
     math::{activations, gelu_derivative},
     mean_var::{mean_var, norm, std},
     movement::{concat, full, pad},
-    real::Literal,
+    real::{Literal, Plain},
     reduce::{dot_axes, dot_slices, sum, sum_slice, sum_to},
     slices::zip_slices_in_place,
     softmax::{log_softmax, log_sum_exp, softmax_and_log_sum},

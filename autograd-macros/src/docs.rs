@@ -110,10 +110,36 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         Order::Times(times) => format!("It can be differentiated {times} times."),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
-    if jvp.is_some() {
-        lines.push("It has a rule for forward mode.".to_owned());
+    match (jvp, model.definition.short.as_ref()) {
+        (_, Some(short)) if short.elementwise.is_some() => lines.extend(formula(short)),
+        (Some(_), _) => lines.push("It has a rule for forward mode.".to_owned()),
+        (None, _) => {}
     }
     doc(&lines)
+}
+
+/// Returns the formula of a function of numbers, as it is written.
+fn formula(short: &Short) -> Vec<String> {
+    let body = &short.body;
+    let written = body.span().source_text();
+    let text = written.unwrap_or_else(|| show(body));
+    let text = text
+        .trim_start_matches('{')
+        .trim_end_matches('}')
+        .trim_end();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let indent = lines
+        .clone()
+        .map(|line| line.len() - line.trim_start().len())
+        .min();
+    let code = lines.map(|line| line[indent.unwrap_or(0)..].to_owned());
+    let says = [
+        "Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:",
+        "",
+        "```text",
+    ];
+    let says = says.map(String::from).into_iter();
+    says.chain(code).chain(["```".to_owned()]).collect()
 }
 
 /// Documents the type behind a function in the short form.

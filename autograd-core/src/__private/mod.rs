@@ -29,7 +29,7 @@ pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use argument::{Argument, Save, Single, View};
-pub use autograd_kernels::{Blocks, Element, Formula, Literal, Real, pulled_back};
+pub use autograd_kernels::{Blocks, Element, Formula, Literal, Plain, Real, pulled_back};
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 
 use ndarray::{Array, ArrayView, Dimension};

@@ -307,6 +307,17 @@ impl<T> Literal<T> for f64 where
 {
 }
 
+/// A number without derivatives.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a derivative of this function is given by `grad(…) = …`, which a formula that calls it would lose",
+    label = "its `scalar` is for `f64` alone",
+    note = "apply the function to tensors instead"
+)]
+pub trait Plain: Real {}
+
+impl Plain for f64 {}
+
 mod sealed {
     /// What is compiled for one of these must be right for all.
     pub trait Sealed {}

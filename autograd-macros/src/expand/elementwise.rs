@@ -3,16 +3,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{
-    Attribute, FnArg, GenericParam, Generics, Ident, Pat, ReturnType, Signature, Type, parse_quote,
-};
+use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
 use super::interface::tuple;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of};
 use super::tokens::{at, beside, local, number};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, Replaced, Short};
-use crate::spell::{lasting, owned, replaced};
+use crate::spell::{lasting, owned};
 use crate::types::{Passing, bound, peel};
 
 /// Generates `Squash::scalar`, with the body as it is written.
@@ -36,37 +34,34 @@ pub(super) fn scalar(
     let mut formula = (*elementwise.scalar).clone();
     formula.ident = format_ident!("scalar", span = formula.ident.span());
     formula.asyncness = None;
-    let plain = formula.clone();
-    let is_replaced = !elementwise.replaced.is_empty();
-    if is_replaced {
-        formula.ident = format_ident!("__pullback_formula", span = formula.ident.span());
-    }
     let mixes = quote_spanned!(at(number)=> f64: #root::Literal<#number>);
     let clause = formula.generics.make_where_clause();
     clause.predicates.push(parse_quote!(#mixes));
     let docs = docs::scalar(short);
-    let formula = if is_replaced {
-        let plain = of_f64(plain, elementwise);
-        let call = &formula.ident;
-        let arguments = formula.inputs.iter().filter_map(|argument| match argument {
-            FnArg::Typed(parameter) => bound(&parameter.pat),
-            FnArg::Receiver(_) => None,
-        });
-        quote! {
-            #docs
-            #vis #plain { Self::#call(#(#arguments),*) }
-
-            #(#attrs)*
-            #[doc(hidden)]
-            #[inline(always)]
-            #formula #body
-        }
-    } else {
+    let formula = if elementwise.replaced.is_empty() {
         quote! {
             #docs
             #(#attrs)*
             #[inline(always)]
             #vis #formula #body
+        }
+    } else {
+        let plain = plain(&formula, number, root);
+        let hidden = formula_function(elementwise);
+        let names = formula.inputs.iter().filter_map(|argument| match argument {
+            FnArg::Typed(parameter) => bound(&parameter.pat),
+            FnArg::Receiver(_) => None,
+        });
+        let call = quote!(Self::#hidden(#(#names),*));
+        formula.ident = hidden;
+        quote! {
+            #docs
+            #vis #plain { #call }
+
+            #(#attrs)*
+            #[doc(hidden)]
+            #[inline(always)]
+            #formula #body
         }
     };
     let gradients = elementwise
@@ -92,33 +87,29 @@ pub(super) fn scalar(
     }
 }
 
-/// Returns the signature for `f64` alone. Other functions of numbers cannot call a function whose derivatives are given:
-/// they would differentiate its formula.
-fn of_f64(mut sig: Signature, elementwise: &Elementwise) -> Signature {
-    let Elementwise { number, .. } = elementwise;
-    let f64 = |ty: &Type| {
-        let tokens = replaced(ty.to_token_stream(), &|word, _| {
-            (word == number).then(|| quote!(f64))
-        });
-        Type::Verbatim(tokens)
-    };
-    for argument in &mut sig.inputs {
-        if let FnArg::Typed(parameter) = argument {
-            if let Pat::Ident(pattern) = &mut *parameter.pat {
-                pattern.mutability = None;
-            }
-            *parameter.ty = f64(&parameter.ty);
+/// Returns the signature of `scalar` where derivatives are given. Other functions of numbers cannot call it: they would
+/// differentiate the formula.
+fn plain(formula: &Signature, number: &Ident, root: &TokenStream) -> Signature {
+    let mut plain = formula.clone();
+    for argument in &mut plain.inputs {
+        if let FnArg::Typed(parameter) = argument
+            && let Pat::Ident(pattern) = &mut *parameter.pat
+        {
+            pattern.mutability = None;
         }
     }
-    if let ReturnType::Type(_, ty) = &mut sig.output {
-        **ty = f64(ty);
-    }
-    let lifetimes = sig.generics.lifetimes().cloned();
-    sig.generics = Generics {
-        params: lifetimes.map(GenericParam::Lifetime).collect(),
-        ..Generics::default()
-    };
-    sig
+    let clause = plain.generics.make_where_clause();
+    clause.predicates.push(parse_quote!(#number: #root::Plain));
+    plain
+}
+
+/// Returns the name of the function with the formula.
+fn formula_function(elementwise: &Elementwise) -> Ident {
+    local(if elementwise.replaced.is_empty() {
+        "scalar"
+    } else {
+        "__pullback_formula"
+    })
 }
 
 /// Generates the function around a derivative that is given.
@@ -182,11 +173,7 @@ pub(super) fn formula(
         number.or_else(|| value(name, elementwise, &quote!(self)))
     });
     let units = definition.generics.type_params().map(|_| quote!(()));
-    let scalar = local(if elementwise.replaced.is_empty() {
-        "scalar"
-    } else {
-        "__pullback_formula"
-    });
+    let scalar = formula_function(elementwise);
     let call = quote!(<#ident<#(#units),*>>::#scalar(#(#arguments),*));
     let results = numbered("y", outputs);
     let body = if returns_tuple(elementwise) {
@@ -454,7 +441,8 @@ fn made(definition: &Definition, elementwise: &Elementwise, taken: bool) -> Toke
     let fields = elementwise.values.iter().map(|(name, ty)| {
         let value = match Passing::of(ty) {
             Passing::Owned(_) if taken => quote!(#name),
-            Passing::Owned(_) | Passing::Reference(_) => {
+            Passing::Owned(_) => quote!(::core::clone::Clone::clone(#name)),
+            Passing::Reference(_) => {
                 quote!(::std::borrow::ToOwned::to_owned(#name))
             }
             Passing::OptionalReference(_) => {

@@ -121,6 +121,18 @@ fn exp() {
 }
 
 #[test]
+fn elementwise() {
+    let args = quote!(elementwise);
+    let item = quote! {
+        /// y = x / √(1 + (x/limit)²)
+        pub fn squash<T: Real>(x: T, limit: T, steps: usize) -> T {
+            x / (1.0 + (x / limit).powi(2)).sqrt()
+        }
+    };
+    check_text(args, item, &expect_file!["./snapshots/elementwise.rs"]);
+}
+
+#[test]
 fn several_outputs() {
     let item = quote! {
         impl LayerNorm {

@@ -9,6 +9,7 @@ use syn::{
 };
 
 use super::arguments::ShortOptions;
+use super::inputs::is_opaque;
 use super::short::{camel_case, helper};
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::model::{Elementwise, Replaced};
@@ -17,6 +18,9 @@ use crate::show::show;
 use crate::spell::{at, for_each_word, local, placed, short as runtime};
 use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
 use crate::uses;
+
+/// How often a function can be differentiated that does not say so.
+pub(super) const DEFAULT_ORDER: usize = 2;
 
 /// The most that there are loops for.
 const HIGHEST_ORDER: usize = 3;
@@ -28,19 +32,18 @@ const HIGHEST_ORDER: usize = 3;
 /// //                            ^^^^^^^^^ the order of an elementwise function is 1, 2 or 3
 /// ```
 pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize {
-    const DEFAULT: usize = 2;
     let message =
         "the order of an elementwise function is 1, 2 or 3; write `elementwise(order = 3)`";
     if let Some(value) = &argument.value {
         diagnostics.error(value, message);
-        return DEFAULT;
+        return DEFAULT_ORDER;
     }
     let Some(list) = &argument.list else {
-        return DEFAULT;
+        return DEFAULT_ORDER;
     };
     let [only] = list.as_slice() else {
         diagnostics.error(&argument.name, message);
-        return DEFAULT;
+        return DEFAULT_ORDER;
     };
     let given = match &only.value {
         Some(Expr::Lit(ExprLit {
@@ -56,7 +59,7 @@ pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize
                 Some(value) if only.name == "order" => diagnostics.error(value, message),
                 _ => diagnostics.error(&only.name, message),
             }
-            DEFAULT
+            DEFAULT_ORDER
         }
     }
 }
@@ -82,6 +85,37 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
         &format!("`elementwise` needs no `{name}`; remove it"),
         help,
     );
+}
+
+/// Returns whether the function is one of numbers, though nothing says so.
+///
+/// ```text
+/// #[custom_function]
+/// fn square<T: Real>(x: T) -> T
+/// // ^^^^^^ `square` is a function of numbers, as `Real` says
+/// ```
+pub(super) fn is_meant(sig: &Signature, mistakes: bool, diagnostics: &mut Diagnostics) -> bool {
+    let mut numbers = sig.generics.type_params();
+    let is_meant = numbers.any(|number| bounds_of(&sig.generics, &number.ident).any(is_real));
+    if is_meant && !mistakes {
+        let message = format!("`{}` is a function of numbers, as `Real` says", sig.ident);
+        diagnostics.error_with_help(
+            &sig.ident,
+            &message,
+            "write `#[custom_function(elementwise)]`",
+        );
+    }
+    is_meant
+}
+
+fn is_real(bound: &TypeParamBound) -> bool {
+    match bound {
+        TypeParamBound::Trait(bound) => {
+            let name = bound.path.segments.last();
+            name.is_some_and(|segment| segment.ident == "Real")
+        }
+        _ => false,
+    }
 }
 
 /// Returns a function of numbers as the function on arrays that it becomes, with its gradients; or as it is, if that
@@ -112,6 +146,10 @@ pub(super) fn lifted(
         if let Pat::Ident(pattern) = &mut *parameter.pat {
             pattern.mutability = None;
         }
+        if is_opaque(&parameter.ty) {
+            has_no_name(parameter, diagnostics);
+            return Err(Box::new(function));
+        }
         let is_number = is_a_number(parameter, &number, diagnostics);
         let name = bound(&parameter.pat).cloned();
         if is_number {
@@ -124,6 +162,7 @@ pub(super) fn lifted(
     }
     if inputs.is_empty() && diagnostics.len() == mistakes {
         takes_no_number(&function.sig.ident, &number, diagnostics);
+        return Err(Box::new(function));
     }
     let Some(outputs) = outputs(&function.sig, &number, diagnostics) else {
         return Err(Box::new(function));
@@ -223,13 +262,6 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         let message = format!("`{number}` has no bound");
         diagnostics.error_with_help(number, &message, &format!("write `{number}: Real`"));
     }
-    let is_real = |bound: &&TypeParamBound| match bound {
-        TypeParamBound::Trait(bound) => {
-            let name = bound.path.segments.last();
-            name.is_some_and(|segment| segment.ident == "Real")
-        }
-        _ => false,
-    };
     if let Some(bound) = bounds.find(|bound| !is_real(bound)) {
         let message = format!(
             "`{number}` must be bound by `Real` alone, found `{}`",
@@ -284,6 +316,20 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
         return true;
     }
     false
+}
+
+/// The type of a value must have a name, to be saved.
+///
+/// ```text
+/// fn apply<T: Real>(x: T, f: impl Fn(f64) -> f64) -> T
+/// //                         ^^^^^^^^^^^^^^^^^^^ `f` is of a type without a name
+/// ```
+fn has_no_name(parameter: &PatType, diagnostics: &mut Diagnostics) {
+    let name = show(&parameter.pat);
+    let message = format!("`{name}` is of a type without a name, which cannot be saved");
+    let help =
+        format!("take a function as `{name}: fn(f64) -> f64`, or what it captures as values");
+    diagnostics.error_with_help(&parameter.ty, &message, &help);
 }
 
 /// There must be a number to differentiate by.

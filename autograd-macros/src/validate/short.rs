@@ -37,6 +37,12 @@ pub(super) fn block(
     diagnostics: &mut Diagnostics,
 ) -> Option<(ImplBlock, Short)> {
     let (mut function, mut elementwise, mut written) = (function, None, None);
+    // With a mistake in an attribute, that may be where it is missing.
+    let has_mistakes = diagnostics.len() > 0;
+    let is_meant = |diagnostics| elementwise::is_meant(&function.sig, has_mistakes, diagnostics);
+    if options.short.elementwise.is_none() && is_meant(diagnostics) {
+        options.short.elementwise = Some(elementwise::DEFAULT_ORDER);
+    }
     if let Some(order) = options.short.elementwise {
         match elementwise::lifted(function, order, &mut options.short, diagnostics) {
             Ok(lifted) => {
