@@ -14,7 +14,7 @@ use pullback::ndarray::{Array1, Array2, Axis, concatenate};
 use pullback::nn::{Generator, init};
 use pullback::prelude::*;
 
-use crate::functions::{BlackScholes, Boundary, Kind, cdf};
+use crate::functions::{Boundary, Kind, black_scholes, cdf};
 use crate::sensitivities::{Greeks, Market};
 
 const DATES: usize = 12;
@@ -121,7 +121,7 @@ fn exact() -> Result<Greeks, pullback::Error> {
         let spot = spot * (growth * maturity).exp();
         let strike = Tensor::from(one(STRIKE));
         let volatility = volatility * variance.sqrt();
-        BlackScholes::apply(&spot, &strike, rate, &volatility, maturity, Kind::Call)
+        black_scholes(&spot, &strike, rate, &volatility, maturity, Kind::Call)
     })
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use pullback::ndarray::{Array1, Axis, concatenate};
 use pullback::prelude::*;
 
-use crate::functions::{BlackScholes, Kind, normal_cdf};
+use crate::functions::{Cdf, Kind, black_scholes};
 use crate::norm::largest;
 use crate::sensitivities::{Greeks, Market, NAMES};
 
@@ -68,7 +68,7 @@ pub fn greeks(
             volatility,
             maturity,
         } = market;
-        BlackScholes::apply(spot, &strike, rate, volatility, maturity, kind)
+        black_scholes(spot, &strike, rate, volatility, maturity, kind)
     })
 }
 
@@ -80,8 +80,8 @@ fn formulas(spot: f64, volatility: f64, maturity: f64, kind: Kind) -> [f64; 10] 
     let d2 = d1 - deviation;
     let density = (-0.5 * d1 * d1).exp() / TAU.sqrt();
     let discounted = STRIKE * (-RATE * maturity).exp();
-    let exercised = w * discounted * normal_cdf(w * d2);
-    let delta = w * normal_cdf(w * d1);
+    let exercised = w * discounted * Cdf::scalar(w * d2);
+    let delta = w * Cdf::scalar(w * d1);
     let vega = spot * density * root;
     let gamma = density / (spot * deviation);
     [

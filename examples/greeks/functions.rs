@@ -1,41 +1,13 @@
 //! The custom functions: the normal distribution, the Black–Scholes price, and the boundary beyond which
 //! an option on an average is worth exercising.
 
-use std::f64::consts::{FRAC_1_SQRT_2, TAU};
-use std::marker::PhantomData;
-
-use pullback::kernels;
-use pullback::ndarray::{Array, Array1, ArrayView, ArrayView1, ArrayView2, Axis, Dimension};
+use pullback::ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use pullback::prelude::*;
 
 /// Φ(x), the probability that a standard normal number is below x.
-pub struct NormalCdf<D>(PhantomData<D>);
-
-#[custom_function(gradcheck(x = [2, 3]))]
-impl<D: Dimension> NormalCdf<D> {
-    #[forward]
-    pub fn forward(x: ArrayView<f64, D>) -> Array<f64, D> {
-        kernels::map(&x, normal_cdf)
-    }
-
-    #[backward(x)]
-    fn backward(grad_output: &Tensor<f64, D>, x: &Tensor<f64, D>) -> Tensor<f64, D> {
-        grad_output * density(x)
-    }
-}
-
-/// Computes Φ of each element.
-pub fn cdf<D: Dimension>(x: &Tensor<f64, D>) -> Tensor<f64, D> {
-    NormalCdf::apply(x)
-}
-
-/// φ(x), the density of the standard normal distribution.
-fn density<D: Dimension>(x: &Tensor<f64, D>) -> Tensor<f64, D> {
-    (x.square() * -0.5).exp() / TAU.sqrt()
-}
-
-pub fn normal_cdf(x: f64) -> f64 {
-    0.5 * (1.0 + kernels::erf(x * FRAC_1_SQRT_2))
+#[custom_function(elementwise, gradcheck(x = [2, 3]))]
+pub fn cdf<T: Real>(x: T) -> T {
+    x.normal_cdf()
 }
 
 /// The right to buy or to sell.
@@ -54,137 +26,39 @@ impl Kind {
     }
 }
 
-/// Computes the price of European options by Black and Scholes (1973), element by element:
+/// The price of a European option by Black and Scholes (1973):
 ///
 /// `w·(S Φ(w d₁) - K e^(-rT) Φ(w d₂))`, with w = 1 for calls and -1 for puts,
 /// `d₁ = (ln(S/K) + (r + σ²/2) T)/(σ√T)` and d₂ = d₁ - σ√T.
 ///
-/// Each gradient is a Greek from the textbook, and is computed only if it is needed. Because they are
-/// written on tensors, they can be differentiated again: vanna and charm need no formulas.
-pub struct BlackScholes;
-
-#[custom_function]
-impl BlackScholes {
-    #[forward(outputs(price))]
-    pub fn forward(
-        spot: ArrayView1<f64>,
-        strike: ArrayView1<f64>,
-        rate: ArrayView1<f64>,
-        volatility: ArrayView1<f64>,
-        maturity: ArrayView1<f64>,
-        kind: Kind,
-    ) -> Array1<f64> {
-        let w = kind.sign();
-        Array1::from_shape_fn(spot.len(), |i| {
-            let deviation = volatility[i] * maturity[i].sqrt();
-            let discounted = strike[i] * (-rate[i] * maturity[i]).exp();
-            let d1 = (spot[i] / discounted).ln() / deviation + 0.5 * deviation;
-            let d2 = d1 - deviation;
-            w * (spot[i] * normal_cdf(w * d1) - discounted * normal_cdf(w * d2))
-        })
-    }
-
-    /// Delta.
-    #[backward(spot)]
-    fn grad_spot(
-        grad_price: &Tensor1<f64>,
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-        kind: Kind,
-    ) -> Tensor1<f64> {
-        let terms = Terms::new(spot, strike, rate, volatility, maturity);
-        grad_price * cdf(&(terms.d1 * kind.sign())) * kind.sign()
-    }
-
-    #[backward(strike)]
-    fn grad_strike(
-        grad_price: &Tensor1<f64>,
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-        kind: Kind,
-    ) -> Tensor1<f64> {
-        let terms = Terms::new(spot, strike, rate, volatility, maturity);
-        -grad_price * terms.discount * cdf(&(terms.d2 * kind.sign())) * kind.sign()
-    }
-
-    /// Rho.
-    #[backward(rate)]
-    fn grad_rate(
-        grad_price: &Tensor1<f64>,
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-        kind: Kind,
-    ) -> Tensor1<f64> {
-        let terms = Terms::new(spot, strike, rate, volatility, maturity);
-        let exercised = terms.discount * cdf(&(terms.d2 * kind.sign()));
-        grad_price * strike * maturity * exercised * kind.sign()
-    }
-
-    /// Vega, the same for calls and puts.
-    #[backward(volatility)]
-    fn grad_volatility(
-        grad_price: &Tensor1<f64>,
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-    ) -> Tensor1<f64> {
-        let terms = Terms::new(spot, strike, rate, volatility, maturity);
-        grad_price * spot * density(&terms.d1) * maturity.sqrt()
-    }
-
-    /// Minus theta: the value of a longer maturity.
-    #[backward(maturity)]
-    fn grad_maturity(
-        grad_price: &Tensor1<f64>,
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-        kind: Kind,
-    ) -> Tensor1<f64> {
-        let terms = Terms::new(spot, strike, rate, volatility, maturity);
-        let spread = spot * density(&terms.d1) * volatility / (maturity.sqrt() * 2.0);
-        let exercised = terms.discount * cdf(&(terms.d2 * kind.sign()));
-        grad_price * (spread + rate * strike * exercised * kind.sign())
-    }
-}
-
-/// The common parts of the gradients.
-struct Terms {
-    d1: Tensor1<f64>,
-    d2: Tensor1<f64>,
-    discount: Tensor1<f64>,
-}
-
-impl Terms {
-    fn new(
-        spot: &Tensor1<f64>,
-        strike: &Tensor1<f64>,
-        rate: &Tensor1<f64>,
-        volatility: &Tensor1<f64>,
-        maturity: &Tensor1<f64>,
-    ) -> Self {
-        let deviation = volatility * maturity.sqrt();
-        let growth = rate * maturity;
-        let d1 = ((spot / strike).ln() + &growth) / &deviation + &deviation * 0.5;
-        Self {
-            d2: &d1 - deviation,
-            d1,
-            discount: (-growth).exp(),
-        }
-    }
+/// The Greeks need no formulas: delta, rho, vega and theta are its derivatives, vanna and charm theirs, and speed is
+/// one of the third order.
+#[custom_function(
+    elementwise(order = 3),
+    outputs(price),
+    gradcheck(
+        spot = [3] in 0.7..1.3,
+        strike = [3] in 0.9..1.1,
+        rate = [3] in -0.1..0.1,
+        volatility = [3] in 0.3..0.8,
+        maturity = [3] in 0.5..2.0,
+        kind = Kind::Call,
+    ),
+)]
+pub fn black_scholes<T: Real>(
+    spot: T,
+    strike: T,
+    rate: T,
+    volatility: T,
+    maturity: T,
+    kind: Kind,
+) -> T {
+    let w = kind.sign();
+    let deviation = volatility * maturity.sqrt();
+    let discounted = strike * (-rate * maturity).exp();
+    let d1 = (spot / discounted).ln() / deviation + 0.5 * deviation;
+    let d2 = d1 - deviation;
+    w * (spot * (w * d1).normal_cdf() - discounted * (w * d2).normal_cdf())
 }
 
 /// Finds, for each row, the z at which the mean of e^(drift + slope·z) is 1, with positive slopes. If prices,
@@ -252,8 +126,7 @@ mod tests {
         let volatility = leaf(array![0.3, 0.5, 0.8]);
         let maturity = leaf(array![0.5, 2.0, 1.0]);
         for kind in [Kind::Call, Kind::Put] {
-            let price =
-                |(s, k, r, v, t): (&_, &_, &_, &_, &_)| BlackScholes::apply(s, k, r, v, t, kind);
+            let price = |(s, k, r, v, t): (&_, &_, &_, &_, &_)| black_scholes(s, k, r, v, t, kind);
             Gradcheck::new()
                 .thorough()
                 .second_order()
@@ -282,7 +155,7 @@ mod tests {
             (2.0, 0.977_249_868_051_820_8),
             (-3.0, 0.001_349_898_031_630_093_3),
         ] {
-            assert!((normal_cdf(x) - expected).abs() < 1e-15, "{x}");
+            assert!((Cdf::scalar(x) - expected).abs() < 1e-15, "{x}");
         }
     }
 

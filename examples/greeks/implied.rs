@@ -4,7 +4,7 @@ use pullback::ndarray::{Array1, Zip};
 use pullback::prelude::*;
 
 use crate::closed::{RATE, STRIKE};
-use crate::functions::{BlackScholes, Kind};
+use crate::functions::{Kind, black_scholes};
 use crate::norm::largest;
 
 const SPOT: f64 = STRIKE;
@@ -49,7 +49,7 @@ impl Options {
             rate,
             maturity,
         } = self;
-        BlackScholes::apply(spot, strike, rate, volatility, maturity, Kind::Call)
+        black_scholes(spot, strike, rate, volatility, maturity, Kind::Call)
     }
 
     /// Returns the start of Newton's method: vega is largest there, so the method always converges (Manaster

@@ -40,24 +40,15 @@ macro_rules! chain {
 }
 
 /// Returns a function of two numbers of this value and, where they have tangents, of these slopes.
+///
+/// Each operation is written once: in dual numbers of dual numbers, a second place would double the code at each depth.
 macro_rules! chain_2 {
     ($x:ident, $y:ident, $value:expr, $slope_x:expr, $slope_y:expr) => {{
         let value = $value;
-        match ($x.live != 0, $y.live != 0) {
-            (false, false) => Self::constant(value),
-            (true, false) => {
-                let slope = $slope_x;
-                $x.scaled(value, slope)
-            }
-            (false, true) => {
-                let slope = $slope_y;
-                $y.scaled(value, slope)
-            }
-            (true, true) => {
-                let (slope_x, slope_y) = ($slope_x, $slope_y);
-                $x.scaled(value, slope_x).plus($y.scaled(value, slope_y))
-            }
-        }
+        let zero = R::from(0.0);
+        let slope_x = if $x.live == 0 { zero } else { $slope_x };
+        let slope_y = if $y.live == 0 { zero } else { $slope_y };
+        Self::combined(value, ($x, slope_x), ($y, slope_y))
     }};
 }
 
@@ -114,6 +105,41 @@ impl<R: Real, const N: usize> Dual<R, N> {
         while index < N {
             if self.has(index) {
                 self.tangents[index] *= slope;
+            }
+            index += 1;
+        }
+        self
+    }
+
+    /// Returns a number whose tangents are those of both times their slopes.
+    #[inline(always)]
+    fn combined(value: R, (x, slope_x): (Self, R), (y, slope_y): (Self, R)) -> Self {
+        let mut result = Self::constant(value);
+        let mut index = 0;
+        while index < N {
+            let mut sum = result.tangents[index];
+            if x.has(index) {
+                sum = x.tangents[index] * slope_x;
+            }
+            if y.has(index) {
+                let term = y.tangents[index] * slope_y;
+                sum = if x.has(index) { sum + term } else { term };
+            }
+            result.tangents[index] = sum;
+            index += 1;
+        }
+        result.live = x.live | y.live;
+        result
+    }
+
+    /// Returns `value` with the tangents times an `f64`.
+    #[inline(always)]
+    fn multiplied(mut self, value: R, factor: f64) -> Self {
+        self.value = value;
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] *= factor;
             }
             index += 1;
         }
@@ -256,7 +282,7 @@ impl<R: Real, const N: usize> Mul<f64> for Dual<R, N> {
 
     #[inline(always)]
     fn mul(self, other: f64) -> Self {
-        self * Self::from(other)
+        self.multiplied(self.value * other, other)
     }
 }
 
@@ -265,18 +291,19 @@ impl<R: Real, const N: usize> Div<f64> for Dual<R, N> {
 
     #[inline(always)]
     fn div(self, other: f64) -> Self {
-        self / Self::from(other)
+        self.multiplied(self.value / other, other.recip())
     }
 }
 
 macro_rules! operators {
-    ($($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt;)*) => {$(
+    ($($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt, |$x:ident, $y:ident| $first:expr;)*) => {$(
         impl<R: Real, const N: usize> $Trait<Dual<R, N>> for f64 {
             type Output = Dual<R, N>;
 
             #[inline(always)]
-            fn $method(self, other: Dual<R, N>) -> Dual<R, N> {
-                Dual::from(self) $sign other
+            fn $method(self, $y: Dual<R, N>) -> Dual<R, N> {
+                let $x = self;
+                $first
             }
         }
 
@@ -297,10 +324,13 @@ macro_rules! operators {
 }
 
 operators! {
-    Add add AddAssign add_assign +;
-    Sub sub SubAssign sub_assign -;
-    Mul mul MulAssign mul_assign *;
-    Div div DivAssign div_assign /;
+    Add add AddAssign add_assign +, |x, y| y + x;
+    Sub sub SubAssign sub_assign -, |x, y| -y + x;
+    Mul mul MulAssign mul_assign *, |x, y| y * x;
+    Div div DivAssign div_assign /, |x, y| {
+        let quotient = R::from(x) / y.value;
+        if y.live == 0 { Dual::constant(quotient) } else { y.scaled(quotient, -(quotient * y.value.recip())) }
+    };
 }
 
 /// Compares the values, as each operator does: a loop over comparisons by `partial_cmp` is no vector code.
@@ -455,8 +485,18 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     }
 
     #[inline(always)]
+    fn ceil(self) -> Self {
+        Self::constant(self.value.ceil())
+    }
+
+    #[inline(always)]
     fn round(self) -> Self {
         Self::constant(self.value.round())
+    }
+
+    #[inline(always)]
+    fn round_ties_even(self) -> Self {
+        Self::constant(self.value.round_ties_even())
     }
 
     #[inline(always)]

@@ -108,9 +108,17 @@ pub trait Real:
     #[must_use]
     fn floor(self) -> Self;
 
+    /// Returns the smallest whole number that is not smaller; the derivative is 0.
+    #[must_use]
+    fn ceil(self) -> Self;
+
     /// Returns the nearest whole number, of two the one farther from 0; the derivative is 0.
     #[must_use]
     fn round(self) -> Self;
+
+    /// Returns the nearest whole number, of two the even one; the derivative is 0.
+    #[must_use]
+    fn round_ties_even(self) -> Self;
 
     /// Returns sin x.
     #[must_use]

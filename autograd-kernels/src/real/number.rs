@@ -250,5 +250,5 @@ both! {
     ours: exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
         sigmoid = math::sigmoid, softplus = math::activations::softplus, erf = math::erf, gelu = math::gelu,
         normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf;
-    std: sqrt, cbrt, recip, abs, signum, floor, round, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh;
+    std: sqrt, cbrt, recip, abs, signum, floor, ceil, round, round_ties_even, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh;
 }
