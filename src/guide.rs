@@ -2,6 +2,7 @@
 //!
 //! | chapter | read it if you |
 //! |---|---|
+//! | [Functions of numbers](functions_of_numbers) | have a formula for each element: the derivative is generated |
 //! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
 //! | [Autograd inside a function](autograd_inside) | write reversible networks, adjoints or implicit layers |
 //! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
@@ -10,10 +11,17 @@
 //! | [How the engine works](how_the_engine_works) | want to look inside, with experiments |
 //! | [Speed](speed) | want fast functions |
 //!
-//! Start with [Write a function](write_a_function). The other chapters can be read in any order. Modules and
+//! Start with [Functions of numbers](functions_of_numbers), the easiest way, and [Write a
+//! function](write_a_function), the general one. The other chapters can be read in any order. Modules and
 //! optimizers need the feature `nn`, and pictures need `graph`; the feature `full` has both.
 //!
 //! This module contains only text. Its code runs with the documentation tests.
+
+#[doc = include_str!("../docs/functions_of_numbers.md")]
+///
+/// [`Real`]: crate::Real
+/// [`Error`]: crate::Error
+pub mod functions_of_numbers {}
 
 #[doc = include_str!("../docs/write_a_function.md")]
 ///

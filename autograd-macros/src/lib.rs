@@ -254,6 +254,21 @@ use proc_macro::TokenStream;
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
 /// forward mode and backward. Without it, forward mode through the function is an error.
 ///
+/// # Functions of numbers
+///
+/// A formula for each element needs no gradients: `elementwise` on a function that is generic over `Real` generates them,
+/// to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all others values;
+/// `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
+///
+/// ```
+/// # use pullback::prelude::*;
+/// /// y = x / √(1 + (x/limit)²)
+/// #[custom_function(elementwise, gradcheck(x = [2, 3], limit = [2, 1]))]
+/// pub fn squash<T: Real>(x: T, limit: T) -> T {
+///     x / (1.0 + (x / limit).powi(2)).sqrt()
+/// }
+/// ```
+///
 /// # The short form
 ///
 /// If the gradients are expressions, the attribute can mark a free function and give one expression for
