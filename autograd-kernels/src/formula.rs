@@ -121,17 +121,26 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 
     fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {
         let formula = &self.0;
+        // Of one input and one output, the derivative times the direction is that times the gradient: one loop is enough.
+        let pass = match pass {
+            Pass::Tangents if const { I == 1 && O == 1 } => Pass::Partials { level: 0 },
+            pass => pass,
+        };
         match pass {
             Pass::Values => widest(Values::<T, F, I, O> {
                 formula,
                 inputs,
                 results,
             }),
-            Pass::Tangents => widest(Tangents::<T, F, I, O> {
-                formula,
-                inputs,
-                results,
-            }),
+            Pass::Tangents => {
+                if const { I > 1 || O > 1 } {
+                    widest(Tangents::<T, F, I, O> {
+                        formula,
+                        inputs,
+                        results,
+                    });
+                }
+            }
             Pass::Partials { level: 0 } => self.first(only, inputs, results),
             Pass::Partials { level: 1 } if const { ORDER > 1 } => {
                 widest(Partials::<T, F, Second, AllInputs, I, O, I>::new(
@@ -527,14 +536,15 @@ where
                 &mut of_gradients,
             );
             for component in 0..L::COUNT {
-                let results = &mut self.results[component * (I + O)..][..I + O];
-                let (to_inputs, to_gradients) = results.split_at_mut(I);
+                let (to_inputs, to_gradients) = self.results[component * (I + O)..].split_at_mut(I);
                 for (input, result) in to_inputs.iter_mut().enumerate() {
                     if let Some(place) = V::place(input).filter(|place| *place < N) {
                         part.copy(&of_inputs.as_ref()[component][place], result);
                     }
                 }
-                part.copy_all(&of_gradients.as_ref()[component], to_gradients);
+                if L::COUNT > 1 {
+                    part.copy_all(&of_gradients.as_ref()[component], to_gradients);
+                }
             }
         }
     }
@@ -699,13 +709,23 @@ impl<'a, T: Element> Source<'a, T> {
 
 /// Returns the inputs with respect to which derivatives are computed alone, or that all are computed in one loop: one
 /// more derivative costs less than the formula again.
-fn loops<T: Element>(function: &dyn Loops<T>, pass: Pass, wanted: &[bool]) -> Vec<Option<usize>> {
+fn loops<T: Element>(
+    function: &dyn Loops<T>,
+    pass: Pass,
+    wanted: &[bool],
+) -> impl Iterator<Item = Option<usize>> {
     let inputs = function.inputs();
-    let of_inputs = || (0..inputs).filter(|&input| wanted[input]);
-    if pass == (Pass::Partials { level: 0 }) && of_inputs().count() * 2 <= inputs {
-        return of_inputs().map(Some).collect();
-    }
-    vec![None]
+    let is_few = || {
+        wanted[..inputs]
+            .iter()
+            .filter(|is_wanted| **is_wanted)
+            .count()
+            * 2
+            <= inputs
+    };
+    let are_alone = pass == (Pass::Partials { level: 0 }) && is_few();
+    let alone = (0..inputs).filter(move |&input| are_alone && wanted[input]);
+    alone.map(Some).chain((!are_alone).then_some(None))
 }
 
 /// Runs a pass over arrays that are stretched to `shape`, a missing one being zeros; returns the results that are wanted,
@@ -734,19 +754,19 @@ pub fn evaluate<T: Element>(
         length
     };
     for only in loops(function, pass, wanted) {
-        let indices: Vec<usize> = (0..wanted.len())
-            .filter(|&index| wanted[index] && only.is_none_or(|only| only == index))
-            .collect();
+        let is_computed = |&index: &usize| wanted[index] && only.is_none_or(|only| only == index);
         let mut slices: Vec<&mut [MaybeUninit<T>]> = results
             .iter_mut()
             .enumerate()
-            .filter(|(index, _)| indices.contains(index))
+            .filter(|(index, _)| is_computed(index))
             .filter_map(|(_, result)| Some(&mut result.as_mut()?.spare_capacity_mut()[..length]))
             .collect();
         split_each_mut(&mut slices, 1, THREAD, |first, pieces| {
             let count = pieces.first().map_or(0, |piece| piece.len());
             let mut buffers: Vec<Vec<T>> =
                 sources.iter().map(|source| source.buffer(count)).collect();
+            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
+            written.resize_with(wanted.len(), Default::default);
             let mut start = 0;
             while start < count {
                 let length = match count - start {
@@ -758,10 +778,8 @@ pub fn evaluate<T: Element>(
                     .zip(&mut buffers)
                     .map(|(source, buffer)| source.elements(first + start, length, shape, buffer))
                     .collect();
-                let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
-                written.resize_with(wanted.len(), Default::default);
-                for (&index, piece) in indices.iter().zip(&mut *pieces) {
-                    written[index] = &mut piece[start..][..length];
+                for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
+                    (written[index], *piece) = std::mem::take(piece).split_at_mut(length);
                 }
                 function.run(pass, only, &inputs, &mut written);
                 start += length;
