@@ -795,3 +795,56 @@ pub fn evaluate<T: Element>(
     }
     results
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, ArrayD, IxDyn};
+
+    /// x y + x
+    struct Line;
+
+    impl Formula<2, 1> for Line {
+        #[inline(always)]
+        fn at<R: Real>(&self, [x, y]: [R; 2]) -> [R; 1]
+        where
+            f64: Literal<R>,
+        {
+            [x * y + x]
+        }
+    }
+
+    #[test]
+    fn every_element_is_computed_whatever_the_length_and_the_layout() {
+        let lengths = [0, 1, LANES - 1, LANES, LANES + 1, BLOCK, BLOCK + 1, 1000];
+        for (rows, columns) in lengths.map(|length| (3, length)).into_iter().chain([
+            (1, 2 * BLOCK + 5),
+            (1000, 7),
+            (300, 5 * BLOCK + 3),
+        ]) {
+            let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i * 3 + j) as f64);
+            let column = Array2::from_shape_fn((rows, 1), |(i, _)| i as f64);
+            let row = Array2::from_shape_fn((1, columns), |(_, j)| j as f64);
+            let one = Array2::from_elem((1, 1), 2.0);
+            for y in [&x, &column, &row, &one] {
+                let inputs = [Some(x.view().into_dyn()), Some(y.view().into_dyn())];
+                let loops = Blocks::<Line, 2, 1, 1>(Line);
+                let values = evaluate(&loops, Pass::Values, &inputs, x.shape(), &[true]);
+                let array = |elements: &Option<Vec<f64>>| {
+                    let elements = elements.clone().unwrap();
+                    ArrayD::from_shape_vec(IxDyn(x.shape()), elements).unwrap()
+                };
+                assert_eq!(array(&values[0]), (&x * y + &x).into_dyn());
+                let [x_input, y_input] = inputs;
+                let inputs = [x_input, y_input, Some(x.view().into_dyn())];
+                let pass = Pass::Partials { level: 0 };
+                let wanted = [true, true, false];
+                let partials = evaluate(&loops, pass, &inputs, x.shape(), &wanted);
+                assert_eq!(array(&partials[0]), ((y + 1.0) * &x).into_dyn());
+                assert_eq!(array(&partials[1]), (&x * &x).into_dyn());
+                let alone = evaluate(&loops, pass, &inputs, x.shape(), &[false, true, false]);
+                assert_eq!((&alone[0], &alone[1]), (&None, &partials[1]));
+            }
+        }
+    }
+}
