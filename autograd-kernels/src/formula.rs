@@ -40,6 +40,10 @@ use crate::wide::{Loop, widest};
 /// is no input.
 const BLOCK: usize = 256;
 
+/// Elements are computed in multiples of this, as many as the widest registers have: a loop over fewer would compute
+/// the last ones alone, each in the time of a whole row.
+const LANES: usize = 16;
+
 /// The fewest elements that are worth a thread.
 const THREAD: usize = 1 << 15;
 
@@ -118,8 +122,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// How often it can be differentiated.
     fn order(&self) -> usize;
 
-    /// Writes all elements of all results that are not empty, at most [`BLOCK`] of each. Of `Partials` at level 0, if
-    /// `only` is given, only the derivative with respect to that input is computed.
+    /// Writes all elements of all results that are not empty. Inputs have as many, up to a multiple of [`LANES`]; one
+    /// of at most [`BLOCK`] is the same in each block. Of `Partials` at level 0, if `only` is given, only the derivative
+    /// with respect to that input is computed.
     fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>);
 }
 
@@ -152,17 +157,26 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 
     fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {
         let formula = &self.0;
+        // Of one input and one output, the derivative times the direction is that times the gradient: one loop is enough.
+        let pass = match pass {
+            Pass::Tangents if const { I == 1 && O == 1 } => Pass::Partials { level: 0 },
+            pass => pass,
+        };
         match pass {
             Pass::Values => compiled(Values::<T, F, I, O> {
                 formula,
                 inputs,
                 results,
             }),
-            Pass::Tangents => compiled(Tangents::<T, F, I, O> {
-                formula,
-                inputs,
-                results,
-            }),
+            Pass::Tangents => {
+                if const { I > 1 || O > 1 } {
+                    compiled(Tangents::<T, F, I, O> {
+                        formula,
+                        inputs,
+                        results,
+                    });
+                }
+            }
             Pass::Partials { level: 0 } => self.first(only, inputs, results),
             Pass::Partials { level: 1 } if const { ORDER > 1 } => {
                 compiled(Partials::<T, F, Second, AllInputs, I, O, I>::new(
@@ -310,24 +324,64 @@ levels! {
         };
 }
 
-/// Returns `N` slices, all of this length.
-#[inline(always)]
-fn slices<'a, T, const N: usize>(inputs: &[&'a [T]], length: usize) -> [&'a [T]; N] {
-    let mut slices = [&[][..]; N];
-    let mut index = 0;
-    while index < N {
-        slices[index] = &inputs[index][..length];
-        index += 1;
-    }
-    slices
+/// Elements of the results that are computed at a time.
+#[derive(Clone, Copy)]
+struct Part {
+    start: usize,
+    length: usize,
+    /// The length up to a multiple of [`LANES`].
+    padded: usize,
 }
 
-/// Copies blocks to the results that are wanted.
-#[inline(always)]
-fn copy<T: Copy>(blocks: &[[MaybeUninit<T>; BLOCK]], results: &mut [&mut [MaybeUninit<T>]]) {
-    for (block, result) in blocks.iter().zip(results) {
-        result.copy_from_slice(&block[..result.len()]);
+impl Part {
+    /// Returns the part of results of this length that starts at `start`.
+    #[inline(always)]
+    fn new(start: usize, length: usize) -> Self {
+        let length = (length - start).min(BLOCK);
+        let padded = length.div_ceil(LANES) * LANES;
+        // What the compiler has to know, so that it checks no index.
+        assert!(padded <= BLOCK, "a multiple");
+        Self {
+            start,
+            length,
+            padded,
+        }
     }
+
+    /// Returns this part of `N` inputs.
+    #[inline(always)]
+    fn of<'a, T, const N: usize>(self, inputs: &[&'a [T]]) -> [&'a [T]; N] {
+        let mut slices = [&[][..]; N];
+        let mut index = 0;
+        while index < N {
+            let input = inputs[index];
+            let start = if input.len() <= BLOCK { 0 } else { self.start };
+            slices[index] = &input[start..][..self.padded];
+            index += 1;
+        }
+        slices
+    }
+
+    /// Copies a block to a result, if that is wanted.
+    #[inline(always)]
+    fn copy<T: Copy>(self, block: &Block<T>, result: &mut [MaybeUninit<T>]) {
+        if !result.is_empty() {
+            result[self.start..][..self.length].copy_from_slice(&block[..self.length]);
+        }
+    }
+
+    /// Copies blocks to the results that are wanted.
+    #[inline(always)]
+    fn copy_all<T: Copy>(self, blocks: &[Block<T>], results: &mut [&mut [MaybeUninit<T>]]) {
+        for (block, result) in blocks.iter().zip(results) {
+            self.copy(block, result);
+        }
+    }
+}
+
+/// Returns how many elements the results that are wanted have.
+fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
+    results.iter().map(|result| result.len()).max().unwrap_or(0)
 }
 
 type Block<T> = [MaybeUninit<T>; BLOCK];
@@ -350,7 +404,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
             length: usize,
             blocks: &mut [Block<T>; O],
         ) {
-            for at in 0..length.min(BLOCK) {
+            for at in 0..length {
                 let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
                 let mut input = 0;
                 while input < I {
@@ -365,15 +419,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
                 }
             }
         }
-        let length = self.results[0].len();
-        let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
-        each(
-            self.formula,
-            slices(self.inputs, length),
-            length,
-            &mut blocks,
-        );
-        copy(&blocks, self.results);
+        let length = length(self.results);
+        for start in (0..length).step_by(BLOCK) {
+            let part = Part::new(start, length);
+            let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
+            each(self.formula, part.of(self.inputs), part.padded, &mut blocks);
+            part.copy_all(&blocks, self.results);
+        }
     }
 }
 
@@ -395,7 +447,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
             length: usize,
             blocks: &mut [Block<T>; O],
         ) {
-            for at in 0..length.min(BLOCK) {
+            for at in 0..length {
                 let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
                 let mut input = 0;
                 while input < I {
@@ -411,12 +463,15 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
                 }
             }
         }
-        let length = self.results[0].len();
-        let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
+        let length = length(self.results);
         let (x, directions) = self.inputs.split_at(I);
-        let inputs = (slices(x, length), slices(directions, length));
-        each(self.formula, inputs, length, &mut blocks);
-        copy(&blocks, self.results);
+        for start in (0..length).step_by(BLOCK) {
+            let part = Part::new(start, length);
+            let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
+            let inputs = (part.of(x), part.of(directions));
+            each(self.formula, inputs, part.padded, &mut blocks);
+            part.copy_all(&blocks, self.results);
+        }
     }
 }
 
@@ -466,7 +521,7 @@ where
         {
             let (x, gradients) = (x.as_ref(), gradients.as_ref());
             let (of_inputs, of_gradients) = (of_inputs.as_mut(), of_gradients.as_mut());
-            for at in 0..length.min(BLOCK) {
+            for at in 0..length {
                 let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
                 let mut numbers = [L::filled(zero); I];
                 let mut input = 0;
@@ -506,38 +561,37 @@ where
                 }
             }
         }
-        let results = self.results;
-        let (inputs, variables) = (self.inputs, N);
-        let length = results.iter().map(|result| result.len()).max();
-        let length = length.unwrap_or(0);
-        let mut x = L::filled([&[][..]; I]);
-        let mut gradients = L::filled([&[][..]; O]);
-        for component in 0..L::COUNT {
-            let inputs = &inputs[component * (I + O)..];
-            x.as_mut()[component] = slices(inputs, length);
-            gradients.as_mut()[component] = slices(&inputs[I..], length);
-        }
-        let mut of_inputs = L::filled([[MaybeUninit::uninit(); BLOCK]; N]);
-        let mut of_gradients = L::filled([[MaybeUninit::uninit(); BLOCK]; O]);
-        each::<T, F, L, V, I, O, N>(
-            self.formula,
-            x,
-            gradients,
-            length,
-            &mut of_inputs,
-            &mut of_gradients,
-        );
-        for component in 0..L::COUNT {
-            let results = &mut results[component * (I + O)..][..I + O];
-            let (to_inputs, to_gradients) = results.split_at_mut(I);
-            for (input, result) in to_inputs.iter_mut().enumerate() {
-                let place = V::place(input).filter(|place| *place < variables);
-                if let Some(place) = place {
-                    let block = &of_inputs.as_ref()[component][place];
-                    result.copy_from_slice(&block[..result.len()]);
+        let length = length(self.results);
+        for start in (0..length).step_by(BLOCK) {
+            let part = Part::new(start, length);
+            let mut x = L::filled([&[][..]; I]);
+            let mut gradients = L::filled([&[][..]; O]);
+            for component in 0..L::COUNT {
+                let inputs = &self.inputs[component * (I + O)..];
+                x.as_mut()[component] = part.of(inputs);
+                gradients.as_mut()[component] = part.of(&inputs[I..]);
+            }
+            let mut of_inputs = L::filled([[MaybeUninit::uninit(); BLOCK]; N]);
+            let mut of_gradients = L::filled([[MaybeUninit::uninit(); BLOCK]; O]);
+            each::<T, F, L, V, I, O, N>(
+                self.formula,
+                x,
+                gradients,
+                part.padded,
+                &mut of_inputs,
+                &mut of_gradients,
+            );
+            for component in 0..L::COUNT {
+                let (to_inputs, to_gradients) = self.results[component * (I + O)..].split_at_mut(I);
+                for (input, result) in to_inputs.iter_mut().enumerate() {
+                    if let Some(place) = V::place(input).filter(|place| *place < N) {
+                        part.copy(&of_inputs.as_ref()[component][place], result);
+                    }
+                }
+                if L::COUNT > 1 {
+                    part.copy_all(&of_gradients.as_ref()[component], to_gradients);
                 }
             }
-            copy(&of_gradients.as_ref()[component], to_gradients);
         }
     }
 }
@@ -635,13 +689,41 @@ impl<'a, T: Element> Source<'a, T> {
         Self::Stretched { elements, strides }
     }
 
-    /// Returns memory for as many elements, where blocks are not parts of the elements themselves.
+    /// Returns memory for what the loops cannot take from the elements themselves, when they write `length` results:
+    /// a block, or the last elements up to a multiple of [`LANES`].
     fn buffer(&self, length: usize) -> Vec<T> {
+        let block = length.next_multiple_of(LANES).min(BLOCK);
         match self {
-            Self::Repeated(element) => vec![*element; length],
-            Self::Whole(_) => Vec::new(),
-            Self::Stretched { .. } => vec![T::zero(); length],
+            Self::Repeated(element) => vec![*element; block],
+            Self::Whole(_) if length.is_multiple_of(LANES) => Vec::new(),
+            Self::Whole(_) => vec![T::zero(); LANES],
+            Self::Stretched { .. } => vec![T::zero(); block],
         }
+    }
+
+    /// Returns as many elements from `start` on, up to a multiple of [`LANES`], where the last is repeated: it is not
+    /// known what the formula does with other numbers.
+    fn elements<'b>(
+        &'b self,
+        start: usize,
+        length: usize,
+        shape: &[usize],
+        buffer: &'b mut [T],
+    ) -> &'b [T] {
+        match self {
+            Self::Repeated(_) => return buffer,
+            Self::Whole(elements) if length.is_multiple_of(LANES) => {
+                return &elements[start..][..length];
+            }
+            Self::Whole(elements) => {
+                buffer[..length].copy_from_slice(&elements[start..][..length]);
+            }
+            Self::Stretched { .. } => self.gather(start, length, shape, buffer),
+        }
+        let padded = length.next_multiple_of(LANES);
+        let last = buffer[length - 1];
+        buffer[length..padded].fill(last);
+        &buffer[..padded]
     }
 
     /// Writes the elements of a block that starts at `start`.
@@ -673,13 +755,23 @@ impl<'a, T: Element> Source<'a, T> {
 
 /// Returns the inputs with respect to which derivatives are computed alone, or that all are computed in one loop: one
 /// more derivative costs less than the formula again.
-fn loops<T: Element>(function: &dyn Loops<T>, pass: Pass, wanted: &[bool]) -> Vec<Option<usize>> {
+fn loops<T: Element>(
+    function: &dyn Loops<T>,
+    pass: Pass,
+    wanted: &[bool],
+) -> impl Iterator<Item = Option<usize>> {
     let inputs = function.inputs();
-    let of_inputs = || (0..inputs).filter(|&input| wanted[input]);
-    if pass == (Pass::Partials { level: 0 }) && of_inputs().count() * 2 <= inputs {
-        return of_inputs().map(Some).collect();
-    }
-    vec![None]
+    let is_few = || {
+        wanted[..inputs]
+            .iter()
+            .filter(|is_wanted| **is_wanted)
+            .count()
+            * 2
+            <= inputs
+    };
+    let are_alone = pass == (Pass::Partials { level: 0 }) && is_few();
+    let alone = (0..inputs).filter(move |&input| are_alone && wanted[input]);
+    alone.map(Some).chain((!are_alone).then_some(None))
 }
 
 /// Runs a pass over arrays that are stretched to `shape`, a missing one being zeros; returns the results that are wanted,
@@ -701,41 +793,42 @@ pub fn evaluate<T: Element>(
         .iter()
         .map(|input| Source::new(input.as_ref(), shape))
         .collect();
+    let is_stretched = |source: &Source<'_, T>| matches!(source, Source::Stretched { .. });
+    let longest = if sources.iter().any(is_stretched) {
+        BLOCK
+    } else {
+        length
+    };
     for only in loops(function, pass, wanted) {
-        let indices: Vec<usize> = (0..wanted.len())
-            .filter(|&index| wanted[index] && only.is_none_or(|only| only == index))
-            .collect();
+        let is_computed = |&index: &usize| wanted[index] && only.is_none_or(|only| only == index);
         let mut slices: Vec<&mut [MaybeUninit<T>]> = results
             .iter_mut()
             .enumerate()
-            .filter(|(index, _)| indices.contains(index))
+            .filter(|(index, _)| is_computed(index))
             .filter_map(|(_, result)| Some(&mut result.as_mut()?.spare_capacity_mut()[..length]))
             .collect();
         split_each_mut(&mut slices, 1, THREAD, |first, pieces| {
             let count = pieces.first().map_or(0, |piece| piece.len());
-            let mut buffers: Vec<Vec<T>> = sources
-                .iter()
-                .map(|source| source.buffer(count.min(BLOCK)))
-                .collect();
-            for start in (0..count).step_by(BLOCK) {
-                let block = start..count.min(start + BLOCK);
-                for (source, buffer) in sources.iter().zip(&mut buffers) {
-                    source.gather(first + start, block.len(), shape, buffer);
-                }
+            let mut buffers: Vec<Vec<T>> =
+                sources.iter().map(|source| source.buffer(count)).collect();
+            let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
+            written.resize_with(wanted.len(), Default::default);
+            let mut start = 0;
+            while start < count {
+                let length = match count - start {
+                    rest @ ..LANES => rest,
+                    rest => (rest - rest % LANES).min(longest),
+                };
                 let inputs: Vec<&[T]> = sources
                     .iter()
-                    .zip(&buffers)
-                    .map(|(source, buffer)| match source {
-                        Source::Whole(elements) => &elements[first + start..][..block.len()],
-                        Source::Repeated(_) | Source::Stretched { .. } => &buffer[..block.len()],
-                    })
+                    .zip(&mut buffers)
+                    .map(|(source, buffer)| source.elements(first + start, length, shape, buffer))
                     .collect();
-                let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
-                written.resize_with(wanted.len(), Default::default);
-                for (&index, piece) in indices.iter().zip(&mut *pieces) {
-                    written[index] = &mut piece[block.clone()];
+                for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
+                    (written[index], *piece) = std::mem::take(piece).split_at_mut(length);
                 }
                 function.run(pass, only, &inputs, &mut written);
+                start += length;
             }
         });
     }
@@ -747,4 +840,57 @@ pub fn evaluate<T: Element>(
         }
     }
     results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, ArrayD, IxDyn};
+
+    /// x y + x
+    struct Line;
+
+    impl Formula<2, 1> for Line {
+        #[inline(always)]
+        fn at<R: Real>(&self, [x, y]: [R; 2]) -> [R; 1]
+        where
+            f64: Literal<R>,
+        {
+            [x * y + x]
+        }
+    }
+
+    #[test]
+    fn every_element_is_computed_whatever_the_length_and_the_layout() {
+        let lengths = [0, 1, LANES - 1, LANES, LANES + 1, BLOCK, BLOCK + 1, 1000];
+        for (rows, columns) in lengths.map(|length| (3, length)).into_iter().chain([
+            (1, 2 * BLOCK + 5),
+            (1000, 7),
+            (300, 5 * BLOCK + 3),
+        ]) {
+            let x = Array2::from_shape_fn((rows, columns), |(i, j)| (i * 3 + j) as f64);
+            let column = Array2::from_shape_fn((rows, 1), |(i, _)| i as f64);
+            let row = Array2::from_shape_fn((1, columns), |(_, j)| j as f64);
+            let one = Array2::from_elem((1, 1), 2.0);
+            for y in [&x, &column, &row, &one] {
+                let inputs = [Some(x.view().into_dyn()), Some(y.view().into_dyn())];
+                let loops = Blocks::<Line, 2, 1, 1>(Line);
+                let values = evaluate(&loops, Pass::Values, &inputs, x.shape(), &[true]);
+                let array = |elements: &Option<Vec<f64>>| {
+                    let elements = elements.clone().unwrap();
+                    ArrayD::from_shape_vec(IxDyn(x.shape()), elements).unwrap()
+                };
+                assert_eq!(array(&values[0]), (&x * y + &x).into_dyn());
+                let [x_input, y_input] = inputs;
+                let inputs = [x_input, y_input, Some(x.view().into_dyn())];
+                let pass = Pass::Partials { level: 0 };
+                let wanted = [true, true, false];
+                let partials = evaluate(&loops, pass, &inputs, x.shape(), &wanted);
+                assert_eq!(array(&partials[0]), ((y + 1.0) * &x).into_dyn());
+                assert_eq!(array(&partials[1]), (&x * &x).into_dyn());
+                let alone = evaluate(&loops, pass, &inputs, x.shape(), &[false, true, false]);
+                assert_eq!((&alone[0], &alone[1]), (&None, &partials[1]));
+            }
+        }
+    }
 }

@@ -14,13 +14,17 @@
 
 mod counting;
 mod harness;
+mod vectorized;
 mod w1;
 mod w2;
 mod w3;
 mod w4;
+mod w4e;
 mod w5;
 mod w6;
+mod w6e;
 mod w7;
+mod w9;
 
 use harness::Filter;
 
@@ -38,7 +42,10 @@ fn main() {
     w2::run(&filter);
     w3::run(&filter);
     w4::run(&filter);
+    w4e::run(&filter);
     w5::run(&filter);
     w6::run(&filter);
+    w6e::run(&filter);
     w7::run(&filter);
+    w9::run(&filter);
 }

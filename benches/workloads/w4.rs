@@ -14,7 +14,7 @@ use pullback::{kernels, memory};
 use crate::counting::peak;
 use crate::harness::{Filter, medians, report, timed};
 
-const LENGTH: usize = 10_000_000;
+pub const LENGTH: usize = 10_000_000;
 const ROUNDS: usize = 15;
 /// The bar for memory in tensors, x among them, which has no limit measured in the same run.
 const TENSORS: f64 = 6.0;
@@ -35,11 +35,11 @@ pub fn run(filter: &Filter) {
     memory::empty_cache();
 }
 
-fn values() -> Array1<f32> {
+pub fn values() -> Array1<f32> {
     Array1::from_shape_fn(LENGTH, |i| (i % 1000) as f32 / 250.0 - 2.0)
 }
 
-fn ones() -> Array1<f32> {
+pub fn ones() -> Array1<f32> {
     Array1::ones(LENGTH)
 }
 
@@ -64,14 +64,19 @@ fn time() {
         || by_hand.run(),
     );
     report("W4/time", total(ours), total(limit), "ms");
+    report_parts(ours, limit);
+}
+
+/// Prints the times of forward and backward, for a reader.
+pub fn report_parts(ours: [f64; 2], limit: [f64; 2]) {
     let [forward, backward] = ours.map(|time| time / 1e6);
     let [forward_limit, backward_limit] = limit.map(|time| time / 1e6);
     eprintln!(
-        "  forward {forward:.0} ms, limit {forward_limit:.0}; backward {backward:.0} ms, limit {backward_limit:.0}"
+        "  forward {forward:.1} ms, limit {forward_limit:.1}; backward {backward:.1} ms, limit {backward_limit:.1}"
     );
 }
 
-fn total(times: [f64; 2]) -> f64 {
+pub fn total(times: [f64; 2]) -> f64 {
     times.iter().sum::<f64>() / 1e6
 }
 

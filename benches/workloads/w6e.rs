@@ -1,0 +1,117 @@
+//! W6e: what W6 computes, the gradient of the gradient of Σ eˣ·x³, where eˣ·x³ is one function of numbers.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use pullback::kernels;
+use pullback::ndarray::Array1;
+use pullback::prelude::*;
+
+use crate::harness::{Filter, medians, report, timed};
+use crate::vectorized::vectorized;
+
+/// How many sums the loop by hand has, so that it is vector code.
+const SUMS: usize = 32;
+
+#[custom_function(elementwise)]
+fn exp_cubed<T: Real>(x: T) -> T {
+    x.exp() * x.powi(3)
+}
+
+pub fn run(filter: &Filter) {
+    if filter.wants("W6e/1e3") {
+        let (ours, limit) = twice(1_000, 301);
+        report("W6e/1e3", ours / 1e3, limit / 1e3, "us");
+    }
+    if filter.wants("W6e/1e6") {
+        let (ours, limit) = twice(1_000_000, 41);
+        report("W6e/1e6", ours / 1e6, limit / 1e6, "ms");
+    }
+}
+
+fn twice(elements: usize, rounds: usize) -> (f64, f64) {
+    let values = Array1::from_shape_fn(elements, |i| 0.5 + (i % 1000) as f32 / 2000.0);
+    let x = Tensor::from(values.view()).set_requires_grad(true);
+    let mut by_hand = ByHand::new(elements);
+    let second = of_the_gradient(&x);
+    by_hand.run(values.as_slice().expect("one piece"));
+    for (ours, limit) in second.view().iter().zip(&by_hand.second) {
+        assert!(
+            (ours - limit).abs() <= 1e-4 * limit.abs(),
+            "{ours} is not {limit}"
+        );
+    }
+    let ours = || [timed(|| of_the_gradient(&x)).0];
+    let limit = || [by_hand.run(values.as_slice().expect("one piece"))];
+    let (ours, limit) = medians(rounds, ours, limit);
+    (ours[0], limit[0])
+}
+
+fn of_the_gradient(x: &Tensor1<f32>) -> Tensor1<f32> {
+    let y = exp_cubed(x).sum();
+    let first = Grad::of(&y).create_graph(true).run((x,));
+    let (first,) = first.expect("the graph is whole");
+    let (second,) = grad(&first.sum(), (x,)).expect("the graph is whole");
+    second
+}
+
+/// Three loops in buffers that are used again: Σ eˣ·x³, eˣ·(x³ + 3x²) and eˣ·(x³ + 6x² + 6x).
+struct ByHand {
+    first: Vec<f32>,
+    second: Vec<f32>,
+}
+
+impl ByHand {
+    fn new(elements: usize) -> Self {
+        let zeros = vec![0.0; elements];
+        Self {
+            first: zeros.clone(),
+            second: zeros,
+        }
+    }
+
+    fn run(&mut self, x: &[f32]) -> Duration {
+        let (time, ()) = timed(|| {
+            let mut y = 0.0;
+            value(x, &mut y);
+            black_box(y);
+            first(x, &mut self.first);
+            black_box(&self.first);
+            second(x, &mut self.second);
+            black_box(&self.second);
+        });
+        time
+    }
+}
+
+vectorized! {
+    fn value(x: &[f32], y: &mut f32) {
+        let mut sums = [0.0; SUMS];
+        let (rows, rest) = x.as_chunks::<SUMS>();
+        for row in rows {
+            for (sum, &x) in sums.iter_mut().zip(row) {
+                *sum += kernels::exp(x) * x * x * x;
+            }
+        }
+        *y = sums.iter().sum();
+        for &x in rest {
+            *y += kernels::exp(x) * x * x * x;
+        }
+    }
+}
+
+vectorized! {
+    fn first(x: &[f32], first: &mut [f32]) {
+        for (first, &x) in first.iter_mut().zip(x) {
+            *first = kernels::exp(x) * x * x * (x + 3.0);
+        }
+    }
+}
+
+vectorized! {
+    fn second(x: &[f32], second: &mut [f32]) {
+        for (second, &x) in second.iter_mut().zip(x) {
+            *second = kernels::exp(x) * x * (x * (x + 6.0) + 6.0);
+        }
+    }
+}
