@@ -359,7 +359,7 @@ mod tests {
                 let zipped = zip_lanes(&view, &expected.view(), Axis(axis), |x, y| {
                     x.iter_mut().zip(y.iter().rev()).for_each(|(x, &y)| *x -= y);
                 });
-                assert_eq!(zipped, Array4::zeros(view.raw_dim()));
+                assert_eq!(zipped, Array4::<f64>::zeros(view.raw_dim()));
             }
         }
     }

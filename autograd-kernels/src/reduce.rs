@@ -287,7 +287,10 @@ mod tests {
         let same: Array3<f64> = sum_to(&x.view(), &[2, 3, 4]);
         assert_eq!(same, x);
         let empty = Array2::<f64>::zeros((0, 3));
-        assert_eq!(sum_to::<_, _, Ix1>(&empty.view(), &[3]), Array1::zeros(3));
+        assert_eq!(
+            sum_to::<_, _, Ix1>(&empty.view(), &[3]),
+            Array1::<f64>::zeros(3)
+        );
     }
 
     #[test]
