@@ -307,6 +307,9 @@ impl<T> Literal<T> for f64 where
 {
 }
 
+#[cfg(test)]
+mod tests;
+
 mod sealed {
     /// What is compiled for one of these must be right for all.
     pub trait Sealed {}
