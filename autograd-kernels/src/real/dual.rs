@@ -400,10 +400,16 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
             self,
             p,
             power,
-            if p.value == 0.0 {
-                R::from(0.0)
-            } else {
-                p.value * self.value.powf(p.value - 1.0)
+            {
+                let slope = p.value * self.value.powf(p.value - 1.0);
+                // 0 · ∞ where x is 0 too. Elsewhere the slope is 0, but may have a derivative with respect to p.
+                #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+                let is_nan = slope != slope;
+                if p.value == 0.0 && is_nan {
+                    R::from(0.0)
+                } else {
+                    slope
+                }
             },
             if power == 0.0 {
                 R::from(0.0)

@@ -215,6 +215,17 @@ fn powers() {
     assert_eq!(hessian(|x, _| x.powi(2), 0.0, 0.0)[0][0], 2.0);
 }
 
+/// p xᵖ⁻¹ is 0 for p = 0, but its derivative with respect to p is 1/x.
+#[test]
+fn second_derivatives_of_powers_are_symmetric() {
+    for p in [0.0, 1.0, 2.0, -1.5] {
+        let [[_, mixed], [other, _]] = hessian(|x, p| x.powf(p), 2.0, p);
+        let expected = 2_f64.powf(p - 1.0) * (1.0 + p * LN_2);
+        assert!((mixed - expected).abs() < 1e-14, "{p}: {mixed} {expected}");
+        assert!((other - expected).abs() < 1e-14, "{p}: {other} {expected}");
+    }
+}
+
 #[test]
 fn far_out_derivatives_are_finite() {
     for (x, expected) in [(1e200, 1.0), (-1e200, 0.0), (1e3, 1.0), (-1e3, 0.0)] {
