@@ -514,7 +514,11 @@ fn contracted<T: Element, L: Level, const N: usize, const O: usize>(
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
-                let product = T::Number::of(gradients[of_gradient][output][at]) * slope;
+                let gradient = T::Number::of(gradients[of_gradient][output][at]);
+                let product = gradient * slope;
+                // A direction that is missing: no slope makes it NaN.
+                let vanishes = of_gradient > 0 && gradient == 0.0;
+                let product = if vanishes { gradient } else { product };
                 if is_empty {
                     (sum, is_empty) = (product, false);
                 } else {

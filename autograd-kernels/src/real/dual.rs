@@ -24,6 +24,9 @@ pub struct Dual<R, const N: usize> {
     pub(crate) tangents: [R; N],
     /// Which tangents there are, a bit for each.
     live: u32,
+    /// Whether the tangents are those of directions that are given when the program runs. Some are missing, which is a 0
+    /// that no slope makes NaN. Known when the program is compiled, as `live` is.
+    is_directed: bool,
 }
 
 /// Returns `$x`'s function of this value and, where `$x` has tangents, of this slope.
@@ -69,6 +72,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
             value,
             tangents: [R::from(0.0); N],
             live: 0,
+            is_directed: false,
         }
     }
 
@@ -81,13 +85,14 @@ impl<R: Real, const N: usize> Dual<R, N> {
         variable
     }
 
-    /// Returns a number with all tangents.
+    /// Returns a number with all tangents, of directions.
     #[inline(always)]
     pub(crate) fn along(value: R, tangents: [R; N]) -> Self {
         Self {
             value,
             tangents,
             live: ((1_u64 << N) - 1) as u32,
+            is_directed: true,
         }
     }
 
@@ -113,7 +118,13 @@ impl<R: Real, const N: usize> Dual<R, N> {
         let mut index = 0;
         while index < N {
             if self.has(index) {
-                self.tangents[index] *= slope;
+                let tangent = self.tangents[index];
+                let product = tangent * slope;
+                self.tangents[index] = if self.is_directed {
+                    product.unless(tangent.is_zero())
+                } else {
+                    product
+                };
             }
             index += 1;
         }
@@ -133,6 +144,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
             index += 1;
         }
         self.live |= other.live;
+        self.is_directed |= other.is_directed;
         self
     }
 
@@ -158,7 +170,31 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 }
 
-impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {}
+impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        let mut is_zero = self.value.is_zero();
+        let mut index = 0;
+        while index < N {
+            is_zero &= !self.has(index) || self.tangents[index].is_zero();
+            index += 1;
+        }
+        is_zero
+    }
+
+    #[inline(always)]
+    fn unless(mut self, is_zero: bool) -> Self {
+        self.value = self.value.unless(is_zero);
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] = self.tangents[index].unless(is_zero);
+            }
+            index += 1;
+        }
+        self
+    }
+}
 
 impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
     #[inline(always)]
@@ -405,7 +441,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
                 // 0 · ∞ where x is 0 too. Elsewhere the slope is 0, but may have a derivative with respect to p.
                 #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
                 let is_nan = slope != slope;
-                if p.value == 0.0 && is_nan {
+                if p.value == 0.0 && (p.live == 0 || is_nan) {
                     R::from(0.0)
                 } else {
                     slope

@@ -312,5 +312,12 @@ mod tests;
 
 mod sealed {
     /// What is compiled for one of these must be right for all.
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Returns whether the number and all of its tangents are 0.
+        fn is_zero(&self) -> bool;
+
+        /// Returns the number, or 0 with as many tangents: which ones there are must not depend on numbers.
+        #[must_use]
+        fn unless(self, is_zero: bool) -> Self;
+    }
 }

@@ -156,7 +156,17 @@ macro_rules! functions {
         $Number:ty, $float:ident, |$wrapped:ident| $wrap:expr, |$x:ident| $unwrap:expr;
         ours: $($ours:ident = $path:path),*; std: $($std:ident),*;
     ) => {
-        impl sealed::Sealed for $Number {}
+        impl sealed::Sealed for $Number {
+            #[inline(always)]
+            fn is_zero(&self) -> bool {
+                *self == 0.0
+            }
+
+            #[inline(always)]
+            fn unless(self, is_zero: bool) -> Self {
+                if is_zero { Self::from(0.0) } else { self }
+            }
+        }
 
         impl Real for $Number {
             $(

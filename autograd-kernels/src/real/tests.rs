@@ -286,6 +286,32 @@ fn a_direction_that_a_number_does_not_depend_on_makes_no_nan() {
     );
 }
 
+/// Directions are given when the program runs: a missing one is 0.
+#[test]
+fn a_missing_direction_makes_no_nan() {
+    assert_eq!(
+        hessian(|x, k| x.sqrt() * k * k, 0.0, 3.0)[1],
+        [f64::INFINITY, 0.0]
+    );
+    assert_eq!(
+        hessian(|x, k| k * (x.ln() + k), 0.0, 3.0)[1],
+        [f64::INFINITY, 2.0]
+    );
+    assert_eq!(
+        hessian(|x, k| x.powi(4) + k.square(), 1e150, 3.0)[1],
+        [0.0, 2.0]
+    );
+    let missing = Along::along(0.0, [0.0]);
+    let k = Along::along(3.0, [1.0]);
+    assert_eq!((missing.sqrt() * k).tangent(0), Some(0.0));
+    assert_eq!(
+        (missing.powf(k) * missing.recip().sqrt().recip()).tangent(0),
+        Some(0.0)
+    );
+    // A derivative that is 0 is not missing, and has derivatives.
+    assert_eq!(hessian(|x, _| x.square().sinh(), 0.0, 0.0)[0][0], 2.0);
+}
+
 #[test]
 fn operators_and_comparisons_see_literals_on_both_sides() {
     let x = Along::variable(2.0, 0);
