@@ -4,6 +4,7 @@
 //! `PROPTEST_CASES=100000 cargo test --release --test it expressions` tries so many.
 
 mod check;
+mod kinks;
 mod tensors;
 mod tree;
 

@@ -40,13 +40,10 @@ fn choose(
     x: &Numbers,
     other: &Numbers,
 ) -> Numbers {
-    let mask = Zip::from(a.view())
-        .and(b.view())
-        .map_collect(|a, b| compare(a, b));
+    let mask = Zip::from(a.view()).and(b.view()).map_collect(compare);
     x.where_(&mask, other)
 }
 
-#[expect(clippy::too_many_lines, reason = "a line for each operation")]
 fn apply(step: &Step, operands: &[Numbers]) -> Numbers {
     let Step { c, d, n, .. } = *step;
     let x = &operands[0];

@@ -127,7 +127,7 @@ impl Tree {
         let largest = Cell::new(0.0_f64);
         let seen = |value: f64| {
             // NaN stays.
-            if !(value.abs() <= largest.get()) {
+            if value.is_nan() || value.abs() > largest.get() {
                 largest.set(value.abs());
             }
             value
@@ -183,7 +183,11 @@ fn positive<R: Real>(x: R) -> R {
 }
 
 /// Applies an operation to numbers, as its function is written.
-#[expect(clippy::too_many_lines, reason = "a line for each operation")]
+#[expect(
+    clippy::too_many_lines,
+    clippy::match_same_arms,
+    reason = "a line for each operation"
+)]
 fn on_numbers<R: Real>(step: &Step, operands: &[R]) -> R
 where
     f64: Literal<R>,
