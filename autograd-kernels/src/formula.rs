@@ -204,7 +204,7 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
         macro_rules! alone {
             ($($index:literal)*) => {
                 match only {
-                    $(Some($index) if const { I > 1 && $index < I } => {
+                    $(Some($index) if const { is_one_of($index, I) } => {
                         compiled(Partials::<T, F, First, OneInput<$index>, I, O, 1>::new(
                             &self.0, inputs, results,
                         ));
@@ -215,8 +215,13 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
                 }
             };
         }
-        alone!(0 1 2 3 4 5 6 7 8 9 10 11)
+        alone!(0 1 2 3 4 5 6 7 8 9 10 11);
     }
+}
+
+/// Returns whether there is such an input beside others.
+const fn is_one_of(index: usize, inputs: usize) -> bool {
+    inputs > 1 && index < inputs
 }
 
 /// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
@@ -263,7 +268,7 @@ trait Level {
 
     fn filled<X: Copy>(component: X) -> Self::Of<X>;
 
-    /// Computes a formula of numbers with these components.
+    /// Computes a formula of numbers with these components. Of several inputs, not all need have a direction.
     fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
         formula: &F,
         inputs: [Self::Of<Dual<B, N>>; I],
@@ -290,10 +295,10 @@ macro_rules! levels {
                 inputs: [[Dual<B, N>; $count]; I],
             ) -> [[Dual<B, N>; $count]; O] {
                 let zero = Dual::constant(B::from(0.0));
-                let mut numbers: [$Number; I] = [$number([zero; $count]); I];
+                let mut numbers: [$Number; I] = [$number([zero; $count], I > 1); I];
                 let mut input = 0;
                 while input < I {
-                    numbers[input] = $number(inputs[input]);
+                    numbers[input] = $number(inputs[input], I > 1);
                     input += 1;
                 }
                 let results = formula.at(numbers);
@@ -310,13 +315,13 @@ macro_rules! levels {
 }
 
 levels! {
-    First: 1, Dual<B, N>, |[value]: [_; 1]| value, |number: Dual<B, N>| [number];
+    First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
     Second: 2, Dual<Dual<B, N>, 1>,
-        |[value, tangent]: [_; 2]| Dual::along(value, [tangent]),
+        |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),
         |number: Dual<_, 1>| [number.value, number.tangents[0]];
     Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
-        |[value, inner, outer, both]: [_; 4]| {
-            Dual::along(Dual::along(value, [inner]), [Dual::along(outer, [both])])
+        |[value, inner, outer, both]: [_; 4], _| {
+            Dual::along(Dual::along(value, [inner], true), [Dual::along(outer, [both], true)], true)
         },
         |number: Dual<Dual<_, 1>, 1>| {
             let (value, outer) = (number.value, number.tangents[0]);
@@ -452,7 +457,8 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
                 let mut input = 0;
                 while input < I {
                     let direction = T::Number::of(directions[input][at]);
-                    numbers[input] = Dual::along(T::Number::of(x[input][at]), [direction]);
+                    let value = T::Number::of(x[input][at]);
+                    numbers[input] = Dual::along(value, [direction], I > 1);
                     input += 1;
                 }
                 let outputs = formula.at(numbers);
@@ -614,7 +620,11 @@ fn contracted<T: Element, L: Level, const N: usize, const O: usize>(
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
-                let product = T::Number::of(gradients[of_gradient][output][at]) * slope;
+                let gradient = T::Number::of(gradients[of_gradient][output][at]);
+                let product = gradient * slope;
+                // A direction that is missing: no slope makes it NaN.
+                let vanishes = of_gradient > 0 && gradient == 0.0;
+                let product = if vanishes { gradient } else { product };
                 if is_empty {
                     (sum, is_empty) = (product, false);
                 } else {
@@ -844,8 +854,212 @@ pub fn evaluate<T: Element>(
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread::available_parallelism;
+
+    use ndarray::{Array1, Array2, Array3, ArrayD, Axis, IxDyn, ShapeBuilder, Slice};
+
     use super::*;
-    use ndarray::{Array2, ArrayD, IxDyn};
+    use crate::set_threads;
+    use crate::testing::numbers;
+
+    /// x y² + sin z, and √x y.
+    struct Two;
+
+    impl Formula<3, 2> for Two {
+        #[inline(always)]
+        fn at<R: Real>(&self, [x, y, z]: [R; 3]) -> [R; 2]
+        where
+            f64: Literal<R>,
+        {
+            [x * y.square() + z.sin(), x.sqrt() * y]
+        }
+    }
+
+    const TWO: Blocks<Two, 3, 2, 2> = Blocks(Two);
+
+    /// Returns the bits of the results that are wanted.
+    fn bits(results: Vec<Option<Vec<f64>>>) -> Vec<Option<Vec<u64>>> {
+        let of = |result: Vec<f64>| result.into_iter().map(f64::to_bits).collect();
+        results.into_iter().map(|result| result.map(of)).collect()
+    }
+
+    /// Returns what each pass gives, of arrays and of a second one for each as its direction.
+    fn all_passes(inputs: &[ArrayViewD<'_, f64>], shape: &[usize]) -> Vec<Vec<Option<Vec<u64>>>> {
+        let [x, y, z, g, h] = [0, 1, 2, 3, 4].map(|index| Some(inputs[index].view()));
+        let directions = [&z, &x, &y, &h, &g].map(Clone::clone);
+        let run = |pass, inputs: &[Option<ArrayViewD<'_, f64>>], wanted: &[bool]| {
+            bits(evaluate(&TWO, pass, inputs, shape, wanted))
+        };
+        let inputs = [x, y, z, g, h];
+        let level = |level| Pass::Partials { level };
+        let both = [&inputs[..], &directions].concat();
+        let first = [true, true, true, false, false];
+        let second = [&[true; 5][..], &first].concat();
+        vec![
+            run(Pass::Values, &inputs[..3], &[true, true]),
+            run(
+                Pass::Tangents,
+                &[&inputs[..3], &directions[..3]].concat(),
+                &[true, true],
+            ),
+            run(level(0), &inputs, &first),
+            run(level(0), &inputs, &[false, true, false, false, false]),
+            run(level(1), &both, &second),
+        ]
+    }
+
+    /// Returns an array of this shape in each layout.
+    fn layouts(shape: [usize; 3], seed: f64) -> Vec<ArrayD<f64>> {
+        let whole = numbers(shape, seed) + 0.6;
+        let mut column_major = Array3::zeros(shape.f());
+        column_major.assign(&whole);
+        let mut reversed = Array3::zeros(shape);
+        reversed.assign(&whole.slice_each_axis(|_| Slice::new(0, None, -1)));
+        for axis in 0..3 {
+            reversed.invert_axis(Axis(axis));
+        }
+        let mut turned = Array3::zeros([shape[1], shape[2], shape[0]]).permuted_axes([2, 0, 1]);
+        turned.assign(&whole);
+        let mut spaced = Array3::zeros(shape.map(|length| 2 * length));
+        spaced.slice_each_axis_inplace(|_| Slice::new(0, None, 2));
+        spaced.assign(&whole);
+        [whole, column_major, reversed, turned, spaced]
+            .map(Array3::into_dyn)
+            .into()
+    }
+
+    #[test]
+    fn inputs_of_every_layout_are_stretched() {
+        for shape in [[3, 4, 5], [1, 1, 1], [7, 90, 1], [2, 2, 257]] {
+            // A bit for each axis that is stretched.
+            for lengths in 0..8_usize {
+                let short: [usize; 3] = std::array::from_fn(|axis| {
+                    if lengths >> axis & 1 == 1 {
+                        1
+                    } else {
+                        shape[axis]
+                    }
+                });
+                let (stretched, whole) = (layouts(short, 1.0), layouts(shape, 2.0));
+                let stretched_too = layouts([shape[0], 1, short[2]], 3.0);
+                for (index, x) in stretched.iter().enumerate() {
+                    let [y, z] = [
+                        &whole[(index + lengths) % 5],
+                        &stretched_too[(index + 2) % 5],
+                    ];
+                    // What ndarray stretches has stride 0.
+                    let broadcast = x.broadcast(shape).unwrap().into_dyn();
+                    let inputs = [x.view(), y.view(), z.view(), broadcast.view(), y.view()];
+                    let plain = inputs.each_ref().map(|input| {
+                        let whole = input.broadcast(shape).unwrap();
+                        ArrayD::from_shape_vec(&shape[..], whole.iter().copied().collect()).unwrap()
+                    });
+                    let plain: Vec<_> = plain.iter().map(|plain| plain.view()).collect();
+                    let expected = all_passes(&plain, &shape);
+                    assert!(
+                        all_passes(&inputs, &shape) == expected,
+                        "{shape:?} {short:?} {index}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// No other test depends on the number of threads.
+    #[test]
+    fn bits_do_not_depend_on_the_number_of_threads() {
+        let shape = [100, 1001];
+        let x = numbers(shape, 1.0).into_dyn() + 0.6;
+        let y = numbers([1, 1001], 2.0).into_dyn();
+        let z = numbers([100, 1], 3.0).into_dyn();
+        let inputs = [x.view(), y.view(), z.view(), x.view(), y.view()];
+        let mut found = Vec::new();
+        for threads in 1..=3 {
+            set_threads(threads);
+            found.push(all_passes(&inputs, &shape));
+        }
+        set_threads(available_parallelism().map_or(1, usize::from));
+        assert!(found[1] == found[0] && found[2] == found[0]);
+        let plain = |x: f64, y: f64, z: f64| x * y.square() + z.sin();
+        let values = found[0][0][0].as_ref().unwrap();
+        for (at, &bits) in values.iter().enumerate() {
+            let (row, column) = (at / 1001, at % 1001);
+            let expected = plain(x[[row, column]], y[[0, column]], z[[row, 0]]);
+            assert!((f64::from_bits(bits) - expected).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn empty_arrays_have_empty_results() {
+        for shape in [[0, 3, 2], [2, 0, 1], [1, 1, 0]] {
+            let x = Array3::<f64>::zeros(shape).into_dyn();
+            let one = Array3::ones([1, 1, 1]).into_dyn();
+            let inputs = [x.view(), one.view(), x.view(), one.view(), x.view()];
+            for results in all_passes(&inputs, &shape) {
+                assert!(results.iter().flatten().all(Vec::is_empty));
+            }
+        }
+        let none = evaluate(
+            &TWO,
+            Pass::Partials { level: 0 },
+            &[None, None, None, None, None],
+            &[3],
+            &[false; 5],
+        );
+        assert_eq!(none, vec![None::<Vec<f64>>; 5]);
+    }
+
+    #[test]
+    fn missing_arrays_are_zeros() {
+        let x = Array1::from(vec![4.0, 9.0]).into_dyn();
+        let y = Array1::from(vec![2.0, -1.0]).into_dyn();
+        let inputs = [Some(x.view()), Some(y.view()), None];
+        let results = evaluate(&TWO, Pass::Values, &inputs, &[2], &[true, true]);
+        assert_eq!(results, [Some(vec![16.0, 9.0]), Some(vec![4.0, -3.0])]);
+        // The first output has no gradient.
+        let one = ArrayD::ones(vec![1]);
+        let inputs = [Some(x.view()), Some(y.view()), None, None, Some(one.view())];
+        let wanted = [true, true, true, false, false];
+        let results = evaluate(&TWO, Pass::Partials { level: 0 }, &inputs, &[2], &wanted);
+        assert_eq!(
+            results[..2],
+            [Some(vec![0.5, -1.0 / 6.0]), Some(vec![2.0, 3.0])]
+        );
+        assert_eq!(results[2], Some(vec![0.0, 0.0]));
+    }
+
+    /// Panics at a number.
+    struct Panics;
+
+    impl Formula<1, 1> for Panics {
+        fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+        where
+            f64: Literal<R>,
+        {
+            assert!(x != 70_000.0, "not this one");
+            [x * 2.0]
+        }
+    }
+
+    #[test]
+    fn after_a_panic_everything_works() {
+        let formula = Blocks::<_, 1, 1, 2>(Panics);
+        let range = |count: u32| Array1::from_iter((0..count).map(f64::from)).into_dyn();
+        let run = |count: u32| {
+            let x = range(count);
+            let shape = x.shape().to_vec();
+            evaluate(&formula, Pass::Values, &[Some(x.view())], &shape, &[true])
+        };
+        for _ in 0..3 {
+            let panic = catch_unwind(AssertUnwindSafe(|| run(100_000))).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"not this one"));
+            assert_eq!(
+                run(70_000),
+                [Some((range(70_000) * 2.0).into_raw_vec_and_offset().0)]
+            );
+        }
+    }
 
     /// x y + x
     struct Line;

@@ -33,6 +33,12 @@ fn both<T: Real>(x: T) -> (T, T) {
     (y, Once::scalar(y) - 1.0)
 }
 
+/// Its slope in x is infinite at 0.
+#[custom_function(elementwise)]
+fn scaled_root<T: Real>(x: T, k: T) -> T {
+    x.sqrt() * k.square()
+}
+
 fn leaf<D: pullback::ndarray::Dimension>(x: pullback::ndarray::Array<f64, D>) -> Tensor<f64, D> {
     Tensor::from(x).set_requires_grad(true)
 }
@@ -225,4 +231,20 @@ fn a_gradient_that_is_given_is_differentiated_to_the_order() {
         (error.kind(), error.function()),
         (&ErrorKind::OrderExceeded { order: 3 }, Some("given"))
     );
+}
+
+/// Data may be 0 where the slope is infinite, along which nothing is asked for.
+#[test]
+fn a_direction_that_is_missing_makes_no_nan() {
+    let x = Tensor::from(array![0.0, 4.0]);
+    let (k, direction) = (leaf(array![3.0, 3.0]), Tensor::from(array![1.0, 1.0]));
+    let g = Grad::of(&scaled_root(&x, &k).sum())
+        .create_graph(true)
+        .run(&k)
+        .unwrap();
+    assert_eq!(g.to_array(), array![0.0, 12.0]);
+    let second = Grad::of(&g.sum()).run(&k).unwrap();
+    assert_eq!(second.to_array(), array![0.0, 4.0]);
+    let (_, along) = jvp(|k| scaled_root(&x, k), &k.detach(), &direction).unwrap();
+    assert_eq!(along.to_array(), array![0.0, 12.0]);
 }

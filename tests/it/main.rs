@@ -13,6 +13,7 @@ mod composed;
 mod compositions;
 mod edges;
 mod elementwise;
+mod expressions;
 #[cfg(feature = "catalogue")]
 mod formulas;
 mod forward_mode;

@@ -24,6 +24,9 @@ pub struct Dual<R, const N: usize> {
     pub(crate) tangents: [R; N],
     /// Which tangents there are, a bit for each.
     live: u32,
+    /// Whether the tangents are those of directions that are given when the program runs. Some are missing, which is a 0
+    /// that no slope makes NaN. Known when the program is compiled, as `live` is.
+    is_directed: bool,
 }
 
 /// Returns `$x`'s function of this value and, where `$x` has tangents, of this slope.
@@ -60,6 +63,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
             value,
             tangents: [R::from(0.0); N],
             live: 0,
+            is_directed: false,
         }
     }
 
@@ -72,13 +76,14 @@ impl<R: Real, const N: usize> Dual<R, N> {
         variable
     }
 
-    /// Returns a number with all tangents.
+    /// Returns a number with all tangents, of directions, of which some may be missing.
     #[inline(always)]
-    pub(crate) fn along(value: R, tangents: [R; N]) -> Self {
+    pub(crate) fn along(value: R, tangents: [R; N], some_missing: bool) -> Self {
         Self {
             value,
             tangents,
-            live: ((1_u64 << N) - 1) as u32,
+            live: !(u32::MAX << N),
+            is_directed: some_missing,
         }
     }
 
@@ -104,11 +109,23 @@ impl<R: Real, const N: usize> Dual<R, N> {
         let mut index = 0;
         while index < N {
             if self.has(index) {
-                self.tangents[index] *= slope;
+                self.tangents[index] = self.times(index, slope);
             }
             index += 1;
         }
         self
+    }
+
+    /// Returns a tangent times a slope.
+    #[inline(always)]
+    fn times(&self, index: usize, slope: R) -> R {
+        let tangent = self.tangents[index];
+        let product = tangent * slope;
+        if self.is_directed {
+            product.unless(tangent.is_zero())
+        } else {
+            product
+        }
     }
 
     /// Returns a number whose tangents are those of both times their slopes.
@@ -119,16 +136,17 @@ impl<R: Real, const N: usize> Dual<R, N> {
         while index < N {
             let mut sum = result.tangents[index];
             if x.has(index) {
-                sum = x.tangents[index] * slope_x;
+                sum = x.times(index, slope_x);
             }
             if y.has(index) {
-                let term = y.tangents[index] * slope_y;
+                let term = y.times(index, slope_y);
                 sum = if x.has(index) { sum + term } else { term };
             }
             result.tangents[index] = sum;
             index += 1;
         }
         result.live = x.live | y.live;
+        result.is_directed = x.is_directed | y.is_directed;
         result
     }
 
@@ -159,6 +177,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
             index += 1;
         }
         self.live |= other.live;
+        self.is_directed |= other.is_directed;
         self
     }
 
@@ -184,7 +203,31 @@ impl<R: Real, const N: usize> Dual<R, N> {
     }
 }
 
-impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {}
+impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        let mut is_zero = self.value.is_zero();
+        let mut index = 0;
+        while index < N {
+            is_zero &= !self.has(index) || self.tangents[index].is_zero();
+            index += 1;
+        }
+        is_zero
+    }
+
+    #[inline(always)]
+    fn unless(mut self, is_zero: bool) -> Self {
+        self.value = self.value.unless(is_zero);
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] = self.tangents[index].unless(is_zero);
+            }
+            index += 1;
+        }
+        self
+    }
+}
 
 impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
     #[inline(always)]
@@ -380,7 +423,6 @@ macro_rules! compared {
 
 compared!(<R, N> Dual<R, N>, Dual<R, N>, |x, y| x.value, y.value);
 compared!(<R, N> Dual<R, N>, f64, |x, y| x.value, *y);
-compared!(<R, N> f64, Dual<R, N>, |x, y| R::from(*x), y.value);
 
 impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
@@ -430,10 +472,16 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
             self,
             p,
             power,
-            if p.value == 0.0 {
-                R::from(0.0)
-            } else {
-                p.value * self.value.powf(p.value - 1.0)
+            {
+                let slope = p.value * self.value.powf(p.value - 1.0);
+                // 0 · ∞ where x is 0 too. Elsewhere the slope is 0, but may have a derivative with respect to p.
+                #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+                let is_nan = slope != slope;
+                if p.value == 0.0 && (p.live == 0 || is_nan) {
+                    R::from(0.0)
+                } else {
+                    slope
+                }
             },
             if power == 0.0 {
                 R::from(0.0)
@@ -537,13 +585,14 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn atan2(self, x: impl Into<Self>) -> Self {
         let x = x.into();
-        let square = self.value * self.value + x.value * x.value;
+        // No squares, which may overflow.
+        let distance = self.value.hypot(x.value);
         chain_2!(
             self,
             x,
             self.value.atan2(x.value),
-            x.value / square,
-            -(self.value / square)
+            x.value / distance / distance,
+            -(self.value / distance / distance)
         )
     }
 

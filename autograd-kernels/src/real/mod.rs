@@ -18,7 +18,8 @@ pub(crate) use number::{Number, Single};
 /// A real number, in a function under `#[custom_function(elementwise)]`.
 ///
 /// Such a function is compiled for elements of tensors and for numbers that carry derivatives, so it may use what is
-/// here: `+ - * /` with other such numbers and with `f64` on either side, comparisons, and the functions below.
+/// here: `+ - * /` with other such numbers and with `f64` on either side, comparisons with an `f64` on the right, and the
+/// functions below.
 /// Wherever a function takes a second number, that may be an `f64` too. `T::from(0.0)` makes a number.
 ///
 /// Each function says what its derivative is where that is not obvious: at a kink, or at the edge of its domain.
@@ -282,7 +283,8 @@ pub trait Real:
     }
 }
 
-/// An `f64` beside numbers of type `T`: `1.0 + x`, `0.0 < x`.
+/// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64` can be
+/// compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
 ///
 /// The macro adds this bound for `f64` to a function of numbers. No bound of `T` itself could say it.
 #[doc(hidden)]
@@ -300,8 +302,6 @@ pub trait Literal<T>:
     + Mul<T, Output = T>
     + Div<f64, Output = f64>
     + Div<T, Output = T>
-    + PartialOrd<f64>
-    + PartialOrd<T>
 {
 }
 
@@ -311,7 +311,6 @@ impl<T> Literal<T> for f64 where
         + Sub<T, Output = T>
         + Mul<T, Output = T>
         + Div<T, Output = T>
-        + PartialOrd<T>
 {
 }
 
@@ -326,7 +325,17 @@ pub trait Plain: Real {}
 
 impl Plain for f64 {}
 
+#[cfg(test)]
+mod tests;
+
 mod sealed {
     /// What is compiled for one of these must be right for all.
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Returns whether the number and all of its tangents are 0.
+        fn is_zero(&self) -> bool;
+
+        /// Returns the number, or 0 with as many tangents: which ones there are must not depend on numbers.
+        #[must_use]
+        fn unless(self, is_zero: bool) -> Self;
+    }
 }

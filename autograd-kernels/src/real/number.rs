@@ -136,27 +136,23 @@ impl PartialOrd<f64> for Single {
     }
 }
 
-impl PartialEq<Single> for f64 {
-    #[inline(always)]
-    fn eq(&self, other: &Single) -> bool {
-        Single::from(*self) == *other
-    }
-}
-
-impl PartialOrd<Single> for f64 {
-    #[inline(always)]
-    fn partial_cmp(&self, other: &Single) -> Option<Ordering> {
-        Single::from(*self).partial_cmp(other)
-    }
-}
-
 /// Implements the functions, by those of `kernels` where it has one.
 macro_rules! functions {
     (
         $Number:ty, $float:ident, |$wrapped:ident| $wrap:expr, |$x:ident| $unwrap:expr;
         ours: $($ours:ident = $path:path),*; std: $($std:ident),*;
     ) => {
-        impl sealed::Sealed for $Number {}
+        impl sealed::Sealed for $Number {
+            #[inline(always)]
+            fn is_zero(&self) -> bool {
+                *self == 0.0
+            }
+
+            #[inline(always)]
+            fn unless(self, is_zero: bool) -> Self {
+                if is_zero { Self::from(0.0) } else { self }
+            }
+        }
 
         impl Real for $Number {
             $(
@@ -225,14 +221,14 @@ macro_rules! functions {
             #[inline(always)]
             fn max(self, other: impl Into<Self>) -> Self {
                 let other = other.into();
-                #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+                // NaN alone differs from itself.
                 if self > other || self != self { self } else { other }
             }
 
             #[inline(always)]
             fn min(self, other: impl Into<Self>) -> Self {
                 let other = other.into();
-                #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+                // NaN alone differs from itself.
                 if self < other || self != self { self } else { other }
             }
         }

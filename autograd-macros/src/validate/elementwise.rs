@@ -22,6 +22,9 @@ use crate::uses;
 /// How often a function can be differentiated that does not say so.
 pub(super) const DEFAULT_ORDER: usize = 2;
 
+/// The most numbers, for each of which there is a loop alone.
+const MOST_NUMBERS: usize = 12;
+
 /// The most that there are loops for.
 const HIGHEST_ORDER: usize = 3;
 
@@ -163,6 +166,13 @@ pub(super) fn lifted(
     if inputs.is_empty() && diagnostics.len() == mistakes {
         takes_no_number(&function.sig.ident, &number, diagnostics);
         return Err(Box::new(function));
+    }
+    if let Some(name) = inputs.get(MOST_NUMBERS) {
+        let message = format!(
+            "a function of numbers takes {MOST_NUMBERS} of them at most; `{name}` is one more"
+        );
+        let help = "what is the same for all elements can be a value, `&[f64]`";
+        diagnostics.error_with_help(name, &message, help);
     }
     let Some(outputs) = outputs(&function.sig, &number, diagnostics) else {
         return Err(Box::new(function));

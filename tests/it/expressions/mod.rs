@@ -1,0 +1,95 @@
+//! Random expressions of all that `Real` has: their values, derivatives and second derivatives by the loops of functions
+//! of numbers are those of finite differences, and those of the same expression on tensors.
+//!
+//! `PROPTEST_CASES=100000 cargo test --release --test it expressions` tries so many.
+
+mod check;
+mod kinks;
+mod tensors;
+mod tree;
+
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use check::{Found, Points, Verdict};
+use tree::{Operation, Tree};
+
+/// Tries expressions, `cases` of them unless the environment has a number.
+fn run(cases: u32, check: impl Fn(&Tree, &Points) -> Result<Verdict, String>) {
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(cases);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let counts = RefCell::new((0_usize, 0_usize, vec![0_usize; Operation::ALL.len()]));
+    // Shrinking would move points to 0, which is where the kinks are.
+    let numbers = prop::array::uniform10(-2.0..2.0).no_shrink();
+    let strategy = (tree::trees(1..20), numbers);
+    let result = TestRunner::new(config).run(&strategy, |(tree, numbers)| {
+        let verdict = check(&tree, &Points(numbers)).map_err(TestCaseError::fail)?;
+        let (compared, skipped, occurrences) = &mut *counts.borrow_mut();
+        *compared += verdict.compared;
+        *skipped += verdict.skipped;
+        if verdict.compared > 0 {
+            for operation in tree.operations() {
+                occurrences[operation as usize] += 1;
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let (compared, skipped, occurrences) = counts.into_inner();
+    println!(
+        "{compared} compared, {skipped} skipped, {:?}",
+        occurrences.iter().min()
+    );
+    assert!(
+        skipped * 50 < compared,
+        "{skipped} are skipped, {compared} compared"
+    );
+    for (operation, count) in Operation::ALL.iter().zip(occurrences) {
+        assert!(
+            count >= cases as usize / 50,
+            "{operation:?} occurs {count} times"
+        );
+    }
+}
+
+#[test]
+fn derivatives_are_those_of_finite_differences() {
+    run(10_000, |tree, points| {
+        Found::new(tree, points).agrees_with_differences()
+    });
+}
+
+#[test]
+fn derivatives_are_those_of_the_same_functions_of_tensors() {
+    run(3_000, |tree, points| {
+        Found::new(tree, points).agrees_with_tensors()
+    });
+}
+
+/// A new function must occur in the expressions.
+#[test]
+fn all_functions_of_real_numbers_occur() {
+    let source = include_str!("../../../autograd-kernels/src/real/mod.rs");
+    let names: Vec<&str> = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("    fn ")?.split('(').next())
+        .collect();
+    assert!(names.len() > 40, "{names:?}");
+    for name in names {
+        let is_known = Operation::ALL.iter().any(|operation| {
+            format!("{operation:?}").to_lowercase() == name.replace('_', "").to_lowercase()
+        });
+        assert!(is_known, "`{name}` occurs in no expression");
+    }
+}
