@@ -21,10 +21,12 @@
 ///
 /// [`Real`]: crate::Real
 /// [`Error`]: crate::Error
+/// [Write a function]: write_a_function
 pub mod functions_of_numbers {}
 
 #[doc = include_str!("../docs/write_a_function.md")]
 ///
+/// [Functions of numbers]: functions_of_numbers
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck

@@ -5,6 +5,7 @@
 //! differentiated by `Partials` of the next level.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 
 use autograd_kernels::{Loops, Pass, common_shape, evaluate, sum_to};
@@ -26,9 +27,14 @@ pub fn values<T: Element, D: Dimension, const O: usize>(
     loops: &dyn Loops<T>,
     inputs: &[ArrayView<'_, T, D>],
 ) -> [Array<T, D>; O] {
-    let mut outputs = outputs(name, loops, inputs).into_iter();
-    // INVARIANT: there is one for each output.
-    std::array::from_fn(|_| outputs.next().expect("an output"))
+    each(outputs(name, loops, inputs))
+}
+
+/// Returns a list of as many as there are outputs.
+fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
+    // INVARIANT: the loops have one for each.
+    list.try_into()
+        .unwrap_or_else(|_| unreachable!("one for each output"))
 }
 
 /// Returns the gradients of the inputs that need one, given those of the outputs that have one.
@@ -63,10 +69,7 @@ pub fn tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
     inputs: [&Tensor<T, D>; I],
     tangents: [Option<&Tensor<T, D>>; I],
 ) -> [Tensor<T, D>; O] {
-    let along = along(&Elementwise::new(name, loops), &inputs, &tangents);
-    let mut along = along.into_iter();
-    // INVARIANT: there is one for each output.
-    std::array::from_fn(|_| along.next().expect("a tangent"))
+    each(along(&Elementwise::new(name, loops), &inputs, &tangents))
 }
 
 /// Returns the gradients of the inputs that need one, of a function whose derivatives are given: `loops` are those of the
@@ -104,8 +107,7 @@ pub fn replaced_tangents<T: Element, D: Dimension, const I: usize, const O: usiz
     tangents: [Option<&Tensor<T, D>>; I],
 ) -> [Tensor<T, D>; O] {
     let function = Elementwise::of_gradients(name, loops);
-    // INVARIANT: forward has seen that the inputs fit together.
-    let shape = common_shape(inputs.iter().map(|x| x.shape())).expect("shapes that fit");
+    let shape = fitting(inputs.iter().map(|x| x.shape()));
     std::array::from_fn(|output| {
         let gradients: [_; O] = std::array::from_fn(|other| {
             constant(&shape, if other == output { T::one() } else { T::zero() })
@@ -150,6 +152,12 @@ fn array<T, D: Dimension>(elements: Vec<T>, shape: &[usize]) -> Array<T, D> {
     array.into_dimensionality().expect("the rank of the inputs")
 }
 
+/// Returns the shape of the outputs.
+fn fitting<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Vec<usize> {
+    // INVARIANT: forward has seen that the inputs fit together, and all else has the shape of one or of an output.
+    common_shape(shapes).expect("shapes that fit")
+}
+
 /// Returns a tensor of one number everywhere.
 fn constant<T: Element, D: Dimension>(shape: &[usize], value: T) -> Tensor<T, D> {
     let number = Array::from_elem(IxDyn(&vec![1; shape.len()]), value);
@@ -166,18 +174,23 @@ struct Elementwise<T> {
     loops: Arc<dyn Loops<T>>,
     /// How often the function of that name can be differentiated: once more than its gradients can.
     order: usize,
+    /// Where its attribute is.
+    at: &'static Location<'static>,
 }
 
 impl<T: Element> Elementwise<T> {
+    #[track_caller]
     fn new(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
         Self {
             name,
             order: loops.order(),
             loops: Arc::new(loops),
+            at: Location::caller(),
         }
     }
 
     /// The gradients of a function that has these.
+    #[track_caller]
     fn of_gradients(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
         let gradients = Self::new(name, loops);
         let order = gradients.order + 1;
@@ -206,6 +219,7 @@ impl<T: Element> Elementwise<T> {
         Err(Exceeded {
             function: self.name,
             order: self.order,
+            at: self.at,
         })
     }
 
@@ -223,7 +237,7 @@ impl<T: Element> Elementwise<T> {
         };
         let mut call = ForwardCall::new(self.name, depth);
         let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
-        call.fails(exceeded.kind());
+        call.fails(exceeded.error());
         let outputs = apply(&primals.iter().collect::<Vec<_>>());
         call.without_tangents(outputs)
     }
@@ -310,6 +324,7 @@ struct Values<T, D>(PhantomData<(T, D)>);
 
 #[custom_function]
 impl<T: Element, D: Dimension> Values<T, D> {
+    /// Returns the outputs of a function of numbers.
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
@@ -352,6 +367,7 @@ struct Partials<T, D>(PhantomData<(T, D)>);
 
 #[custom_function]
 impl<T: Element, D: Dimension> Partials<T, D> {
+    /// Returns derivatives of a function of numbers with respect to its inputs.
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
@@ -361,8 +377,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     ) -> Vec<Array<T, D>> {
         let loops = &*function.loops;
         let count = function.width() << plan.level;
-        // INVARIANT: forward has seen that the inputs fit together, and all else has the shape of one or of an output.
-        let shape = common_shape(tensors.iter().map(ArrayView::shape)).expect("shapes that fit");
+        let shape = fitting(tensors.iter().map(ArrayView::shape));
         let mut inputs: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
         inputs.resize_with(count, || None);
         for (&place, tensor) in plan.places.iter().zip(tensors) {
@@ -461,6 +476,7 @@ struct Directional<T, D>(PhantomData<(T, D)>);
 
 #[custom_function]
 impl<T: Element, D: Dimension> Directional<T, D> {
+    /// Returns the derivatives of a function of numbers along directions of its inputs.
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
@@ -470,8 +486,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     ) -> Vec<Array<T, D>> {
         let loops = &*function.loops;
         let (inputs, outputs) = (loops.inputs(), loops.outputs());
-        // INVARIANT: forward has seen that the inputs fit together, and each tangent has the shape of one.
-        let shape = common_shape(tensors.iter().map(ArrayView::shape)).expect("shapes that fit");
+        let shape = fitting(tensors.iter().map(ArrayView::shape));
         let mut views: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
         views.resize_with(2 * inputs, || None);
         for (&place, tensor) in plan.places.iter().zip(tensors) {

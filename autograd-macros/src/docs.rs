@@ -104,8 +104,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     }));
     lines.push(String::new());
     lines.push(match order {
-        Order::Once => "It can be differentiated once.".to_owned(),
-        Order::Times(1) => "It can be differentiated once.".to_owned(),
+        Order::Once | Order::Times(1) => "It can be differentiated once.".to_owned(),
         Order::Times(2) => "It can be differentiated twice.".to_owned(),
         Order::Times(times) => format!("It can be differentiated {times} times."),
         Order::Any => "It can be differentiated any number of times.".to_owned(),

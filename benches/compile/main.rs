@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 const NAME: &str = "compile/macro";
+const NUMBERS: &str = "compile/elementwise";
 const FUNCTIONS: usize = 200;
 const ROUNDS: usize = 7;
 
@@ -31,6 +32,9 @@ fn main() {
     };
     if wants(NAME) {
         macro_alone();
+    }
+    if wants(NUMBERS) {
+        functions_of_numbers();
     }
     if wants(first::NAME) {
         first::run();
@@ -49,7 +53,24 @@ fn macro_alone() {
     let written = format!("{HEAD}\n{types}\n{expanded}");
     let limit = Crate::new("written", &written);
     let empty = Crate::new("empty", HEAD);
-    let crates = [&ours, &limit, &empty];
+    compare(NAME, FUNCTIONS, [&ours, &limit, &empty]);
+}
+
+/// Functions of numbers beside the short form of the same formula, with its gradients by hand.
+fn functions_of_numbers() {
+    let many = |definition: &str| {
+        let numbers = 0..FUNCTIONS / 4;
+        let all = numbers.map(|number| definition.replace("NUMBER", &number.to_string()));
+        format!("{HEAD}{}", all.collect::<String>())
+    };
+    let ours = Crate::new("elementwise", &many(ELEMENTWISE));
+    let limit = Crate::new("by_hand", &many(BY_HAND));
+    let empty = Crate::new("empty", HEAD);
+    compare(NUMBERS, FUNCTIONS / 4, [&ours, &limit, &empty]);
+}
+
+/// Prints the time for each function of our crate, and of the other; the third has no functions.
+fn compare(name: &str, functions: usize, crates: [&Crate; 3]) {
     let mut times: [Vec<Duration>; 3] = Default::default();
     for krate in crates {
         krate.timed(0);
@@ -60,10 +81,10 @@ fn macro_alone() {
         }
     }
     let [ours, limit, empty] = times.map(median);
-    let each = |time: f64| (time - empty) / FUNCTIONS as f64;
+    let each = |time: f64| (time - empty) / functions as f64;
     let (ours, limit) = (each(ours), each(limit));
     println!(
-        "{NAME} ours {ours:.2} ms limit {limit:.2} ms ratio {:.2}",
+        "{name} ours {ours:.2} ms limit {limit:.2} ms ratio {:.2}",
         ours / limit
     );
 }
@@ -192,6 +213,23 @@ impl FunctionNUMBER {
     fn grad_bias(grad_output: ArrayView2<f32>) -> Array1<f32> {
         grad_output.sum_axis(Axis(0))
     }
+}
+";
+
+const ELEMENTWISE: &str = "
+#[custom_function(elementwise)]
+pub fn function_NUMBER<T: Real>(x: T, y: T, k: f64) -> T {
+    x.exp() * x.powi(3) + y * k
+}
+";
+
+const BY_HAND: &str = "
+#[custom_function(
+    grad(x) = &grad_output * &x.mapv(|x| x.exp() * (x.powi(3) + 3.0 * x.powi(2))),
+    grad(y) = &grad_output * *k,
+)]
+pub fn function_NUMBER(x: ArrayView1<f64>, y: ArrayView1<f64>, k: f64) -> Array1<f64> {
+    x.mapv(|x| x.exp() * x.powi(3)) + &y * k
 }
 ";
 

@@ -227,13 +227,19 @@ impl ErrorKind {
                  written on arrays, or marked `once`; write it on `&Tensor` to have higher orders"
             ),
             Self::OrderExceeded { order } => {
-                let times = counted(*order, "time", "times");
+                let times = match order {
+                    1 => "once",
+                    2 => "twice",
+                    _ => "three times",
+                };
                 write!(
                     f,
-                    "`{function}` can be differentiated {times}, as its derivatives were generated: write \
-                     `elementwise(order = {})` to have the next",
-                    order + 1
-                )
+                    "`{function}` can be differentiated {times}, as its derivatives were generated"
+                )?;
+                match order {
+                    1 | 2 => write!(f, ": `elementwise(order = {})` has the next", order + 1),
+                    _ => Ok(()),
+                }
             }
             Self::NotANumber { input, entry } => write!(
                 f,

@@ -130,7 +130,7 @@ impl Error {
         at: &'static Location<'static>,
     ) -> Self {
         if let Some(exceeded) = source.downcast_ref::<Exceeded>() {
-            return exceeded.kind().of(exceeded.function, at);
+            return exceeded.error();
         }
         let reason = source.to_string();
         let mut error = ErrorKind::Backward { reason }.of(function, at);
@@ -148,21 +148,28 @@ impl Error {
 }
 
 /// A function of numbers was differentiated once more than its loops were generated for.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Exceeded {
     pub(crate) function: &'static str,
     pub(crate) order: usize,
+    /// Where its attribute is, which says the order.
+    pub(crate) at: &'static Location<'static>,
 }
 
 impl Exceeded {
-    pub(crate) fn kind(self) -> ErrorKind {
-        ErrorKind::OrderExceeded { order: self.order }
+    pub(crate) fn error(&self) -> Error {
+        ErrorKind::OrderExceeded { order: self.order }.of(self.function, self.at)
     }
 }
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind().write(self.function, f)
+        fmt::Display::fmt(&self.error(), f)
+    }
+}
+
+impl fmt::Debug for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

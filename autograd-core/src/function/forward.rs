@@ -97,9 +97,8 @@ impl ForwardCall {
     }
 
     /// Says why the function has no tangents, if nothing before it has none.
-    pub(crate) fn fails(&mut self, kind: ErrorKind) {
-        let failure = Failure::lost(kind.of(self.function, self.applied_at));
-        self.failure.get_or_insert(failure);
+    pub(crate) fn fails(&mut self, error: Error) {
+        self.failure.get_or_insert(Failure::lost(error));
     }
 
     /// Returns an output for which there is no tangent, because an input's is missing or the function has no

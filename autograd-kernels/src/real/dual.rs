@@ -194,7 +194,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
         self
     }
 
-    /// Returns the number whose tangents are half of both: what one of two equal numbers is.
+    /// Returns the number with half of the tangents of both: what one of two equal numbers is.
     #[inline(always)]
     fn shared(self, other: Self) -> Self {
         let half = R::from(0.5);
@@ -699,7 +699,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn max(self, other: impl Into<Self>) -> Self {
         let other = other.into();
-        let shared = self.shared(other);
+        let shared = other.shared(self);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = self > other || self != self;
         let larger = if is_first { self } else { other };
@@ -709,7 +709,7 @@ impl<R: Real, const N: usize> Real for Dual<R, N> {
     #[inline(always)]
     fn min(self, other: impl Into<Self>) -> Self {
         let other = other.into();
-        let shared = self.shared(other);
+        let shared = other.shared(self);
         #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
         let is_first = self < other || self != self;
         let smaller = if is_first { self } else { other };

@@ -62,156 +62,390 @@ pub trait Real:
     + sealed::Sealed
 {
     /// Returns eˣ.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::exp(0.0), 1.0);
+    /// ```
     #[must_use]
     fn exp(self) -> Self;
 
     /// Returns eˣ − 1, also exact near 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::exp_m1(1e-20), 1e-20);
+    /// ```
     #[must_use]
     fn exp_m1(self) -> Self;
 
     /// Returns ln x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::ln(1.0), 0.0);
+    /// ```
     #[must_use]
     fn ln(self) -> Self;
 
     /// Returns ln(1 + x), also exact near 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::ln_1p(1e-20), 1e-20);
+    /// ```
     #[must_use]
     fn ln_1p(self) -> Self;
 
     /// Returns xⁿ for a whole n; the derivative is 0 for n = 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::powi(-2.0, 3), -8.0);
+    /// ```
     #[must_use]
     fn powi(self, n: i32) -> Self;
 
     /// Returns xᵖ. The derivative with respect to x is 0 for p = 0, and that with respect to p is 0 where xᵖ is.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::powf(4.0, 1.5), 8.0);
+    /// ```
     #[must_use]
     fn powf(self, p: impl Into<Self>) -> Self;
 
     /// Returns √x; the derivative is infinite at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::sqrt(9.0), 3.0);
+    /// ```
     #[must_use]
     fn sqrt(self) -> Self;
 
     /// Returns ∛x; the derivative is infinite at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::cbrt(-8.0), -2.0);
+    /// ```
     #[must_use]
     fn cbrt(self) -> Self;
 
     /// Returns 1/x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::recip(4.0), 0.25);
+    /// ```
     #[must_use]
     fn recip(self) -> Self;
 
     /// Returns |x|, with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::abs(-2.0), 2.0);
+    /// ```
     #[must_use]
     fn abs(self) -> Self;
 
     /// Returns 1 for positive numbers and +0, −1 for negative numbers and −0; the derivative is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::signum(-2.0), -1.0);
+    /// ```
     #[must_use]
     fn signum(self) -> Self;
 
     /// Returns the largest whole number that is not larger; the derivative is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::floor(-1.5), -2.0);
+    /// ```
     #[must_use]
     fn floor(self) -> Self;
 
     /// Returns the smallest whole number that is not smaller; the derivative is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::ceil(-1.5), -1.0);
+    /// ```
     #[must_use]
     fn ceil(self) -> Self;
 
     /// Returns the nearest whole number, of two the one farther from 0; the derivative is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::round(2.5), 3.0);
+    /// ```
     #[must_use]
     fn round(self) -> Self;
 
     /// Returns the nearest whole number, of two the even one; the derivative is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::round_ties_even(2.5), 2.0);
+    /// ```
     #[must_use]
     fn round_ties_even(self) -> Self;
 
     /// Returns sin x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::sin(0.0), 0.0);
+    /// ```
     #[must_use]
     fn sin(self) -> Self;
 
     /// Returns cos x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::cos(0.0), 1.0);
+    /// ```
     #[must_use]
     fn cos(self) -> Self;
 
     /// Returns tan x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::tan(0.0), 0.0);
+    /// ```
     #[must_use]
     fn tan(self) -> Self;
 
     /// Returns arcsin x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::asin(1.0), FRAC_PI_2);
+    /// ```
     #[must_use]
     fn asin(self) -> Self;
 
     /// Returns arccos x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::acos(1.0), 0.0);
+    /// ```
     #[must_use]
     fn acos(self) -> Self;
 
     /// Returns arctan x.
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::atan(f64::INFINITY), FRAC_PI_2);
+    /// ```
     #[must_use]
     fn atan(self) -> Self;
 
     /// Returns the angle of the point (x, `self`), between −π and π; the derivatives are NaN at (0, 0).
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::atan2(2.0, 0.0), FRAC_PI_2);
+    /// ```
     #[must_use]
     fn atan2(self, x: impl Into<Self>) -> Self;
 
     /// Returns sinh x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::sinh(0.0), 0.0);
+    /// ```
     #[must_use]
     fn sinh(self) -> Self;
 
     /// Returns cosh x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::cosh(0.0), 1.0);
+    /// ```
     #[must_use]
     fn cosh(self) -> Self;
 
     /// Returns tanh x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::tanh(-1000.0), -1.0);
+    /// ```
     #[must_use]
     fn tanh(self) -> Self;
 
     /// Returns arsinh x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::asinh(0.0), 0.0);
+    /// ```
     #[must_use]
     fn asinh(self) -> Self;
 
     /// Returns arcosh x; the derivative is infinite at 1.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::acosh(1.0), 0.0);
+    /// ```
     #[must_use]
     fn acosh(self) -> Self;
 
     /// Returns artanh x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::atanh(0.0), 0.0);
+    /// ```
     #[must_use]
     fn atanh(self) -> Self;
 
     /// Returns 1 / (1 + e⁻ˣ).
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::sigmoid(0.0), 0.5);
+    /// ```
     #[must_use]
     fn sigmoid(self) -> Self;
 
     /// Returns ln(1 + eˣ), which never overflows.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::softplus(1000.0), 1000.0);
+    /// ```
     #[must_use]
     fn softplus(self) -> Self;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::erf(10.0), 1.0);
+    /// ```
     #[must_use]
     fn erf(self) -> Self;
 
     /// Returns Φ(x) = ½ (1 + erf(x/√2)), the distribution function of the standard normal distribution, to the same
     /// relative error in both tails.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::normal_cdf(0.0), 0.5);
+    /// ```
     #[must_use]
     fn normal_cdf(self) -> Self;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::normal_pdf(100.0), 0.0);
+    /// ```
     #[must_use]
     fn normal_pdf(self) -> Self;
 
     /// Returns x Φ(x).
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::gelu(20.0), 20.0);
+    /// ```
     #[must_use]
     fn gelu(self) -> Self;
 
     /// Returns √(x² + y²) without overflow; the derivatives are 0 where it is 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::hypot(3.0, 4.0), 5.0);
+    /// ```
     #[must_use]
     fn hypot(self, y: impl Into<Self>) -> Self;
 
     /// Returns the larger of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::max(3.0, 4.0), 4.0);
+    /// ```
     #[must_use]
     fn max(self, other: impl Into<Self>) -> Self;
 
     /// Returns the smaller of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::min(3.0, 4.0), 3.0);
+    /// ```
     #[must_use]
     fn min(self, other: impl Into<Self>) -> Self;
 
     /// Returns the number limited to the range from `min` to `max`, with the derivative 1 at the bounds; `max` if `min`
     /// is larger.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::clamp(3.0, 0.0, 1.0), 1.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn clamp(self, min: impl Into<Self>, max: impl Into<Self>) -> Self {
@@ -221,6 +455,12 @@ pub trait Real:
     }
 
     /// Returns `self` · a + b, rounded twice.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::mul_add(3.0, 2.0, 1.0), 7.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn mul_add(self, a: impl Into<Self>, b: impl Into<Self>) -> Self {
@@ -228,6 +468,12 @@ pub trait Real:
     }
 
     /// Returns x².
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::square(-3.0), 9.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn square(self) -> Self {
@@ -235,6 +481,12 @@ pub trait Real:
     }
 
     /// Returns 1/√x.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::rsqrt(4.0), 0.5);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn rsqrt(self) -> Self {
@@ -242,6 +494,12 @@ pub trait Real:
     }
 
     /// Returns max(x, 0), with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::relu(-3.0), 0.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn relu(self) -> Self {
@@ -249,6 +507,12 @@ pub trait Real:
     }
 
     /// Returns x where it is positive and slope · x elsewhere, with the derivative `slope` at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::leaky_relu(-3.0, 0.5), -1.5);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn leaky_relu(self, slope: impl Into<Self>) -> Self {
@@ -257,6 +521,12 @@ pub trait Real:
     }
 
     /// Returns x where it is positive and α(eˣ − 1) elsewhere, with the derivative α at 0.
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::elu(0.0, 2.0), 0.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn elu(self, alpha: impl Into<Self>) -> Self {
@@ -265,6 +535,12 @@ pub trait Real:
     }
 
     /// Returns x / (1 + e⁻ˣ).
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::silu(0.0), 0.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn silu(self) -> Self {
@@ -272,6 +548,12 @@ pub trait Real:
     }
 
     /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
+    ///
+    /// ```
+    /// use autograd_kernels::Real;
+    ///
+    /// assert_eq!(Real::gelu_tanh(20.0), 20.0);
+    /// ```
     #[must_use]
     #[inline(always)]
     fn gelu_tanh(self) -> Self {

@@ -55,16 +55,14 @@ pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize
         })) if only.name == "order" => number.base10_parse().ok(),
         _ => None,
     };
-    match given {
-        Some(order @ 1..=HIGHEST_ORDER) => order,
-        _ => {
-            match &only.value {
-                Some(value) if only.name == "order" => diagnostics.error(value, message),
-                _ => diagnostics.error(&only.name, message),
-            }
-            DEFAULT_ORDER
-        }
+    if let Some(order @ 1..=HIGHEST_ORDER) = given {
+        return order;
     }
+    match &only.value {
+        Some(value) if only.name == "order" => diagnostics.error(value, message),
+        _ => diagnostics.error(&only.name, message),
+    }
+    DEFAULT_ORDER
 }
 
 /// What is saved, and how often there are derivatives, is not the author's to say.
@@ -260,7 +258,7 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         return None;
     };
     let number = &number.ident;
-    if let Some((other, kind)) = others.find(|(other, _)| other.to_string() != number.to_string()) {
+    if let Some((other, kind)) = others.find(|(other, _)| *number != other.to_string()) {
         let message = format!(
             "a function of numbers has one parameter, the type of its numbers, but `{other}` is another ({kind})"
         );
@@ -297,7 +295,7 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     let name = show(&parameter.pat);
     let mut is_within = false;
     for_each_word(ty.to_token_stream(), &mut |word| {
-        is_within |= word == number
+        is_within |= word == number;
     });
     if is_within {
         let message = format!(

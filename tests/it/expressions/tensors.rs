@@ -62,7 +62,9 @@ fn apply(step: &Step, operands: &[Numbers]) -> Numbers {
         Operation::Abs => x.abs(),
         Operation::Signum => constant(x, f64::signum),
         Operation::Floor => constant(x, f64::floor),
+        Operation::Ceil => constant(x, f64::ceil),
         Operation::Round => constant(x, f64::round),
+        Operation::RoundTiesEven => constant(x, f64::round_ties_even),
         Operation::Sin => x.sin(),
         Operation::Cos => x.cos(),
         Operation::Tan => within_one(x).tan(),
@@ -146,18 +148,12 @@ fn branch(step: &Step, operands: &[Numbers]) -> Numbers {
         Operation::IfGreater => choose(|x, y| x > y, (x, y), chosen, other),
         Operation::IfAtLeast => choose(|x, y| x >= y, (x, y), chosen, other),
         Operation::IfEqual => choose(|x, y| x == y, (x, y), chosen, other),
-        Operation::IfLessLiteral | Operation::IfOrderedLiteral | Operation::IfLiteralGreater => {
+        Operation::IfLessLiteral | Operation::IfOrderedLiteral => {
             choose(|x, c| x < c, (x, c), chosen, other)
         }
-        Operation::IfAtMostLiteral | Operation::IfLiteralAtLeast => {
-            choose(|x, c| x <= c, (x, c), chosen, other)
-        }
-        Operation::IfGreaterLiteral | Operation::IfLiteralLess | Operation::IfLiteralOrdered => {
-            choose(|x, c| x > c, (x, c), chosen, other)
-        }
-        Operation::IfAtLeastLiteral | Operation::IfLiteralAtMost => {
-            choose(|x, c| x >= c, (x, c), chosen, other)
-        }
+        Operation::IfAtMostLiteral => choose(|x, c| x <= c, (x, c), chosen, other),
+        Operation::IfGreaterLiteral => choose(|x, c| x > c, (x, c), chosen, other),
+        Operation::IfAtLeastLiteral => choose(|x, c| x >= c, (x, c), chosen, other),
         operation => unreachable!("{operation:?} is no branch"),
     }
 }

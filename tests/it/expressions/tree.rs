@@ -33,7 +33,7 @@ macro_rules! operations {
 }
 
 operations! {
-    Exp 1 ExpM1 1 Ln 1 Ln1p 1 Powi 1 Sqrt 1 Cbrt 1 Recip 1 Abs 1 Signum 1 Floor 1 Round 1 Sin 1 Cos 1 Tan 1 Asin 1 Acos 1
+    Exp 1 ExpM1 1 Ln 1 Ln1p 1 Powi 1 Sqrt 1 Cbrt 1 Recip 1 Abs 1 Signum 1 Floor 1 Ceil 1 Round 1 RoundTiesEven 1 Sin 1 Cos 1 Tan 1 Asin 1 Acos 1
     Atan 1 Sinh 1 Cosh 1 Tanh 1 Asinh 1 Acosh 1 Atanh 1 Sigmoid 1 Softplus 1 Erf 1 NormalCdf 1 NormalPdf 1 Gelu 1
     Square 1 Rsqrt 1 Relu 1 Silu 1 GeluTanh 1 Neg 1
     Powf 2 Atan2 2 Hypot 2 Max 2 Min 2 Clamp 3 MulAdd 3 LeakyRelu 2 Elu 2
@@ -45,7 +45,16 @@ operations! {
     AddAssignLiteral 1 SubAssignLiteral 1 MulAssignLiteral 1 DivAssignLiteral 1
     IfLess 3 IfAtMost 3 IfGreater 3 IfAtLeast 3 IfEqual 3 IfOrdered 3
     IfLessLiteral 2 IfAtMostLiteral 2 IfGreaterLiteral 2 IfAtLeastLiteral 2 IfOrderedLiteral 2
-    IfLiteralLess 2 IfLiteralAtMost 2 IfLiteralGreater 2 IfLiteralAtLeast 2 IfLiteralOrdered 2
+}
+
+impl Operation {
+    /// Returns whether its values are steps.
+    fn jumps(self) -> bool {
+        matches!(
+            self,
+            Self::Signum | Self::Floor | Self::Ceil | Self::Round | Self::RoundTiesEven
+        )
+    }
 }
 
 /// An operation with its literals, used or not.
@@ -122,9 +131,10 @@ impl Tree {
             .unwrap_or_else(|| inputs[0].clone())
     }
 
-    /// Computes it on plain numbers; returns the result and the largest absolute value of an operation's.
-    pub(super) fn plain(&self, inputs: [f64; INPUTS]) -> (f64, f64) {
-        let largest = Cell::new(0.0_f64);
+    /// Computes it on plain numbers; returns the result, the largest absolute value of an operation's, and the sum of
+    /// all that was rounded, which changes where there is a jump.
+    pub(super) fn plain(&self, inputs: [f64; INPUTS]) -> (f64, f64, f64) {
+        let (largest, rounded) = (Cell::new(0.0_f64), Cell::new(0.0));
         let seen = |value: f64| {
             // NaN stays.
             if value.is_nan() || value.abs() > largest.get() {
@@ -132,9 +142,15 @@ impl Tree {
             }
             value
         };
-        let apply = |step: &Step, operands: &[f64]| seen(on_numbers(step, operands));
+        let apply = |step: &Step, operands: &[f64]| {
+            let value = seen(on_numbers(step, operands));
+            if step.operation.jumps() {
+                rounded.set(rounded.get() + value);
+            }
+            value
+        };
         let result = self.compute(&inputs, |value| value, apply, |a, b| seen(a + b));
-        (result, largest.get())
+        (result, largest.get(), rounded.get())
     }
 }
 
@@ -214,7 +230,9 @@ where
         Operation::Abs => x.abs(),
         Operation::Signum => x.signum(),
         Operation::Floor => x.floor(),
+        Operation::Ceil => x.ceil(),
         Operation::Round => x.round(),
+        Operation::RoundTiesEven => x.round_ties_even(),
         Operation::Sin => x.sin(),
         Operation::Cos => x.cos(),
         Operation::Tan => within_one(x).tan(),
@@ -318,11 +336,6 @@ where
         Operation::IfGreaterLiteral => x > c,
         Operation::IfAtLeastLiteral => x >= c,
         Operation::IfOrderedLiteral => ordered(x.partial_cmp(&c)),
-        Operation::IfLiteralLess => c < x,
-        Operation::IfLiteralAtMost => c <= x,
-        Operation::IfLiteralGreater => c > x,
-        Operation::IfLiteralAtLeast => c >= x,
-        Operation::IfLiteralOrdered => ordered(c.partial_cmp(&x)),
         operation => unreachable!("{operation:?} is no branch"),
     };
     match (is_true, step.operation.arity()) {

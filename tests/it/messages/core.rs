@@ -71,6 +71,11 @@ impl Twice {
     }
 }
 
+#[custom_function(elementwise(order = 1))]
+fn halved<T: Real>(x: T) -> T {
+    x / 2.0
+}
+
 type Vector = Tensor1<f64>;
 
 pub(super) fn errors(page: &mut Page) {
@@ -92,6 +97,8 @@ fn passes() -> Vec<Error> {
     freed.backward().unwrap();
     let once = SquareOnce::apply(&x).sum();
     let (first,) = Grad::of(&once).create_graph(true).run((&x,)).unwrap();
+    let y = halved(&x).sum();
+    let (of_numbers,) = Grad::of(&y).create_graph(true).run((&x,)).unwrap();
     let infinite = (&leaf([0.0]).ln() * 0.0).sum();
     let lost = |_: &AnyTensor| Err::<AnyTensor, _>("the file is gone");
     let unpacked = saved_tensors_hooks(|tensor| tensor, lost, || x.exp().sum());
@@ -104,6 +111,7 @@ fn passes() -> Vec<Error> {
         Total::apply(&[&x, &x], 1, 2).sum().backward().unwrap_err(),
         Twice::apply(&x)[0].sum().backward().unwrap_err(),
         first.sum().backward().unwrap_err(),
+        of_numbers.sum().backward().unwrap_err(),
         detect_anomaly(|| infinite.backward()).unwrap_err(),
         grad(&x.sum(), (&constant([1.0]),)).unwrap_err(),
         grad(&x.exp().sum(), (&other,)).unwrap_err(),
