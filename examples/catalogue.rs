@@ -22,12 +22,12 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use pullback::catalogue;
 use pullback::catalogue::{Entry, Page};
 use pullback::ndarray::{
     Array, Array0, Array1, ArrayView, ArrayView0, ArrayView1, Dimension, arr0,
 };
 use pullback::prelude::*;
-use pullback::{Order, catalogue};
 
 /// y = x · tanh(ln(1 + eˣ)), also known as mish.
 #[doc = pullback::math!(r"y = x \tanh \ln\left(1 + e^x\right) = x \, \frac{(1 + e^x)^2 - 1}{(1 + e^x)^2 + 1}")]
@@ -162,16 +162,12 @@ fn columns(function: &Entry) -> [String; 5] {
         .iter()
         .map(|(inputs, names)| format!("{} for {}", names.join(", "), inputs.join(", ")))
         .collect();
-    let order = match signature.order {
-        Order::Once => "once",
-        Order::Any => "any",
-    };
     let forward_mode = if signature.forward_mode { "yes" } else { "no" };
     [
         function.name().to_owned(),
         format!("{} → {}", inputs.join(", "), outputs.join(", ")),
         saved.join("; "),
-        order.to_owned(),
+        signature.order.to_string(),
         forward_mode.to_owned(),
     ]
 }

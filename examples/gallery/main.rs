@@ -33,7 +33,7 @@ mod spline;
 mod sqrtm;
 mod upfirdn2d;
 
-use pullback::{Order, catalogue};
+use pullback::catalogue;
 
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("speed") {
@@ -43,18 +43,15 @@ fn main() {
     let gallery = functions
         .iter()
         .filter(|one| one.module.starts_with("gallery"));
-    println!("{:<16} {:<34} {:<12} saved", "function", "inputs", "order");
+    println!("{:<16} {:<34} {:<20} saved", "function", "inputs", "order");
     for function in gallery {
         let signature = function.signature;
         let names = |names: Vec<&str>| names.join(", ");
-        let order = match signature.order {
-            Order::Once => "once",
-            Order::Any => "any",
-        };
         println!(
-            "{:<16} {:<34} {order:<12} {}",
+            "{:<16} {:<34} {:<20} {}",
             function.name(),
             names(signature.inputs.iter().map(|input| input.name).collect()),
+            signature.order,
             names(signature.saved.iter().map(|saved| saved.name).collect()),
         );
     }

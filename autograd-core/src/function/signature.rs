@@ -1,5 +1,7 @@
 //! A function's signature as data, for documentation, pictures and errors.
 
+use std::fmt;
+
 /// What a function takes, returns and saves: read from the signatures of its forward and backward
 /// functions.
 ///
@@ -364,4 +366,17 @@ pub enum Order {
     Times(usize),
     /// Any number of times: every backward function is written on tensors.
     Any,
+}
+
+/// `once`, `twice`, `three times`, `any number of times`.
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Once | Self::Times(1) => f.pad("once"),
+            Self::Times(2) => f.pad("twice"),
+            Self::Times(3) => f.pad("three times"),
+            Self::Times(times) => write!(f, "{times} times"),
+            Self::Any => f.pad("any number of times"),
+        }
+    }
 }

@@ -55,13 +55,9 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
 
 /// Writes how often it can be differentiated, and whether in forward mode and in place.
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
-    let order = match signature.order {
-        Order::Once => "differentiable once",
-        Order::Times(1) => "elementwise, differentiable once",
-        Order::Times(2) => "elementwise, differentiable twice",
-        Order::Times(_) => "elementwise, differentiable three times",
-        Order::Any => "differentiable any number of times",
-    };
+    let is_elementwise = matches!(signature.order, Order::Times(_));
+    let of_numbers = if is_elementwise { "elementwise, " } else { "" };
+    let order = format!("{of_numbers}differentiable {}", signature.order);
     let forward_mode = if signature.forward_mode {
         "forward mode"
     } else {
@@ -69,7 +65,7 @@ fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
     };
     let writes = signature.inputs.iter().any(|input| input.in_place);
     let facts = [
-        Some(order),
+        Some(&order[..]),
         Some(forward_mode),
         writes.then_some("in place"),
     ];
