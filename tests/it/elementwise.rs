@@ -250,3 +250,19 @@ fn a_direction_that_is_missing_makes_no_nan() {
     let (_, along) = jvp(|k| scaled_root(&x, k), &k.detach(), &direction).unwrap();
     assert_eq!(along.to_array(), array![0.0, 12.0]);
 }
+
+/// The square of an error; of the target, nothing is wanted.
+#[custom_function(elementwise, gradcheck(x = [3], target = [3]))]
+fn squared_error<T: Real>(x: T, #[non_differentiable] target: T) -> T {
+    (x - target).square()
+}
+
+#[test]
+fn a_number_may_be_exempt() {
+    let (x, target) = (leaf(array![1.0, 2.0]), leaf(array![0.0, 5.0]));
+    let g = grad(&squared_error(&x, &target).sum(), &x).unwrap();
+    assert_eq!(g.to_array(), array![2.0, -6.0]);
+    assert!(grad(&squared_error(&x, &target).sum(), &target).is_err());
+    let (_, along) = jvp(|x| squared_error(x, &target), &x, &array![1.0, 1.0].into()).unwrap();
+    assert_eq!(along.to_array(), array![2.0, -6.0]);
+}

@@ -348,22 +348,35 @@ pub(super) fn functions(
         .collect();
     let needs_type = beside(definition, "NeedsInputGrad");
     let needed = local("needs");
-    let needs = inputs.iter().map(|input| quote!(#needed.#input));
+    let each = || inputs.iter().zip(&elementwise.differentiable);
+    let needs = each().map(|(input, has_gradient)| match has_gradient {
+        true => quote!(#needed.#input),
+        false => quote!(false),
+    });
     let gradient_type = if is_given {
         quote!(&#tensor)
     } else {
         quote!(::core::option::Option<&#tensor>)
     };
     let of_inputs = numbered("g", inputs.len());
-    let gradient_types = inputs
-        .iter()
+    let gradient_types = elementwise
+        .differentiable()
         .map(|_| quote!(::core::option::Option<#tensor>));
     let gradient_types = tuple(gradient_types);
-    let all = tuple(of_inputs.iter().map(|of| quote!(#of)));
-    let tangents: Vec<Ident> = inputs
-        .iter()
-        .map(|input| format_ident!("tangent_{input}"))
-        .collect();
+    let given = of_inputs.iter().zip(&elementwise.differentiable);
+    let (bound_to, all): (Vec<_>, Vec<_>) = given
+        .map(|(of, &has_gradient)| match has_gradient {
+            true => (quote!(#of), Some(quote!(#of))),
+            false => (quote!(_), None),
+        })
+        .unzip();
+    let all = tuple(all.into_iter().flatten());
+    let tangent = |input| format_ident!("tangent_{input}");
+    let tangents: Vec<Ident> = elementwise.differentiable().map(tangent).collect();
+    let all_tangents = each().map(|(input, has_gradient)| match has_gradient {
+        true => tangent(input).into_token_stream(),
+        false => quote!(::core::option::Option::None),
+    });
     let tangent_types = results.iter().map(|_| quote!(#tensor));
     let tangent_types = tuple(tangent_types);
     let along = tuple(results.iter().map(|of| quote!(#of)));
@@ -384,7 +397,7 @@ pub(super) fn functions(
             #(#values,)*
             #needed: #needs_type,
         ) -> #gradient_types {
-            let [#(#of_inputs),*] = #p::#run_gradients(
+            let [#(#bound_to),*] = #p::#run_gradients(
                 #name,
                 #lent,
                 [#(#inputs),*],
@@ -401,7 +414,7 @@ pub(super) fn functions(
             #(#inputs: &#tensor,)*
             #(#values,)*
         ) -> #tangent_types {
-            let [#(#results),*] = #p::#run_tangents(#name, #lent, [#(#inputs),*], [#(#tangents),*]);
+            let [#(#results),*] = #p::#run_tangents(#name, #lent, [#(#inputs),*], [#(#all_tangents),*]);
             #along
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Elementwise {
     pub(crate) number: Ident,
     /// The parameters that are numbers.
     pub(crate) inputs: Vec<Ident>,
+    /// Which of them are differentiable.
+    pub(crate) differentiable: Vec<bool>,
     /// The others, with their types.
     pub(crate) values: Vec<(Ident, Type)>,
     /// How many numbers it returns.

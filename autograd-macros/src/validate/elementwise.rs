@@ -4,16 +4,16 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::{
-    Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType, Signature,
-    Type, TypeParamBound, Visibility, parse_quote,
+    Attribute, Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType,
+    Signature, Type, TypeParamBound, Visibility, parse_quote,
 };
 
 use super::arguments::ShortOptions;
 use super::inputs::is_opaque;
-use super::short::{camel_case, helper};
+use super::short::{camel_case, helper, is_ours};
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::model::{Elementwise, Replaced};
-use crate::parse::{Argument, Function, Method};
+use crate::parse::{Argument, Function, Method, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{at, for_each_word, local, placed, short as runtime};
 use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
@@ -77,9 +77,7 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
             "it can be differentiated twice; write `elementwise(order = 3)` for once more"
         }
         "saves" => "it saves its inputs, and computes the rest again",
-        _ => {
-            "of a number that takes no part in derivatives, return a function that has none, as `floor`"
-        }
+        _ => "an output without a derivative is one of functions that have none, as `floor`",
     };
     diagnostics.error_with_help(
         name,
@@ -139,7 +137,7 @@ pub(super) fn lifted(
         syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
     };
     let mut sig = function.sig.clone();
-    let (mut inputs, mut values) = (Vec::new(), Vec::new());
+    let (mut inputs, mut differentiable, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for argument in &mut sig.inputs {
         let FnArg::Typed(parameter) = argument else {
             continue;
@@ -156,6 +154,10 @@ pub(super) fn lifted(
         if is_number {
             let ty = array(&parameter.ty, quote!(ArrayView<'_,));
             *parameter.ty = ty;
+            let is_exempt = |attr: &Attribute| {
+                attr.path().get_ident().and_then(meant_on_parameter) == Some("non_differentiable")
+            };
+            differentiable.push(!parameter.attrs.iter().any(is_exempt));
             inputs.extend(name);
         } else {
             values.extend(name.map(|name| (name, (*parameter.ty).clone())));
@@ -205,11 +207,17 @@ pub(super) fn lifted(
     };
     let replaced = replaced(&grads, &known, diagnostics);
     options.higher_order = true;
-    let scalar = Box::new(function.sig.clone());
+    let mut scalar = Box::new(function.sig.clone());
+    for argument in &mut scalar.inputs {
+        if let FnArg::Typed(parameter) = argument {
+            parameter.attrs.retain(|attr| !is_ours(attr));
+        }
+    }
     let elementwise = Elementwise {
         scalar,
         number,
         inputs,
+        differentiable,
         values,
         outputs: outputs.len(),
         order,
@@ -524,7 +532,7 @@ fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method 
         });
     }
     ask(&mut sig, elementwise, rank);
-    let inputs = &elementwise.inputs;
+    let inputs: Vec<&Ident> = elementwise.differentiable().collect();
     let needs = Ident::new("needs_input_grad", Span::call_site());
     let ty = format_ident!("{}NeedsInputGrad", camel_case(&elementwise.scalar.ident));
     sig.inputs.push(parse_quote!(#needs: #ty));
@@ -534,7 +542,7 @@ fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method 
         1 => parse_quote!(-> #gradient),
         _ => parse_quote!(-> (#(#gradients),*)),
     };
-    let arguments = inputs.iter().map(Argument::bare).collect();
+    let arguments = inputs.into_iter().map(Argument::bare).collect();
     method("backward", arguments, sig)
 }
 
@@ -542,7 +550,7 @@ fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method 
 fn jvp(elementwise: &Elementwise, rank: &Ident) -> Method {
     let (p, number) = (runtime(), &elementwise.number);
     let mut sig: Signature = parse_quote!(fn tangents());
-    for input in &elementwise.inputs {
+    for input in elementwise.differentiable() {
         let name = format_ident!("tangent_{}", input.unraw());
         sig.inputs
             .push(parse_quote!(#name: ::core::option::Option<&#p::Tensor<#number, #rank>>));

@@ -271,15 +271,15 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
             FnArg::Typed(parameter) => &mut parameter.attrs,
             FnArg::Receiver(receiver) => &mut receiver.attrs,
         };
-        let is_ours = |attr: &Attribute| {
-            attr.path()
-                .get_ident()
-                .and_then(meant_on_parameter)
-                .is_some()
-        };
         attrs.retain(|attr| !is_ours(attr));
     }
     kernel
+}
+
+/// Returns whether an attribute of a parameter is for the macro.
+pub(super) fn is_ours(attr: &Attribute) -> bool {
+    let name = attr.path().get_ident();
+    name.and_then(meant_on_parameter).is_some()
 }
 
 /// Splits the parameters of the function: types and constants are the block's, for backward functions

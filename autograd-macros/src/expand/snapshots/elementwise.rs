@@ -36,6 +36,7 @@ pub struct Squash<T, D> {
 #[allow(
     dead_code,
     clippy::inline_always,
+    clippy::multiple_bound_locations,
     clippy::must_use_candidate,
     clippy::needless_pass_by_value,
     clippy::too_many_arguments,
