@@ -317,105 +317,171 @@ pub(super) fn functions(
     let (vis, sig, docs) = (&short.vis, &short.kernel, docs::short_kernel(short));
     let inputs = &elementwise.inputs;
     let name = quote!(<Self as #p::Function>::NAME);
-    let is_given = !elementwise.replaced.is_empty();
-    let (width, outputs) = (inputs.len(), elementwise.outputs);
-    let taken = made(definition, elementwise, true);
-    let values_loops = blocks([width, outputs, elementwise.order], &taken, p);
-    let lent = made(definition, elementwise, false);
-    let lent = if is_given {
-        let gradients = gradients_name(&definition.ident);
-        let sizes = [width + outputs, width, elementwise.order - 1];
-        blocks(sizes, &quote!(#gradients(#lent)), p)
-    } else {
-        blocks([width, outputs, elementwise.order], &lent, p)
-    };
-    let replaced = if is_given { "replaced_" } else { "" };
-    let run_gradients = local(format_args!("{replaced}gradients"));
-    let run_tangents = local(format_args!("{replaced}tangents"));
-    let results = numbered("y", outputs);
+    let sizes = [inputs.len(), elementwise.outputs, elementwise.order];
+    let loops = blocks(sizes, &made(definition, elementwise, true), p);
+    let results = numbered("y", elementwise.outputs);
     let returned = if returns_tuple(elementwise) {
         quote!((#(#results,)*))
     } else {
         quote!(#(#results)*)
     };
-    let (number, rank) = (&elementwise.number, rank(definition));
-    let tensor = quote!(#p::Tensor<#number, #rank>);
-    let values = value_parameters(elementwise);
-    let gradients = forward.differentiable_outputs();
-    let gradients: Vec<Ident> = gradients
-        .iter()
-        .map(|(output, _)| output.gradient_name())
-        .collect();
-    let needs_type = beside(definition, "NeedsInputGrad");
-    let needed = local("needs");
-    let each = || inputs.iter().zip(&elementwise.differentiable);
-    let needs = each().map(|(input, has_gradient)| match has_gradient {
-        true => quote!(#needed.#input),
-        false => quote!(false),
-    });
-    let gradient_type = if is_given {
-        quote!(&#tensor)
-    } else {
-        quote!(::core::option::Option<&#tensor>)
+    let derivatives = Derivatives {
+        definition,
+        elementwise,
+        forward,
+        p,
     };
-    let of_inputs = numbered("g", inputs.len());
-    let gradient_types = elementwise
-        .differentiable()
-        .map(|_| quote!(::core::option::Option<#tensor>));
-    let gradient_types = tuple(gradient_types);
-    let given = of_inputs.iter().zip(&elementwise.differentiable);
-    let (bound_to, all): (Vec<_>, Vec<_>) = given
-        .map(|(of, &has_gradient)| match has_gradient {
-            true => (quote!(#of), Some(quote!(#of))),
-            false => (quote!(_), None),
-        })
-        .unzip();
-    let all = tuple(all.into_iter().flatten());
-    let tangent = |input| format_ident!("tangent_{input}");
-    let tangents: Vec<Ident> = elementwise.differentiable().map(tangent).collect();
-    let all_tangents = each().map(|(input, has_gradient)| match has_gradient {
-        true => tangent(input).into_token_stream(),
-        false => quote!(::core::option::Option::None),
-    });
-    let tangent_types = results.iter().map(|_| quote!(#tensor));
-    let tangent_types = tuple(tangent_types);
-    let along = tuple(results.iter().map(|of| quote!(#of)));
+    let (gradients, tangents) = (derivatives.gradients(), derivatives.tangents());
     quote! {
         #docs
         #[track_caller]
         #[allow(clippy::too_many_arguments, clippy::type_complexity, clippy::needless_pass_by_value)]
         #vis #sig {
-            let [#(#results),*] = #p::values(#name, &#values_loops, &[#(#inputs),*]);
+            let [#(#results),*] = #p::values(#name, &#loops, &[#(#inputs),*]);
             #returned
         }
 
         #[track_caller]
         #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        fn gradients(
-            #(#gradients: #gradient_type,)*
-            #(#inputs: &#tensor,)*
-            #(#values,)*
-            #needed: #needs_type,
-        ) -> #gradient_types {
-            let [#(#bound_to),*] = #p::#run_gradients(
-                #name,
-                #lent,
-                [#(#inputs),*],
-                [#(#gradients),*],
-                [#(#needs),*],
-            );
-            #all
-        }
+        #gradients
 
         #[track_caller]
         #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        fn tangents(
-            #(#tangents: ::core::option::Option<&#tensor>,)*
-            #(#inputs: &#tensor,)*
-            #(#values,)*
-        ) -> #tangent_types {
-            let [#(#results),*] = #p::#run_tangents(#name, #lent, [#(#inputs),*], [#(#all_tangents),*]);
-            #along
+        #tangents
+    }
+}
+
+/// What the functions for derivatives are made of.
+struct Derivatives<'a> {
+    definition: &'a Definition,
+    elementwise: &'a Elementwise,
+    forward: &'a Forward,
+    p: &'a TokenStream,
+}
+
+impl Derivatives<'_> {
+    fn tensor(&self) -> TokenStream {
+        let (p, number) = (self.p, &self.elementwise.number);
+        let rank = self.definition.generics.type_params().nth(1);
+        let rank = rank.map(|param| &param.ident);
+        quote!(#p::Tensor<#number, #rank>)
+    }
+
+    fn are_given(&self) -> bool {
+        !self.elementwise.replaced.is_empty()
+    }
+
+    /// Returns the runtime's function of this name, or its variant for derivatives that are given.
+    fn runs(&self, name: &str) -> Ident {
+        let given = if self.are_given() { "replaced_" } else { "" };
+        local(format_args!("{given}{name}"))
+    }
+
+    /// Returns the loops that it takes.
+    fn loops(&self) -> TokenStream {
+        let Elementwise {
+            inputs,
+            outputs,
+            order,
+            ..
+        } = self.elementwise;
+        let formula = made(self.definition, self.elementwise, false);
+        if self.are_given() {
+            let name = gradients_name(&self.definition.ident);
+            let sizes = [inputs.len() + outputs, inputs.len(), order - 1];
+            return blocks(sizes, &quote!(#name(#formula)), self.p);
+        }
+        blocks([inputs.len(), *outputs, *order], &formula, self.p)
+    }
+
+    /// Returns something for each input: for those without a gradient, `other`.
+    fn each(
+        &self,
+        one: impl Fn(usize, &Ident) -> TokenStream,
+        other: &TokenStream,
+    ) -> Vec<TokenStream> {
+        let inputs = self.elementwise.inputs.iter().enumerate();
+        let inputs = inputs.zip(&self.elementwise.differentiable);
+        inputs
+            .map(|((index, input), &has_gradient)| {
+                if has_gradient {
+                    one(index, input)
+                } else {
+                    other.clone()
+                }
+            })
+            .collect()
+    }
+
+    fn gradients(&self) -> TokenStream {
+        let Self {
+            definition,
+            elementwise,
+            forward,
+            p,
+        } = self;
+        let (tensor, loops, run) = (self.tensor(), self.loops(), self.runs("gradients"));
+        let (inputs, values) = (&elementwise.inputs, value_parameters(elementwise));
+        let incoming = forward.differentiable_outputs().into_iter();
+        let incoming: Vec<Ident> = incoming.map(|(output, _)| output.gradient_name()).collect();
+        let incoming_type = if self.are_given() {
+            quote!(&#tensor)
+        } else {
+            quote!(::core::option::Option<&#tensor>)
+        };
+        let (needs, needs_type) = (local("needs"), beside(definition, "NeedsInputGrad"));
+        let gradients = numbered("g", inputs.len());
+        let bound_to = self.each(|index, _| gradients[index].to_token_stream(), &quote!(_));
+        let needed = self.each(|_, input| quote!(#needs.#input), &quote!(false));
+        let nothing = TokenStream::new();
+        let returned = self.each(|index, _| gradients[index].to_token_stream(), &nothing);
+        let returned = tuple(returned.into_iter().filter(|one| !one.is_empty()));
+        let types = elementwise.differentiable();
+        let types = tuple(types.map(|_| quote!(::core::option::Option<#tensor>)));
+        quote! {
+            fn gradients(
+                #(#incoming: #incoming_type,)*
+                #(#inputs: &#tensor,)*
+                #(#values,)*
+                #needs: #needs_type,
+            ) -> #types {
+                let [#(#bound_to),*] = #p::#run(
+                    <Self as #p::Function>::NAME,
+                    #loops,
+                    [#(#inputs),*],
+                    [#(#incoming),*],
+                    [#(#needed),*],
+                );
+                #returned
+            }
+        }
+    }
+
+    fn tangents(&self) -> TokenStream {
+        let Self { elementwise, p, .. } = self;
+        let (tensor, loops, run) = (self.tensor(), self.loops(), self.runs("tangents"));
+        let (inputs, values) = (&elementwise.inputs, value_parameters(elementwise));
+        let tangent = |input: &Ident| format_ident!("tangent_{input}");
+        let taken = elementwise.differentiable().map(tangent);
+        let none = quote!(::core::option::Option::None);
+        let tangents = self.each(|_, input| tangent(input).into_token_stream(), &none);
+        let results = numbered("y", elementwise.outputs);
+        let types = tuple(results.iter().map(|_| tensor.clone()));
+        let returned = tuple(results.iter().map(ToTokens::to_token_stream));
+        quote! {
+            fn tangents(
+                #(#taken: ::core::option::Option<&#tensor>,)*
+                #(#inputs: &#tensor,)*
+                #(#values,)*
+            ) -> #types {
+                let [#(#results),*] = #p::#run(
+                    <Self as #p::Function>::NAME,
+                    #loops,
+                    [#(#inputs),*],
+                    [#(#tangents),*],
+                );
+                #returned
+            }
         }
     }
 }
@@ -426,14 +492,6 @@ fn gradients_name(ident: &Ident) -> Ident {
 
 fn formula_name(ident: &Ident) -> Ident {
     format_ident!("{ident}Formula", span = at(ident))
-}
-
-fn rank(definition: &Definition) -> Option<&Ident> {
-    definition
-        .generics
-        .type_params()
-        .nth(1)
-        .map(|param| &param.ident)
 }
 
 fn returns_tuple(elementwise: &Elementwise) -> bool {

@@ -117,18 +117,15 @@ fn is_real(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// Returns a function of numbers as the function on arrays that it becomes, with its gradients; or as it is, if that
-/// could not even be called.
+/// Returns a function of numbers as the function on arrays that it becomes, with its gradients; `None` if that could not
+/// even be called.
 pub(super) fn lifted(
     function: Function,
     order: usize,
     options: &mut ShortOptions,
     diagnostics: &mut Diagnostics,
-) -> Result<Lifted, Box<Function>> {
-    let mistakes = diagnostics.len();
-    let Some(number) = number(&function.sig, diagnostics).cloned() else {
-        return Err(Box::new(function));
-    };
+) -> Option<Lifted> {
+    let number = number(&function.sig, diagnostics)?.clone();
     let rank = if number == "D" { "Dim" } else { "D" };
     let rank = Ident::new(rank, number.span());
     let p = &runtime();
@@ -136,47 +133,10 @@ pub(super) fn lifted(
         let array = placed(quote!(#p::ndarray::#name #number, #rank>), at(on));
         syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
     };
+    let view = |on: &Type| array(on, quote!(ArrayView<'_,));
     let mut sig = function.sig.clone();
-    let (mut inputs, mut differentiable, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for argument in &mut sig.inputs {
-        let FnArg::Typed(parameter) = argument else {
-            continue;
-        };
-        if let Pat::Ident(pattern) = &mut *parameter.pat {
-            pattern.mutability = None;
-        }
-        if is_opaque(&parameter.ty) {
-            has_no_name(parameter, diagnostics);
-            return Err(Box::new(function));
-        }
-        let is_number = is_a_number(parameter, &number, diagnostics);
-        let name = bound(&parameter.pat).cloned();
-        if is_number {
-            let ty = array(&parameter.ty, quote!(ArrayView<'_,));
-            *parameter.ty = ty;
-            let is_exempt = |attr: &Attribute| {
-                attr.path().get_ident().and_then(meant_on_parameter) == Some("non_differentiable")
-            };
-            differentiable.push(!parameter.attrs.iter().any(is_exempt));
-            inputs.extend(name);
-        } else {
-            values.extend(name.map(|name| (name, (*parameter.ty).clone())));
-        }
-    }
-    if inputs.is_empty() && diagnostics.len() == mistakes {
-        takes_no_number(&function.sig.ident, &number, diagnostics);
-        return Err(Box::new(function));
-    }
-    if let Some(name) = inputs.get(MOST_NUMBERS) {
-        let message = format!(
-            "a function of numbers takes {MOST_NUMBERS} of them at most; `{name}` is one more"
-        );
-        let help = "what is the same for all elements can be a value, `&[f64]`";
-        diagnostics.error_with_help(name, &message, help);
-    }
-    let Some(outputs) = outputs(&function.sig, &number, diagnostics) else {
-        return Err(Box::new(function));
-    };
+    let parameters = parameters(&mut sig, &number, view, diagnostics)?;
+    let outputs = outputs(&function.sig, &number, diagnostics)?;
     let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
     sig.output = match &function.sig.output {
         ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
@@ -185,14 +145,9 @@ pub(super) fn lifted(
         }
         _ => parse_quote!(-> #(#arrays)*),
     };
+    let lifetimes = sig.generics.lifetimes().cloned();
     sig.generics = Generics {
-        params: sig
-            .generics
-            .lifetimes()
-            .cloned()
-            .map(GenericParam::Lifetime)
-            .collect(),
-        where_clause: None,
+        params: lifetimes.map(GenericParam::Lifetime).collect(),
         ..Generics::default()
     };
     sig.generics.params.push(parse_quote!(#number));
@@ -200,8 +155,8 @@ pub(super) fn lifted(
     let names = output_names(options, outputs.len());
     let grads = std::mem::take(&mut options.grads);
     let known = Known {
-        inputs: &inputs,
-        values: &values,
+        inputs: &parameters.inputs,
+        values: &parameters.values,
         gradients: &names,
         outputs: output_values(options, outputs.len()),
     };
@@ -216,9 +171,9 @@ pub(super) fn lifted(
     let elementwise = Elementwise {
         scalar,
         number,
-        inputs,
-        differentiable,
-        values,
+        inputs: parameters.inputs,
+        differentiable: parameters.differentiable,
+        values: parameters.values,
         outputs: outputs.len(),
         order,
         replaced,
@@ -227,11 +182,68 @@ pub(super) fn lifted(
         backward(&elementwise, &rank, &names),
         jvp(&elementwise, &rank),
     ];
-    Ok(Lifted {
+    Some(Lifted {
         function: Function { sig, ..function },
         elementwise,
         methods,
     })
+}
+
+/// What a function of numbers takes.
+#[derive(Default)]
+struct Parameters {
+    inputs: Vec<Ident>,
+    differentiable: Vec<bool>,
+    values: Vec<(Ident, Type)>,
+}
+
+/// Reads the parameters, and makes those that are numbers views of arrays.
+fn parameters(
+    sig: &mut Signature,
+    number: &Ident,
+    view: impl Fn(&Type) -> Type,
+    diagnostics: &mut Diagnostics,
+) -> Option<Parameters> {
+    let mistakes = diagnostics.len();
+    let mut read = Parameters::default();
+    for argument in &mut sig.inputs {
+        let FnArg::Typed(parameter) = argument else {
+            continue;
+        };
+        if let Pat::Ident(pattern) = &mut *parameter.pat {
+            pattern.mutability = None;
+        }
+        if is_opaque(&parameter.ty) {
+            has_no_name(parameter, diagnostics);
+            return None;
+        }
+        let is_number = is_a_number(parameter, number, diagnostics);
+        let name = bound(&parameter.pat).cloned();
+        if is_number {
+            *parameter.ty = view(&parameter.ty);
+            let is_exempt = |attr: &Attribute| {
+                attr.path().get_ident().and_then(meant_on_parameter) == Some("non_differentiable")
+            };
+            read.differentiable
+                .push(!parameter.attrs.iter().any(is_exempt));
+            read.inputs.extend(name);
+        } else {
+            read.values
+                .extend(name.map(|name| (name, (*parameter.ty).clone())));
+        }
+    }
+    if read.inputs.is_empty() && diagnostics.len() == mistakes {
+        takes_no_number(&sig.ident, number, diagnostics);
+        return None;
+    }
+    if let Some(name) = read.inputs.get(MOST_NUMBERS) {
+        let message = format!(
+            "a function of numbers takes {MOST_NUMBERS} of them at most; `{name}` is one more"
+        );
+        let help = "what is the same for all elements can be a value, `&[f64]`";
+        diagnostics.error_with_help(name, &message, help);
+    }
+    Some(read)
 }
 
 /// A function of numbers as a function on arrays.

@@ -44,13 +44,9 @@ pub(super) fn block(
         options.short.elementwise = Some(elementwise::DEFAULT_ORDER);
     }
     if let Some(order) = options.short.elementwise {
-        match elementwise::lifted(function, order, &mut options.short, diagnostics) {
-            Ok(lifted) => {
-                function = lifted.function;
-                (elementwise, written) = (Some(lifted.elementwise), Some(lifted.methods));
-            }
-            Err(_) => return None,
-        }
+        let lifted = elementwise::lifted(function, order, &mut options.short, diagnostics)?;
+        function = lifted.function;
+        (elementwise, written) = (Some(lifted.elementwise), Some(lifted.methods));
     }
     let Function {
         attrs,
