@@ -5,7 +5,7 @@ use pullback::ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use pullback::prelude::*;
 
 /// Φ(x), the probability that a standard normal number is below x.
-#[custom_function(elementwise, gradcheck(x = [2, 3]))]
+#[custom_function(elementwise(order = 3), gradcheck(x = [2, 3]))]
 pub fn cdf<T: Real>(x: T) -> T {
     x.normal_cdf()
 }
