@@ -86,6 +86,7 @@ pub mod how_the_engine_works {}
 
 #[doc = include_str!("../docs/speed.md")]
 ///
+/// [Functions of numbers]: functions_of_numbers
 /// [Write a function]: write_a_function
 /// [`kernels`]: crate::kernels
 /// [`checkpoint`]: fn@crate::checkpoint

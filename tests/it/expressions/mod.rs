@@ -75,7 +75,7 @@ fn derivatives_are_those_of_finite_differences() {
 
 #[test]
 fn derivatives_are_those_of_the_same_functions_of_tensors() {
-    run(3_000, |tree, points| {
+    run(10_000, |tree, points| {
         Found::new(tree, points).agrees_with_tensors()
     });
 }
