@@ -28,6 +28,7 @@ use std::mem::MaybeUninit;
 
 use ndarray::ArrayViewD;
 
+use crate::checks::size;
 use crate::element::Element;
 use crate::elementwise::repeated;
 use crate::lanes::rows;
@@ -794,7 +795,20 @@ pub fn evaluate<T: Element>(
     shape: &[usize],
     wanted: &[bool],
 ) -> Vec<Option<Vec<T>>> {
-    let length: usize = shape.iter().product();
+    if let Pass::Partials { level } = pass {
+        let width = function.inputs() + function.outputs();
+        let of_last = ((1 << level) - 1) * width + function.inputs();
+        // The loops do not write these, and all that is wanted counts as written below.
+        assert!(
+            wanted.len() == width << level && !wanted[of_last..].contains(&true),
+            "a derivative with respect to the last direction of a gradient is the formula itself"
+        );
+    } else {
+        assert_eq!(wanted.len(), function.outputs(), "one for each output");
+    }
+    let Some(length) = size(shape) else {
+        panic!("an array of shape {shape:?} has more elements than there is memory for");
+    };
     let mut results: Vec<Option<Vec<T>>> = wanted
         .iter()
         .map(|&is_wanted| is_wanted.then(|| memory::take(length)))

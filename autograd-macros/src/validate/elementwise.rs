@@ -22,7 +22,7 @@ use crate::uses;
 /// How often a function can be differentiated that does not say so.
 pub(super) const DEFAULT_ORDER: usize = 2;
 
-/// The most numbers, for each of which there is a loop alone.
+/// The most numbers that one takes, for each of which there is a loop alone, and returns.
 const MOST_NUMBERS: usize = 12;
 
 /// The most that there are loops for.
@@ -408,6 +408,13 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
         };
         diagnostics.error_with_help(other, &message, &help);
         diagnostics.is_doubtful = true;
+    }
+    if let Some(other) = types.get(MOST_NUMBERS) {
+        let message = format!(
+            "`{name}` may return {MOST_NUMBERS} numbers at most, found {}",
+            types.len()
+        );
+        diagnostics.error_with_help(other, &message, "write a second function");
     }
     Some(types.into_iter().cloned().collect())
 }
