@@ -51,6 +51,7 @@
 //! - [`Gradcheck`]: checks gradients against finite differences.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: the memory of large arrays.
+//! - [`foreign`]: a computation run for another framework, which records it in a graph of its own.
 //! - [`catalogue`](catalogue()): every function of a program in one list, or as a page to search.
 //! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes; [`inspect`]: the
 //!   same as data, to draw or count it differently.
@@ -94,8 +95,8 @@ pub use autograd_core::{
     HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
     OutputTensors, Real, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2,
     Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
-    functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math, memory,
-    ndarray, no_grad, replayed, saved_tensors_hooks,
+    foreign, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math,
+    memory, ndarray, no_grad, replayed, saved_tensors_hooks,
 };
 #[cfg(feature = "graph")]
 pub use autograd_graph as graph;

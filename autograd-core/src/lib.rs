@@ -62,6 +62,7 @@ mod elementwise;
 mod engine;
 mod erased;
 mod error;
+pub mod foreign;
 mod forward_mode;
 mod function;
 pub mod functional;

@@ -25,7 +25,7 @@ const LAYERS: &[&[&str]] = &[
     // They meet in a `dyn` node alone.
     &["checkpoint", "engine", "function"],
     &["catalogue", "inspect", "recorded"],
-    &["functional"],
+    &["foreign", "functional"],
     &["gradcheck"],
     &["basic"],
     &["elementwise", "ops"],

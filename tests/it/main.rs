@@ -14,6 +14,7 @@ mod compositions;
 mod edges;
 mod elementwise;
 mod expressions;
+mod foreign;
 #[cfg(feature = "catalogue")]
 mod formulas;
 mod forward_mode;

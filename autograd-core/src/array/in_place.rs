@@ -9,7 +9,7 @@ impl<T: Element> Buffer<T> {
     /// Whether no other handle sees the elements.
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
-        self.0.is_only() && !matches!(self.0.elements, Elements::Part(_))
+        self.0.is_only() && !matches!(self.0.elements, Elements::Part(_) | Elements::Foreign(_))
     }
 
     /// The elements in row-major order, if they are so in memory that no other handle sees.
@@ -19,7 +19,7 @@ impl<T: Element> Buffer<T> {
         match &mut body.elements {
             Elements::Inline(elements) => Some(&mut elements[..body.shape.size()]),
             Elements::Owned(Memory(elements)) if body.layout.is_none() => Some(elements),
-            Elements::Owned(_) | Elements::Part(_) => None,
+            Elements::Owned(_) | Elements::Part(_) | Elements::Foreign(_) => None,
         }
     }
 
@@ -30,7 +30,7 @@ impl<T: Element> Buffer<T> {
         let elements = match &mut body.elements {
             Elements::Inline(elements) => &mut elements[..body.shape.size()],
             Elements::Owned(Memory(elements)) => elements,
-            Elements::Part(_) => return None,
+            Elements::Part(_) | Elements::Foreign(_) => return None,
         };
         match &body.layout {
             None => ArrayViewMut::from_shape(dimension, elements),

@@ -18,6 +18,8 @@ mod packed;
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
 
+use std::fmt;
+
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
 use crate::alloc::Counted;
@@ -49,6 +51,18 @@ enum Elements<T> {
     /// The elements of another buffer, seen with another shape or other strides. The base is never
     /// itself a `Part`, so a view of a view does not keep a chain alive.
     Part(Buffer<T>),
+    /// Memory that belongs to something else, which is only read. It has as many elements as the shape
+    /// says whenever it is looked at.
+    Foreign(Foreign<T>),
+}
+
+/// What owns memory that was not allocated here.
+struct Foreign<T>(Box<dyn AsRef<[T]> + Send + Sync>);
+
+impl<T> fmt::Debug for Foreign<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Foreign")
+    }
 }
 
 /// Elements whose memory goes back to where it is kept.
@@ -102,6 +116,23 @@ impl<T: Element> Buffer<T> {
         Self::new(Elements::Owned(Memory(elements)), shape, None)
     }
 
+    /// Looks into memory that `owner` keeps, in row-major order.
+    ///
+    /// # Panics
+    /// If it does not have as many elements as the shape.
+    #[track_caller]
+    pub(crate) fn foreign(shape: Shape, owner: Box<dyn AsRef<[T]> + Send + Sync>) -> Self {
+        let elements = (*owner).as_ref().len();
+        let mut lengths = shape.iter().filter(|&&length| length > 0);
+        let size = lengths.try_fold(1_usize, |size, &length| size.checked_mul(length));
+        // As ndarray has it: a shape without elements must not have too many of them without its empty axis.
+        assert!(
+            size.is_some_and(|size| isize::try_from(size).is_ok()) && elements == shape.size(),
+            "from_owner of shape {shape}: the owner has {elements} elements"
+        );
+        Self::new(Elements::Foreign(Foreign(owner)), shape, None)
+    }
+
     /// As [`from_array`](Self::from_array), for what is saved: a value of a few elements moves into the
     /// counted part.
     #[inline]
@@ -137,6 +168,16 @@ impl<T: Element> Buffer<T> {
             Elements::Inline(elements) => &elements[..self.0.shape.size()],
             Elements::Owned(Memory(elements)) => elements,
             Elements::Part(base) => base.memory(),
+            Elements::Foreign(Foreign(owner)) => {
+                let elements = (**owner).as_ref();
+                // An owner is code of a user's, which may return anything.
+                assert_eq!(
+                    elements.len(),
+                    self.0.shape.size(),
+                    "the owner of a tensor's memory returned another number of elements"
+                );
+                elements
+            }
         }
     }
 

@@ -112,7 +112,17 @@ impl AnyTensor {
         self.clone().into_tensor()
     }
 
-    pub(crate) fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
+    /// Returns the tensor itself, so that its memory may be taken out of it; `None` if its elements are of
+    /// another type.
+    ///
+    /// ```
+    /// use autograd_core::AnyTensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let any = AnyTensor::from(array![1.0, 2.0]);
+    /// assert_eq!(any.into_tensor::<f64>().unwrap().into_array(), array![1.0, 2.0].into_dyn());
+    /// ```
+    pub fn into_tensor<T: Element>(self) -> Option<TensorD<T>> {
         T::from_any::<Tensors>(match self {
             Self::F32(tensor) => Any::F32(tensor),
             Self::F64(tensor) => Any::F64(tensor),
@@ -126,6 +136,18 @@ impl AnyTensor {
     /// ```
     pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
+    }
+
+    /// Returns the element type: `"f32"` or `"f64"`.
+    ///
+    /// ```
+    /// assert_eq!(autograd_core::AnyTensor::from(autograd_core::ndarray::array![1.0_f32]).element(), "f32");
+    /// ```
+    pub const fn element(&self) -> &'static str {
+        match self {
+            Self::F32(_) => "f32",
+            Self::F64(_) => "f64",
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -4,7 +4,7 @@
 use ndarray::Dimension;
 
 use super::AnyTensor;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -93,6 +93,14 @@ pub trait OutputTensors: Sized {
     #[doc(hidden)]
     fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self;
 
+    /// How many tensors there are, beside those of lists.
+    #[doc(hidden)]
+    const SINGLE: usize;
+
+    /// Reads what may be of other types; a list is all that is left.
+    #[doc(hidden)]
+    fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>>;
+
     #[doc(hidden)]
     fn into_erased(self) -> Vec<AnyTensor> {
         let mut tensors = Vec::new();
@@ -141,6 +149,20 @@ impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
     fn read((): (), from: Reader<'_, AnyTensor>) -> Self {
         next(from).into_typed()
     }
+
+    const SINGLE: usize = 1;
+
+    fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>> {
+        let (position, tensor) = from.next()?;
+        let found = (tensor.element(), tensor.shape().len());
+        let typed = tensor.into_tensor::<T>();
+        let typed = typed.and_then(Tensor::into_dimensionality);
+        Some(typed.ok_or(ErrorKind::InputType {
+            position,
+            expected: (std::any::type_name::<T>(), D::NDIM),
+            found,
+        }))
+    }
 }
 
 impl<T: Element, D: Dimension + 'static> InputTensors for &Tensor<T, D> {
@@ -174,6 +196,12 @@ impl<T: Element, D: Dimension> OutputTensors for Vec<Tensor<T, D>> {
 
     fn read(length: usize, from: Reader<'_, AnyTensor>) -> Self {
         (0..length).map(|_| Tensor::read((), from)).collect()
+    }
+
+    const SINGLE: usize = 0;
+
+    fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>> {
+        Some(std::iter::from_fn(|| Tensor::check(from)).collect())
     }
 }
 
@@ -235,6 +263,17 @@ macro_rules! tuple {
 
             fn read(lengths: Self::Lengths, from: Reader<'_, AnyTensor>) -> Self {
                 ($($Name::read(lengths.$place, from),)+)
+            }
+
+            const SINGLE: usize = 0 $(+ $Name::SINGLE)+;
+
+            fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>> {
+                Some(Ok(($(
+                    match $Name::check(from)? {
+                        Ok(tensors) => tensors,
+                        Err(kind) => return Some(Err(kind)),
+                    },
+                )+)))
             }
         }
 

@@ -86,6 +86,24 @@ pub enum ErrorKind {
         /// The input's position in the call, from 0.
         position: usize,
     },
+    /// A function of typed tensors was given another number of them, by a
+    /// [`Recording`](crate::foreign::Recording).
+    InputCount {
+        /// The number that it takes; a list among them takes any.
+        expected: usize,
+        /// The number of tensors.
+        found: usize,
+    },
+    /// A function of typed tensors was given one of another type, by a
+    /// [`Recording`](crate::foreign::Recording).
+    InputType {
+        /// The input's position in the call, from 0.
+        position: usize,
+        /// The element type and the rank that it takes; `None` for any rank.
+        expected: (&'static str, Option<usize>),
+        /// The element type and the rank of the tensor.
+        found: (&'static str, usize),
+    },
     /// `Node::apply` was given another number of gradients than the node has outputs.
     GradientCount {
         /// The number of the node's outputs.
@@ -260,6 +278,23 @@ impl ErrorKind {
                 "the output does not depend on input {position} of `grad`: set `allow_unused` if \
                  that is intended"
             ),
+            Self::InputCount { expected, found } => write!(
+                f,
+                "a function of {} was given {found}",
+                counted(*expected, "tensor", "tensors"),
+            ),
+            Self::InputType {
+                position,
+                expected: (element, rank),
+                found: (found_element, found_rank),
+            } => {
+                write!(f, "input {position} is a tensor of {found_element} of rank {found_rank}")?;
+                write!(f, "; the function takes one of {element}")?;
+                match rank {
+                    Some(rank) => write!(f, " of rank {rank}"),
+                    None => Ok(()),
+                }
+            }
             Self::GradientCount { expected, found } => write!(
                 f,
                 "`{function}` has {}, but `apply` of its node was given {}",

@@ -78,6 +78,32 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
         Self::from_raw(RawTensor::new(buffer, None))
     }
 
+    /// Makes a constant of memory that `owner` keeps, in row-major order, without a copy. The owner is dropped
+    /// with the last tensor, or node, that looks into it. Nothing is ever written to the memory.
+    ///
+    /// # Panics
+    /// If the owner does not have as many elements as the shape, whenever it is looked at, or if `D` has another
+    /// rank.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use autograd_core::Tensor2;
+    ///
+    /// let shared: Arc<[f64]> = Arc::from([1.0, 2.0, 3.0, 4.0]);
+    /// let x = Tensor2::from_owner(&[2, 2], Arc::clone(&shared));
+    /// assert_eq!(x.view()[[1, 0]], 3.0);
+    /// assert_eq!(x.view().as_ptr(), shared.as_ptr());
+    /// ```
+    #[track_caller]
+    pub fn from_owner(shape: &[usize], owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        assert!(
+            D::NDIM.is_none_or(|rank| rank == shape.len()),
+            "from_owner of shape {shape:?} as a tensor of rank {}",
+            D::NDIM.unwrap_or_default()
+        );
+        Self::constant(Buffer::foreign(Shape::from(shape), Box::new(owner)))
+    }
+
     /// Returns the shape.
     ///
     /// ```

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use pullback::foreign::Recording;
 use pullback::functional::Functional;
 use pullback::ndarray::{Array1, ArrayView1, array};
 use pullback::prelude::*;
@@ -119,11 +120,20 @@ fn passes() -> Vec<Error> {
     ]
 }
 
-/// What is said of inputs that are none.
+/// What is said of inputs that are none, or others.
 fn given() -> Vec<Error> {
     let x = leaf([1.0]);
     let none: &[&Vector] = &[];
-    vec![Backward::of(&x.sum()).inputs(none).run().unwrap_err()]
+    let of = |inputs: Vec<AnyTensor>| {
+        let transposed = |x: &Tensor2<f64>| x.t();
+        let run = Recording::of(transposed, inputs.clone(), &vec![true; inputs.len()]);
+        run.unwrap_err()
+    };
+    vec![
+        Backward::of(&x.sum()).inputs(none).run().unwrap_err(),
+        of(vec![]),
+        of(vec![array![1.0_f32].into()]),
+    ]
 }
 
 /// What nodes and hooks say.
