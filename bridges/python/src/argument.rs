@@ -1,0 +1,324 @@
+//! What functions take: tensors, and the values that have a counterpart in Python.
+
+use numpy::PyReadonlyArray1;
+use pullback::ndarray::{Array1, ArrayView1, Dimension, IxDyn};
+use pullback::{AnyTensor, Element, Tensor};
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// An argument that Python gave: its name, and a tensor by its place among them or a value.
+#[derive(Debug)]
+pub struct Given<'a, 'py> {
+    pub(crate) name: &'static str,
+    pub(crate) what: What<'a, 'py>,
+}
+
+#[derive(Debug)]
+pub(crate) enum What<'a, 'py> {
+    /// `None` for an optional one that was left out.
+    Tensor(Option<usize>),
+    Value(&'a Bound<'py, PyAny>),
+}
+
+/// A tensor on its way into a function: its place, and the name that errors give it.
+#[derive(Debug)]
+pub struct Place {
+    name: &'static str,
+    place: usize,
+}
+
+/// A parameter of a function, with `'static` in place of its lifetimes. `P` says which type parameters
+/// the tensors of a generic function have: see [`Of`], [`OfElement`].
+pub trait Argument<P>: Sized {
+    /// The parameter's type for any lifetime.
+    type With<'a>;
+    /// What is known of it while Python's lock is held.
+    type Given: Send + 'static;
+    /// What the function gets a reference into.
+    type Held;
+    /// How Python's pages call it.
+    const PARAMETER: Parameter;
+
+    /// Reads it from Python.
+    fn read(given: &Given<'_, '_>) -> PyResult<Self::Given>;
+    /// Takes it from the tensors of the call.
+    fn hold(given: Self::Given, tensors: &[AnyTensor]) -> PyResult<Self::Held>;
+    /// Shows it to the function.
+    fn with(held: &Self::Held) -> Self::With<'_>;
+}
+
+/// A parameter, as Python's pages call it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The type in stubs; tensors are `Array`.
+    pub(crate) stub: &'static str,
+    /// Of a tensor, how many axes; `None` for any number.
+    pub(crate) axes: Option<usize>,
+    pub(crate) is_tensor: bool,
+}
+
+impl Parameter {
+    const fn tensor(stub: &'static str, axes: Option<usize>) -> Self {
+        let is_tensor = true;
+        Self {
+            stub,
+            axes,
+            is_tensor,
+        }
+    }
+
+    const fn value(stub: &'static str) -> Self {
+        let (axes, is_tensor) = (None, false);
+        Self {
+            stub,
+            axes,
+            is_tensor,
+        }
+    }
+}
+
+/// Tensors of `T`, of any rank: of a function that is generic over both.
+#[derive(Debug)]
+pub struct Of<T>(T);
+/// Tensors of `T`, of the ranks that the function says.
+#[derive(Debug)]
+pub struct OfElement<T>(T);
+
+/// The element type's name in NumPy.
+pub(crate) fn dtype<T>() -> &'static str {
+    match std::any::type_name::<T>() {
+        "f32" => "float32",
+        _ => "float64",
+    }
+}
+
+fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyResult<Tensor<T, D>> {
+    let (name, tensor) = (place.name, &tensors[place.place]);
+    let found = tensor.to_tensor::<T>().ok_or_else(|| {
+        let found = match tensor {
+            AnyTensor::F32(_) => "float32",
+            AnyTensor::F64(_) => "float64",
+        };
+        PyTypeError::new_err(format!("`{name}` must be {}, not {found}", dtype::<T>()))
+    })?;
+    found.into_dimensionality().ok_or_else(|| {
+        let (shape, rank) = (tensor.shape(), D::NDIM.unwrap_or_default());
+        let axes = match rank {
+            1 => "axis",
+            _ => "axes",
+        };
+        PyValueError::new_err(format!(
+            "`{name}` must have {rank} {axes}, not the shape {shape:?}"
+        ))
+    })
+}
+
+fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
+    match given.what {
+        What::Tensor(place) => Ok(place.map(|place| Place {
+            name: given.name,
+            place,
+        })),
+        What::Value(_) => Err(PyTypeError::new_err(format!(
+            "`{}` is not a tensor",
+            given.name
+        ))),
+    }
+}
+
+fn required(given: &Given<'_, '_>) -> PyResult<Place> {
+    let missing = || PyTypeError::new_err(format!("`{}` must be an array, not None", given.name));
+    place(given)?.ok_or_else(missing)
+}
+
+/// Tensors, for each way to choose the parameters of a generic function.
+macro_rules! tensors {
+    ($([$($generics:tt)*] $Pin:ty, $T:ty, $D:ty;)+) => {$(
+        impl<$($generics)*> Argument<$Pin> for &'static Tensor<$T, $D> {
+            type With<'a> = &'a Tensor<$T, $D>;
+            type Given = Place;
+            type Held = Tensor<$T, $D>;
+            const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Place> {
+                required(given)
+            }
+
+            fn hold(given: Place, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
+                typed(&given, tensors)
+            }
+
+            fn with(held: &Self::Held) -> Self::With<'_> {
+                held
+            }
+        }
+
+        impl<$($generics)*> Argument<$Pin> for Option<&'static Tensor<$T, $D>> {
+            type With<'a> = Option<&'a Tensor<$T, $D>>;
+            type Given = Option<Place>;
+            type Held = Option<Tensor<$T, $D>>;
+            const PARAMETER: Parameter = Parameter::tensor("Array | None", <$D>::NDIM);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
+                place(given)
+            }
+
+            fn hold(given: Option<Place>, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
+                given.map(|place| typed(&place, tensors)).transpose()
+            }
+
+            fn with(held: &Self::Held) -> Self::With<'_> {
+                held.as_ref()
+            }
+        }
+
+        impl<$($generics)*> Argument<$Pin> for Tensor<$T, $D> {
+            type With<'a> = Tensor<$T, $D>;
+            type Given = Place;
+            type Held = Tensor<$T, $D>;
+            const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<Place> {
+                required(given)
+            }
+
+            fn hold(given: Place, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
+                typed(&given, tensors)
+            }
+
+            fn with(held: &Self::Held) -> Self::With<'_> {
+                held.clone()
+            }
+        }
+    )+};
+}
+
+tensors! {
+    [T: Element] Of<T>, T, IxDyn;
+    [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
+}
+
+fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> {
+    let What::Value(object) = given.what else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` is not a value",
+            given.name
+        )));
+    };
+    match object.extract() {
+        Ok(value) => Ok(value),
+        Err(error) => {
+            let error: PyErr = error.into();
+            let text = format!("`{}`: {}", given.name, error.value(object.py()));
+            Err(PyTypeError::new_err(text))
+        }
+    }
+}
+
+/// Values by value.
+macro_rules! values {
+    ($($V:ty => $stub:literal),+ $(,)?) => {$(
+        impl<P> Argument<P> for $V {
+            type With<'a> = $V;
+            type Given = $V;
+            type Held = $V;
+            const PARAMETER: Parameter = Parameter::value($stub);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<$V> {
+                value(given)
+            }
+
+            fn hold(given: $V, _: &[AnyTensor]) -> PyResult<$V> {
+                Ok(given)
+            }
+
+            fn with(held: &$V) -> $V {
+                held.clone()
+            }
+        }
+    )+};
+}
+
+values!(
+    f32 => "float", f64 => "float", bool => "bool", String => "str",
+    i8 => "int", i16 => "int", i32 => "int", i64 => "int", isize => "int",
+    u8 => "int", u16 => "int", u32 => "int", u64 => "int", usize => "int",
+    Option<f32> => "float | None", Option<f64> => "float | None", Option<usize> => "int | None",
+    Vec<usize> => "Sequence[int]", Vec<f64> => "Sequence[float]",
+);
+
+/// Values by reference: what is held, and how it is shown.
+macro_rules! references {
+    ($($V:ty => $Shown:ty as $Held:ty, $stub:literal, $read:expr, $show:expr;)+) => {$(
+        impl<P> Argument<P> for $V {
+            type With<'a> = $Shown;
+            type Given = $Held;
+            type Held = $Held;
+            const PARAMETER: Parameter = Parameter::value($stub);
+
+            fn read(given: &Given<'_, '_>) -> PyResult<$Held> {
+                $read(given)
+            }
+
+            fn hold(given: $Held, _: &[AnyTensor]) -> PyResult<$Held> {
+                Ok(given)
+            }
+
+            fn with(held: &$Held) -> <Self as Argument<P>>::With<'_> {
+                $show(held)
+            }
+        }
+    )+};
+}
+
+references! {
+    &'static str => &'a str as String, "str", value, String::as_str;
+    &'static [usize] => &'a [usize] as Vec<usize>, "Sequence[int]", value, Vec::as_slice;
+    &'static [f64] => &'a [f64] as Vec<f64>, "Sequence[float]", value, Vec::as_slice;
+    &'static f64 => &'a f64 as f64, "float", value, |held| held;
+    &'static usize => &'a usize as usize, "int", value, |held| held;
+    &'static Array1<usize> => &'a Array1<usize> as Array1<usize>, "IndexArray", indices, |held| held;
+    ArrayView1<'static, usize> => ArrayView1<'a, usize> as Array1<usize>, "IndexArray", indices, view;
+}
+
+fn view(indices: &Array1<usize>) -> ArrayView1<'_, usize> {
+    indices.view()
+}
+
+/// Places along an axis: an array of `int64`, as PyTorch and JAX have them, or of `uint64`.
+fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
+    let What::Value(object) = given.what else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` is not a value",
+            given.name
+        )));
+    };
+    let array = object
+        .py()
+        .import("numpy")?
+        .call_method1("asarray", (object,))?;
+    let refused = || {
+        PyTypeError::new_err(format!(
+            "`{}` must be an array of int64 with one axis",
+            given.name
+        ))
+    };
+    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, u64>>() {
+        let places = array
+            .as_array()
+            .into_iter()
+            .map(|&place| usize::try_from(place));
+        return places.collect::<Result<_, _>>().map_err(|_| refused());
+    }
+    let array = array
+        .extract::<PyReadonlyArray1<'_, i64>>()
+        .map_err(|_| refused())?;
+    let places = array
+        .as_array()
+        .into_iter()
+        .map(|&place| usize::try_from(place));
+    places
+        .collect::<Result<_, _>>()
+        .map_err(|_| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+}

@@ -1,0 +1,132 @@
+//! Functions of Rust whose parameters are read from their types.
+//!
+//! # Note [Generic functions]
+//! `squash` alone names a function whose element type and rank are still open. [`Probe`] asks in three steps, as method
+//! calls look for a receiver: can all its tensors be of this element type and of ranks known at run time
+//! ([`ByRank`])? Of this element type, with the ranks that it says ([`ByElement`])? Else it is not for this
+//! element type ([`Neither`]). The first step that may hold also decides what was open.
+
+use std::marker::PhantomData;
+
+use pullback::AnyTensor;
+use pyo3::PyResult;
+
+use crate::argument::{Argument, Given, Of, OfElement, Parameter};
+use crate::output::{Output, Returned};
+
+/// A call whose values are read, without its tensors.
+pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Vec<Returned>> + Send>;
+
+/// A function for one element type.
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
+pub struct Variant {
+    /// The function's path, with those of its type parameters.
+    pub(crate) path: &'static str,
+    pub(crate) parameters: Vec<Parameter>,
+    /// The types of the outputs in Python.
+    pub(crate) outputs: Vec<String>,
+    /// Reads the values.
+    pub(crate) prepare: Box<dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send + Sync>,
+}
+
+/// A function that can be called from Python, where `M` is what tells its parameters' types.
+pub trait Call<P, M>: Copy + Send + Sync + 'static {
+    #[doc(hidden)]
+    fn exported(self) -> Variant;
+}
+
+macro_rules! calls {
+    ($($A:ident $held:ident),*) => {
+        impl<P, Fun, O, $($A),*> Call<P, fn($($A),*) -> O> for Fun
+        where
+            Fun: Fn($($A),*) -> O + for<'a> Fn($($A::With<'a>),*) -> O + Copy + Send + Sync + 'static,
+            O: Output,
+            $($A: Argument<P>,)*
+        {
+            fn exported(self) -> Variant {
+                let mut outputs = Vec::new();
+                O::stubs(&mut outputs);
+                Variant {
+                    path: std::any::type_name::<Fun>(),
+                    parameters: vec![$($A::PARAMETER),*],
+                    outputs,
+                    prepare: Box::new(move |given| {
+                        let mut given = given.iter();
+                        // INVARIANT: `Functions::add` has compared the numbers of parameters.
+                        $(let $held = $A::read(given.next().expect("an argument for each parameter"))?;)*
+                        Ok(Box::new(move |tensors: &[AnyTensor]| {
+                            $(let $held = $A::hold($held, tensors)?;)*
+                            let mut returned = Vec::new();
+                            self($($A::with(&$held)),*).write(&mut returned)?;
+                            Ok(returned)
+                        }))
+                    }),
+                }
+            }
+        }
+    };
+}
+
+calls!(A a);
+calls!(A a, B b);
+calls!(A a, B b, C c);
+calls!(A a, B b, C c, D d);
+calls!(A a, B b, C c, D d, E e);
+calls!(A a, B b, C c, D d, E e, F f);
+calls!(A a, B b, C c, D d, E e, F f, G g);
+calls!(A a, B b, C c, D d, E e, F f, G g, H h);
+calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i);
+calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j);
+calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k);
+calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l);
+
+/// Asks whether `F` is a function on tensors of `T`: see Note \[Generic functions\].
+#[derive(Debug)]
+pub struct Probe<T, F> {
+    function: F,
+    of: PhantomData<T>,
+}
+
+impl<T, F> Probe<T, F> {
+    /// Asks of this function.
+    pub const fn new(function: F) -> Self {
+        let of = PhantomData;
+        Self { function, of }
+    }
+}
+
+/// Tensors of `T` whose ranks are known at run time.
+pub trait ByRank<M> {
+    /// The function with them.
+    fn variant(&self) -> Option<Variant>;
+}
+
+impl<T, F: Call<Of<T>, M>, M> ByRank<M> for &&Probe<T, F> {
+    fn variant(&self) -> Option<Variant> {
+        Some(self.function.exported())
+    }
+}
+
+/// Tensors of `T`, of ranks that the function says.
+pub trait ByElement<M> {
+    /// The function with them.
+    fn variant(&self) -> Option<Variant>;
+}
+
+impl<T, F: Call<OfElement<T>, M>, M> ByElement<M> for &Probe<T, F> {
+    fn variant(&self) -> Option<Variant> {
+        Some(self.function.exported())
+    }
+}
+
+/// Something else.
+pub trait Neither {
+    /// Nothing.
+    fn variant(&self) -> Option<Variant>;
+}
+
+impl<T, F> Neither for Probe<T, F> {
+    fn variant(&self) -> Option<Variant> {
+        None
+    }
+}

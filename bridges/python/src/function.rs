@@ -1,0 +1,353 @@
+//! What Python holds: a function, one run of it, and the module that they are in.
+
+use pullback::catalogue::{Entry, catalogue};
+use pullback::{AnyTensor, Error, foreign};
+use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::ffi::CString;
+
+use crate::argument::{Given, What};
+use crate::export::Variant;
+use crate::output::Returned;
+use crate::{array, panics, stub};
+
+/// A function, as the files of `python/` see it.
+#[pyclass(frozen)]
+struct Function {
+    name: &'static str,
+    entry: &'static Entry,
+    /// Of `f32` and `f64`.
+    variants: [Option<Variant>; 2],
+}
+
+/// What a run saved.
+#[pyclass(frozen)]
+struct Recording {
+    name: &'static str,
+    recording: foreign::Recording,
+}
+
+/// Arrays of one call; those of tensors that are `None` are left out.
+type Arrays<'py> = Vec<Bound<'py, PyAny>>;
+/// Arrays, where some may be missing.
+type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
+/// The outputs, and for each that is a tensor whether it has a gradient.
+type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
+
+#[pymethods]
+impl Function {
+    #[getter]
+    const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The names of the arguments.
+    #[getter]
+    fn arguments(&self) -> Vec<&'static str> {
+        self.entry
+            .signature
+            .inputs
+            .iter()
+            .map(|input| input.name)
+            .collect()
+    }
+
+    /// Where the tensors are among the arguments.
+    #[getter]
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let inputs = self.entry.signature.inputs.iter().enumerate();
+        PyTuple::new(
+            py,
+            inputs
+                .filter(|(_, input)| input.tensor)
+                .map(|(place, _)| place)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Runs it on the values among `arguments` and on `arrays`.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        arrays: Arrays<'py>,
+        requires_grad: Vec<bool>,
+    ) -> PyResult<(Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>)> {
+        let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
+        let mut tensors = Vec::with_capacity(arrays.len());
+        let mut shapes = Vec::with_capacity(arrays.len());
+        let mut arrays = arrays.into_iter();
+        let mut given = Vec::with_capacity(arguments.len());
+        for (input, argument) in self.entry.signature.inputs.iter().zip(&arguments) {
+            let name = input.name;
+            let what = if !input.tensor {
+                What::Value(argument)
+            } else if argument.is_none() {
+                What::Tensor(None)
+            } else {
+                // INVARIANT: `python/` gives an array for each tensor that is not None.
+                let array = arrays.next().expect("an array for each tensor");
+                tensors.push(array::read(&array)?.ok_or_else(|| self.refused(name, &array))?);
+                shapes.push(name);
+                What::Tensor(Some(tensors.len() - 1))
+            };
+            given.push(Given { name, what });
+        }
+        let prepared = (self.variant(&shapes, &tensors)?.prepare)(&given)
+            .map_err(|error| self.prefixed(py, &error))?;
+        let shapes: Vec<String> = shapes
+            .iter()
+            .zip(&tensors)
+            .map(|(name, tensor)| format!("{name} {:?}", tensor.shape()))
+            .collect();
+        let mut returned = Vec::new();
+        let ran = py.detach(|| {
+            panics::caught(|| {
+                foreign::Recording::run(tensors, &requires_grad, |tensors| {
+                    returned = prepared(tensors)?;
+                    let outputs = returned.iter().filter_map(|output| match output {
+                        Returned::Tensor(tensor) => Some(tensor.clone()),
+                        _ => None,
+                    });
+                    Ok::<_, PyErr>(outputs.collect())
+                })
+            })
+        });
+        let ran = ran.map_err(|panic| {
+            PyValueError::new_err(format!("{} of {}: {panic}", self.name, shapes.join(", ")))
+        })?;
+        let (recording, outputs) = ran.map_err(|error| self.prefixed(py, &error))?;
+        let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
+        let name = self.name;
+        Ok((Recording { name, recording }, outputs, differentiable))
+    }
+}
+
+impl Function {
+    /// The variant for the element type of the first tensor.
+    fn variant(&self, names: &[&str], tensors: &[AnyTensor]) -> PyResult<&Variant> {
+        let [single, double] = &self.variants;
+        let (wanted, other, [found, expected]) = match tensors.first() {
+            Some(AnyTensor::F32(_)) => (single, double, ["float32", "float64"]),
+            _ => (double, single, ["float64", "float32"]),
+        };
+        match (wanted, tensors.first()) {
+            (Some(variant), _) => Ok(variant),
+            // INVARIANT: `Functions::add` takes no function without a variant.
+            (None, None) => Ok(other.as_ref().expect("a variant")),
+            (None, Some(_)) => Err(PyTypeError::new_err(format!(
+                "{}: `{}` must be {expected}, not {found}",
+                self.name, names[0]
+            ))),
+        }
+    }
+
+    fn refused(&self, name: &str, array: &Bound<'_, PyAny>) -> PyErr {
+        let found = array
+            .getattr("dtype")
+            .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
+        let of = match &self.variants {
+            [Some(_), Some(_)] => "float32 or float64",
+            [Some(_), None] => "float32",
+            _ => "float64",
+        };
+        PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
+    }
+
+    /// The same error, with the function's name.
+    fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
+        PyErr::from_type(
+            error.get_type(py),
+            format!("{}: {}", self.name, error.value(py)),
+        )
+    }
+}
+
+/// The outputs as objects. The handles among what was returned are dropped first, so that memory can be moved.
+fn given_back<'py>(
+    py: Python<'py>,
+    recording: &foreign::Recording,
+    returned: Vec<Returned>,
+    outputs: Vec<AnyTensor>,
+) -> PyResult<Outputs<'py>> {
+    let mut outputs = outputs.into_iter();
+    let mut place = 0;
+    let mut objects = Vec::with_capacity(returned.len());
+    let mut differentiable = Vec::with_capacity(returned.len());
+    for output in returned {
+        let (object, kind) = match output {
+            Returned::Tensor(handle) => {
+                drop(handle);
+                place += 1;
+                // INVARIANT: a run returns an output for each tensor that its function did.
+                let tensor = outputs.next().expect("an output for each tensor");
+                (
+                    array::write(py, tensor),
+                    Some(recording.requires_grad(place - 1)),
+                )
+            }
+            Returned::Missing => (py.None().into_bound(py), None),
+            Returned::Value(object) => (object(py)?.into_bound(py), None),
+        };
+        objects.push(object);
+        differentiable.push(kind);
+    }
+    Ok((objects, differentiable))
+}
+
+#[pymethods]
+impl Recording {
+    /// The gradients of the inputs that `needed` names.
+    fn gradients<'py>(
+        &self,
+        py: Python<'py>,
+        grads: Gradients<'py>,
+        needed: Vec<bool>,
+    ) -> PyResult<Gradients<'py>> {
+        let grads = self.read(&grads)?;
+        let found = py.detach(|| panics::caught(|| self.recording.gradients(grads, &needed)));
+        let found = self.checked(found)?;
+        Ok(written(py, found))
+    }
+
+    /// The same as a run of its own, whose inputs are those of this one and `grads`.
+    fn record_gradients<'py>(
+        &self,
+        py: Python<'py>,
+        grads: Gradients<'py>,
+        needed: Vec<bool>,
+    ) -> PyResult<(Self, Gradients<'py>, Vec<bool>)> {
+        let grads = self.read(&grads)?;
+        let found =
+            py.detach(|| panics::caught(|| self.recording.record_gradients(grads, &needed)));
+        let (recording, found) = self.checked(found)?;
+        let differentiable = (0..found.len())
+            .map(|place| recording.requires_grad(place))
+            .collect();
+        let name = self.name;
+        Ok((Self { name, recording }, written(py, found), differentiable))
+    }
+}
+
+impl Recording {
+    fn read(&self, grads: &Gradients<'_>) -> PyResult<Vec<Option<AnyTensor>>> {
+        let grads = grads.iter().map(|grad| match grad {
+            None => Ok(None),
+            Some(grad) => {
+                let refused = || {
+                    PyTypeError::new_err(format!(
+                        "backward of {}: a gradient of {}",
+                        self.name,
+                        grad.get_type()
+                    ))
+                };
+                array::read(grad)?.ok_or_else(refused).map(Some)
+            }
+        });
+        grads.collect()
+    }
+
+    fn checked<R>(&self, found: Result<Result<R, Error>, String>) -> PyResult<R> {
+        let found = found.map_err(|panic| {
+            PyRuntimeError::new_err(format!("backward of {}: {panic}", self.name))
+        })?;
+        found.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+fn written(py: Python<'_>, grads: Vec<Option<AnyTensor>>) -> Gradients<'_> {
+    grads
+        .into_iter()
+        .map(|grad| Some(array::write(py, grad?)))
+        .collect()
+}
+
+/// A module that is being filled.
+#[derive(Debug)]
+pub struct Functions<'m, 'py> {
+    module: &'m Bound<'py, PyModule>,
+    call: Bound<'py, PyAny>,
+    stub: String,
+}
+
+/// The files of `python/`, which are compiled when a module is imported.
+const CALL: &str = include_str!("python/call.py");
+const FRAMEWORKS: [(&str, &str); 2] = [
+    ("torch", include_str!("python/torch.py")),
+    ("jax", include_str!("python/jax.py")),
+];
+
+impl<'m, 'py> Functions<'m, 'py> {
+    /// Begins the module.
+    pub fn of(module: &'m Bound<'py, PyModule>) -> PyResult<Self> {
+        let py = module.py();
+        let globals = PyDict::new(py);
+        globals.set_item("__name__", format!("{}.pullback", module.name()?))?;
+        globals.set_item(
+            "FRAMEWORKS",
+            FRAMEWORKS
+                .into_iter()
+                .collect::<std::collections::HashMap<_, _>>(),
+        )?;
+        py.run(&source(CALL), Some(&globals), None)?;
+        // INVARIANT: `call.py` defines it.
+        let call = globals.get_item("call")?.expect("the function `call`");
+        let stub = stub::head();
+        Ok(Self { module, call, stub })
+    }
+
+    /// Adds a function, for the element types that it has a variant for.
+    pub fn add(&mut self, name: &'static str, variants: [Option<Variant>; 2]) -> PyResult<()> {
+        let py = self.module.py();
+        let Some(variant) = variants.iter().flatten().next() else {
+            return Err(PyImportError::new_err(format!(
+                "{name}: a parameter or an output of a type that has no counterpart in Python, such as a list of \
+                 tensors, a closure or a tensor that is written to"
+            )));
+        };
+        let entry = entry(variant.path)
+            .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
+        let entry = entry.ok_or_else(|| {
+            PyImportError::new_err(format!(
+                "{name}: `{}` is not a function of `#[custom_function]`",
+                variant.path
+            ))
+        })?;
+        let definition = stub::definition(name, entry, &variants);
+        self.stub += &definition.stub;
+        let function = Function {
+            name,
+            entry,
+            variants,
+        };
+        let globals = PyDict::new(py);
+        globals.set_item("__name__", self.module.name()?)?;
+        globals.set_item("_call", &self.call)?;
+        globals.set_item("_function", Bound::new(py, function)?)?;
+        py.run(&source(&definition.source), Some(&globals), None)?;
+        // INVARIANT: the source defines it.
+        let function = globals.get_item(name)?.expect("the function");
+        function.setattr("__doc__", definition.docs)?;
+        self.module.add(name, function)
+    }
+
+    /// Ends the module: its stub is `__pyi__`.
+    pub fn finish(self) -> PyResult<()> {
+        self.module.add("__pyi__", self.stub)
+    }
+}
+
+/// INVARIANT: our own sources have no zeros.
+fn source(text: &str) -> CString {
+    CString::new(text).expect("a source without zeros")
+}
+
+/// The function at a path of the compiler's: `kernels::squash<f32, …>`, `kernels::_::<impl kernels::Scale<f32>>::apply`.
+fn entry(path: &str) -> Option<&'static Entry> {
+    let path = path.split_once("<impl ").map_or(path, |(_, of)| of);
+    let path = path.split(['<', '>']).next();
+    catalogue()
+        .into_iter()
+        .find(|entry| Some(&*entry.path()) == path)
+}

@@ -1,0 +1,151 @@
+//! What functions return.
+
+use numpy::{Element as NumpyElement, PyArray};
+use pullback::ndarray::{Array, Dimension};
+use pullback::{AnyTensor, Element, Tensor};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// A result on its way to Python, for which the lock is taken again.
+#[expect(missing_debug_implementations, reason = "it may hold a closure")]
+pub enum Returned {
+    /// The next of the run's outputs.
+    Tensor(AnyTensor),
+    /// An optional tensor that is not there.
+    Missing,
+    /// Anything else.
+    Value(Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>),
+}
+
+/// What a function returns: tensors, values, tuples of these, or a `Result`.
+pub trait Output: Sized {
+    /// The types in Python, in stubs.
+    fn stubs(to: &mut Vec<String>);
+    /// Writes each, in order.
+    fn write(self, to: &mut Vec<Returned>) -> PyResult<()>;
+}
+
+impl<T: Element, D: Dimension> Output for Tensor<T, D> {
+    fn stubs(to: &mut Vec<String>) {
+        to.push("Array".to_owned());
+    }
+
+    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+        to.push(Returned::Tensor(self.into()));
+        Ok(())
+    }
+}
+
+impl<T: Element, D: Dimension> Output for Option<Tensor<T, D>> {
+    fn stubs(to: &mut Vec<String>) {
+        to.push("Array | None".to_owned());
+    }
+
+    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+        match self {
+            Some(tensor) => tensor.write(to),
+            None => {
+                to.push(Returned::Missing);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<O: Output, E: std::fmt::Display> Output for Result<O, E> {
+    fn stubs(to: &mut Vec<String>) {
+        O::stubs(to);
+    }
+
+    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+        let output = self.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        output.write(to)
+    }
+}
+
+macro_rules! values {
+    ($($V:ty => $stub:literal),+ $(,)?) => {$(
+        impl Output for $V {
+            fn stubs(to: &mut Vec<String>) {
+                to.push($stub.to_owned());
+            }
+
+            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+                to.push(Returned::Value(Box::new(move |py| Ok(self.into_pyobject(py)?.into_any().unbind()))));
+                Ok(())
+            }
+        }
+    )+};
+}
+
+values!(
+    i32 => "int", i64 => "int", u32 => "int", u64 => "int", usize => "int",
+);
+
+impl Output for bool {
+    fn stubs(to: &mut Vec<String>) {
+        to.push("bool".to_owned());
+    }
+
+    fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+        to.push(Returned::Value(Box::new(move |py| {
+            Ok(self.into_pyobject(py)?.to_owned().into_any().unbind())
+        })));
+        Ok(())
+    }
+}
+
+macro_rules! arrays {
+    ($($V:ty as $N:ty => $convert:expr),+ $(,)?) => {$(
+        impl<D: Dimension + 'static> Output for Array<$V, D> {
+            fn stubs(to: &mut Vec<String>) {
+                to.push("IndexArray".to_owned());
+            }
+
+            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+                fn written<V: NumpyElement, D: Dimension>(array: Array<V, D>, py: Python<'_>) -> Py<PyAny> {
+                    PyArray::from_owned_array(py, array).into_any().unbind()
+                }
+                to.push(Returned::Value(Box::new(move |py| Ok(written::<$N, D>(self.mapv($convert), py)))));
+                Ok(())
+            }
+        }
+    )+};
+}
+
+// Places are `int64` in Python's frameworks.
+#[expect(
+    clippy::cast_possible_wrap,
+    reason = "places along an axis are at most `isize::MAX`"
+)]
+const fn place(place: usize) -> i64 {
+    place as i64
+}
+
+arrays!(
+    usize as i64 => place,
+    i64 as i64 => |value| value,
+    i32 as i32 => |value| value,
+    bool as bool => |value| value,
+);
+
+macro_rules! tuples {
+    ($($Name:ident $place:tt),+) => {
+        impl<$($Name: Output),+> Output for ($($Name,)+) {
+            fn stubs(to: &mut Vec<String>) {
+                $($Name::stubs(to);)+
+            }
+
+            fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
+                $(self.$place.write(to)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);

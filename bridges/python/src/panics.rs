@@ -1,0 +1,45 @@
+//! Panics of the functions, as exceptions.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    /// Where the last panic was, while panics of this thread become exceptions.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+    static CAUGHT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs `body`; what it panics with, and where.
+///
+/// Such a panic is reported once, as the exception: the hook leaves it alone.
+pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if CAUGHT.get() {
+                PLACE.set(panic.location().map(ToString::to_string));
+            } else {
+                before(panic);
+            }
+        }));
+    });
+    let outer = CAUGHT.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    CAUGHT.set(outer);
+    result.map_err(|payload| {
+        let text = text(&*payload);
+        match PLACE.take() {
+            Some(place) => format!("{text} (at {place})"),
+            None => text.to_owned(),
+        }
+    })
+}
+
+fn text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a message")
+}

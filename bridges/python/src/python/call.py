@@ -1,0 +1,84 @@
+"""What a function of the module is when it is called: which framework its arrays are of.
+
+`Run` and `Gradients` are what is run, of any order of differentiation: called with arrays of NumPy and whether
+each of them requires a gradient, they return a recording, the outputs, and for each of these that is an array whether
+it has a gradient.
+"""
+
+import sys
+
+import numpy
+
+
+class Run:
+    """The function itself."""
+
+    __slots__ = ("function", "arguments")
+
+    def __init__(self, function, arguments):
+        self.function = function
+        self.arguments = arguments
+
+    def __call__(self, arrays, requires_grad):
+        return self.function.run(self.arguments, arrays, requires_grad)
+
+    @property
+    def name(self):
+        return self.function.name
+
+    def names(self):
+        """What errors call the arrays."""
+        names = self.function.arguments
+        return [names[place] for place in self.function.places if self.arguments[place] is not None]
+
+
+class Gradients:
+    """The gradients of what `run` returned, as a function of its arrays and of the outputs' gradients."""
+
+    __slots__ = ("run", "given", "inputs", "needed", "outputs", "name")
+
+    def __init__(self, run, inputs, given, needed):
+        self.run = run
+        self.inputs = inputs  # how many arrays `run` takes
+        self.given = given  # for each of its outputs that are arrays, whether there is a gradient
+        self.needed = needed
+        self.name = run.name
+
+    def __call__(self, arrays, requires_grad, recording=None):
+        if recording is None:
+            recording = self.run(arrays[: self.inputs], [True] * self.inputs)[0]
+        grads = iter(arrays[self.inputs :])
+        grads = [next(grads) if given else None for given in self.given]
+        return recording.record_gradients(grads, self.needed)
+
+    def names(self):
+        return [f"argument {place} of the gradient of {self.name}" for place in range(self.inputs + len(self.given))]
+
+
+frameworks = {}
+
+
+def framework(name):
+    """The file for one of them, which is read when the first of its arrays is seen."""
+    if name not in frameworks:
+        globals_ = {"__name__": f"{__name__}.{name}", "Gradients": Gradients}
+        exec(compile(FRAMEWORKS[name], f"pullback/{name}.py", "exec"), globals_)
+        frameworks[name] = globals_["apply"]
+    return frameworks[name]
+
+
+def call(function, arguments):
+    torch = sys.modules.get("torch")
+    jax = sys.modules.get("jax")
+    arrays = [arguments[place] for place in function.places if arguments[place] is not None]
+    for array in arrays:
+        if torch is not None and isinstance(array, torch.Tensor):
+            return framework("torch")(Run(function, arguments), arrays)
+        if jax is not None and isinstance(array, jax.Array):
+            return framework("jax")(Run(function, arguments), arrays)
+    for array, name in zip(arrays, Run(function, arguments).names()):
+        if not isinstance(array, numpy.ndarray):
+            expected = "a torch.Tensor, a jax.Array or a numpy.ndarray"
+            raise TypeError(f"{function.name}: `{name}` must be {expected}, not {type(array).__name__}")
+    outputs = function.run(arguments, arrays, [False] * len(arrays))[1]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -1,0 +1,96 @@
+"""Functions of the module in PyTorch: one `torch.autograd.Function` for each, of any order of differentiation."""
+
+import torch
+from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
+from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
+
+
+def arrays_of(run, tensors):
+    try:
+        return [tensor.detach().numpy() for tensor in tensors]
+    except (AttributeError, RuntimeError, TypeError):
+        for name, tensor in zip(run.names(), tensors):
+            check(run.name, name, tensor)
+        raise
+
+
+def check(function, name, tensor):
+    """Says what of a tensor an array of NumPy cannot have."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{function}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
+    if tensor.device.type != "cpu":
+        raise ValueError(
+            f"{function}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and the "
+            "gradient goes back through it"
+        )
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"{function}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise TypeError(f"{function}: `{name}` must be float32 or float64, not {str(tensor.dtype)[6:]}")
+
+
+class Node(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, recording, *tensors):
+        ctx.set_materialize_grads(False)
+        requires_grad = ctx.needs_input_grad[2:]
+        arrays = arrays_of(run, tensors)
+        if recording is None:
+            recording, outputs, differentiable = run(arrays, requires_grad)
+        else:
+            recording, outputs, differentiable = run(arrays, requires_grad, recording)
+        results = []
+        for output, kind in zip(outputs, differentiable):
+            if hasattr(output, "dtype"):
+                output = torch.from_numpy(output)
+                if not kind:
+                    ctx.mark_non_differentiable(output)
+            results.append(output)
+        if True in differentiable:
+            # All of them, for the edges of second derivatives. PyTorch also watches over what it has saved: what is
+            # written to before the backward is an error.
+            ctx.save_for_backward(*tensors)
+            ctx.run = run
+            ctx.differentiable = differentiable
+            # Who asks for hooks wants to keep nothing, as checkpoints do, or to keep it elsewhere: the function is run
+            # again on what they give back.
+            ctx.recording = recording if saved_tensors_hooks(True) is None else None
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        tensors = ctx.saved_tensors
+        requires_grad = ctx.needs_input_grad[2:]
+        recording = ctx.recording
+        if recording is None:
+            recording = ctx.run(arrays_of(ctx.run, tensors), requires_grad)[0]
+        grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
+        if not torch.is_grad_enabled():
+            arrays = [None if grad is None else grad.numpy() for grad in grads]
+            found = recording.gradients(arrays, requires_grad)
+            if not keeps_graph():
+                ctx.recording = None
+            return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
+        given = [grad is not None for grad in grads]
+        run = Gradients(ctx.run, len(tensors), given, requires_grad)
+        grads = [grad for grad in grads if grad is not None]
+        found = node(run.name, "Gradient").apply(run, recording, *tensors, *grads)
+        return (None, None, *(found if isinstance(found, tuple) else (found,)))
+
+
+nodes = {}
+
+
+def node(name, suffix=""):
+    """The class, whose name graphs and errors show."""
+    key = name + suffix
+    if key not in nodes:
+        nodes[key] = type(key, (Node,), {})
+    return nodes[key]
+
+
+def apply(run, tensors):
+    for name, tensor in zip(run.names(), tensors):
+        if type(tensor) is not torch.Tensor:
+            check(run.name, name, tensor)
+    return node(run.name).apply(run, None, *tensors)

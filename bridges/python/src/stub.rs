@@ -1,0 +1,138 @@
+//! What Python's tools read of a function: its definition, its documentation, its line in the `.pyi` file.
+
+use std::fmt::Write;
+
+use pullback::catalogue::Entry;
+
+use crate::export::Variant;
+
+pub(crate) struct Definition {
+    pub(crate) source: String,
+    pub(crate) docs: String,
+    pub(crate) stub: String,
+}
+
+/// What a stub begins with.
+pub(crate) fn head() -> String {
+    "from typing import Sequence, TypeVar\n\n\
+     import jax\n\
+     import numpy\n\
+     import torch\n\n\
+     Array = TypeVar(\"Array\", torch.Tensor, jax.Array, numpy.ndarray)\n\
+     IndexArray = torch.Tensor | jax.Array | numpy.ndarray\n"
+        .to_owned()
+}
+
+pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>; 2]) -> Definition {
+    // INVARIANT: `Functions::add` takes no function without a variant.
+    let variant = variants.iter().flatten().next().expect("a variant");
+    let inputs: Vec<_> = entry
+        .signature
+        .inputs
+        .iter()
+        .zip(&variant.parameters)
+        .collect();
+    let names: Vec<String> = inputs
+        .iter()
+        .map(|(input, _)| python_name(input.name))
+        .collect();
+    // Only those at the end may be left out.
+    let is_optional = |place: &usize| inputs[*place].1.stub.ends_with("None");
+    let optional = (0..inputs.len()).rev().take_while(is_optional).count();
+    let default = |place| {
+        if place + optional >= inputs.len() {
+            " = None"
+        } else {
+            ""
+        }
+    };
+    let parameters = names.iter().enumerate();
+    let parameters: Vec<String> = parameters
+        .map(|(place, name)| format!("{name}{}", default(place)))
+        .collect();
+    let source = format!(
+        "def {name}({}):\n    return _call(_function, ({},))\n",
+        parameters.join(", "),
+        names.join(", ")
+    );
+    let element = match variants {
+        [Some(_), Some(_)] => "float32 or float64",
+        [Some(_), None] => "float32",
+        _ => "float64",
+    };
+    let mut docs = format!("{}\n\nArguments:\n", entry.docs.trim());
+    for (name, (input, parameter)) in names.iter().zip(&inputs) {
+        let about = match (parameter.is_tensor, parameter.axes) {
+            (false, _) => parameter.stub.to_owned(),
+            (true, None) => format!("array of {element}"),
+            (true, Some(0)) => format!("array of {element} without axes"),
+            (true, Some(1)) => format!("array of {element} with 1 axis"),
+            (true, Some(axes)) => format!("array of {element} with {axes} axes"),
+        };
+        let optional = if input.optional { ", or None" } else { "" };
+        let constant = if input.tensor && !input.differentiable {
+            ", without a gradient"
+        } else {
+            ""
+        };
+        // Writing to a text does not fail.
+        let _ = writeln!(docs, "    {name}: {about}{optional}{constant}");
+    }
+    let outputs = &entry.signature.outputs;
+    let outputs: Vec<String> = outputs
+        .iter()
+        .map(|output| {
+            format!(
+                "{}{}",
+                output.name,
+                if output.differentiable {
+                    ""
+                } else {
+                    " (without a gradient)"
+                }
+            )
+        })
+        .collect();
+    let _ = write!(
+        docs,
+        "\nReturns: {}.\nIt can be differentiated {}.\n",
+        outputs.join(", "),
+        entry.signature.order
+    );
+    let annotated = names.iter().zip(&inputs).enumerate();
+    let annotated: Vec<String> = annotated
+        .map(|(place, (name, (_, parameter)))| {
+            let default = if default(place).is_empty() {
+                ""
+            } else {
+                " = ..."
+            };
+            format!("{name}: {}{default}", parameter.stub)
+        })
+        .collect();
+    let returned = match &variant.outputs[..] {
+        [one] => one.clone(),
+        several => format!("tuple[{}]", several.join(", ")),
+    };
+    let indented = docs
+        .trim_end()
+        .replace('\n', "\n    ")
+        .replace("\n    \n", "\n\n");
+    let stub = format!(
+        "\ndef {name}({}) -> {returned}:\n    r\"\"\"{indented}\n    \"\"\"\n",
+        annotated.join(", ")
+    );
+    Definition { source, docs, stub }
+}
+
+/// A name that Python keeps for itself gets a line below.
+fn python_name(name: &str) -> String {
+    const KEYWORDS: [&str; 24] = [
+        "None", "True", "False", "and", "assert", "class", "def", "del", "elif", "except", "exec",
+        "finally", "from", "global", "import", "is", "lambda", "nonlocal", "not", "or", "pass",
+        "raise", "with", "yield",
+    ];
+    let name = name.trim_start_matches("r#");
+    let line = if KEYWORDS.contains(&name) { "_" } else { "" };
+    format!("{name}{line}")
+}
