@@ -4,7 +4,8 @@ use pullback::catalogue::{Entry, catalogue};
 use pullback::{AnyTensor, Error, foreign};
 use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
+use std::collections::HashMap;
 use std::ffi::CString;
 
 use crate::argument::{Given, What};
@@ -26,6 +27,8 @@ struct Function {
 struct Recording {
     name: &'static str,
     recording: foreign::Recording,
+    /// Which of its inputs Python knows: not the gradients that were `None`.
+    known: Vec<bool>,
 }
 
 /// Arrays of one call; those of tensors that are `None` are left out.
@@ -119,8 +122,12 @@ impl Function {
         })?;
         let (recording, outputs) = ran.map_err(|error| self.prefixed(py, &error))?;
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
-        let name = self.name;
-        Ok((Recording { name, recording }, outputs, differentiable))
+        let recording = Recording {
+            name: self.name,
+            recording,
+            known: requires_grad.iter().map(|_| true).collect(),
+        };
+        Ok((recording, outputs, differentiable))
     }
 }
 
@@ -205,10 +212,9 @@ impl Recording {
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<Gradients<'py>> {
-        let grads = self.read(&grads)?;
+        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
         let found = py.detach(|| panics::caught(|| self.recording.gradients(grads, &needed)));
-        let found = self.checked(found)?;
-        Ok(written(py, found))
+        Ok(self.written(py, self.checked(found)?))
     }
 
     /// The same as a run of its own, whose inputs are those of this one and `grads`.
@@ -218,19 +224,44 @@ impl Recording {
         grads: Gradients<'py>,
         needed: Vec<bool>,
     ) -> PyResult<(Self, Gradients<'py>, Vec<bool>)> {
-        let grads = self.read(&grads)?;
+        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
+        let known = grads.iter().map(Option::is_some);
+        let known = self.known.iter().copied().chain(known).collect();
         let found =
             py.detach(|| panics::caught(|| self.recording.record_gradients(grads, &needed)));
         let (recording, found) = self.checked(found)?;
-        let differentiable = (0..found.len())
-            .map(|place| recording.requires_grad(place))
-            .collect();
-        let name = self.name;
-        Ok((Self { name, recording }, written(py, found), differentiable))
+        let differentiable = (0..found.len()).map(|place| recording.requires_grad(place));
+        let differentiable = differentiable.collect();
+        let again = Self {
+            name: self.name,
+            recording,
+            known,
+        };
+        Ok((again, self.written(py, found), differentiable))
     }
 }
 
 impl Recording {
+    /// What Python asks for, among all inputs.
+    fn spread(&self, needed: &[bool]) -> Vec<bool> {
+        let mut needed = needed.iter();
+        let known = self.known.iter();
+        known
+            .map(|&known| known && needed.next() == Some(&true))
+            .collect()
+    }
+
+    /// The gradients of the inputs that Python knows.
+    fn written<'py>(&self, py: Python<'py>, grads: Vec<Option<AnyTensor>>) -> Gradients<'py> {
+        let grads = grads
+            .into_iter()
+            .zip(&self.known)
+            .filter(|(_, known)| **known);
+        grads
+            .map(|(grad, _)| Some(array::write(py, grad?)))
+            .collect()
+    }
+
     fn read(&self, grads: &Gradients<'_>) -> PyResult<Vec<Option<AnyTensor>>> {
         let grads = grads.iter().map(|grad| match grad {
             None => Ok(None),
@@ -252,22 +283,19 @@ impl Recording {
         let found = found.map_err(|panic| {
             PyRuntimeError::new_err(format!("backward of {}: {panic}", self.name))
         })?;
-        found.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        found.map_err(|error| {
+            // The line is one of the compiler's own, where Rust calls a function that it was given.
+            let text = error.to_string();
+            let text = text.split(" (applied at ").next();
+            PyRuntimeError::new_err(text.unwrap_or_default().to_owned())
+        })
     }
-}
-
-fn written(py: Python<'_>, grads: Vec<Option<AnyTensor>>) -> Gradients<'_> {
-    grads
-        .into_iter()
-        .map(|grad| Some(array::write(py, grad?)))
-        .collect()
 }
 
 /// A module that is being filled.
 #[derive(Debug)]
 pub struct Functions<'m, 'py> {
     module: &'m Bound<'py, PyModule>,
-    call: Bound<'py, PyAny>,
     stub: String,
 }
 
@@ -282,19 +310,15 @@ impl<'m, 'py> Functions<'m, 'py> {
     /// Begins the module.
     pub fn of(module: &'m Bound<'py, PyModule>) -> PyResult<Self> {
         let py = module.py();
-        let globals = PyDict::new(py);
-        globals.set_item("__name__", format!("{}.pullback", module.name()?))?;
-        globals.set_item(
+        let name = format!("{}.pullback", module.name()?);
+        let files = PyModule::from_code(py, &source(CALL), c"pullback/call.py", &source(&name))?;
+        files.setattr(
             "FRAMEWORKS",
-            FRAMEWORKS
-                .into_iter()
-                .collect::<std::collections::HashMap<_, _>>(),
+            FRAMEWORKS.into_iter().collect::<HashMap<_, _>>(),
         )?;
-        py.run(&source(CALL), Some(&globals), None)?;
-        // INVARIANT: `call.py` defines it.
-        let call = globals.get_item("call")?.expect("the function `call`");
+        module.setattr("_call", files.getattr("call")?)?;
         let stub = stub::head();
-        Ok(Self { module, call, stub })
+        Ok(Self { module, stub })
     }
 
     /// Adds a function, for the element types that it has a variant for.
@@ -321,13 +345,10 @@ impl<'m, 'py> Functions<'m, 'py> {
             entry,
             variants,
         };
-        let globals = PyDict::new(py);
-        globals.set_item("__name__", self.module.name()?)?;
-        globals.set_item("_call", &self.call)?;
-        globals.set_item("_function", Bound::new(py, function)?)?;
-        py.run(&source(&definition.source), Some(&globals), None)?;
-        // INVARIANT: the source defines it.
-        let function = globals.get_item(name)?.expect("the function");
+        self.module
+            .setattr(format!("_{name}"), Bound::new(py, function)?)?;
+        py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
+        let function = self.module.getattr(name)?;
         function.setattr("__doc__", definition.docs)?;
         self.module.add(name, function)
     }

@@ -51,7 +51,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         .map(|(place, name)| format!("{name}{}", default(place)))
         .collect();
     let source = format!(
-        "def {name}({}):\n    return _call(_function, ({},))\n",
+        "def {name}({}):\n    return _call(_{name}, ({},))\n",
         parameters.join(", "),
         names.join(", ")
     );

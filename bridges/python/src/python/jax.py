@@ -36,9 +36,9 @@ def lifted(run, shapes):
         return function(*arrays), arrays
 
     def backward(arrays, grads):
-        given = [jnp.issubdtype(grad.dtype, jnp.floating) for grad in grads]
-        grads = [grad for grad, given in zip(grads, given) if given]
-        gradients = Zeroed(run, len(arrays), given)
+        # Whole numbers have gradients of a type of their own, and none here.
+        grads = [grad for grad in grads if jnp.issubdtype(grad.dtype, jnp.floating)]
+        gradients = Zeroed(run, len(arrays), [True] * len(grads))
         shapes = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
         return lifted(gradients, shapes)(*arrays, *grads)
 

@@ -94,3 +94,7 @@ def apply(run, tensors):
         if type(tensor) is not torch.Tensor:
             check(run.name, name, tensor)
     return node(run.name).apply(run, None, *tensors)
+
+
+# `torch.compile` calls it as it is, between what it has compiled.
+apply._torchdynamo_disable = True
