@@ -1,6 +1,6 @@
 //! Arrays of NumPy as tensors, and back, without a copy where their memory is in row-major order.
 
-#![allow(unsafe_code, reason = "the block has its argument")]
+#![allow(unsafe_code, reason = "each block has its argument")]
 
 use numpy::{Element as NumpyElement, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pullback::{AnyTensor, Element, TensorD};
@@ -55,10 +55,35 @@ fn tensor<T: Element + NumpyElement>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResu
     Ok(TensorD::from_owner(array.shape(), memory))
 }
 
+/// Memory that NumPy shows, and that goes back to where large arrays keep theirs when it does no longer.
+#[pyclass(frozen)]
+struct Shown {
+    _tensor: AnyTensor,
+}
+
 /// The tensor's memory as an array, if nothing else holds it, or else a copy.
-pub(crate) fn write(py: Python<'_>, tensor: AnyTensor) -> Bound<'_, PyAny> {
+pub(crate) fn write(py: Python<'_>, tensor: AnyTensor) -> PyResult<Bound<'_, PyAny>> {
     match tensor {
-        AnyTensor::F32(tensor) => PyArrayDyn::from_owned_array(py, tensor.into_array()).into_any(),
-        AnyTensor::F64(tensor) => PyArrayDyn::from_owned_array(py, tensor.into_array()).into_any(),
+        AnyTensor::F32(tensor) => shown(py, tensor),
+        AnyTensor::F64(tensor) => shown(py, tensor),
     }
+}
+
+fn shown<T: Element + NumpyElement>(
+    py: Python<'_>,
+    tensor: TensorD<T>,
+) -> PyResult<Bound<'_, PyAny>> {
+    // What a node has saved is not to be written to.
+    let own = TensorD::from(tensor.into_array());
+    let view = own.clone();
+    let owner = Bound::new(
+        py,
+        Shown {
+            _tensor: own.into(),
+        },
+    )?;
+    // SAFETY: the memory lives, and stays where it is, as long as a handle on it, of which the owner has one; it is
+    // written to through the array alone, for nothing else has a handle once this function has returned.
+    let array = unsafe { PyArrayDyn::borrow_from_array(&view.view(), owner.into_any()) };
+    Ok(array.into_any())
 }

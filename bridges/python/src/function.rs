@@ -190,7 +190,7 @@ fn given_back<'py>(
                 // INVARIANT: a run returns an output for each tensor that its function did.
                 let tensor = outputs.next().expect("an output for each tensor");
                 (
-                    array::write(py, tensor),
+                    array::write(py, tensor)?,
                     Some(recording.requires_grad(place - 1)),
                 )
             }
@@ -214,7 +214,7 @@ impl Recording {
     ) -> PyResult<Gradients<'py>> {
         let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
         let found = py.detach(|| panics::caught(|| self.recording.gradients(grads, &needed)));
-        Ok(self.written(py, self.checked(found)?))
+        self.written(py, self.checked(found)?)
     }
 
     /// The same as a run of its own, whose inputs are those of this one and `grads`.
@@ -237,7 +237,7 @@ impl Recording {
             recording,
             known,
         };
-        Ok((again, self.written(py, found), differentiable))
+        Ok((again, self.written(py, found)?, differentiable))
     }
 }
 
@@ -252,13 +252,17 @@ impl Recording {
     }
 
     /// The gradients of the inputs that Python knows.
-    fn written<'py>(&self, py: Python<'py>, grads: Vec<Option<AnyTensor>>) -> Gradients<'py> {
+    fn written<'py>(
+        &self,
+        py: Python<'py>,
+        grads: Vec<Option<AnyTensor>>,
+    ) -> PyResult<Gradients<'py>> {
         let grads = grads
             .into_iter()
             .zip(&self.known)
             .filter(|(_, known)| **known);
         grads
-            .map(|(grad, _)| Some(array::write(py, grad?)))
+            .map(|(grad, _)| grad.map(|grad| array::write(py, grad)).transpose())
             .collect()
     }
 

@@ -1,5 +1,7 @@
 """Functions of the module in PyTorch: one `torch.autograd.Function` for each, of any order of differentiation."""
 
+import sys
+
 import torch
 from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
 from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
@@ -89,12 +91,22 @@ def node(name, suffix=""):
     return nodes[key]
 
 
-def apply(run, tensors):
+def applied(run, tensors):
     for name, tensor in zip(run.names(), tensors):
         if type(tensor) is not torch.Tensor:
             check(run.name, name, tensor)
     return node(run.name).apply(run, None, *tensors)
 
 
-# `torch.compile` calls it as it is, between what it has compiled.
+undisturbed = None
+
+
+def apply(run, tensors):
+    global undisturbed
+    if undisturbed is None and "torch._dynamo" in sys.modules:
+        undisturbed = torch.compiler.disable(applied)
+    return (undisturbed or applied)(run, tensors)
+
+
+# `torch.compile` does not look inside: it compiles what is before and after.
 apply._torchdynamo_disable = True

@@ -1,0 +1,68 @@
+"""The functions of `examples/python` on arrays of NumPy."""
+
+import subprocess
+import sys
+
+import kernels
+import numpy
+import pytest
+
+
+def test_values():
+    x = numpy.linspace(-2, 2, 12).reshape(3, 4)
+    expected = x / numpy.sqrt(1 + (x / 1.5) ** 2)
+    limit = numpy.full((1, 1), 1.5)
+    for array in (x, numpy.asfortranarray(x), x[:, ::-1], x[1:2], x.astype(">f8").astype("f8")):
+        result = kernels.squash(array, limit)
+        numpy.testing.assert_allclose(result, array / numpy.sqrt(1 + (array / 1.5) ** 2), rtol=1e-15)
+    x.setflags(write=False)
+    numpy.testing.assert_allclose(kernels.squash(x, limit), expected, rtol=1e-15)
+    assert kernels.squash(x.astype("f4"), limit.astype("f4")).dtype == "float32"
+    assert kernels.squash(x[:0], limit).shape == (0, 4)
+    single = kernels.MulConstant(x, 2.0)
+    assert single.base is not None and single.flags.writeable
+    assert kernels.above_smallest(numpy.array([3.0, 1.0]))[1] == 1
+
+
+def test_unaligned_memory_is_copied():
+    raw = numpy.zeros(33, dtype="u1")
+    x = raw[1:].view("f8")
+    x[:] = [1, 2, 3, 4]
+    assert not x.flags.aligned
+    numpy.testing.assert_allclose(kernels.MulConstant(x.reshape(2, 2), 2.0), [[2, 4], [6, 8]])
+
+
+def test_results_outlive_what_they_were_computed_from():
+    results = [kernels.MulConstant(numpy.full((100, 100), float(i)), 2.0) for i in range(50)]
+    assert [result.min() for result in results] == [2.0 * i for i in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        ([1.0], "squash: `x` must be a torch.Tensor, a jax.Array or a numpy.ndarray, not list"),
+        (numpy.zeros(1, "i8"), "squash: `x` must be float32 or float64, not int64"),
+        (numpy.zeros(1, ">f8"), "squash: `x` must be float32 or float64, not >f8"),
+        (numpy.zeros(1, "O"), "squash: `x` must be float32 or float64, not object"),
+    ],
+)
+def test_mistakes_are_errors_in_the_words_of_the_function(x, text):
+    with pytest.raises(TypeError) as raised:
+        kernels.squash(x, numpy.ones(1))
+    assert str(raised.value) == text
+
+
+def test_neither_torch_nor_jax_is_imported():
+    program = "import kernels, numpy, sys; kernels.squash(numpy.ones(3), numpy.ones(1)); print({'torch', 'jax'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
+
+
+def test_a_panic_is_reported_once():
+    program = (
+        "import kernels, numpy\n"
+        "try: kernels.linear(numpy.ones((2, 3), 'f4'), numpy.ones((2, 2), 'f4'))\n"
+        "except ValueError as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("linear of input [2, 3], weight [2, 2]: ndarray: ") and ran.stderr == ""

@@ -1,0 +1,356 @@
+"""The functions of `examples/python` in PyTorch."""
+
+import gc
+import inspect
+import io
+import os
+import pickle
+import socket
+import sys
+import threading
+import weakref
+
+import kernels
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+
+
+def squash(x, limit):
+    return x / torch.sqrt(1 + (x / limit) ** 2)
+
+
+def above_smallest(x):
+    return x - x[x.argmin()]
+
+
+def leaf(*shape, dtype=torch.float64, low=-2.0, high=2.0):
+    return torch.empty(shape, dtype=dtype).uniform_(low, high).requires_grad_()
+
+
+# Each exported function beside PyTorch's own operations, with arguments of a random case.
+BESIDE = {
+    "squash": (kernels.squash, squash, lambda n: (leaf(n, 4), leaf(n, 1, low=0.5)), {}),
+    "squash of float32": (
+        kernels.squash,
+        squash,
+        lambda n: (leaf(n, 2, 3, dtype=torch.float32), leaf(1, 1, 3, dtype=torch.float32, low=0.5)),
+        {"rtol": 1e-5, "atol": 1e-5},
+    ),
+    "polar": (kernels.polar, lambda x, y: (torch.hypot(x, y), torch.atan2(y, x)), lambda n: (leaf(n), leaf(n)), {}),
+    "linear": (
+        kernels.linear,
+        torch.nn.functional.linear,
+        lambda n: tuple(leaf(*shape, dtype=torch.float32) for shape in [(n, 3), (5, 3), (5,)]),
+        {"rtol": 1e-5, "atol": 1e-5},
+    ),
+    "MulConstant": (lambda x: kernels.MulConstant(x, 2.5), lambda x: x * 2.5, lambda n: (leaf(n, 3),), {}),
+    "above_smallest": (lambda x: kernels.above_smallest(x)[0], above_smallest, lambda n: (leaf(n),), {}),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("case", range(20))
+def test_values_and_gradients_are_those_of_torch(name, case):
+    ours, theirs, arguments, tolerance = BESIDE[name]
+    torch.manual_seed(case)
+    arguments = arguments(case + 1)
+    results = []
+    for function in (ours, theirs):
+        outputs = function(*arguments)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        torch.manual_seed(case)
+        grads = [torch.randn_like(output) for output in outputs]
+        results.append((*outputs, *torch.autograd.grad(outputs, arguments, grads)))
+    for one, other in zip(*results):
+        torch.testing.assert_close(one, other, **tolerance)
+
+
+def test_gradcheck_passes_to_the_order_of_the_function():
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    assert gradcheck(kernels.squash, (x, limit))
+    assert gradgradcheck(kernels.squash, (x, limit))
+    assert gradcheck(kernels.polar, (x, leaf(3, 4)))
+    assert gradgradcheck(kernels.polar, (x, leaf(3, 4)))
+    assert gradcheck(lambda x: kernels.MulConstant(x, constant=2.5), (x,))
+    assert gradcheck(lambda x: kernels.above_smallest(x)[0], (leaf(5),))
+
+
+def test_what_cannot_be_differentiated_again_says_so():
+    x, w = leaf(5, 4, dtype=torch.float32), leaf(3, 4, dtype=torch.float32)
+    (grad,) = torch.autograd.grad(kernels.linear(x, w).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
+        (grad.sum() + (x * x).sum()).backward()
+
+    x, limit = leaf(3), torch.tensor([1.5], dtype=torch.float64)
+    derivative = kernels.squash(x, limit)
+    for _ in range(2):
+        (derivative,) = torch.autograd.grad(derivative.sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="`squash` can be differentiated twice"):
+        torch.autograd.grad(derivative.sum(), x)
+
+
+def test_only_what_is_needed_has_gradients():
+    x, limit = leaf(3), torch.tensor([1.5], dtype=torch.float64)
+    y = kernels.squash(x, limit)
+    assert y.grad_fn.name() == "squashBackward"
+    y.sum().backward()
+    assert limit.grad is None and x.grad is not None
+    with torch.no_grad():
+        assert kernels.squash(x, limit).grad_fn is None
+    assert not kernels.squash(x.detach(), limit).requires_grad
+    distances, place = kernels.above_smallest(x)
+    assert distances.requires_grad and isinstance(place, int)
+    # An output that nobody uses has no gradient.
+    radius, _ = kernels.polar(x, leaf(3))
+    radius.sum().backward()
+
+
+def test_memory_is_shared_and_results_are_not():
+    x = leaf(1000)
+    y = kernels.squash(x, torch.ones(1, dtype=torch.float64))
+    with torch.no_grad():
+        y.mul_(0)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, (1 + x.detach() ** 2) ** -1.5)
+
+
+def test_layouts_are_read_as_they_are():
+    limit = leaf(1, 1, low=0.5)
+    x = leaf(4, 3)
+    for view in (x.t(), x[::2], x[:, 1:], x.flip(0), x[:1].expand(5, 3), x[:, :0], x.reshape(2, 2, 3)[1]):
+        torch.testing.assert_close(kernels.squash(view, limit), squash(view, limit))
+        ours, theirs = (torch.autograd.grad(f(view, limit).sum(), (x, limit)) for f in (kernels.squash, squash))
+        for one, other in zip(ours, theirs):
+            torch.testing.assert_close(one, other)
+    scalar = leaf()
+    assert gradcheck(kernels.squash, (scalar, leaf(low=0.5)))
+    parameter = torch.nn.Parameter(x.detach().clone())
+    kernels.squash(parameter, limit).sum().backward()
+    assert parameter.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x, w: kernels.linear(x, w.double()), TypeError, "linear: `weight` must be float32, not float64"),
+        (lambda x, w: kernels.linear(x.double(), w), TypeError, "linear: `input` must be float32, not float64"),
+        (lambda x, w: kernels.linear(x.half(), w), TypeError, "linear: `input` must be float32, not float16"),
+        (lambda x, w: kernels.linear(x.bfloat16(), w), TypeError, "linear: `input` must be float32 or float64, not bfloat16"),
+        (lambda x, w: kernels.linear(x, w, w), ValueError, r"linear: `bias` must have 1 axis, not the shape \[3, 4\]"),
+        (lambda x, w: kernels.linear(x, w.t()), ValueError, r"linear of input \[5, 4\], weight \[4, 3\]: ndarray: "),
+        (lambda x, w: kernels.linear(x, None), TypeError, "linear: `weight` must be an array, not None"),
+        (lambda x, w: kernels.linear(x, 1.0), TypeError, "linear: `weight` must be a torch.Tensor, not float"),
+        (lambda x, w: kernels.linear(x, w.detach().numpy()), TypeError, "linear: `weight` must be a torch.Tensor, not nda"),
+        (lambda x, w: kernels.linear(x, w.to("meta")), ValueError, r"`weight` is on meta; .* pass `weight.cpu\(\)`"),
+        (lambda x, w: kernels.linear(x, w.to_sparse()), TypeError, "layout torch.sparse_coo; pass `weight.to_dense()`"),
+        (lambda x, w: kernels.linear(x), TypeError, "missing 1 required positional argument: 'weight'"),
+        (lambda x, w: kernels.linear(x, wieght=w), TypeError, "unexpected keyword argument 'wieght'"),
+        (lambda x, w: kernels.MulConstant(x.double(), "two"), TypeError, "MulConstant: `constant`: must be real number"),
+    ],
+)
+def test_mistakes_are_errors_in_the_words_of_the_function(call, error, text):
+    x, w = leaf(5, 4, dtype=torch.float32), leaf(3, 4, dtype=torch.float32)
+    with pytest.raises(error) as raised:
+        call(x, w)
+    assert __import__("re").search(text.replace("dense()", r"dense\(\)"), str(raised.value)), raised.value
+
+
+def test_graphs_are_used_once_unless_they_are_retained():
+    x, limit = leaf(3), leaf(1, low=0.5)
+    loss = kernels.squash(x, limit).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    torch.testing.assert_close(x.grad, 2 * torch.autograd.grad(squash(x, limit).sum(), x)[0])
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+
+
+def test_what_is_written_to_before_its_backward_is_an_error():
+    x = leaf(3) * 1
+    loss = kernels.squash(x, leaf(1, low=0.5)).sum()
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoints_compute_again(use_reentrant):
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+
+    def block(x):
+        return kernels.squash(2 * x, limit) ** 2
+
+    torch.utils.checkpoint.checkpoint(block, x, use_reentrant=use_reentrant).sum().backward()
+    torch.testing.assert_close(x.grad, torch.autograd.grad(block(x).sum(), x)[0])
+
+
+def test_hooks_of_saved_tensors_leave_nothing_behind():
+    x, seen = leaf(4), []
+
+    def pack(tensor):
+        seen.append(tensor.shape)
+        return tensor.clone()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = kernels.squash(x, leaf(1, low=0.5)).sum()
+    assert loss.grad_fn.next_functions[0][0].recording is None
+    loss.backward()
+    assert x.grad is not None and [4] in map(list, seen)
+
+
+def test_hooks_see_gradients():
+    x, seen = leaf(3), []
+    x.register_hook(seen.append)
+    y = kernels.squash(x, leaf(1, low=0.5))
+    y.register_hook(lambda grad: 2 * grad)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, seen[0])
+
+
+def test_several_threads_use_one_function():
+    errors = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        for _ in range(50):
+            x = torch.randn(40, generator=generator, dtype=torch.float64).requires_grad_()
+            kernels.squash(x, torch.ones(1, dtype=torch.float64)).sum().backward()
+            if not torch.allclose(x.grad, (1 + x.detach() ** 2) ** -1.5):
+                errors.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc: resident memory is not known")
+def test_nothing_stays_behind():
+    limit = torch.tensor([1.5], dtype=torch.float64)
+
+    def rounds(count):
+        for _ in range(count):
+            x = torch.ones(2000, dtype=torch.float64, requires_grad=True)
+            (grad,) = torch.autograd.grad(kernels.squash(x, limit).sum(), x, create_graph=True)
+            grad.sum().backward()
+
+    rounds(200)
+    before = resident()
+    rounds(2000)
+    # One tensor of each round would be 32 MB.
+    assert resident() - before < 8e6
+    x = leaf(3)
+    y = kernels.squash(x, limit)
+    recording = weakref.ref(y.grad_fn)
+    del y
+    gc.collect()
+    assert recording() is None
+
+
+def test_it_documents_itself():
+    assert str(inspect.signature(kernels.linear)) == "(input, weight, bias=None)"
+    assert kernels.linear.__name__ == "linear"
+    assert "y = x Wᵀ + b" in kernels.linear.__doc__
+    assert "bias: array of float32 with 1 axis, or None" in kernels.linear.__doc__
+    assert "It can be differentiated twice." in kernels.squash.__doc__
+    compile(kernels.kernels.__pyi__, "kernels.pyi", "exec")
+    assert "def linear(input: Array, weight: Array, bias: Array | None = ...) -> Array:" in kernels.kernels.__pyi__
+    assert pickle.loads(pickle.dumps(kernels.linear)) is kernels.linear
+
+
+class Squashed(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, place):
+        return kernels.squash(torch.tensor([float(place)]), torch.ones(1))
+
+
+def test_workers_of_a_data_loader_use_it():
+    loader = torch.utils.data.DataLoader(Squashed(), batch_size=4, num_workers=2)
+    batches = torch.cat(list(loader))
+    places = torch.arange(8.0)[:, None]
+    torch.testing.assert_close(batches, squash(places, torch.ones(1)))
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.linspace(-1, 1, 12).reshape(3, 4))
+        self.bias = torch.nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+        return kernels.squash(kernels.linear(x, self.weight, self.bias), torch.ones(1, 1))
+
+
+def train(rank, world, port, queue):
+    torch.set_num_threads(1)
+    model = Layer()
+    if world > 1:
+        os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=world)
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    generator = torch.Generator().manual_seed(1)
+    data, target = torch.randn(8, 4, generator=generator), torch.randn(8, 3, generator=generator)
+    share = slice(rank * 8 // world, (rank + 1) * 8 // world)
+    for _ in range(10):
+        optimizer.zero_grad()
+        ((model(data[share]) - target[share]) ** 2).mean().backward()
+        optimizer.step()
+    state = [parameter.detach().tolist() for parameter in model.parameters()]
+    if queue is None:
+        return state
+    queue.put((rank, state))
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes_train_one_model():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = torch.multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    processes = [context.Process(target=train, args=(rank, 2, port, queue)) for rank in range(2)]
+    for process in processes:
+        process.start()
+    states = dict(queue.get(timeout=120) for _ in processes)
+    for process in processes:
+        process.join(timeout=60)
+        assert process.exitcode == 0
+    alone = train(0, 1, None, None)
+    for one, two, single in zip(states[0], states[1], alone):
+        torch.testing.assert_close(torch.tensor(one), torch.tensor(two), rtol=0, atol=0)
+        torch.testing.assert_close(torch.tensor(one), torch.tensor(single))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_programs_call_it():
+    limit = torch.full((3, 1), 1.5, dtype=torch.float64)
+
+    def program(x):
+        return (kernels.squash(2 * x, limit) * 3).sum()
+
+    compiled = torch.compile(program, backend="aot_eager")
+    for _ in range(2):
+        x = leaf(3, 4)
+        ours, theirs = (torch.autograd.grad(f(x), x)[0] for f in (compiled, program))
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_modules_with_it_are_saved_and_loaded():
+    file = io.BytesIO()
+    torch.save(Layer(), file)
+    file.seek(0)
+    model = torch.load(file, weights_only=False)
+    x = torch.ones(2, 4)
+    torch.testing.assert_close(model(x), Layer()(x))
+    assert "kernels" in sys.modules
