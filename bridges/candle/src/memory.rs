@@ -1,0 +1,91 @@
+//! What candle's tensors hold, as tensors of pullback, and back.
+
+use candle_core::op::BackpropOp;
+use candle_core::{CpuStorage, Layout, Shape, Storage, Tensor};
+use pullback::ndarray::{ArrayView, IxDyn, ShapeBuilder};
+use pullback::{AnyTensor, Element, TensorD, kernels};
+
+/// Copies what a tensor holds: candle may write to a variable while a backward still needs its value. The error says
+/// what was found instead.
+pub(crate) fn read(tensor: &Tensor) -> Result<AnyTensor, String> {
+    let (storage, layout) = tensor.storage_and_layout();
+    match &*storage {
+        Storage::Cpu(CpuStorage::F32(elements)) => Ok(copy(elements, layout)),
+        Storage::Cpu(CpuStorage::F64(elements)) => Ok(copy(elements, layout)),
+        Storage::Cpu(_) => Err(format!(
+            "a tensor of {}; pullback computes with f32 and f64: convert it with `to_dtype(DType::F32)`",
+            tensor.dtype().as_str()
+        )),
+        Storage::Cuda(_) => Err(elsewhere("CUDA")),
+        Storage::Metal(_) => Err(elsewhere("Metal")),
+    }
+}
+
+fn elsewhere(device: &str) -> String {
+    format!(
+        "a tensor on {device}; pullback computes on the CPU: move it there with `to_device(&Device::Cpu)`"
+    )
+}
+
+fn copy<T: Element>(elements: &[T], layout: &Layout) -> AnyTensor {
+    let shape = IxDyn(layout.dims());
+    let view = if let Some((start, end)) = layout.contiguous_offsets() {
+        ArrayView::from_shape(shape, &elements[start..end])
+    } else {
+        let shape = shape.strides(IxDyn(layout.stride()));
+        ArrayView::from_shape(shape, &elements[layout.start_offset()..])
+    };
+    // INVARIANT: the layout is of these elements.
+    let view = view.expect("a layout that candle made");
+    // To memory that pullback uses again: fresh memory of a large tensor takes longer than the copy.
+    AnyTensor::from(kernels::map(&view, |element| element))
+}
+
+/// A tensor of candle, without a history.
+pub(crate) fn write(tensor: AnyTensor) -> Tensor {
+    let shape = Shape::from(tensor.shape());
+    let storage = Storage::Cpu(join([tensor]));
+    Tensor::from_storage(storage, shape, BackpropOp::none(), false)
+}
+
+/// The elements of tensors of one type one after the other, in row-major order. A single tensor's memory is moved.
+pub(crate) fn join(tensors: impl IntoIterator<Item = AnyTensor>) -> CpuStorage {
+    let mut tensors = tensors.into_iter().peekable();
+    match tensors.peek() {
+        Some(AnyTensor::F32(_)) => CpuStorage::F32(elements(tensors)),
+        _ => CpuStorage::F64(elements(tensors)),
+    }
+}
+
+fn elements<T: Element>(tensors: impl Iterator<Item = AnyTensor>) -> Vec<T> {
+    // INVARIANT: they are of one type.
+    let mut pieces = tensors.map(|tensor| in_order(tensor.into_tensor::<T>().expect("one type")));
+    let mut all = pieces.next().unwrap_or_default();
+    pieces.for_each(|piece| all.extend_from_slice(&piece));
+    all
+}
+
+fn in_order<T: Element>(tensor: TensorD<T>) -> Vec<T> {
+    let array = tensor.into_array();
+    if !array.is_standard_layout() {
+        return array.iter().copied().collect();
+    }
+    let length = array.len();
+    let (mut elements, start) = array.into_raw_vec_and_offset();
+    elements.drain(..start.unwrap_or_default());
+    elements.truncate(length);
+    elements
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_elsewhere_is_refused_with_what_to_do() {
+        assert_eq!(
+            elsewhere("CUDA"),
+            "a tensor on CUDA; pullback computes on the CPU: move it there with `to_device(&Device::Cpu)`"
+        );
+    }
+}
