@@ -9,25 +9,13 @@ use std::{ptr, slice};
 
 use pullback::ndarray::ArrayD;
 use pullback::{AnyTensor, Element, TensorD};
-use tch::{TchError, Tensor};
+use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
 
 /// A `std::string`, or null where nothing went wrong.
 #[repr(C)]
 pub(crate) struct Text {
     _private: [u8; 0],
-}
-
-#[repr(C)]
-struct View {
-    held: *mut C_tensor,
-    sizes: *const i64,
-    rank: usize,
-    numel: usize,
-    version: u32,
-    is_double: bool,
-    requires_grad: bool,
-    shared: bool,
 }
 
 /// One call of a node, see `shim.cpp`.
@@ -56,7 +44,12 @@ unsafe extern "C" {
     fn pullback_tch_text(characters: *const c_char, length: usize) -> *mut Text;
     fn pullback_tch_text_read(text: *const Text, length: *mut usize) -> *const c_char;
     fn pullback_tch_text_free(text: *mut Text);
-    fn pullback_tch_view(of: *const C_tensor, view: *mut View) -> *mut Text;
+    fn pullback_tch_hold(
+        of: *const C_tensor,
+        held: *mut *mut C_tensor,
+        shared: *mut bool,
+        requires_grad: *mut bool,
+    ) -> *mut Text;
     fn pullback_tch_data(held: *const C_tensor, bytes: usize) -> *const c_void;
     fn pullback_tch_version(held: *const C_tensor) -> u32;
     fn pullback_tch_tensor(
@@ -164,7 +157,7 @@ impl<T: Element> AsRef<[T]> for Elements<T> {
         if data.is_null() {
             return &[];
         }
-        // SAFETY: `numel` elements begin there, in one piece and of this type: `pullback_tch_view` has made or found
+        // SAFETY: `numel` elements begin there, in one piece and of this type: `pullback_tch_hold` has made or found
         // them so, and the shape of a tensor that nothing else has stays. libtorch aligns them, and its memory lives
         // as long as `held`.
         unsafe { slice::from_raw_parts(data.cast::<T>(), self.held.numel) }
@@ -185,47 +178,44 @@ impl Given {
     /// # Safety
     /// `of` points to a tensor.
     pub(crate) unsafe fn read(of: *const C_tensor) -> Result<Option<Self>, String> {
-        let mut view = View {
-            held: ptr::null_mut(),
-            sizes: ptr::null(),
-            rank: 0,
-            numel: 0,
-            version: 0,
-            is_double: false,
-            requires_grad: false,
-            shared: false,
+        let (mut held, mut shared, mut requires_grad) = (ptr::null_mut(), false, false);
+        // SAFETY: all pointers are valid, and the text is read here only.
+        unsafe {
+            check(pullback_tch_hold(
+                of,
+                &raw mut held,
+                &raw mut shared,
+                &raw mut requires_grad,
+            ))?;
         };
-        // SAFETY: both pointers are valid, and the text is read here only.
-        unsafe { check(pullback_tch_view(of, &raw mut view))? };
-        if view.held.is_null() {
+        if held.is_null() {
             return Ok(None);
         }
-        // SAFETY: `held` was made for this call, which frees it; `sizes` are its own and live as long.
-        let (tensor, sizes) = unsafe {
-            let sizes = (view.rank > 0).then(|| slice::from_raw_parts(view.sizes, view.rank));
-            (Tensor::from_ptr(view.held), sizes.unwrap_or_default())
-        };
-        let shape: Vec<usize> = sizes.iter().map(|&size| length(size)).collect();
+        // SAFETY: it was made for this call, which frees it.
+        let tensor = unsafe { Tensor::from_ptr(held) };
+        // INVARIANT: the sizes of a tensor in memory are lengths.
+        let sizes = tensor.size().into_iter();
+        let shape: Vec<usize> = sizes
+            .map(|size| size.try_into().expect("a length"))
+            .collect();
+        let is_double = tensor.kind() == Kind::Double;
+        // SAFETY: it is a tensor.
+        let version = unsafe { pullback_tch_version(tensor.as_ptr()) };
         let held = Arc::new(Held {
+            numel: shape.iter().product(),
             tensor,
-            numel: view.numel,
-            version: view.version,
+            version,
         });
         Ok(Some(Self {
-            tensor: if view.is_double {
+            tensor: if is_double {
                 tensor_of::<f64>(&shape, &held)
             } else {
                 tensor_of::<f32>(&shape, &held)
             },
-            requires_grad: view.requires_grad,
-            held: view.shared.then_some(held),
+            requires_grad,
+            held: shared.then_some(held),
         }))
     }
-}
-
-fn length(size: i64) -> usize {
-    // INVARIANT: the sizes of a tensor in memory are lengths.
-    size.try_into().expect("a length")
 }
 
 fn tensor_of<T: Element>(shape: &[usize], held: &Arc<Held>) -> AnyTensor {

@@ -30,22 +30,21 @@ use tch::{TchError, Tensor};
 /// What fails in backward is an error of the call that started it, [`Tensor::f_backward`] for example.
 ///
 /// ```
-/// use pullback::{Tensor0, Tensor1, ops};
-/// use tch::{Kind, Tensor};
+/// use pullback::Tensor1;
+/// use tch::Tensor;
 ///
 /// let x = Tensor::from_slice(&[3.0_f64, 4.0]).set_requires_grad(true);
-/// // Two outputs: the parts of a vector, and its length.
-/// let (direction, length) = pullback_tch::apply(
+/// let (squares, sum) = pullback_tch::apply(
 ///     |x: &Tensor1<f64>| {
-///         let length = (x * x).sum().sqrt();
-///         (x / &length, length)
+///         let squares = x * x;
+///         let sum = squares.sum();
+///         (squares, sum)
 ///     },
 ///     &x,
 /// )?;
-/// assert_eq!(Vec::<f64>::try_from(&direction)?, [0.6, 0.8]);
-/// assert_eq!(length.double_value(&[]), 5.0);
-/// length.f_backward()?;
-/// assert_eq!(Vec::<f64>::try_from(x.grad())?, [0.6, 0.8]);
+/// assert_eq!((Vec::<f64>::try_from(&squares)?, sum.double_value(&[])), (vec![9.0, 16.0], 25.0));
+/// sum.f_backward()?;
+/// assert_eq!(Vec::<f64>::try_from(x.grad())?, [6.0, 8.0]);
 ///
 /// let numbers = Tensor::from_slice(&[1_i64, 2]);
 /// let error = pullback_tch::apply(|x: &Tensor1<f64>| x * 2.0, &numbers).unwrap_err();
@@ -77,7 +76,7 @@ where
 /// use pullback::Tensor1;
 /// use tch::Tensor;
 ///
-/// let (x, parts) = (Tensor::from(2.0).reshape([1]), vec![Tensor::ones([1], tch::kind::DOUBLE_CPU); 3]);
+/// let (x, parts) = (Tensor::from_slice(&[2.0]), [1.0, 2.0].map(|part| Tensor::from_slice(&[part])));
 /// let y = pullback_tch::apply(
 ///     |(x, parts): (&Tensor1<f64>, &[Tensor1<f64>])| parts.iter().fold(x.clone(), |sum, part| sum + part),
 ///     (&x, &parts),

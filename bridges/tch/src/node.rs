@@ -47,7 +47,7 @@ pub(crate) fn apply<M, F: TensorFunction<M>>(
         for (position, input) in inputs.iter().enumerate() {
             // SAFETY: it is a tensor.
             let given = unsafe { Given::read(input.as_ptr()) };
-            let given = given.map_err(|message| refused(position, &message))?;
+            let given = given.map_err(TchError::Torch)?;
             let given = given.ok_or_else(|| refused(position, &reason(input)))?;
             let held_here = given.held.as_ref().map(Arc::downgrade);
             held.extend(held_here.map(|held| (Argument::Input(position), held)));

@@ -29,21 +29,6 @@ using torch::autograd::Node;
 using torch::autograd::variable_list;
 using Text = std::string;
 
-// The memory of a tensor, for Rust to read.
-struct View {
-  // In row-major order, on the CPU; null for a tensor that no function takes. Rust frees it.
-  Tensor* held;
-  // Of `held`.
-  const int64_t* sizes;
-  size_t rank;
-  size_t numel;
-  uint32_t version;
-  bool is_double;
-  bool requires_grad;
-  // Whether `held` has the memory of the tensor itself, and not a copy.
-  bool shared;
-};
-
 // One call of a node.
 struct Backward {
   // Null for one that is not defined.
@@ -182,30 +167,23 @@ void pullback_tch_text_free(Text* text) {
   delete text;
 }
 
-Text* pullback_tch_view(const Tensor* of, View* view) {
+// The memory of a tensor in row-major order, with its count of versions. `shared` tells whether it is the tensor's own
+// and not a copy. Leaves `held` null for a tensor that no function takes.
+Text* pullback_tch_hold(const Tensor* of, Tensor** held, bool* shared, bool* requires_grad) {
   return guarded([&] {
     const auto& tensor = *of;
-    view->held = nullptr;
     if (!tensor.defined() || !tensor.is_cpu() || tensor.layout() != at::kStrided || tensor.is_nested())
       return;
     if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble)
       return;
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        !tensor._fw_grad(0).defined(), "the tensor has a tangent of forward mode, which does not travel");
-    // Neither the tensor itself, which an operation in place can make depend on this function's node, nor without
-    // its count of versions.
+    // Not the tensor itself: an operation in place can make that depend on the node that holds it.
     const auto& versions = torch::autograd::impl::version_counter(tensor);
-    Tensor held(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(versions, false));
-    view->shared = held.is_contiguous() && !held.is_neg() && !held._is_zerotensor();
-    if (!view->shared)
-      held = at::empty(held.sizes(), held.options()).copy_(held);
-    view->sizes = held.sizes().data();
-    view->rank = held.dim();
-    view->numel = held.numel();
-    view->version = versions.enabled() ? versions.current_version() : 0;
-    view->is_double = held.scalar_type() == at::kDouble;
-    view->requires_grad = torch::autograd::GradMode::is_enabled() && tensor.requires_grad();
-    view->held = new Tensor(std::move(held));
+    Tensor alias(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(versions, false));
+    *shared = alias.is_contiguous() && !alias.is_neg() && !alias._is_zerotensor();
+    if (!*shared)
+      alias = at::empty(alias.sizes(), alias.options()).copy_(alias);
+    *requires_grad = torch::autograd::GradMode::is_enabled() && tensor.requires_grad();
+    *held = new Tensor(std::move(alias));
   });
 }
 

@@ -201,7 +201,7 @@ fn a_gradient_that_is_sparse_is_made_dense() {
 fn a_long_chain_is_dropped_and_differentiated_without_recursion() {
     let x = leaf(&[1.0]);
     let chain = || {
-        (0..30_000).fold(x.shallow_clone(), |y, _| {
+        (0..20_000).fold(x.shallow_clone(), |y, _| {
             apply(|y: &Tensor1<f64>| y * 1.0, &y).unwrap()
         })
     };

@@ -9,8 +9,9 @@ use crate::*;
 
 #[test]
 fn squash_is_what_libtorch_computes() {
-    for seed in 0..20 {
-        let (rows, columns) = (1 + seed as i64 % 4, 1 + seed as i64 % 7);
+    for seed in 0..20_u32 {
+        let (rows, columns) = (1 + i64::from(seed % 4), 1 + i64::from(seed % 7));
+        let seed = u64::from(seed);
         for (kind, tolerance) in [(Kind::Float, 2e-5), (Kind::Double, 1e-13)] {
             let x = random(seed, &[rows, columns], kind).set_requires_grad(true);
             let limit = random(seed + 100, &[rows, 1], kind).abs() + 0.5;
