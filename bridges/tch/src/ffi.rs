@@ -120,7 +120,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-/// The memory of a tensor of libtorch, which stays as it is while this lives.
+/// Keeps the memory of a tensor of libtorch.
 pub(crate) struct Held {
     tensor: Tensor,
     numel: usize,

@@ -88,6 +88,16 @@ fn a_graph_of_gradients_outlives_the_graph_of_values() {
 }
 
 #[test]
+fn a_gradient_that_does_not_depend_on_an_input_gives_it_none() {
+    let (x, seed) = (leaf(&[1.0, 2.0]), leaf(&[3.0, 4.0]));
+    let y = apply(|x: &Tensor1<f64>| x * 2.0, &x).unwrap();
+    let grad = &gradients(&(y * &seed), &[&x])[0];
+    grad.square().sum(Kind::Double).backward();
+    assert!(!x.grad().defined());
+    assert_eq!(numbers(&seed.grad()), [24.0, 32.0]); // of Σ (2·seed)²: 8·seed
+}
+
+#[test]
 fn a_function_that_is_differentiable_once_says_so() {
     let x = random(14, &[5, 3], Kind::Float).set_requires_grad(true);
     let weight = random(15, &[4, 3], Kind::Float).set_requires_grad(true);

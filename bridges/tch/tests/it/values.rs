@@ -163,6 +163,23 @@ fn lists_are_inputs_and_outputs() {
 }
 
 #[test]
+fn memory_is_not_copied_on_the_way_in_or_out() {
+    let x = leaf(&[1.0, 2.0, 3.0, 4.0]);
+    let places = std::cell::Cell::new([0; 2]);
+    let function = |x: &Tensor1<f64>| {
+        let y = x * 2.0;
+        places.set([x.view().as_ptr() as usize, y.view().as_ptr() as usize]);
+        y
+    };
+    let y = apply(function, &x).unwrap();
+    assert_eq!(places.get(), [x.data_ptr() as usize, y.data_ptr() as usize]);
+    // A view is read where it begins.
+    let part = x.narrow(0, 1, 2);
+    assert_eq!(numbers(&apply(function, &part).unwrap()), [4.0, 6.0]);
+    assert_eq!(places.get()[0], part.data_ptr() as usize);
+}
+
+#[test]
 fn an_output_never_shares_memory_with_an_input_or_with_what_was_saved() {
     let x = leaf(&[0.0, 1.0]);
     let mut same = apply(|x: &Tensor1<f64>| x.clone(), &x).unwrap();
