@@ -7,7 +7,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::{ptr, slice};
 
-use pullback::ndarray::ArrayD;
 use pullback::{AnyTensor, Element, TensorD};
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
@@ -232,24 +231,23 @@ fn tensor_of<T: Element>(shape: &[usize], held: &Arc<Held>) -> AnyTensor {
 /// A tensor of pullback as one of libtorch, which has its memory if nothing else does, and else a copy.
 pub(crate) fn to_torch(tensor: AnyTensor) -> Result<Tensor, TchError> {
     let tensor = match tensor {
-        AnyTensor::F32(tensor) => with_memory_of(tensor.into_array(), false),
-        AnyTensor::F64(tensor) => with_memory_of(tensor.into_array(), true),
+        AnyTensor::F32(tensor) => with_memory_of(tensor, false),
+        AnyTensor::F64(tensor) => with_memory_of(tensor, true),
     };
     tensor.map_err(TchError::Torch)
 }
 
-fn with_memory_of<T: Element>(array: ArrayD<T>, is_double: bool) -> Result<Tensor, String> {
-    let array = if array.is_standard_layout() {
-        array
-    } else {
-        array.as_standard_layout().into_owned()
-    };
-    let mut memory = Box::new(array);
+fn with_memory_of<T: Element>(mut memory: TensorD<T>, is_double: bool) -> Result<Tensor, String> {
+    if !memory.view().is_standard_layout() {
+        memory = TensorD::from(memory.view().as_standard_layout().into_owned());
+    }
     // INVARIANT: no axis of an array in memory is longer than `isize::MAX`.
     let sizes: Vec<i64> = (memory.shape().iter())
         .map(|&size| size.try_into().expect("a length"))
         .collect();
-    let data = memory.as_mut_ptr();
+    // Copies what an input or the run has too. A tensor keeps it, which reuses the memory of large arrays.
+    let data = memory.update(|mut elements| elements.as_mut_ptr());
+    let memory = Box::new(memory);
     let mut tensor = ptr::null_mut();
     // SAFETY: `data` points to the elements of `memory` in row-major order, of this shape. They are libtorch's from
     // here on: it frees `memory`, once, when it drops the last tensor that has them, or if the call fails.
@@ -260,7 +258,7 @@ fn with_memory_of<T: Element>(array: ArrayD<T>, is_double: bool) -> Result<Tenso
             sizes.len(),
             is_double,
             Box::into_raw(memory).cast(),
-            free_box::<ArrayD<T>>,
+            free_box::<TensorD<T>>,
             &raw mut tensor,
         ))?;
         Ok(Tensor::from_ptr(tensor))
