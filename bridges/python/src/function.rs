@@ -321,6 +321,7 @@ impl<'m, 'py> Functions<'m, 'py> {
             FRAMEWORKS.into_iter().collect::<HashMap<_, _>>(),
         )?;
         module.setattr("_call", files.getattr("call")?)?;
+        module.add("vjp", files.getattr("vjp")?)?;
         let stub = stub::head();
         Ok(Self { module, stub })
     }
@@ -354,6 +355,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
         let function = self.module.getattr(name)?;
         function.setattr("__doc__", definition.docs)?;
+        function.setattr("pullback", self.module.getattr(format!("_{name}"))?)?;
         self.module.add(name, function)
     }
 

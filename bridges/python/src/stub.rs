@@ -14,12 +14,13 @@ pub(crate) struct Definition {
 
 /// What a stub begins with.
 pub(crate) fn head() -> String {
-    "from typing import Sequence, TypeVar\n\n\
+    "from typing import Any, Callable, Sequence, TypeVar\n\n\
      import jax\n\
      import numpy\n\
      import torch\n\n\
      Array = TypeVar(\"Array\", torch.Tensor, jax.Array, numpy.ndarray)\n\
-     IndexArray = torch.Tensor | jax.Array | numpy.ndarray\n"
+     IndexArray = torch.Tensor | jax.Array | numpy.ndarray\n\n\
+     def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"
         .to_owned()
 }
 

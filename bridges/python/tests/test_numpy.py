@@ -52,6 +52,24 @@ def test_mistakes_are_errors_in_the_words_of_the_function(x, text):
     assert str(raised.value) == text
 
 
+def test_gradients_without_a_framework():
+    x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
+    y, pull = kernels.vjp(kernels.squash, x, limit)
+    numpy.testing.assert_allclose(y, kernels.squash(x, limit))
+    grad_x, grad_limit = pull(numpy.ones_like(y))
+    ratio = 1 + (x / 1.5) ** 2
+    numpy.testing.assert_allclose(grad_x, ratio**-1.5)
+    numpy.testing.assert_allclose(grad_limit, ((x / 1.5) ** 3 * ratio**-1.5).sum(keepdims=True))
+    w = numpy.ones((2, 4), "f4")
+    _, pull = kernels.vjp(kernels.linear, x.astype("f4"), w)
+    grads = pull(numpy.ones((3, 2), "f4"))
+    assert [grad if grad is None else grad.shape for grad in grads] == [(3, 4), (2, 4), None]
+    (distances, place), pull = kernels.vjp(kernels.above_smallest, numpy.array([3.0, 1.0]))
+    assert pull(distances).tolist() == [2, -2] and place == 1
+    with pytest.raises(RuntimeError, match=r"shape \[2\] was started with a gradient of shape \[3\]"):
+        pull(numpy.ones(3))
+
+
 def test_neither_torch_nor_jax_is_imported():
     program = "import kernels, numpy, sys; kernels.squash(numpy.ones(3), numpy.ones(1)); print({'torch', 'jax'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

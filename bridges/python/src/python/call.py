@@ -76,9 +76,37 @@ def call(function, arguments):
             return framework("torch")(Run(function, arguments), arrays)
         if jax is not None and isinstance(array, jax.Array):
             return framework("jax")(Run(function, arguments), arrays)
-    for array, name in zip(arrays, Run(function, arguments).names()):
-        if not isinstance(array, numpy.ndarray):
-            expected = "a torch.Tensor, a jax.Array or a numpy.ndarray"
-            raise TypeError(f"{function.name}: `{name}` must be {expected}, not {type(array).__name__}")
+    check(Run(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     outputs = function.run(arguments, arrays, [False] * len(arrays))[1]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def check(run, arrays, expected):
+    for array, name in zip(arrays, run.names()):
+        if not isinstance(array, numpy.ndarray):
+            raise TypeError(f"{run.name}: `{name}` must be {expected}, not {type(array).__name__}")
+
+
+def vjp(function, *arguments):
+    """Calls a function of this module with arrays of NumPy, and returns what it returns and a function of the
+    gradients of its outputs that are arrays of floats, which returns the gradients of its arguments, None for those
+    that are not arrays.
+
+        y, pull = vjp(squash, x, limit)
+        grad_x, grad_limit = pull(numpy.ones_like(y))
+    """
+    function = function.pullback
+    arguments += (None,) * (len(function.arguments) - len(arguments))
+    arrays = [arguments[place] for place in function.places if arguments[place] is not None]
+    check(Run(function, arguments), arrays, "a numpy.ndarray")
+    needed = [True] * len(arrays)
+    recording, outputs, _ = function.run(arguments, arrays, needed)
+
+    def pull(*grads):
+        found = zip(arrays, recording.gradients(list(grads), needed))
+        found = iter([numpy.zeros_like(array) if grad is None else grad for array, grad in found])
+        is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
+        grads = tuple(next(found) if given else None for given in is_array)
+        return grads[0] if len(grads) == 1 else grads
+
+    return outputs[0] if len(outputs) == 1 else tuple(outputs), pull

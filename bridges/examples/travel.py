@@ -1,0 +1,41 @@
+"""One function in six places: runs the programs of this folder, and prints their numbers as a table.
+
+`python travel.py PROGRAM …` runs these alone. It fails where a number differs from the first program's by more than
+1e-14 of it: the frameworks add the same hundred numbers in different orders.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+PROGRAMS = {
+    "PyTorch": [sys.executable, "with_torch.py"],
+    "JAX": [sys.executable, "with_jax.py"],
+    "NumPy": [sys.executable, "with_numpy.py"],
+    "candle": ["cargo", "run", "--quiet", "-p", "pullback-candle", "--example", "candle"],
+    "tch": ["cargo", "run", "--quiet", "-p", "pullback-tch", "--example", "tch"],
+    "burn": ["cargo", "run", "--quiet", "-p", "pullback-burn", "--example", "burn"],
+}
+
+
+def numbers(program):
+    lines = subprocess.run(PROGRAMS[program], cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [line.split()[-1] for line in lines.splitlines()]
+
+
+def main():
+    programs = sys.argv[1:] or list(PROGRAMS)
+    print(f"{'':8} {'loss':23} {'Σ |grad x|':23} {'|grad limit|':23}")
+    first = None
+    for program in programs:
+        found = numbers(program)
+        print(f"{program:8} " + " ".join(f"{number:23}" for number in found), flush=True)
+        first = first or found
+        for one, other in zip(first, found, strict=True):
+            difference = abs(float(one) - float(other))
+            assert difference <= 1e-14 * abs(float(one)), f"{program}: {other} is not {one}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+#![doc = include_str!("../README.md")]
+
+mod ffi;
+mod node;
+
+use std::borrow::Borrow;
+
+use pullback::foreign::TensorFunction;
+use pullback::ndarray::Dimension;
+use pullback::{Element, OutputTensors};
+use tch::{TchError, Tensor};
+
+/// Calls a function of pullback on tensors of `tch`, and records it as one node of libtorch's graph.
+///
+/// The parameter of a closure needs its type: `|(x, w): (&Tensor2<f32>, &Tensor2<f32>)| …`. The shapes are those
+/// of the inputs, whatever their number of axes if the parameter is a `&TensorD<f32>`. A function that
+/// returns a tuple or a `Vec` gives the same of [`tch::Tensor`]; an output has a history where a gradient leads
+/// from it to an input that requires one.
+///
+/// Contiguous inputs are read where they are; others are copied first. Nothing is ever written to them. As with
+/// libtorch's own operations, no other thread may write to them meanwhile, and what the function saved must be the
+/// same in backward: it is an error there if an operation in place has changed it.
+///
+/// # Errors
+/// - [`TchError::Convert`] if an input is not a dense tensor of [`Float`](tch::Kind::Float) or
+///   [`Double`](tch::Kind::Double) on the CPU, has another element type or rank than the function takes, or there
+///   are more or fewer. Tensors are never moved between devices: `x.to_device(Device::Cpu)` is part of the graph.
+/// - [`TchError::Torch`] with the message of a panic in the function.
+///
+/// What fails in backward is an error of the call that started it, [`Tensor::f_backward`] for example.
+///
+/// ```
+/// use pullback::Tensor1;
+/// use tch::Tensor;
+///
+/// let x = Tensor::from_slice(&[3.0_f64, 4.0]).set_requires_grad(true);
+/// let (squares, sum) = pullback_tch::apply(
+///     |x: &Tensor1<f64>| {
+///         let squares = x * x;
+///         let sum = squares.sum();
+///         (squares, sum)
+///     },
+///     &x,
+/// )?;
+/// assert_eq!((Vec::<f64>::try_from(&squares)?, sum.double_value(&[])), (vec![9.0, 16.0], 25.0));
+/// sum.f_backward()?;
+/// assert_eq!(Vec::<f64>::try_from(x.grad())?, [6.0, 8.0]);
+///
+/// let numbers = Tensor::from_slice(&[1_i64, 2]);
+/// let error = pullback_tch::apply(|x: &Tensor1<f64>| x * 2.0, &numbers).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "conversion error: input 0 is of kind Int64; functions take tensors of Float or Double"
+/// );
+/// # Ok::<(), tch::TchError>(())
+/// ```
+pub fn apply<'t, M, F, I>(
+    function: F,
+    inputs: I,
+) -> Result<<F::Outputs as Outputs>::Tensors, TchError>
+where
+    F: TensorFunction<M>,
+    F::Outputs: Outputs,
+    I: Inputs<'t>,
+{
+    let mut given = Vec::new();
+    inputs.write(&mut given);
+    let outputs = node::apply(function, &given)?;
+    Ok(F::Outputs::take(&mut outputs.into_iter()))
+}
+
+/// The inputs of [`apply`]: a tensor by reference, a list of tensors (a slice, an array or a `Vec` by reference), or
+/// a tuple of up to twelve of these.
+///
+/// ```
+/// use pullback::Tensor1;
+/// use tch::Tensor;
+///
+/// let (x, parts) = (Tensor::from_slice(&[2.0]), [1.0, 2.0].map(|part| Tensor::from_slice(&[part])));
+/// let y = pullback_tch::apply(
+///     |(x, parts): (&Tensor1<f64>, &[Tensor1<f64>])| parts.iter().fold(x.clone(), |sum, part| sum + part),
+///     (&x, &parts),
+/// )?;
+/// assert_eq!(y.double_value(&[0]), 5.0);
+/// # Ok::<(), tch::TchError>(())
+/// ```
+pub trait Inputs<'t> {
+    #[doc(hidden)]
+    fn write(self, to: &mut Vec<&'t Tensor>);
+}
+
+impl<'t> Inputs<'t> for &'t Tensor {
+    fn write(self, to: &mut Vec<&'t Tensor>) {
+        to.push(self);
+    }
+}
+
+impl<'t, B: Borrow<Tensor>> Inputs<'t> for &'t [B] {
+    fn write(self, to: &mut Vec<&'t Tensor>) {
+        to.extend(self.iter().map(Borrow::borrow));
+    }
+}
+
+impl<'t, B: Borrow<Tensor>> Inputs<'t> for &'t Vec<B> {
+    fn write(self, to: &mut Vec<&'t Tensor>) {
+        self.as_slice().write(to);
+    }
+}
+
+impl<'t, B: Borrow<Tensor>, const N: usize> Inputs<'t> for &'t [B; N] {
+    fn write(self, to: &mut Vec<&'t Tensor>) {
+        self.as_slice().write(to);
+    }
+}
+
+/// What a function returns through [`apply`]: a [`tch::Tensor`] for a tensor, a `Vec` of them for a `Vec`, and a tuple
+/// of up to twelve for a tuple of tensors.
+///
+/// ```
+/// use pullback::Tensor1;
+/// use tch::Tensor;
+///
+/// let x = Tensor::from_slice(&[1.0_f32, 2.0]);
+/// let powers: Vec<Tensor> = pullback_tch::apply(|x: &Tensor1<f32>| vec![x.clone(), x * x, x * x * x], &x)?;
+/// assert_eq!(powers[2].double_value(&[1]), 8.0);
+/// # Ok::<(), tch::TchError>(())
+/// ```
+pub trait Outputs: OutputTensors {
+    /// The same as tensors of `tch`.
+    type Tensors;
+
+    #[doc(hidden)]
+    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors;
+}
+
+impl<T: Element, D: Dimension> Outputs for pullback::Tensor<T, D> {
+    type Tensors = Tensor;
+
+    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Tensor {
+        // INVARIANT: a function has as many outputs as its type says.
+        from.next().expect("a tensor for each output")
+    }
+}
+
+impl<T: Element, D: Dimension> Outputs for Vec<pullback::Tensor<T, D>> {
+    type Tensors = Vec<Tensor>;
+
+    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Vec<Tensor> {
+        from.collect()
+    }
+}
+
+/// Tuples of this length and all that are shorter.
+macro_rules! tuples {
+    () => {};
+    ($Name:ident $Dim:ident $place:tt $($names:tt)*) => {
+        tuples!(@reversed [] $Name $Dim $place $($names)*);
+        tuples!($($names)*);
+    };
+    (@reversed [$($all:tt)*] $Name:ident $Dim:ident $place:tt $($names:tt)*) => {
+        tuples!(@reversed [$Name $Dim $place $($all)*] $($names)*);
+    };
+    (@reversed [$($Name:ident $Dim:ident $place:tt)+]) => {
+        impl<'t, $($Name: Inputs<'t>),+> Inputs<'t> for ($($Name,)+) {
+            fn write(self, to: &mut Vec<&'t Tensor>) {
+                $(self.$place.write(to);)+
+            }
+        }
+
+        impl<$($Name: Element, $Dim: Dimension),+> Outputs for ($(pullback::Tensor<$Name, $Dim>,)+) {
+            type Tensors = ($(tuples!(@tensor $Name),)+);
+
+            fn take(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors {
+                ($(pullback::Tensor::<$Name, $Dim>::take(from),)+)
+            }
+        }
+    };
+    (@tensor $Name:ident) => { Tensor };
+}
+
+tuples!(L DL 11 K DK 10 J DJ 9 I DI 8 H DH 7 G DG 6 F DF 5 E DE 4 D DD 3 C DC 2 B DB 1 A DA 0);
