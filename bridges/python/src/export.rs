@@ -17,6 +17,9 @@ use crate::output::{Output, Returned};
 /// A call whose values are read, without its tensors.
 pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Vec<Returned>> + Send>;
 
+/// What reads the values of a call.
+pub(crate) type Prepare = dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send + Sync;
+
 /// A function for one element type.
 #[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Variant {
@@ -26,7 +29,7 @@ pub struct Variant {
     /// The types of the outputs in Python.
     pub(crate) outputs: Vec<String>,
     /// Reads the values.
-    pub(crate) prepare: Box<dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send + Sync>,
+    pub(crate) prepare: Box<Prepare>,
 }
 
 /// A function that can be called from Python, where `M` is what tells its parameters' types.

@@ -26,7 +26,7 @@ struct Function {
 #[pyclass(frozen)]
 struct Recording {
     name: &'static str,
-    recording: foreign::Recording,
+    run: foreign::Recording,
     /// Which of its inputs Python knows: not the gradients that were `None`.
     known: Vec<bool>,
 }
@@ -37,6 +37,9 @@ type Arrays<'py> = Vec<Bound<'py, PyAny>>;
 type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
 /// The outputs, and for each that is a tensor whether it has a gradient.
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
+
+/// What a run saved, and its [`Outputs`].
+type Ran<'py> = (Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 #[pymethods]
 impl Function {
@@ -76,7 +79,7 @@ impl Function {
         arguments: &Bound<'py, PyTuple>,
         arrays: Arrays<'py>,
         requires_grad: Vec<bool>,
-    ) -> PyResult<(Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>)> {
+    ) -> PyResult<Ran<'py>> {
         let arguments: Vec<Bound<'_, PyAny>> = arguments.iter().collect();
         let mut tensors = Vec::with_capacity(arrays.len());
         let mut shapes = Vec::with_capacity(arrays.len());
@@ -124,7 +127,7 @@ impl Function {
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
         let recording = Recording {
             name: self.name,
-            recording,
+            run: recording,
             known: requires_grad.iter().map(|_| true).collect(),
         };
         Ok((recording, outputs, differentiable))
@@ -213,7 +216,7 @@ impl Recording {
         needed: Vec<bool>,
     ) -> PyResult<Gradients<'py>> {
         let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
-        let found = py.detach(|| panics::caught(|| self.recording.gradients(grads, &needed)));
+        let found = py.detach(|| panics::caught(|| self.run.gradients(grads, &needed)));
         self.written(py, self.checked(found)?)
     }
 
@@ -227,14 +230,13 @@ impl Recording {
         let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
         let known = grads.iter().map(Option::is_some);
         let known = self.known.iter().copied().chain(known).collect();
-        let found =
-            py.detach(|| panics::caught(|| self.recording.record_gradients(grads, &needed)));
+        let found = py.detach(|| panics::caught(|| self.run.record_gradients(grads, &needed)));
         let (recording, found) = self.checked(found)?;
         let differentiable = (0..found.len()).map(|place| recording.requires_grad(place));
         let differentiable = differentiable.collect();
         let again = Self {
             name: self.name,
-            recording,
+            run: recording,
             known,
         };
         Ok((again, self.written(py, found)?, differentiable))

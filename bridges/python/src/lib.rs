@@ -8,6 +8,22 @@ mod output;
 mod panics;
 mod stub;
 
+/// Makes a module of Python: its name, and the functions in it.
+///
+/// ```
+/// # mod ops {
+/// # use pullback::prelude::*;
+/// # use pullback::ndarray::{Array2, ArrayView2};
+/// # #[custom_function(grad(x) = &grad_output * *factor)]
+/// # pub fn scale(x: ArrayView2<f64>, factor: f64) -> Array2<f64> { &x * factor }
+/// # #[custom_function(elementwise)]
+/// # pub fn double<T: Real>(x: T) -> T { 2.0 * x }
+/// # }
+/// # use ops::double;
+/// pullback_python::module! { kernels: double, ops::scale }
+/// ```
+///
+/// A function whose parameters have no counterpart in Python is an `ImportError` that names it.
 pub use pullback_python_macros::module;
 pub use pyo3;
 

@@ -6,6 +6,9 @@ use pullback::{AnyTensor, Element, Tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+/// What makes an object of a value.
+pub(crate) type Object = dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send;
+
 /// A result on its way to Python, for which the lock is taken again.
 #[expect(missing_debug_implementations, reason = "it may hold a closure")]
 pub enum Returned {
@@ -14,7 +17,7 @@ pub enum Returned {
     /// An optional tensor that is not there.
     Missing,
     /// Anything else.
-    Value(Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>),
+    Value(Box<Object>),
 }
 
 /// What a function returns: tensors, values, tuples of these, or a `Result`.
@@ -42,13 +45,11 @@ impl<T: Element, D: Dimension> Output for Option<Tensor<T, D>> {
     }
 
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()> {
-        match self {
-            Some(tensor) => tensor.write(to),
-            None => {
-                to.push(Returned::Missing);
-                Ok(())
-            }
+        if let Some(tensor) = self {
+            return tensor.write(to);
         }
+        to.push(Returned::Missing);
+        Ok(())
     }
 }
 
