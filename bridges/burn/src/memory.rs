@@ -1,0 +1,106 @@
+//! The numbers of burn's tensors as pullback's, and back.
+
+use burn_backend::tensor::FloatTensor;
+use burn_backend::{Backend, TensorData};
+use pullback::{AnyTensor, Element, TensorD};
+
+/// A backend whose memory the processor reads.
+pub(crate) trait Memory: Backend {
+    /// The same numbers, copied only to have them in row-major order; `None` for other than `f32` and `f64`.
+    fn any(tensor: FloatTensor<Self>, shape: &[usize]) -> Option<AnyTensor>;
+
+    /// Memory that nothing else holds becomes burn's. A scalar has one axis in burn.
+    fn of(tensor: AnyTensor, device: &Self::Device) -> FloatTensor<Self> {
+        let data = match tensor {
+            AnyTensor::F32(tensor) => data(tensor),
+            AnyTensor::F64(tensor) => data(tensor),
+        };
+        Self::float_from_data(data, device)
+    }
+}
+
+fn data<T: Element + burn_backend::Element>(tensor: TensorD<T>) -> TensorData {
+    let shape = match tensor.shape() {
+        [] => vec![1],
+        shape => shape.to_vec(),
+    };
+    let mut array = tensor.into_array();
+    if !array.is_standard_layout() {
+        array = array.as_standard_layout().into_owned();
+    }
+    let length = array.len();
+    let (mut elements, start) = array.into_raw_vec_and_offset();
+    elements.drain(..start.unwrap_or(0));
+    elements.truncate(length);
+    TensorData::new(elements, shape)
+}
+
+/// What burn holds in row-major order.
+struct RowMajor<S>(S);
+
+#[cfg(feature = "flex")]
+mod flex {
+    use burn_flex::{Flex, FlexTensor};
+
+    use super::*;
+
+    impl Memory for Flex {
+        fn any(mut tensor: FlexTensor, shape: &[usize]) -> Option<AnyTensor> {
+            if !tensor.is_contiguous() {
+                tensor = tensor.to_contiguous();
+            }
+            if tensor.as_slice::<f32>().is_some() {
+                Some(TensorD::<f32>::from_owner(shape, RowMajor(tensor)).into())
+            } else if tensor.as_slice::<f64>().is_some() {
+                Some(TensorD::<f64>::from_owner(shape, RowMajor(tensor)).into())
+            } else {
+                None
+            }
+        }
+    }
+
+    macro_rules! elements {
+        ($($T:ty)+) => {$(
+            impl AsRef<[$T]> for RowMajor<FlexTensor> {
+                fn as_ref(&self) -> &[$T] {
+                    // INVARIANT: `any` asked before.
+                    self.0.as_slice().expect("elements in row-major order")
+                }
+            }
+        )+};
+    }
+    elements!(f32 f64);
+}
+
+#[cfg(feature = "ndarray")]
+#[allow(deprecated)] // burn's own crate for it is, as a whole
+mod ndarray {
+    use burn_ndarray::{NdArray, NdArrayTensor};
+    use pullback::ndarray::{ArcArray, IxDyn};
+
+    use super::*;
+
+    impl Memory for NdArray {
+        fn any(tensor: NdArrayTensor, shape: &[usize]) -> Option<AnyTensor> {
+            match tensor {
+                NdArrayTensor::F32(tensor) => Some(shared(tensor.into_shared(), shape)),
+                NdArrayTensor::F64(tensor) => Some(shared(tensor.into_shared(), shape)),
+                _ => None,
+            }
+        }
+    }
+
+    fn shared<T: Element>(mut array: ArcArray<T, IxDyn>, shape: &[usize]) -> AnyTensor {
+        if !array.is_standard_layout() {
+            array = array.as_standard_layout().to_shared();
+        }
+        TensorD::from_owner(shape, RowMajor(array)).into()
+    }
+
+    impl<T> AsRef<[T]> for RowMajor<ArcArray<T, IxDyn>> {
+        fn as_ref(&self) -> &[T] {
+            // INVARIANT: `shared` gave it the order.
+            self.0.as_slice().expect("elements in row-major order")
+        }
+    }
+}
