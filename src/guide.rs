@@ -8,6 +8,7 @@
 //! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
 //! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
 //! | [From burn and candle](from_burn_and_candle) | know these frameworks |
+//! | [Take it with you](take_it_with_you) | have a model in PyTorch, JAX, candle, tch or burn, and a function here |
 //! | [How the engine works](how_the_engine_works) | want to look inside, with experiments |
 //! | [Speed](speed) | want fast functions |
 //!
@@ -77,6 +78,12 @@ pub mod from_pytorch {}
 /// [Write a function]: write_a_function
 /// [`Forward`]: crate::nn::Forward
 pub mod from_burn_and_candle {}
+
+#[doc = include_str!("../docs/take_it_with_you.md")]
+///
+/// [`Tensor::from_owner`]: crate::Tensor::from_owner
+/// [`Recording`]: crate::foreign::Recording
+pub mod take_it_with_you {}
 
 #[doc = include_str!("../docs/how_the_engine_works.md")]
 ///

@@ -15,7 +15,7 @@ PROGRAMS = {
     "NumPy": [sys.executable, "with_numpy.py"],
     "candle": ["cargo", "run", "--quiet", "-p", "pullback-candle", "--example", "candle"],
     "tch": ["cargo", "run", "--quiet", "-p", "pullback-tch", "--example", "tch"],
-    "burn": ["cargo", "run", "--quiet", "-p", "pullback-burn", "--example", "burn"],
+    "burn": ["cargo", "run", "--quiet", "--manifest-path", "../burn/Cargo.toml", "--target-dir", "../target", "--example", "burn"],
 }
 
 

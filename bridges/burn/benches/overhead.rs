@@ -1,5 +1,5 @@
 //! y = x³, forward and backward: through the bridge, as an operation written by hand on burn's memory, and of burn's
-//! own operations. `cargo bench -p pullback-burn`; prints microseconds, the fastest of some rounds.
+//! own operations. `cargo bench`; prints microseconds, the fastest of some rounds.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 /// A parameter of a function, with `'static` in place of its lifetimes. `P` says which type parameters
-/// the tensors of a generic function have: see [`Of`], [`OfElement`].
+/// the tensors of a generic function have: `Of`, `OfElement`.
 pub trait Argument<P>: Sized {
     /// The parameter's type for any lifetime.
     type With<'a>;

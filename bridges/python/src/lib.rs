@@ -30,8 +30,8 @@ pub use pyo3;
 /// What the code that [`module!`] writes is made of.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::argument::Argument;
+    pub use crate::argument::{Argument, Given, Of, OfElement, Parameter, Place};
     pub use crate::export::{ByElement, ByRank, Call, Neither, Probe, Variant};
     pub use crate::function::Functions;
-    pub use crate::output::Output;
+    pub use crate::output::{Output, Returned};
 }
