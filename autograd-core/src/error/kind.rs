@@ -242,7 +242,8 @@ impl ErrorKind {
             Self::OnceDifferentiable => write!(
                 f,
                 "the gradient of `{function}` cannot be differentiated again: its backward is \
-                 written on arrays, or marked `once`; write it on `&Tensor` to have higher orders"
+                 written on arrays, or marked `once`; write it on `&Tensor`, the short form with \
+                 `higher_order`, to have higher orders"
             ),
             Self::OrderExceeded { order } => {
                 let times = match order {

@@ -6,6 +6,7 @@ use pullback::{AnyTensor, Element, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 /// An argument that Python gave: its name, and a tensor by its place among them or a value.
 #[derive(Debug)]
@@ -206,6 +207,12 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
             given.name
         )));
     };
+    if requires_grad(object)? {
+        return Err(PyTypeError::new_err(format!(
+            "`{0}` is a value, which has no gradient, and was given a tensor that requires one; pass `{0}.detach()`",
+            given.name
+        )));
+    }
     match object.extract() {
         Ok(value) => Ok(value),
         Err(error) => {
@@ -214,6 +221,20 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
             Err(PyTypeError::new_err(text))
         }
     }
+}
+
+/// Whether it is a tensor of PyTorch whose gradient would be lost, or a list with one.
+fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        for item in object.try_iter()? {
+            if requires_grad(&item?)? {
+                return Ok(true);
+            }
+        }
+    }
+    object
+        .getattr_opt("requires_grad")?
+        .map_or(Ok(false), |requires_grad| requires_grad.is_truthy())
 }
 
 /// Values by value.

@@ -29,6 +29,8 @@ struct Recording {
     run: foreign::Recording,
     /// Which of its inputs Python knows: not the gradients that were `None`.
     known: Vec<bool>,
+    /// Which of its outputs Python knows: not the gradients of such inputs.
+    outputs: Vec<bool>,
 }
 
 /// Arrays of one call; those of tensors that are `None` are left out.
@@ -129,6 +131,7 @@ impl Function {
             name: self.name,
             run: recording,
             known: requires_grad.iter().map(|_| true).collect(),
+            outputs: differentiable.iter().flatten().map(|_| true).collect(),
         };
         Ok((recording, outputs, differentiable))
     }
@@ -232,12 +235,14 @@ impl Recording {
         let known = self.known.iter().copied().chain(known).collect();
         let found = py.detach(|| panics::caught(|| self.run.record_gradients(grads, &needed)));
         let (recording, found) = self.checked(found)?;
-        let differentiable = (0..found.len()).map(|place| recording.requires_grad(place));
+        let differentiable = (0..found.len()).filter(|&place| self.known[place]);
+        let differentiable = differentiable.map(|place| recording.requires_grad(place));
         let differentiable = differentiable.collect();
         let again = Self {
             name: self.name,
             run: recording,
             known,
+            outputs: self.known.clone(),
         };
         Ok((again, self.written(py, found)?, differentiable))
     }
@@ -269,18 +274,20 @@ impl Recording {
     }
 
     fn read(&self, grads: &Gradients<'_>) -> PyResult<Vec<Option<AnyTensor>>> {
-        let grads = grads.iter().map(|grad| match grad {
-            None => Ok(None),
-            Some(grad) => {
-                let refused = || {
-                    PyTypeError::new_err(format!(
-                        "backward of {}: a gradient of {}",
-                        self.name,
-                        grad.get_type()
-                    ))
-                };
-                array::read(grad)?.ok_or_else(refused).map(Some)
-            }
+        let mut given = grads.iter();
+        let grads = self.outputs.iter().map(|&known| {
+            let Some(grad) = known
+                .then(|| given.next())
+                .flatten()
+                .and_then(Option::as_ref)
+            else {
+                return Ok(None);
+            };
+            let refused = || {
+                let found = grad.get_type();
+                PyTypeError::new_err(format!("backward of {}: a gradient of {found}", self.name))
+            };
+            array::read(grad)?.ok_or_else(refused).map(Some)
         });
         grads.collect()
     }

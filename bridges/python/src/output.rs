@@ -80,6 +80,7 @@ macro_rules! values {
 }
 
 values!(
+    f32 => "float", f64 => "float", String => "str",
     i32 => "int", i64 => "int", u32 => "int", u64 => "int", usize => "int",
 );
 

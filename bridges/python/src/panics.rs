@@ -1,14 +1,15 @@
 //! Panics of the functions, as exceptions.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Once;
 
 thread_local! {
     /// Where the last panic was, while panics of this thread become exceptions.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
-    static CAUGHT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `body`; what it panics with, and where.
@@ -20,7 +21,11 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if CAUGHT.get() {
-                PLACE.set(panic.location().map(ToString::to_string));
+                // Cargo gives the compiler relative paths of the user's own files alone.
+                let place = panic
+                    .location()
+                    .filter(|place| Path::new(place.file()).is_relative());
+                PLACE.set(place.map(ToString::to_string));
             } else {
                 before(panic);
             }

@@ -15,9 +15,9 @@ pub(crate) struct Definition {
 /// What a stub begins with.
 pub(crate) fn head() -> String {
     "from typing import Any, Callable, Sequence, TypeVar\n\n\
-     import jax\n\
+     import jax  # type: ignore\n\
      import numpy\n\
-     import torch\n\n\
+     import torch  # type: ignore\n\n\
      Array = TypeVar(\"Array\", torch.Tensor, jax.Array, numpy.ndarray)\n\
      IndexArray = torch.Tensor | jax.Array | numpy.ndarray\n\n\
      def vjp(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Callable[..., Any]]: ...\n"

@@ -90,6 +90,15 @@ def test_what_cannot_be_differentiated_again_says_so():
         torch.autograd.grad(derivative.sum(), x)
 
 
+def test_the_third_derivative_of_two_arguments_says_that_there_is_none():
+    x, limit = leaf(3), leaf(3, low=0.5)
+    derivative = kernels.squash(x, limit)
+    for _ in range(2):
+        derivative = sum(torch.autograd.grad(derivative.sum(), (x, limit), create_graph=True))
+    with pytest.raises(RuntimeError, match="`squash` can be differentiated twice"):
+        torch.autograd.grad(derivative.sum(), (x, limit))
+
+
 def test_only_what_is_needed_has_gradients():
     x, limit = leaf(3), torch.tensor([1.5], dtype=torch.float64)
     y = kernels.squash(x, limit)
@@ -146,6 +155,11 @@ def test_layouts_are_read_as_they_are():
         (lambda x, w: kernels.linear(x, w.to_sparse()), TypeError, "layout torch.sparse_coo; pass `weight.to_dense()`"),
         (lambda x, w: kernels.linear(x), TypeError, "missing 1 required positional argument: 'weight'"),
         (lambda x, w: kernels.linear(x, wieght=w), TypeError, "unexpected keyword argument 'wieght'"),
+        (
+            lambda x, w: kernels.MulConstant(x.double(), torch.tensor(2.5, requires_grad=True)),
+            TypeError,
+            r"MulConstant: `constant` is a value, which has no gradient, .* pass `constant.detach\(\)`",
+        ),
         (lambda x, w: kernels.MulConstant(x.double(), "two"), TypeError, "MulConstant: `constant`: must be real number"),
     ],
 )
@@ -261,8 +275,8 @@ def test_it_documents_itself():
     assert "y = x Wᵀ + b" in kernels.linear.__doc__
     assert "bias: array of float32 with 1 axis, or None" in kernels.linear.__doc__
     assert "It can be differentiated twice." in kernels.squash.__doc__
-    compile(kernels.kernels.__pyi__, "kernels.pyi", "exec")
-    assert "def linear(input: Array, weight: Array, bias: Array | None = ...) -> Array:" in kernels.kernels.__pyi__
+    compile(kernels.__pyi__, "kernels.pyi", "exec")
+    assert "def linear(input: Array, weight: Array, bias: Array | None = ...) -> Array:" in kernels.__pyi__
     assert pickle.loads(pickle.dumps(kernels.linear)) is kernels.linear
 
 
