@@ -128,33 +128,45 @@ fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
     }
 }
 
-fn required(given: &Given<'_, '_>) -> PyResult<Place> {
-    let missing = || PyTypeError::new_err(format!("`{}` must be an array, not None", given.name));
-    place(given)?.ok_or_else(missing)
-}
-
-/// Tensors, for each way to choose the parameters of a generic function.
+/// Tensors, for each way to choose the parameters of a generic function: how they are held, and how they are shown.
 macro_rules! tensors {
-    ($([$($generics:tt)*] $Pin:ty, $T:ty, $D:ty;)+) => {$(
-        impl<$($generics)*> Argument<$Pin> for &'static Tensor<$T, $D> {
-            type With<'a> = &'a Tensor<$T, $D>;
+    ($([$($generics:tt)*] $Pin:ty: $V:ty => $Shown:ty as $T:ty, $D:ty, $show:expr;)+) => {$(
+        impl<$($generics)*> Argument<$Pin> for $V {
+            type With<'a> = $Shown;
             type Given = Place;
             type Held = Tensor<$T, $D>;
             const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM);
 
             fn read(given: &Given<'_, '_>) -> PyResult<Place> {
-                required(given)
+                let missing = || {
+                    PyTypeError::new_err(format!("`{}` must be an array, not None", given.name))
+                };
+                place(given)?.ok_or_else(missing)
             }
 
             fn hold(given: Place, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
                 typed(&given, tensors)
             }
 
-            fn with(held: &Self::Held) -> Self::With<'_> {
-                held
+            fn with(held: &Self::Held) -> <Self as Argument<$Pin>>::With<'_> {
+                $show(held)
             }
         }
+    )+};
+}
 
+tensors! {
+    [T: Element] Of<T>: &'static Tensor<T, IxDyn> => &'a Tensor<T, IxDyn> as T, IxDyn, |held| held;
+    [T: Element] Of<T>: Tensor<T, IxDyn> => Tensor<T, IxDyn> as T, IxDyn, Tensor::clone;
+    [T: Element, D: Dimension + 'static] OfElement<T>:
+        &'static Tensor<T, D> => &'a Tensor<T, D> as T, D, |held| held;
+    [T: Element, D: Dimension + 'static] OfElement<T>:
+        Tensor<T, D> => Tensor<T, D> as T, D, Tensor::clone;
+}
+
+/// The same of tensors that may be left out.
+macro_rules! optional {
+    ($([$($generics:tt)*] $Pin:ty, $T:ty, $D:ty;)+) => {$(
         impl<$($generics)*> Argument<$Pin> for Option<&'static Tensor<$T, $D>> {
             type With<'a> = Option<&'a Tensor<$T, $D>>;
             type Given = Option<Place>;
@@ -173,29 +185,10 @@ macro_rules! tensors {
                 held.as_ref()
             }
         }
-
-        impl<$($generics)*> Argument<$Pin> for Tensor<$T, $D> {
-            type With<'a> = Tensor<$T, $D>;
-            type Given = Place;
-            type Held = Tensor<$T, $D>;
-            const PARAMETER: Parameter = Parameter::tensor("Array", <$D>::NDIM);
-
-            fn read(given: &Given<'_, '_>) -> PyResult<Place> {
-                required(given)
-            }
-
-            fn hold(given: Place, tensors: &[AnyTensor]) -> PyResult<Self::Held> {
-                typed(&given, tensors)
-            }
-
-            fn with(held: &Self::Held) -> Self::With<'_> {
-                held.clone()
-            }
-        }
     )+};
 }
 
-tensors! {
+optional! {
     [T: Element] Of<T>, T, IxDyn;
     [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
 }

@@ -60,6 +60,10 @@ def test_gradients_without_a_framework():
     ratio = 1 + (x / 1.5) ** 2
     numpy.testing.assert_allclose(grad_x, ratio**-1.5)
     numpy.testing.assert_allclose(grad_limit, ((x / 1.5) ** 3 * ratio**-1.5).sum(keepdims=True))
+    before = x.copy()
+    x[:] = 0
+    numpy.testing.assert_allclose(pull(numpy.ones_like(y))[0], grad_x)
+    x = before
     w = numpy.ones((2, 4), "f4")
     _, pull = kernels.vjp(kernels.linear, x.astype("f4"), w)
     grads = pull(numpy.ones((3, 2), "f4"))

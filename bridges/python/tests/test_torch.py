@@ -45,6 +45,14 @@ BESIDE = {
         {"rtol": 1e-5, "atol": 1e-5},
     ),
     "MulConstant": (lambda x: kernels.MulConstant(x, 2.5), lambda x: x * 2.5, lambda n: (leaf(n, 3),), {}),
+    "Exp": (kernels.Exp, torch.exp, lambda n: (leaf(2, n, 3),), {}),
+    "pick": (
+        lambda x: kernels.pick(x, torch.arange(2 * len(x)) % len(x)),
+        lambda x: x[torch.arange(2 * len(x)) % len(x)],
+        lambda n: (leaf(n),),
+        {},
+    ),
+    "logarithm": (lambda x: kernels.logarithm(x, "10"), torch.log10, lambda n: (leaf(n, low=0.1),), {}),
     "above_smallest": (lambda x: kernels.above_smallest(x)[0], above_smallest, lambda n: (leaf(n),), {}),
 }
 
@@ -74,6 +82,7 @@ def test_gradcheck_passes_to_the_order_of_the_function():
     assert gradgradcheck(kernels.polar, (x, leaf(3, 4)))
     assert gradcheck(lambda x: kernels.MulConstant(x, constant=2.5), (x,))
     assert gradcheck(lambda x: kernels.above_smallest(x)[0], (leaf(5),))
+    assert gradcheck(kernels.Exp, (x,)) and gradgradcheck(kernels.Exp, (x,))
 
 
 def test_what_cannot_be_differentiated_again_says_so():
@@ -118,10 +127,20 @@ def test_only_what_is_needed_has_gradients():
 def test_memory_is_shared_and_results_are_not():
     x = leaf(1000)
     y = kernels.squash(x, torch.ones(1, dtype=torch.float64))
+    x.data.zero_()  # behind PyTorch's back, and seen all the same
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [1.0] * 1000
+    x = leaf(1000)
+    y = kernels.squash(x, torch.ones(1, dtype=torch.float64))
     with torch.no_grad():
         y.mul_(0)
     y.sum().backward()
     torch.testing.assert_close(x.grad, (1 + x.detach() ** 2) ** -1.5)
+    # This one has saved what it returned.
+    x.grad, y = None, kernels.Exp(x)
+    with torch.no_grad():
+        y.mul_(0)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, x.detach().exp())
 
 
 def test_layouts_are_read_as_they_are():
@@ -160,6 +179,13 @@ def test_layouts_are_read_as_they_are():
             TypeError,
             r"MulConstant: `constant` is a value, which has no gradient, .* pass `constant.detach\(\)`",
         ),
+        (
+            lambda x, w: kernels.pick(x.double()[0], torch.tensor([4])),
+            ValueError,
+            r"^pick of x \[4\]: ndarray: index 4 is out of bounds .* \(at kernels/src/lib.rs:",
+        ),
+        (lambda x, w: kernels.pick(x.double()[0], torch.tensor([-1])), ValueError, "pick: `places` has a negative place"),
+        (lambda x, w: kernels.logarithm(x.double()[0], "7"), RuntimeError, "logarithm: there is no base 7"),
         (lambda x, w: kernels.MulConstant(x.double(), "two"), TypeError, "MulConstant: `constant`: must be real number"),
     ],
 )

@@ -1,5 +1,7 @@
 //! The functions that travel, as a module of Python.
 
-use pullback_kernels::{MulConstant, above_smallest, linear, polar, squash};
+use pullback_kernels::{Exp, MulConstant, above_smallest, linear, logarithm, pick, polar, squash};
 
-pullback_python::module! { kernels: above_smallest, linear, polar, squash, MulConstant }
+pullback_python::module! {
+    kernels: above_smallest, linear, logarithm, pick, polar, squash, Exp, MulConstant
+}

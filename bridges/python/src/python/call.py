@@ -99,6 +99,8 @@ def vjp(function, *arguments):
     arguments += (None,) * (len(function.arguments) - len(arguments))
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     check(Run(function, arguments), arrays, "a numpy.ndarray")
+    # NumPy does not say when an array is written to, and `pull` is of what they were.
+    arrays = [array.copy() for array in arrays]
     needed = [True] * len(arrays)
     recording, outputs, _ = function.run(arguments, arrays, needed)
 
