@@ -6,6 +6,7 @@
 //! Work within a part is not cut again: nested calls run where they are.
 
 use std::cell::Cell;
+use std::env;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,9 @@ use crate::counted;
 /// More parts than threads, so that the others take over from a thread that is interrupted.
 const PARTS_PER_THREAD: usize = 4;
 
+/// What says how many threads a program uses that does not say it itself.
+const VARIABLE: &str = "PULLBACK_NUM_THREADS";
+
 /// The argument of [`set_threads`]; 0 before it is called.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -25,7 +29,11 @@ thread_local! {
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns how many threads large work is done on: one for each processor, unless [`set_threads`] was called.
+/// Returns how many threads large work is done on: as [`set_threads`] said; or else the environment variable
+/// `PULLBACK_NUM_THREADS`, when it was first asked for; or else one for each processor that the process may use.
+///
+/// # Panics
+/// If the variable is not a number from 1 on.
 ///
 /// ```
 /// use autograd_kernels::{set_threads, threads};
@@ -34,12 +42,28 @@ thread_local! {
 /// set_threads(2);
 /// assert_eq!(threads(), 2);
 /// ```
+#[track_caller]
 pub fn threads() -> usize {
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    static FROM_OUTSIDE: OnceLock<usize> = OnceLock::new();
     match THREADS.load(Ordering::Relaxed) {
-        0 => *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from)),
+        0 => *FROM_OUTSIDE.get_or_init(threads_from_outside),
         count => count,
     }
+}
+
+#[track_caller]
+fn threads_from_outside() -> usize {
+    let Some(count) = env::var_os(VARIABLE) else {
+        return thread::available_parallelism().map_or(1, usize::from);
+    };
+    let number = count.to_str().and_then(|count| count.trim().parse().ok());
+    let Some(number) = number.filter(|&number| number > 0) else {
+        panic!(
+            "{VARIABLE} is `{}`: it is a number of threads, from 1 on",
+            count.display()
+        );
+    };
+    number
 }
 
 /// Sets how many threads large work is done on, including the calling thread.

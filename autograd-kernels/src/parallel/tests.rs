@@ -127,3 +127,59 @@ fn nobody_is_in_the_closure_when_it_returns_whatever_the_payloads_do() {
     }
     helpers_help_and_nested_work_stays_where_it_is();
 }
+
+/// What a process of its own says, to the tests below: how many threads it uses, and has while it works.
+#[test]
+#[ignore = "called by other tests"]
+fn in_a_process_of_its_own() {
+    let tasks = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    let (before, most) = (tasks(), AtomicUsize::new(0));
+    split(1 << 20, 1, |_| {
+        most.fetch_max(tasks(), Ordering::Relaxed);
+    });
+    println!("threads: {} {}", threads(), most.into_inner() - before);
+}
+
+/// Runs it; what it printed, of both streams.
+fn process(through: &[&str], variable: Option<&str>) -> Option<String> {
+    let test = env::current_exe().unwrap();
+    let test = test.to_str().unwrap();
+    let name = "parallel::tests::in_a_process_of_its_own";
+    let command = [
+        through,
+        &[test, "--ignored", "--exact", name, "--nocapture"],
+    ]
+    .concat();
+    let mut process = std::process::Command::new(command[0]);
+    process.args(&command[1..]).env_remove(VARIABLE);
+    if let Some(value) = variable {
+        process.env(VARIABLE, value);
+    }
+    let output = process.output().ok()?;
+    let streams = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8(streams).unwrap())
+}
+
+#[test]
+fn the_environment_says_how_many_threads() {
+    let printed = process(&[], Some("1")).unwrap();
+    assert!(printed.contains("threads: 1 0\n"), "{printed}");
+    let printed = process(&[], Some(" 3 ")).unwrap();
+    assert!(printed.contains("threads: 3 "), "{printed}");
+    for mistake in ["0", "two", "-1", ""] {
+        let printed = process(&[], Some(mistake)).unwrap();
+        let message =
+            format!("PULLBACK_NUM_THREADS is `{mistake}`: it is a number of threads, from 1 on");
+        assert!(printed.contains(&message), "{printed}");
+    }
+}
+
+#[test]
+fn a_process_with_one_processor_starts_no_thread() {
+    match process(&["taskset", "-c", "0"], None) {
+        Some(printed) if printed.contains("threads: ") => {
+            assert!(printed.contains("threads: 1 0\n"), "{printed}");
+        }
+        _ => println!("skipped: there is no `taskset`, or processor 0 is not ours"),
+    }
+}
