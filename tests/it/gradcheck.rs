@@ -1,5 +1,7 @@
 //! `Gradcheck` finds what is wrong, and says where.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use pullback::ndarray::{Array0, Array1, Array2, ArrayView1, ArrayView2, arr0, array};
 use pullback::prelude::*;
 use pullback::{Derivative, Error, ErrorKind, Mismatch};
@@ -370,6 +372,40 @@ fn sparsemax(x: ArrayView2<f64>) -> Array2<f64> {
         row.mapv_inplace(|x| (x - threshold).max(0.0));
     }
     y
+}
+
+/// y = x², whose backward returns a little more each time.
+struct Drifting;
+
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+#[custom_function]
+impl Drifting {
+    #[forward]
+    fn forward(x: ArrayView1<f64>) -> Array1<f64> {
+        &x * &x
+    }
+
+    #[backward(x)]
+    fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> {
+        let calls = CALLS.fetch_add(1, Ordering::Relaxed);
+        grad_output * x * 2.0 + 1e-7 * f64::from(calls)
+    }
+}
+
+#[test]
+fn a_backward_with_state_is_no_kink() {
+    let x = Tensor::from(array![1.0]).set_requires_grad(true);
+    Gradcheck::new()
+        .run(|(x,)| Drifting::apply(x), (&x,))
+        .unwrap();
+    let second = Gradcheck::new().second_order();
+    let error = second.run(|(x,)| Drifting::apply(x), (&x,)).unwrap_err();
+    let mismatch = error.mismatch().expect("a wrong derivative");
+    assert_eq!(
+        (mismatch.derivative, mismatch.sides),
+        (Derivative::Second, None)
+    );
 }
 
 #[test]
