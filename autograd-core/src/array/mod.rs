@@ -23,7 +23,7 @@ use std::fmt;
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
 use crate::alloc::Counted;
-use autograd_kernels::{Element, Shape, memory, row_major};
+use autograd_kernels::{Element, Shape, checks, memory, row_major};
 use layout::Layout;
 
 /// The most elements that a buffer keeps in its counted part. A chain of scalar functions then costs
@@ -123,11 +123,8 @@ impl<T: Element> Buffer<T> {
     #[track_caller]
     pub(crate) fn foreign(shape: Shape, owner: Box<dyn AsRef<[T]> + Send + Sync>) -> Self {
         let elements = (*owner).as_ref().len();
-        let mut lengths = shape.iter().filter(|&&length| length > 0);
-        let size = lengths.try_fold(1_usize, |size, &length| size.checked_mul(length));
-        // As ndarray has it: a shape without elements must not have too many of them without its empty axis.
         assert!(
-            size.is_some_and(|size| isize::try_from(size).is_ok()) && elements == shape.size(),
+            checks::size(&shape) == Some(elements),
             "from_owner of shape {shape}: the owner has {elements} elements"
         );
         Self::new(Elements::Foreign(Foreign(owner)), shape, None)
