@@ -32,6 +32,15 @@ pub struct Variant {
     pub(crate) prepare: Box<Prepare>,
 }
 
+/// The element types that there is a variant for, as Python's pages and errors have them.
+pub(crate) const fn element_types(variants: &[Option<Variant>; 2]) -> &'static str {
+    match variants {
+        [Some(_), Some(_)] => "float32 or float64",
+        [Some(_), None] => "float32",
+        _ => "float64",
+    }
+}
+
 /// A function that can be called from Python, where `M` is what tells its parameters' types.
 pub trait Call<P, M>: Copy + Send + Sync + 'static {
     #[doc(hidden)]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 
 use crate::argument::{Given, What};
-use crate::export::Variant;
+use crate::export::{Variant, element_types};
 use crate::output::Returned;
 use crate::{array, panics, stub};
 
@@ -160,11 +160,7 @@ impl Function {
         let found = array
             .getattr("dtype")
             .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
-        let of = match &self.variants {
-            [Some(_), Some(_)] => "float32 or float64",
-            [Some(_), None] => "float32",
-            _ => "float64",
-        };
+        let of = element_types(&self.variants);
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pullback::catalogue::Entry;
 
-use crate::export::Variant;
+use crate::export::{Variant, element_types};
 
 pub(crate) struct Definition {
     pub(crate) source: String,
@@ -56,11 +56,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         parameters.join(", "),
         names.join(", ")
     );
-    let element = match variants {
-        [Some(_), Some(_)] => "float32 or float64",
-        [Some(_), None] => "float32",
-        _ => "float64",
-    };
+    let element = element_types(variants);
     let mut docs = format!("{}\n\nArguments:\n", entry.docs.trim());
     for (name, (input, parameter)) in names.iter().zip(&inputs) {
         let about = match (parameter.is_tensor, parameter.axes) {

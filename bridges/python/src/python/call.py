@@ -35,7 +35,7 @@ class Run:
 class Gradients:
     """The gradients of what `run` returned, as a function of its arrays and of the outputs' gradients."""
 
-    __slots__ = ("run", "given", "inputs", "needed", "outputs", "name")
+    __slots__ = ("run", "given", "inputs", "needed", "name")
 
     def __init__(self, run, inputs, given, needed):
         self.run = run
