@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ndarray::{ArrayD, ArrayView2, ArrayViewD, ArrayViewMut2, Axis, CowArray, IxDyn};
 
 use super::gemm::gemm;
-use super::parallel::{split, split_mut};
+use super::parallel::{split, split_mut, worth};
 use super::{full, softmax};
 use crate::element::Element;
 
@@ -47,9 +47,6 @@ impl AttentionOptions {
 /// How many queries are computed at once.
 const BLOCK: usize = 64;
 
-/// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 19;
-
 /// Queries, keys and values, all in row-major order.
 struct Operands<'a, T> {
     arrays: [CowArray<'a, T, IxDyn>; 3],
@@ -79,7 +76,7 @@ pub fn attention<T: Element>(
     let mut shape = q.shape().to_vec();
     shape[q.ndim() - 1] = operands.values;
     let mut weighed = full(&shape, T::zero());
-    let at_least = AT_LEAST.div_ceil(operands.work());
+    let at_least = worth::ATTENTION.div_ceil(operands.work());
     split_mut(
         slice_mut(&mut weighed),
         operands.values,
@@ -138,7 +135,8 @@ pub fn attention_gradients<T: Element>(
         .zip(of_v)
         .map(Mutex::new)
         .collect();
-    let at_least = AT_LEAST.div_ceil(operands.work().saturating_mul(operands.queries).max(1));
+    let at_least =
+        worth::ATTENTION.div_ceil(operands.work().saturating_mul(operands.queries).max(1));
     split(parts.len(), at_least, |batches| {
         for batch in batches {
             // Each part is locked once: the lock passes it to the thread that computes it.

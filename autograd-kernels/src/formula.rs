@@ -33,7 +33,7 @@ use crate::element::Element;
 use crate::elementwise::repeated;
 use crate::lanes::rows;
 use crate::memory;
-use crate::parallel::split_each_mut;
+use crate::parallel::{split_each_mut, worth};
 use crate::real::{Dual, Literal, Number, Real};
 use crate::wide::{Loop, widest};
 
@@ -44,9 +44,6 @@ const BLOCK: usize = 256;
 /// Elements are computed in multiples of this, as many as the widest registers have: a loop over fewer would compute
 /// the last ones alone, each in the time of a whole row.
 const LANES: usize = 16;
-
-/// The fewest elements that are worth a thread.
-const THREAD: usize = 1 << 15;
 
 /// A function of `I` numbers with `O` results.
 #[doc(hidden)]
@@ -831,7 +828,7 @@ pub fn evaluate<T: Element>(
             .filter(|(index, _)| is_computed(index))
             .filter_map(|(_, result)| Some(&mut result.as_mut()?.spare_capacity_mut()[..length]))
             .collect();
-        split_each_mut(&mut slices, 1, THREAD, |first, pieces| {
+        split_each_mut(&mut slices, 1, worth::FORMULA, |first, pieces| {
             let count = pieces.first().map_or(0, |piece| piece.len());
             let mut buffers: Vec<Vec<T>> =
                 sources.iter().map(|source| source.buffer(count)).collect();

@@ -6,7 +6,7 @@ use ndarray::{Array4, ArrayView4};
 
 use super::conv::output_length;
 use super::full;
-use super::parallel::split_mut;
+use super::parallel::{split_mut, worth};
 use crate::element::Element;
 
 /// The windows of a pooling: their size, how far apart they are, and how many elements are added on either
@@ -27,9 +27,6 @@ pub struct Pool2dOptions {
     /// The number of elements that are added on either side of an image.
     pub padding: [usize; 2],
 }
-
-/// How many elements are worth a thread.
-const AT_LEAST: usize = 1 << 17;
 
 impl Pool2dOptions {
     /// Returns how many windows there are down and across images of a shape, which has four lengths; `None` if
@@ -256,7 +253,7 @@ fn check_indices(name: &str, images: &[usize], indices: &Array4<usize>, size: us
 /// Calls `work` with each channel and its number.
 fn each<T: Send>(images: &mut Array4<T>, work: impl Fn(usize, &mut [T]) + Sync) {
     let channel: usize = images.shape()[2..].iter().product();
-    let at_least = AT_LEAST.div_ceil(channel.max(1));
+    let at_least = worth::POOLING.div_ceil(channel.max(1));
     // INVARIANT: callers have just made it.
     let elements = images.as_slice_mut().expect("a new array is one piece");
     split_mut(elements, channel, at_least, |first, channels| {

@@ -5,8 +5,8 @@
     reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
 )]
 
-use super::parallel::{split_mut, threads};
-use super::wide::{Loop, SHORT, THREAD, widest};
+use super::parallel::{parts, split_mut, threads, worth};
+use super::wide::{Loop, SHORT, widest};
 
 /// One to four slices of one length that are changed together: `[&mut [T]; N]`.
 pub trait Slices: Send + Sized + sealed::Sealed {
@@ -103,12 +103,10 @@ fn zip_long<S: Slices, U: Copy + Sync>(
     y: &[U],
     f: &(impl Fn(S::Elements, U) -> S::Elements + Sync),
 ) {
-    let parts = y.len() / THREAD;
-    if parts < 2 || threads() == 1 {
+    let parts = parts(threads(), y.len(), worth::LOOP);
+    if parts < 2 {
         return widest(ZipSlices(x, y, f));
     }
-    // Four for each thread, as `split_mut` makes of more.
-    let parts = parts.min(threads().saturating_mul(4));
     let mut pieces = Vec::with_capacity(parts);
     let (mut x, mut y) = (x, y);
     for left in (1..=parts).rev() {
@@ -136,8 +134,8 @@ mod tests {
             SHORT - 1,
             SHORT,
             1000,
-            2 * THREAD - 1,
-            5 * THREAD + 17,
+            2 * worth::LOOP - 1,
+            5 * worth::LOOP + 17,
         ] {
             let y: Vec<f32> = (0..length).map(|i| (i % 1000) as f32).collect();
             let mut x = [1.0_f32, 2.0, 3.0, 4.0].map(|start| vec![start; length]);

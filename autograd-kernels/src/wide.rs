@@ -8,13 +8,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::parallel::split_mut;
+use super::parallel::{split_mut, worth};
 
 /// The length from which on it is worth asking what the processor supports.
 pub(crate) const SHORT: usize = 32;
-
-/// The fewest elements that are worth a thread.
-pub(crate) const THREAD: usize = 1 << 18;
 
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
 ///
@@ -101,7 +98,7 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     f: &(impl Fn(T) -> U + Sync),
 ) {
     assert_eq!(x.len(), out.len(), "one element for each");
-    split_mut(out, 1, THREAD, |first, out| {
+    split_mut(out, 1, worth::LOOP, |first, out| {
         widest(Map(&x[first..first + out.len()], out, f));
     });
 }
@@ -118,7 +115,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
         x.len() == out.len() && y.len() == out.len(),
         "one element for each"
     );
-    split_mut(out, 1, THREAD, |first, out| {
+    split_mut(out, 1, worth::LOOP, |first, out| {
         let range = first..first + out.len();
         widest(Zip(&x[range.clone()], &y[range], out, f));
     });
@@ -143,7 +140,7 @@ pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Syn
 
 #[inline(never)]
 fn map_long_in_place<T: Copy + Send>(x: &mut [T], f: &(impl Fn(T) -> T + Sync)) {
-    split_mut(x, 1, THREAD, |_, x| widest(MapInPlace(x, f)));
+    split_mut(x, 1, worth::LOOP, |_, x| widest(MapInPlace(x, f)));
 }
 
 /// Replaces each element by `f` of it and the element of `y` at its index.
@@ -183,7 +180,7 @@ fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
     y: &[U],
     f: &(impl Fn(T, U) -> T + Sync),
 ) {
-    split_mut(x, 1, THREAD, |first, x| {
+    split_mut(x, 1, worth::LOOP, |first, x| {
         widest(ZipInPlace(x, &y[first..first + x.len()], f));
     });
 }

@@ -15,7 +15,7 @@ use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use super::checks::size;
 use super::gemm::{Operand, Product};
-use super::parallel::split;
+use super::parallel::{split, worth};
 use crate::element::Element;
 use crate::memory;
 use loops::{Loop, Loops};
@@ -145,9 +145,6 @@ impl<T> Arrays<T> {
     }
 }
 
-/// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 19;
-
 /// Runs the loops, all of which must have steps. If `adds`, the results are added to the output.
 ///
 /// # Safety
@@ -158,7 +155,7 @@ unsafe fn run<T: Element>(arrays: Arrays<T>, loops: Loops, adds: bool) {
     let each = rows.length * summands.length * columns.length;
     let sums: usize = loops.summed.iter().map(|one| one.length).product();
     let steps: usize = loops.outer.iter().map(|one| one.length).product();
-    let at_least = AT_LEAST.div_ceil(each.saturating_mul(sums).max(1));
+    let at_least = worth::CONTRACTION.div_ceil(each.saturating_mul(sums).max(1));
     let arrays = &arrays;
     split(steps, at_least, |range| {
         for index in range {

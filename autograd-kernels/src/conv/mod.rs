@@ -14,16 +14,13 @@ use ndarray::{Array4, ArrayView1, ArrayView4, CowArray, Ix4};
 
 use super::checks::size;
 use super::gemm::{Operand, Product};
-use super::parallel::split;
+use super::parallel::{split, worth};
 use crate::element::Element;
 use crate::memory;
 pub use geometry::ConvOptions;
 use geometry::Geometry;
 pub(super) use geometry::output_length;
 pub use im2col::{col2im, im2col};
-
-/// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 19;
 
 /// Returns the convolution of images of shape `[batch, channels, height, width]` with weights of shape `[outputs,
 /// channels / groups, height, width]`, plus a bias for each output.
@@ -172,7 +169,7 @@ pub fn conv2d_weight<T: Element>(
     let work = shape.batch * shape.outputs * shape.output_pixels() * shape.kernel_pixels();
     split(
         shape.groups * shape.channels,
-        AT_LEAST.div_ceil(work.max(1)),
+        worth::CONV.div_ceil(work.max(1)),
         |tasks| {
             let mut memory = Vec::new();
             let mut next = tasks.start;
@@ -226,7 +223,7 @@ pub fn conv2d_weight<T: Element>(
 /// Returns how many tasks of `rows` rows are worth a thread.
 fn at_least(shape: &Geometry, rows: usize) -> usize {
     let work = shape.outputs * shape.summands() * rows.max(1) * shape.output[1];
-    AT_LEAST.div_ceil(work.max(1))
+    worth::CONV.div_ceil(work.max(1))
 }
 
 fn slice<'a, T: Element>(image: &'a CowArray<'_, T, Ix4>) -> &'a [T] {

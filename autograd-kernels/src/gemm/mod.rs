@@ -18,7 +18,7 @@ mod vector;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
 use super::checks;
-use super::parallel::{split, threads};
+use super::parallel::{split_evenly, threads, worth};
 use crate::counted;
 use crate::element::{Any, Element, Family};
 use crate::memory;
@@ -135,8 +135,12 @@ pub fn affine<T: Element>(
         counted(columns, "column", "columns")
     );
     let mut elements = memory::take(size(rows, columns));
-    for _ in 0..rows {
-        elements.extend(bias);
+    // Row by row as bytes: element by element would take as long as a tenth of the product.
+    let bias = bias.as_standard_layout();
+    if let Some(bias) = bias.as_slice() {
+        for _ in 0..rows {
+            elements.extend_from_slice(bias);
+        }
     }
     let sums = Array2::from_shape_vec((rows, columns), elements);
     // INVARIANT: each row has as many elements as the bias.
@@ -219,8 +223,8 @@ impl<T: backend::Library> Product<T> {
         let blocks = m.max(n).div_ceil(BLOCK);
         // As many parts as threads: each reads all of the other operand.
         let work = BLOCK.saturating_mul(k).saturating_mul(m.min(n));
-        let at_least = blocks.div_ceil(threads()).max(AT_LEAST.div_ceil(work));
-        split(blocks, at_least, |range| {
+        let at_least = (blocks / threads()).max(worth::GEMM.div_ceil(work));
+        split_evenly(blocks, at_least, |range| {
             let part = range.start * BLOCK..m.max(n).min(range.end * BLOCK);
             // SAFETY: the rows or columns of a part, which no other part has.
             unsafe { T::product(&self.part(part, by_rows)) };
@@ -230,9 +234,6 @@ impl<T: backend::Library> Product<T> {
 
 /// The rows or columns of a part, which one thread computes.
 const BLOCK: usize = 32;
-
-/// How many products of elements are worth a thread.
-const AT_LEAST: usize = 1 << 23;
 
 #[cfg(test)]
 mod tests;

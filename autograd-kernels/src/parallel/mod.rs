@@ -1,12 +1,16 @@
 //! Large work on several processors.
 //!
-//! Work is cut into parts, which the calling thread and scoped threads take one after the other. Starting a
-//! thread takes some 20 microseconds, so each kernel says how much work is worth one.
+//! Work is cut into parts, which the calling thread and the helpers of `pool` take one after the other. Helpers cost
+//! something, and each kernel says how much work is worth it.
 //!
 //! Work within a part is not cut again: nested calls run where they are.
 
+mod pool;
+pub(crate) mod worth;
+
 use std::cell::Cell;
 use std::env;
+use std::mem::forget;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +21,9 @@ use crate::counted;
 
 /// More parts than threads, so that the others take over from a thread that is interrupted.
 const PARTS_PER_THREAD: usize = 4;
+
+/// How much less work is worth a helper that is awake.
+const WAKING: usize = 8;
 
 /// What says how many threads a program uses that does not say it itself.
 const VARIABLE: &str = "PULLBACK_NUM_THREADS";
@@ -84,7 +91,8 @@ pub fn set_threads(count: usize) {
 }
 
 /// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice
-/// `at_least`: a smaller part is not worth a thread.
+/// `at_least`: a smaller part is not worth waking a thread. Just after other large work, while one is awake, an eighth of
+/// that is.
 ///
 /// # Panics
 /// If `work` does, with its message.
@@ -101,8 +109,18 @@ pub fn set_threads(count: usize) {
 /// assert_eq!(sum.into_inner(), 499_500);
 /// ```
 pub fn split(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
+    let most = threads().saturating_mul(PARTS_PER_THREAD);
+    split_in(most, count, at_least, work);
+}
+
+/// The same in one part for each thread: for work that is the same in each part, such as packing an operand.
+pub(crate) fn split_evenly(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
+    split_in(threads(), count, at_least, work);
+}
+
+fn split_in(most: usize, count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
     let threads = threads();
-    let parts = parts(threads, count, at_least);
+    let parts = parts(threads, count, at_least).min(most);
     if parts < 2 {
         return work(0..count);
     }
@@ -179,10 +197,17 @@ pub(crate) fn split_each_mut<T: Send>(
 }
 
 /// Returns how many parts work is cut into: one if it is not worth more.
-fn parts(threads: usize, count: usize, at_least: usize) -> usize {
-    let worth = count / at_least.max(1);
-    if worth < 2 || threads == 1 || AT_WORK.get() {
+pub(crate) fn parts(threads: usize, count: usize, at_least: usize) -> usize {
+    if threads == 1 || AT_WORK.get() {
         return 1;
+    }
+    let at_least = at_least.max(1);
+    let mut worth = count / at_least;
+    if worth < 2 {
+        worth = count / at_least.div_ceil(WAKING);
+        if worth < 2 || !pool::is_awake() {
+            return 1;
+        }
     }
     worth.min(threads.saturating_mul(PARTS_PER_THREAD))
 }
@@ -198,7 +223,8 @@ fn share(count: usize, parts: usize, part: usize) -> Range<usize> {
 /// becomes the caller's when all threads have ended.
 fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
-    let run = || {
+    let first_panic = Mutex::new(None);
+    pool::call(threads.min(parts) - 1, &|| {
         let outer = AT_WORK.replace(true);
         let result = catch_unwind(AssertUnwindSafe(|| {
             loop {
@@ -210,18 +236,18 @@ fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
             }
         }));
         AT_WORK.set(outer);
-        result
-    };
-    let result = thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads.min(parts))
-            // If a thread cannot be started, the others do its parts.
-            .map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok())
-            .collect();
-        let own = run();
-        let joined = helpers.into_iter().map(|helper| helper.join().flatten());
-        joined.fold(own, Result::and)
+        if let Err(panic) = result {
+            let mut first = locked(&first_panic);
+            if first.is_none() {
+                *first = Some(panic);
+            } else {
+                // What it holds may panic as it is dropped, which a helper would not survive.
+                forget(panic);
+            }
+        }
     });
-    if let Err(panic) = result {
+    let panic = first_panic.into_inner();
+    if let Some(panic) = panic.unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(panic);
     }
 }

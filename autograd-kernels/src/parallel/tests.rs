@@ -1,7 +1,32 @@
 use std::collections::HashSet;
-use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use super::*;
+
+/// A place for two threads to meet.
+struct Meeting(AtomicUsize);
+
+impl Meeting {
+    fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// Whether a second one comes in time. Another test may have the helper.
+    fn met(&self) -> bool {
+        const MISSED: usize = 100;
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let since = Instant::now();
+        while self.0.load(Ordering::SeqCst) == 1 {
+            if since.elapsed() > Duration::from_millis(20) {
+                let _ = self
+                    .0
+                    .compare_exchange(1, MISSED, Ordering::SeqCst, Ordering::SeqCst);
+            }
+            thread::yield_now();
+        }
+        self.0.load(Ordering::SeqCst) == 2
+    }
+}
 
 #[test]
 fn ranges_are_all_that_was_asked_for() {
@@ -44,33 +69,40 @@ fn a_piece_of_a_row_is_refused() {
 
 #[test]
 fn helpers_help_and_nested_work_stays_where_it_is() {
-    // Two parts wait for each other, which one thread alone could not.
-    let (both, threads) = (Barrier::new(2), Mutex::new(HashSet::new()));
-    in_parts(2, 2, &|part| {
-        both.wait();
-        let here = thread::current().id();
-        split(1000, 1, |_| assert_eq!(thread::current().id(), here));
-        threads.lock().unwrap().insert((here, part));
-    });
-    let threads = threads.into_inner().unwrap();
-    let different: HashSet<_> = threads.iter().map(|(thread, _)| thread).collect();
-    assert_eq!((threads.len(), different.len()), (2, 2));
-    assert!(!AT_WORK.get());
+    loop {
+        let (both, threads) = (Meeting::new(), Mutex::new(HashSet::new()));
+        in_parts(2, 2, &|part| {
+            if both.met() {
+                let here = thread::current().id();
+                split(1000, 1, |_| assert_eq!(thread::current().id(), here));
+                threads.lock().unwrap().insert((here, part));
+            }
+        });
+        assert!(!AT_WORK.get());
+        let threads = threads.into_inner().unwrap();
+        let different: HashSet<_> = threads.iter().map(|(thread, _)| thread).collect();
+        match threads.len() {
+            0 => continue,
+            parts => assert_eq!((parts, different.len()), (2, 2)),
+        }
+        break;
+    }
 }
 
 #[test]
 fn panics_reach_the_caller_with_their_message() {
     for culprit in [0, 1] {
-        let both = Barrier::new(2);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            in_parts(2, 2, &|part| {
-                both.wait();
-                assert!(part != culprit, "part {part} failed");
-            });
-        }));
-        let panic = result.unwrap_err();
+        let failed = || {
+            let both = Meeting::new();
+            catch_unwind(AssertUnwindSafe(|| {
+                in_parts(2, 2, &|part| {
+                    assert!(!both.met() || part != culprit, "part {part} failed");
+                });
+            }))
+        };
+        let panic = std::iter::repeat_with(failed).find_map(Result::err);
         assert_eq!(
-            panic.downcast_ref::<String>().unwrap(),
+            panic.unwrap().downcast_ref::<String>().unwrap(),
             &format!("part {culprit} failed")
         );
     }
@@ -109,23 +141,42 @@ impl Drop for Bomb {
 #[test]
 fn nobody_is_in_the_closure_when_it_returns_whatever_the_payloads_do() {
     for parts in [2, 3, 8] {
-        let (both, inside) = (Barrier::new(2), AtomicUsize::new(0));
-        let met = AtomicUsize::new(0);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            in_parts(2, parts, &|_| {
-                inside.fetch_add(1, Ordering::SeqCst);
-                if met.fetch_add(1, Ordering::SeqCst) < 2 {
-                    both.wait();
+        let failed = || {
+            let (both, inside) = (Meeting::new(), AtomicUsize::new(0));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                in_parts(2, parts, &|_| {
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    let met = both.met();
                     inside.fetch_sub(1, Ordering::SeqCst);
-                    std::panic::panic_any(Bomb);
-                }
-                inside.fetch_sub(1, Ordering::SeqCst);
-            });
-        }));
-        assert_eq!(inside.load(Ordering::SeqCst), 0);
-        std::mem::forget(result.unwrap_err());
+                    if met {
+                        std::panic::panic_any(Bomb);
+                    }
+                });
+            }));
+            assert_eq!(inside.load(Ordering::SeqCst), 0);
+            result
+        };
+        let panic = std::iter::repeat_with(failed).find_map(Result::err);
+        forget(panic.unwrap());
     }
     helpers_help_and_nested_work_stays_where_it_is();
+}
+
+#[test]
+fn while_one_is_awake_less_work_is_worth_it() {
+    // Ten of what is worth an eighth.
+    let parts_now = || parts(2, 10, 8);
+    loop {
+        in_parts(2, 2, &|_| ());
+        let awake = (pool::is_awake(), parts_now(), pool::is_awake());
+        if let (true, parts, true) = awake {
+            // Unless another test was helped in between.
+            if parts == 8 {
+                break;
+            }
+        }
+    }
+    assert_eq!((parts(1, 1000, 1), parts(2, 16, 8)), (1, 2));
 }
 
 /// What a process of its own says, to the tests below: how many threads it uses, and has while it works.
