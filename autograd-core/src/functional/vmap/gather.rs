@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ndarray::{ArrayD, ArrayViewMutD, Axis};
+use ndarray::{ArrayD, Axis};
 
 use super::Stopped;
 use super::turns::Turns;
 use crate::erased::AnyTensor;
 use crate::tape::{AnyGradient, accumulate};
 use crate::tensor::{Tensor, TensorD};
-use autograd_kernels::{Element, Shape, threads};
+use autograd_kernels::{Element, Row, Rows, Shape, threads};
 
 /// What an example has to do with a tensor of the whole map.
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +54,9 @@ pub(super) fn gather(
         .iter()
         .enumerate()
         .map(|(tensor, role)| {
-            let axis = role.axis()?;
+            role.axis()?;
             let like = given.iter().find_map(|given| given[tensor].as_ref())?;
-            Some(Whole::zeros(like, axis, count))
+            Some(Whole::of(like, count))
         })
         .collect();
     let places = Places::new(&roles, &mut wholes);
@@ -66,17 +66,14 @@ pub(super) fn gather(
     turns.each(first..count, |example| places.put(example, run(example)?))?;
     let (late, mut sums) = places.into_rest();
     for (example, tensor, part) in late {
-        if let Some(axis) = roles[tensor].axis() {
-            let whole = &mut wholes[tensor];
-            let whole = whole.get_or_insert_with(|| Whole::zeros(&part, axis, count));
-            whole.parts(axis).put(example, &part)?;
-        }
+        let whole = wholes[tensor].get_or_insert_with(|| Whole::of(&part, count));
+        whole.parts().put(example, &part)?;
     }
-    let sums = |tensor: usize| sums.get_mut(tensor).and_then(Option::take);
-    let results = wholes.into_iter().zip((0..).map(sums));
+    sums.resize_with(roles.len(), || None);
+    let results = roles.iter().zip(wholes).zip(sums);
     Ok(results
-        .map(|(whole, sum)| match whole {
-            Some(whole) => Some(whole.into_tensor()),
+        .map(|((role, whole), sum)| match role.axis() {
+            Some(axis) => Some(whole?.into_tensor(axis, count)),
             None => sum.map(AnyTensor::from_grad),
         })
         .collect())
@@ -108,70 +105,78 @@ fn part<T: Element>(tensor: &TensorD<T>, axis: Axis, example: usize) -> TensorD<
     tensor.part(|view| view.index_axis(axis, example))
 }
 
-/// A tensor while its parts are written.
+/// A tensor while its parts are written: they are side by side in memory, whatever their axis.
 enum Whole {
-    F32(ArrayD<f32>),
-    F64(ArrayD<f64>),
+    F32(Rows<f32>, Shape),
+    F64(Rows<f64>, Shape),
 }
 
 impl Whole {
     /// Of parts like this one.
-    fn zeros(part: &AnyTensor, axis: Axis, count: usize) -> Self {
-        let mut shape = part.shape().to_vec();
-        shape.insert(axis.index(), count);
+    fn of(part: &AnyTensor, count: usize) -> Self {
+        let shape = Shape::from(part.shape());
         match part {
-            AnyTensor::F32(_) => Self::F32(ArrayD::zeros(shape)),
-            AnyTensor::F64(_) => Self::F64(ArrayD::zeros(shape)),
+            AnyTensor::F32(_) => Self::F32(Rows::new(count, shape.size()), shape),
+            AnyTensor::F64(_) => Self::F64(Rows::new(count, shape.size()), shape),
         }
     }
 
-    fn parts(&mut self, axis: Axis) -> Parts<'_> {
+    fn parts(&mut self) -> Parts<'_> {
         match self {
-            Self::F32(whole) => Parts::F32(whole.axis_iter_mut(axis).map(Mutex::new).collect()),
-            Self::F64(whole) => Parts::F64(whole.axis_iter_mut(axis).map(Mutex::new).collect()),
+            Self::F32(rows, shape) => Parts::F32(rows.each().map(Mutex::new).collect(), shape),
+            Self::F64(rows, shape) => Parts::F64(rows.each().map(Mutex::new).collect(), shape),
         }
     }
 
-    fn into_tensor(self) -> AnyTensor {
+    fn into_tensor(self, axis: Axis, count: usize) -> AnyTensor {
         match self {
-            Self::F32(whole) => AnyTensor::F32(Tensor::from(whole)),
-            Self::F64(whole) => AnyTensor::F64(Tensor::from(whole)),
+            Self::F32(rows, shape) => AnyTensor::F32(tensor(rows, &shape, axis, count)),
+            Self::F64(rows, shape) => AnyTensor::F64(tensor(rows, &shape, axis, count)),
         }
     }
 }
 
-/// Where the parts of a tensor go. Each is locked once: the lock passes it to the thread that has it.
+fn tensor<T: Element>(rows: Rows<T>, part: &[usize], axis: Axis, count: usize) -> TensorD<T> {
+    let array = ArrayD::from_shape_vec([&[count], part].concat(), rows.into_elements());
+    // INVARIANT: it has as many rows as examples, of as many elements as a part.
+    let array = array.expect("the elements of all examples");
+    let mut axes: Vec<usize> = (1..=part.len()).collect();
+    axes.insert(axis.index(), 0);
+    Tensor::from(array.permuted_axes(axes))
+}
+
+/// Where the parts of a tensor go, and their shape. Each is locked once: the lock passes it to the thread that has it.
 enum Parts<'a> {
-    F32(Vec<Mutex<ArrayViewMutD<'a, f32>>>),
-    F64(Vec<Mutex<ArrayViewMutD<'a, f64>>>),
+    F32(Vec<Mutex<Row<'a, f32>>>, &'a Shape),
+    F64(Vec<Mutex<Row<'a, f64>>>, &'a Shape),
 }
 
 impl Parts<'_> {
     fn put(&self, example: usize, part: &AnyTensor) -> Result<(), Stopped> {
+        let (Self::F32(_, expected) | Self::F64(_, expected)) = self;
+        if part.shape() != &expected[..] {
+            return Err(Stopped::Shapes {
+                example,
+                expected: Shape::clone(expected),
+                found: Shape::from(part.shape()),
+            });
+        }
         match (self, part) {
-            (Self::F32(parts), AnyTensor::F32(part)) => write(&parts[example], example, part),
-            (Self::F64(parts), AnyTensor::F64(part)) => write(&parts[example], example, part),
+            (Self::F32(parts, _), AnyTensor::F32(part)) => write(&parts[example], part),
+            (Self::F64(parts, _), AnyTensor::F64(part)) => write(&parts[example], part),
             // INVARIANT: one function gives tensors of one type, and edges lead to gradients of one.
             _ => unreachable!("an example of another element type"),
         }
+        Ok(())
     }
 }
 
-fn write<T: Element>(
-    to: &Mutex<ArrayViewMutD<T>>,
-    example: usize,
-    part: &TensorD<T>,
-) -> Result<(), Stopped> {
-    let mut to = locked(to);
-    if to.shape() != part.shape() {
-        return Err(Stopped::Shapes {
-            example,
-            expected: Shape::from(to.shape()),
-            found: Shape::from(part.shape()),
-        });
+fn write<T: Element>(to: &Mutex<Row<T>>, part: &TensorD<T>) {
+    let view = part.view();
+    match view.as_slice() {
+        Some(elements) => locked(to).copy_from(elements),
+        None => locked(to).write(view.iter().copied()),
     }
-    to.assign(&part.view());
-    Ok(())
 }
 
 /// Where what the examples give goes.
@@ -198,10 +203,10 @@ struct Sums {
 
 impl<'a> Places<'a> {
     fn new(roles: &[Role], wholes: &'a mut [Option<Whole>]) -> Self {
-        let parts = roles.iter().zip(wholes);
         Self {
-            parts: parts
-                .map(|(role, whole)| Some(whole.as_mut()?.parts(role.axis()?)))
+            parts: wholes
+                .iter_mut()
+                .map(|whole| Some(whole.as_mut()?.parts()))
                 .collect(),
             shared: roles.iter().map(|role| role.axis().is_none()).collect(),
             late: Mutex::default(),
