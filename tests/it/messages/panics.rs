@@ -72,8 +72,8 @@ fn tensors() -> Messages {
         vmap(|x| x.sum(), Axis(1), &x);
         vmap(|x| x.sum(), Axis(0), &matrix(0, 2));
         vmap(|(x, _)| x.sum(), Axis(0), (&x, &matrix(3, 2)));
-        vmap(|x| Tensor::from(Array1::<f64>::zeros(x.item() as usize)), Axis(0), &x);
-        vmap(|x| vec![x.clone(); x.item() as usize], Axis(0), &x);
+        vmap(|x| Tensor::from(Array1::<f64>::zeros(1 + usize::from(x.item() > 1.5))), Axis(0), &x);
+        vmap(|x| vec![x.clone(); 1 + usize::from(x.item() > 1.5)], Axis(0), &x);
     }
 }
 
