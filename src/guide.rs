@@ -5,6 +5,7 @@
 //! | [Functions of numbers](functions_of_numbers) | have a formula for each element: the derivative is generated |
 //! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
 //! | [Autograd inside a function](autograd_inside) | write reversible networks, adjoints or implicit layers |
+//! | [Many examples](many_examples) | want a gradient for each example, Jacobians of a batch, or many paths |
 //! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
 //! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
 //! | [From burn and candle](from_burn_and_candle) | know these frameworks |
@@ -50,6 +51,13 @@ pub mod write_a_function {}
 /// [Speed]: speed
 pub mod autograd_inside {}
 
+#[doc = include_str!("../docs/many_examples.md")]
+///
+/// [`vmap`]: crate::functional::vmap
+/// [`functional`]: crate::functional
+/// [`checkpoint`]: fn@crate::checkpoint
+pub mod many_examples {}
+
 #[doc = include_str!("../docs/what_the_compiler_checks.md")]
 pub mod what_the_compiler_checks {}
 
@@ -61,6 +69,7 @@ pub mod what_the_compiler_checks {}
 /// [`detect_anomaly`]: crate::detect_anomaly
 /// [`TensorD`]: crate::TensorD
 /// [`functional::jacobian`]: crate::functional::jacobian
+/// [`functional::vmap`]: crate::functional::vmap
 /// [`replayed`]: crate::replayed
 /// [`graph`]: mod@crate::graph
 /// [`nn::save_checkpoint`]: crate::nn::save_checkpoint

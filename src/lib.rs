@@ -47,7 +47,7 @@
 //! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
 //! - [`Tensor::backward`], [`grad()`]: gradients that are added to the leaves, or returned; of any order.
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
-//! - [`functional`]: Jacobians and Hessians of functions, whole and as products.
+//! - [`functional`]: Jacobians and Hessians of functions, whole and as products; functions on many examples at once.
 //! - [`Gradcheck`]: checks gradients against finite differences.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: the memory of large arrays.

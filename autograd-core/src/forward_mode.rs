@@ -1,10 +1,29 @@
 //! Forward mode: derivatives along one direction, computed beside the values.
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
 use crate::tape::{Failure, new_level};
+
+thread_local! {
+    static RUNS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is in a run of forward mode: tensors may have tangents then, those that a function captures too.
+pub(crate) fn is_running() -> bool {
+    RUNS.get() > 0
+}
+
+/// Ends a run, in a panic too.
+struct Run(usize);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        RUNS.set(self.0);
+    }
+}
 
 /// An output of a function, and its tangent if it depends on a primal that has one.
 pub(crate) type Along = (AnyTensor, Result<Option<AnyTensor>, Failure>);
@@ -24,7 +43,9 @@ pub(crate) fn outputs_along(
             Some(tangent) => primal.with_tangent(level, tangent),
         })
         .collect();
+    let run = Run(RUNS.replace(RUNS.get() + 1));
     let outputs = function(&duals)?.into_iter();
+    drop(run);
     Ok(outputs.map(|output| output.split(level)).collect())
 }
 

@@ -42,6 +42,7 @@ mod pool;
 mod real;
 mod reduce;
 mod row_major;
+mod rows;
 mod shape;
 mod slices;
 mod softmax;
@@ -61,6 +62,8 @@ pub use parallel::{set_threads, split, split_mut, threads};
 pub use real::Real;
 pub use reduce::sum_over;
 pub use row_major::row_major;
+#[doc(hidden)]
+pub use rows::{Row, Rows};
 pub use softmax::softmax;
 pub use wide::{map_in_place, zip_in_place};
 

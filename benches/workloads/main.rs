@@ -15,6 +15,7 @@
 mod counting;
 mod harness;
 mod vectorized;
+mod vmap;
 mod w1;
 mod w2;
 mod w3;
@@ -48,4 +49,5 @@ fn main() {
     w6e::run(&filter);
     w7::run(&filter);
     w9::run(&filter);
+    vmap::run(&filter);
 }

@@ -56,3 +56,4 @@ mod thorough;
 mod threads;
 mod transaction;
 mod transforms;
+mod vmap;

@@ -1,9 +1,7 @@
 //! The end of a pass: gradients go to where they are accumulated.
 
-use std::sync::Arc;
-
 use super::pass::Pass;
-use crate::tape::{Accumulated, AnyGradient, Node, Undo};
+use crate::tape::{AnyGradient, Node, Retained, Undo};
 
 pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
     if let Some(place) = node.0.accumulated() {
@@ -13,10 +11,7 @@ pub(super) fn accumulate_leaf(node: &Node, grad: AnyGradient) {
 
 /// Writes the gradients and calls the hooks that follow. If one panics, what the pass has written is taken back.
 #[cold]
-pub(super) fn accumulate_and_follow(
-    pass: &mut Pass<'_>,
-    retained: Vec<(Arc<Accumulated>, AnyGradient)>,
-) {
+pub(super) fn accumulate_and_follow(pass: &mut Pass<'_>, retained: Retained) {
     let mut arrived = Vec::new();
     pass.leaves(|node, grad| arrived.push((node, grad)));
     let retained = retained.into_iter();

@@ -1,7 +1,6 @@
 //! Backward passes into leaves.
 
 use std::fmt;
-use std::sync::Arc;
 
 use ndarray::{Array, Dimension};
 
@@ -12,7 +11,7 @@ use super::pass::Pass;
 use super::roots::{Roots, Seed};
 use crate::erased::{InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::tape::{Accumulated, AnyGradient, Edge, Node};
+use crate::tape::{AnyGradient, Edge, Node, Retained};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -309,7 +308,7 @@ fn note_asked(
     node: &Node,
     grads: &mut [Option<AnyGradient>],
     inputs: &[Edge],
-    asked: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
+    asked: &mut Retained,
 ) {
     let Some(hooks) = node.0.hooks() else {
         return;

@@ -12,9 +12,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::{anomaly, trace};
-use crate::replay;
-use crate::saved::{saved_hooks, with_all_saved_hooks};
+use super::Modes;
 
 /// A quarter of the smallest stack that threads have by default.
 const ROOM: usize = 512 << 10;
@@ -50,14 +48,9 @@ impl Drop for Outside {
 }
 
 fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
-    let (watching, hooks) = (anomaly::is_watching(), saved_hooks());
-    let (recorder, running) = (trace::recorder(), replay::running());
+    let modes = Modes::of_this_thread();
     thread::scope(|scope| {
-        let body = || anomaly::watching(watching, body);
-        let body = || trace::with_recorder(recorder, body);
-        let body = || replay::with_running(running, body);
-        let run = || with_all_saved_hooks(hooks, body);
-        let result = scope.spawn(run).join();
+        let result = scope.spawn(|| modes.on_new_thread(body)).join();
         result.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
@@ -65,6 +58,7 @@ fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::anomaly;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     /// Levels beneath this one, and the threads that they ran on.

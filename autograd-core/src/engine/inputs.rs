@@ -5,13 +5,15 @@ use std::panic::Location;
 
 use ndarray::Dimension;
 
+use super::depth::with_room;
 use super::in_mode;
 use super::pass::Pass;
 use super::roots::{Roots, Seed};
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
+use crate::grad_mode::with_grad_mode;
 use crate::tape::Failure;
-use crate::tape::{AnyGradient, Edge};
+use crate::tape::{AnyGradient, Edge, Retained};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -321,6 +323,22 @@ pub(crate) fn gradients(
     })
 }
 
+/// The same for what was recorded above `floor`, as a part of the pass that runs: it ends at other nodes without
+/// calling their hooks, and what it leaves for its end is left to that pass. With what `retain_grad` asks for.
+pub(crate) fn gradients_above(
+    floor: u64,
+    roots: Vec<(&Edge, AnyGradient)>,
+    targets: &[&Edge],
+    create_graph: bool,
+) -> Result<(Vec<Option<AnyGradient>>, Retained), Error> {
+    let pass = || {
+        let mut pass = Pass::above(floor, create_graph);
+        let found = collect(&mut pass, roots, targets)?;
+        Ok((found, pass.retained()))
+    };
+    with_room(|| with_grad_mode(create_graph, pass))
+}
+
 impl<T: Element, D: Dimension> fmt::Debug for Grad<'_, T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grad")
@@ -354,8 +372,8 @@ fn collect<'g>(
     })?;
     pass.call_leaf_hooks(false)?;
     for (found, target) in found.iter_mut().zip(targets) {
-        if target.node.header().is_leaf() {
-            *found = pass.of_leaf(&target.node);
+        if pass.ends_at(&target.node) {
+            *found = pass.arrived(target);
         }
     }
     Ok(found)

@@ -11,6 +11,7 @@ mod backward;
 mod by_hand;
 mod depth;
 mod inputs;
+mod modes;
 mod notes;
 mod pass;
 mod roots;
@@ -19,7 +20,8 @@ mod trace;
 pub use anomaly::detect_anomaly;
 pub use backward::Backward;
 pub use inputs::{Grad, grad};
-pub(crate) use inputs::{gradients, lost_tangent, without_tangents};
+pub(crate) use inputs::{gradients, gradients_above, lost_tangent, without_tangents};
+pub(crate) use modes::Modes;
 pub use roots::Seed;
 pub use trace::{TraceEvent, trace};
 

@@ -12,7 +12,7 @@ use super::trace::{self, Recorder};
 use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
 use crate::tape::{
-    Accumulated, AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Node, Places, accumulate,
+    AnyGradient, BackwardCall, Edge, HookSlot, Hooking, Node, Places, Retained, accumulate,
 };
 
 #[expect(clippy::struct_excessive_bools, reason = "facts of their own")]
@@ -20,6 +20,8 @@ pub(super) struct Pass<'g> {
     create_graph: bool,
     /// Whether a node is freed as soon as it has run.
     free_early: bool,
+    /// The pass ends at nodes whose numbers are not above it, as it does at leaves, whose number is 0.
+    floor: u64,
     /// Whether gradients that are not numbers are errors.
     watching: bool,
     /// Who writes down what the nodes do, if anybody does.
@@ -31,11 +33,11 @@ pub(super) struct Pass<'g> {
     /// edge leads to is in no need of it: the pass comes to it once.
     places: Places,
     slots: Slots,
-    /// Places in `visits` of the leaves that gradients have arrived for.
+    /// Places in `visits` of the leaves, where the pass ends, that gradients have arrived for.
     leaves: Vec<u32>,
     ready: Ready,
     /// Gradients for `retain_grad`, with where they are to be written.
-    retained: Vec<(Arc<Accumulated>, AnyGradient)>,
+    retained: Retained,
     scratch: Scratch,
 }
 
@@ -51,6 +53,7 @@ impl<'g> Pass<'g> {
         Self {
             create_graph,
             free_early,
+            floor: 0,
             watching: anomaly::is_watching(),
             recorder: trace::recorder(),
             pruned: false,
@@ -64,6 +67,13 @@ impl<'g> Pass<'g> {
         }
     }
 
+    /// A pass through what was recorded above `floor`: see Note [Floors] in `tape`.
+    pub(super) fn above(floor: u64, create_graph: bool) -> Self {
+        let mut pass = Self::new(create_graph, false);
+        pass.floor = floor;
+        pass
+    }
+
     /// Restricts the pass, before anything is seeded, to what leads from `roots` to `targets`.
     pub(super) fn prune(&mut self, roots: impl Iterator<Item = &'g Edge>, targets: &[&Edge]) {
         self.pruned = true;
@@ -71,8 +81,11 @@ impl<'g> Pass<'g> {
         let mut order = Vec::new();
         while let Some(node) = found.pop() {
             if self.find(node).is_none() {
-                order.push((node.sequence_nr(), self.visit(node)));
-                found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
+                let place = self.visit(node);
+                if !self.ends_at(node) {
+                    order.push((node.sequence_nr(), place));
+                    found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
+                }
             }
         }
         for target in targets {
@@ -110,7 +123,7 @@ impl<'g> Pass<'g> {
         if visit.slot == NO_SLOT {
             visit.outputs = index(outputs);
             visit.slot = self.slots.take(visit.outputs);
-            if edge.node.header().is_leaf() {
+            if edge.node.sequence_nr() <= self.floor {
                 self.leaves.push(place);
             } else {
                 self.ready.push((edge.node.sequence_nr(), place));
@@ -233,9 +246,10 @@ impl<'g> Pass<'g> {
 
     /// Calls the hooks of leaves that come before their gradients are accumulated, or handed back: then
     /// the leaves' nodes do not run, and their prehooks are not called. Whether hooks follow accumulation.
+    /// A pass above a floor leaves them to the pass that it is a part of.
     pub(super) fn call_leaf_hooks(&mut self, accumulates: bool) -> Result<bool, Error> {
         let mut followed = false;
-        if !HookSlot::any_in_use() {
+        if !HookSlot::any_in_use() || self.floor > 0 {
             return Ok(followed);
         }
         for &place in &self.leaves {
@@ -253,7 +267,7 @@ impl<'g> Pass<'g> {
     }
 
     /// What `retain_grad` asks for.
-    pub(super) fn retained(&mut self) -> Vec<(Arc<Accumulated>, AnyGradient)> {
+    pub(super) fn retained(&mut self) -> Retained {
         std::mem::take(&mut self.retained)
     }
 
@@ -267,13 +281,21 @@ impl<'g> Pass<'g> {
         }
     }
 
-    /// The gradient that has arrived for a leaf.
-    pub(super) fn of_leaf(&mut self, leaf: &Node) -> Option<AnyGradient> {
-        let slot = self.visits[self.find(leaf)? as usize].slot;
+    /// Whether the pass ends there, as at leaves.
+    pub(super) fn ends_at(&self, node: &Node) -> bool {
+        node.sequence_nr() <= self.floor
+    }
+
+    /// The gradient that has arrived where the pass ends.
+    pub(super) fn arrived(&mut self, end: &Edge) -> Option<AnyGradient> {
+        let Visit { slot, outputs, .. } = self.visits[self.find(&end.node)? as usize];
         if slot == NO_SLOT {
             return None;
         }
-        self.slots.of(slot, 1)[0].as_mut().map(AnyGradient::share)
+        let grads = self.slots.of(slot, outputs);
+        grads[end.output_nr as usize]
+            .as_mut()
+            .map(AnyGradient::share)
     }
 
     /// Frees what the nodes that ran had saved.
@@ -342,7 +364,7 @@ fn call_tensor_hooks(
     node: &Node,
     grads: &mut [Option<AnyGradient>],
     create_graph: bool,
-    retained: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
+    retained: &mut Retained,
 ) -> Result<(), Error> {
     let Some(hooks) = node.0.hooks() else {
         return Ok(());

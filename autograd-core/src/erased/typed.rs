@@ -82,7 +82,7 @@ pub trait InputTensors {
 pub trait OutputTensors: Sized {
     /// The lengths of the lists among them: what their types do not say.
     #[doc(hidden)]
-    type Lengths: Copy + Send + Sync + 'static;
+    type Lengths: Copy + PartialEq + Send + Sync + 'static;
 
     #[doc(hidden)]
     fn lengths(&self) -> Self::Lengths;

@@ -168,6 +168,13 @@ pub enum ErrorKind {
         /// What a backward pass through the gradients lacks.
         backward: Error,
     },
+    /// The function that [`vmap`](crate::functional::vmap) called returned an error.
+    Example {
+        /// The example's position along the axis, from 0.
+        example: usize,
+        /// What the function returned.
+        error: Error,
+    },
     /// In strict mode, an output does not depend on an input.
     Independent {
         /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
@@ -350,6 +357,7 @@ impl ErrorKind {
             Self::NeitherMode { forward, backward } => {
                 write!(f, "{forward}; backward passes cannot replace it: {backward}")
             }
+            Self::Example { example, error } => write!(f, "example {example} of `vmap`: {error}"),
             Self::Independent {
                 derivative,
                 output,

@@ -9,6 +9,7 @@
 //! | [`hvp`] | Hv | backward three times |
 //! | [`vhp`] | vᵀH | backward twice: the same numbers as `hvp`, for less, where backward is right |
 //! | [`hessian`] | H | a backward pass for each entry of the gradients |
+//! | [`vmap`] | a function of one example on a batch, and derivatives of each | the examples on all threads |
 //!
 //! Read first [`jacobian`] and [`hvp`], whose examples show the form of all of them.
 //!
@@ -30,9 +31,11 @@ mod builder;
 mod call;
 mod depends;
 mod stack;
+mod vmap;
 
 pub use blocks::{Jacobian, JacobianRow};
 pub use builder::Functional;
+pub use vmap::{Batch, ExampleOutputs, vmap};
 
 use crate::erased::{InputTensors, OutputTensors};
 use crate::error::Error;

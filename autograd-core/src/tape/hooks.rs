@@ -24,7 +24,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind};
-use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, let_go};
+use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, Retained, let_go};
 use autograd_kernels::Shape;
 
 /// Gets the gradient of a tensor and gives what takes its place.
@@ -163,11 +163,7 @@ impl Hooks {
     }
 
     /// Notes down what every pass retains.
-    pub(crate) fn note_retained(
-        &self,
-        grads: &mut [Option<AnyGradient>],
-        noted: &mut Vec<(Arc<Accumulated>, AnyGradient)>,
-    ) {
+    pub(crate) fn note_retained(&self, grads: &mut [Option<AnyGradient>], noted: &mut Retained) {
         for retain in self.retained.iter().filter(|retain| retain.always) {
             if let Some(grad) = &mut grads[retain.output_nr as usize] {
                 noted.push((Arc::clone(&retain.place), grad.share()));

@@ -13,6 +13,14 @@
 //! Each node's number is larger than those of the nodes it points to, on whatever threads they were
 //! made: it is one more than the largest of them and of the last number of its thread. Walking in
 //! falling order therefore meets a node after all that use it, without a second walk to count them.
+//!
+//! # Note [Floors]
+//! What a node of a map over examples stands for was recorded above a *floor*: a number that is larger than those of
+//! all nodes before it, on all threads. So the number alone tells the nodes of an example from what its function
+//! captured, and a pass through the example ends at the first node that is not above the floor.
+//! The upper half of a floor counts floors, the lower half is left to the nodes above it. A thread that records more
+//! than 2³² nodes between two floors may be ahead of the next one; where a function captures such a tensor from
+//! another thread, it counts as a part of the example, and what it was computed from as captured.
 
 mod accumulate;
 mod accumulated;
@@ -41,7 +49,7 @@ pub(crate) use hooks::{
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
-pub(crate) use own::{OwnRule, own_node};
+pub(crate) use own::{OwnRule, own_node, own_node_of};
 pub use raw::RawTensor;
 pub(crate) use release::{let_go, release_edges};
 pub(crate) use saved_info::NoteSaved;
@@ -52,7 +60,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::alloc::Thin;
 use crate::array::PackedShape;
@@ -233,6 +241,25 @@ thread_local! {
     static LAST_SEQUENCE_NR: Cell<u64> = const { Cell::new(0) };
 }
 
+/// A number above those of all nodes that there are. See Note [Floors].
+pub(crate) fn new_floor() -> u64 {
+    static FLOORS: AtomicU64 = AtomicU64::new(1);
+    FLOORS.fetch_add(1, Ordering::Relaxed) << 32
+}
+
+/// Runs `body`, whose nodes have numbers above `floor`. Afterwards this thread counts on from where it was.
+pub(crate) fn above<R>(floor: u64, body: impl FnOnce() -> R) -> R {
+    /// The number to go back to, in a panic too.
+    struct Former(u64);
+    impl Drop for Former {
+        fn drop(&mut self) {
+            LAST_SEQUENCE_NR.set(self.0);
+        }
+    }
+    let _former = Former(LAST_SEQUENCE_NR.replace(floor));
+    body()
+}
+
 impl Header {
     /// For a node that points along `edges`.
     #[inline]
@@ -333,9 +360,12 @@ pub(crate) struct BackwardCall<'a> {
     pub(crate) results: &'a mut [Option<AnyGradient>],
     /// Which of the node's hooks are to be called.
     pub(crate) hooking: Hooking,
-    /// Gradients that `retain_grad` asks for, for the pass to store when it has succeeded.
-    pub(crate) retained: &'a mut Vec<(Arc<Accumulated>, AnyGradient)>,
+    /// For the pass to store when it has succeeded.
+    pub(crate) retained: &'a mut Retained,
 }
+
+/// Gradients that `retain_grad` asks for, with where they are to be written.
+pub(crate) type Retained = Vec<(Arc<Accumulated>, AnyGradient)>;
 
 impl BackwardCall<'_> {
     /// The same call, to be handed on.

@@ -1,10 +1,10 @@
-//! Nodes of the tape itself, which no function has: they save nothing and have one output.
+//! Nodes that no function has.
 
 use std::panic::Location;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, Header, Node, TapeNode, release_edges};
+use crate::tape::{BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, release_edges};
 use crate::tape::{HookSlot, hooked};
 use autograd_kernels::Shape;
 
@@ -17,9 +17,17 @@ pub(crate) trait OwnRule: Send + Sync + 'static {
 
     /// As [`TapeNode::backward`].
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error>;
+
+    /// As [`TapeNode::free`].
+    fn free(&self) {}
+
+    /// As [`TapeNode::saved`].
+    fn saved(&self, _note: &mut NoteSaved<'_>) -> bool {
+        true
+    }
 }
 
-/// Makes such a node, of the shape of `output`; `edges` are an array or a boxed slice.
+/// Makes such a node of one output, of the shape of `output`; `edges` are an array or a boxed slice.
 pub(crate) fn own_node<R, E>(
     rule: R,
     edges: E,
@@ -30,32 +38,47 @@ where
     R: OwnRule,
     E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync + 'static,
 {
-    let header = Header::after(edges.as_ref(), applied_at);
-    let output = [output.into()];
-    let hooks = HookSlot::default();
-    let node = OwnNode {
-        rule,
-        edges,
-        output,
-        hooks,
-    };
     Edge {
-        node: Node::new(header, node),
+        node: own_node_of(rule, edges, [PackedShape::from(output)], applied_at),
         output_nr: 0,
     }
 }
 
-struct OwnNode<R, E: AsMut<[Option<Edge>]>> {
+/// The same with the shapes of any number of outputs, an array or a boxed slice.
+pub(crate) fn own_node_of<R, E, O>(
     rule: R,
     edges: E,
-    output: [PackedShape; 1],
+    outputs: O,
+    applied_at: &'static Location<'static>,
+) -> Node
+where
+    R: OwnRule,
+    E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync + 'static,
+    O: AsRef<[PackedShape]> + Send + Sync + 'static,
+{
+    let header = Header::after(edges.as_ref(), applied_at);
+    let hooks = HookSlot::default();
+    let node = OwnNode {
+        rule,
+        edges,
+        outputs,
+        hooks,
+    };
+    Node::new(header, node)
+}
+
+struct OwnNode<R, E: AsMut<[Option<Edge>]>, O> {
+    rule: R,
+    edges: E,
+    outputs: O,
     hooks: HookSlot,
 }
 
-impl<R, E> TapeNode for OwnNode<R, E>
+impl<R, E, O> TapeNode for OwnNode<R, E, O>
 where
     R: OwnRule,
     E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync,
+    O: AsRef<[PackedShape]> + Send + Sync,
 {
     fn name(&self) -> &'static str {
         R::NAME
@@ -74,7 +97,7 @@ where
     }
 
     fn outputs(&self) -> &[PackedShape] {
-        &self.output
+        self.outputs.as_ref()
     }
 
     fn backward(&self, call: BackwardCall<'_>) -> Result<(), Error> {
@@ -89,14 +112,20 @@ where
         }
     }
 
-    fn free(&self) {}
+    fn free(&self) {
+        self.rule.free();
+    }
+
+    fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
+        self.rule.saved(note)
+    }
 
     fn hook_slot(&self) -> Option<&HookSlot> {
         Some(&self.hooks)
     }
 }
 
-impl<R, E: AsMut<[Option<Edge>]>> Drop for OwnNode<R, E> {
+impl<R, E: AsMut<[Option<Edge>]>, O> Drop for OwnNode<R, E, O> {
     fn drop(&mut self) {
         release_edges(self.edges.as_mut());
     }

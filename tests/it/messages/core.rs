@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pullback::foreign::Recording;
-use pullback::functional::Functional;
-use pullback::ndarray::{Array1, ArrayView1, array};
+use pullback::functional::{Functional, vmap};
+use pullback::ndarray::{Array1, ArrayView1, Axis, array};
 use pullback::prelude::*;
 use pullback::{AnyTensor, Backward, Check, Error, Mismatch, jvp, saved_tensors_hooks};
 
@@ -85,6 +85,7 @@ pub(super) fn errors(page: &mut Page) {
     for error in errors
         .chain(forward())
         .chain(independent())
+        .chain(mapped())
         .chain(matrices())
     {
         page.says(&name_of(error.kind()), &error);
@@ -192,6 +193,13 @@ fn independent() -> Vec<Error> {
         strict.hessian(|x| (x * 2.0).sum(), &x).unwrap_err(),
         strict.hvp(partly, (&x, &w), (&x, &w)).unwrap_err(),
     ]
+}
+
+/// What a map says of an example.
+fn mapped() -> Vec<Error> {
+    let x = Tensor::from(array![[1.0], [2.0]]);
+    let of_constant = |x: &Vector| grad(&x.sum(), x);
+    vec![vmap(of_constant, Axis(0), &x).unwrap_err()]
 }
 
 /// What is said of matrices that have no inverse, determinant or factor.

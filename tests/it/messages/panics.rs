@@ -1,7 +1,7 @@
 //! The messages of panics about shapes and settings, which name the line of the call.
 
-use pullback::functional::vjp;
-use pullback::ndarray::{Array2, Array4, Axis, Ix1, array, s};
+use pullback::functional::{vjp, vmap};
+use pullback::ndarray::{Array1, Array2, Array4, Axis, Ix1, array, s};
 use pullback::nn::{
     BatchNorm1d, Conv1d, Conv2d, Dropout, Embedding, Generator, GroupNorm, LayerNorm, Linear,
     MultiheadAttention, Softmax, Softplus, StateDict, init, save_checkpoint,
@@ -69,6 +69,11 @@ fn tensors() -> Messages {
         x.detach().retain_grad();
         jvp(squares, &[&x, &x][..], &[&x][..]);
         vjp(squares, &[&x, &x], &[&x]);
+        vmap(|x| x.sum(), Axis(1), &x);
+        vmap(|x| x.sum(), Axis(0), &matrix(0, 2));
+        vmap(|(x, _)| x.sum(), Axis(0), (&x, &matrix(3, 2)));
+        vmap(|x| Tensor::from(Array1::<f64>::zeros(1 + usize::from(x.item() > 1.5))), Axis(0), &x);
+        vmap(|x| vec![x.clone(); 1 + usize::from(x.item() > 1.5)], Axis(0), &x);
     }
 }
 
