@@ -240,6 +240,19 @@ impl Data {
         elements.expect("elements of the type that was sent")
     }
 
+    /// The elements, which are of type `T`.
+    pub(crate) fn elements_mut<T: Element>(&mut self) -> &mut [T] {
+        let elements: &mut dyn Any = match self {
+            Self::F32(elements) => elements,
+            Self::F64(elements) => elements,
+            Self::U64(elements) => elements,
+        };
+        // INVARIANT: who fills a bucket knows its type.
+        elements
+            .downcast_mut::<Vec<T>>()
+            .expect("elements of this type")
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::F32(elements) => elements.len(),

@@ -11,7 +11,7 @@ use crate::launch::{Outcome, failing};
 
 /// Checks that all ended in time, with these words among what they printed.
 #[track_caller]
-fn ended(outcome: Option<Outcome>, words: &[&str]) {
+pub(crate) fn ended(outcome: Option<Outcome>, words: &[&str]) {
     let Some(outcome) = outcome else { return };
     let Outcome { status, text, time } = outcome;
     assert!(!status.success(), "it succeeded:\n{text}");
@@ -65,7 +65,7 @@ fn a_process_that_stalls() {
         let comm = comm.with_deadline(Duration::from_secs(2));
         comm.barrier();
         if comm.rank() == 1 {
-            thread::sleep(Duration::from_secs(60));
+            thread::sleep(Duration::from_mins(1));
         }
         let _ = all_reduce_sum(&Tensor::from(array![1.0_f32, 2.0]), &comm);
     });

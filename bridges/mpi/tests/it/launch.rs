@@ -2,14 +2,15 @@
 //! and there the same test runs its body.
 
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, thread};
+use std::{env, fs, thread};
 
 use pullback_mpi::Communicator;
 
 /// No test takes longer.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// What a program of several processes left.
 pub(crate) struct Outcome {
@@ -87,6 +88,8 @@ pub(crate) fn mpirun(size: usize) -> Command {
         "none",
     ]);
     command.env("PULLBACK_NUM_THREADS", "1");
+    // What processes say is compared; where they were is not.
+    command.env("RUST_BACKTRACE", "0");
     // Tests in containers run as root, which Open MPI wants to be told twice.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -125,4 +128,31 @@ pub(crate) fn run(command: &mut Command) -> Option<Outcome> {
     let time = begun.elapsed();
     let text = text.join().expect("the reader");
     Some(Outcome { status, text, time })
+}
+
+/// Returns the path of a file of this name that tests may write.
+pub(crate) fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mpi-{name}"))
+}
+
+/// Returns the largest difference between these numbers and those of one process, which writes them down for the
+/// others: it has to run first.
+pub(crate) fn from_one_process(name: &str, numbers: &[f64], comm: &Communicator) -> f64 {
+    let path = file(name);
+    if comm.size() == 1 {
+        let text: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        fs::write(&path, text.join("\n")).expect("a file of one process");
+        return 0.0;
+    }
+    let alone = fs::read_to_string(&path).expect("the file of one process");
+    let alone: Vec<f64> = alone
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    assert_eq!(alone.len(), numbers.len());
+    let differences = alone
+        .iter()
+        .zip(numbers)
+        .map(|(one, several)| (one - several).abs());
+    differences.fold(0.0, f64::max)
 }
