@@ -1,6 +1,8 @@
 //! The handle that programs have.
 
 use std::any::{Any, type_name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, Sender, sync_channel};
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ use crate::worker::{Data, Job, Kind, Times};
 #[derive(Clone, Debug)]
 pub struct Communicator {
     jobs: Sender<Job>,
+    /// The number of threads that wait for a job.
+    waiting: Arc<AtomicUsize>,
     rank: usize,
     size: usize,
     deadline: Duration,
@@ -32,12 +36,20 @@ pub struct Communicator {
 
 /// A collective that may still be on its way.
 #[derive(Debug)]
-pub(crate) struct Pending(Receiver<Result<(Data, Times), String>>);
+pub(crate) struct Pending {
+    result: Receiver<Result<(Data, Times), String>>,
+    waiting: Arc<AtomicUsize>,
+}
 
 impl Communicator {
-    pub(crate) fn new(jobs: Sender<Job>, (rank, size): (usize, usize)) -> Self {
+    pub(crate) fn new(
+        jobs: Sender<Job>,
+        waiting: Arc<AtomicUsize>,
+        (rank, size): (usize, usize),
+    ) -> Self {
         Self {
             jobs,
+            waiting,
             rank,
             size,
             deadline: Duration::from_mins(1),
@@ -190,7 +202,7 @@ impl Communicator {
             data.len(),
             self.size
         );
-        let (reply, pending) = sync_channel(1);
+        let (reply, result) = sync_channel(1);
         let job = Job {
             call,
             kind,
@@ -202,7 +214,10 @@ impl Communicator {
         if let Err(unsent) = self.jobs.send(job) {
             panic!("{} after `run` has ended", unsent.0.call);
         }
-        Pending(pending)
+        Pending {
+            result,
+            waiting: Arc::clone(&self.waiting),
+        }
     }
 }
 
@@ -211,7 +226,10 @@ impl Pending {
     /// If the processes disagree on what it is.
     #[track_caller]
     pub(crate) fn wait(self) -> (Data, Times) {
-        match self.0.recv() {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let result = self.result.recv();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        match result {
             Ok(Ok(done)) => done,
             Ok(Err(disagreement)) => panic!("{disagreement}"),
             // INVARIANT: the thread answers every job, and a panic of it ends the process.

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 use std::{env, process, thread};
@@ -40,7 +40,8 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     let (jobs, queue) = channel();
     let (ready, start) = sync_channel(1);
     let abort = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&abort);
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let seen = (Arc::clone(&abort), Arc::clone(&waiting));
     let worker = thread::spawn(move || {
         let work = AssertUnwindSafe(|| worker::work(queue, seen, ready));
         if catch_unwind(work).is_err() {
@@ -51,7 +52,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     let Ok(Some(place)) = start.recv() else {
         panic!("`run` a second time: MPI starts once in a process");
     };
-    let comm = Communicator::new(jobs, place);
+    let comm = Communicator::new(jobs, waiting, place);
     if comm.size() > 1 && env::var_os("PULLBACK_NUM_THREADS").is_none() {
         pullback::kernels::set_threads(1);
     }

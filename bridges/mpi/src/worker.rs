@@ -10,7 +10,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,9 +26,9 @@ use crate::call::{Call, TEXT, disagreement};
 
 /// How long the thread sleeps between two looks at what other processes ask, when it has nothing to do.
 const IDLE: Duration = Duration::from_millis(20);
-/// How long a job is polled without sleeping.
-const EAGER: Duration = Duration::from_micros(200);
-/// How long the thread sleeps between two polls of a job that takes longer.
+/// How long a job that somebody waits for is polled without sleeping: after that, other processes need the processor.
+const EAGER: Duration = Duration::from_millis(1);
+/// How long the thread sleeps between two polls.
 const NAP: Duration = Duration::from_micros(20);
 /// How long other processes have to say how far they are.
 const ANSWERS: Duration = Duration::from_secs(1);
@@ -90,6 +90,8 @@ pub(crate) struct Worker {
     side: SimpleCommunicator,
     /// Set when this process is to end all of them.
     abort: Arc<AtomicBool>,
+    /// The number of threads that wait for a job.
+    waiting: Arc<AtomicUsize>,
     /// The number of jobs begun.
     calls: Cell<u64>,
 }
@@ -105,7 +107,7 @@ struct Wait<'a> {
 /// nothing if MPI was initialized before.
 pub(crate) fn work(
     jobs: Receiver<Job>,
-    abort: Arc<AtomicBool>,
+    (abort, waiting): (Arc<AtomicBool>, Arc<AtomicUsize>),
     ready: SyncSender<Option<(usize, usize)>>,
 ) {
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
@@ -120,6 +122,7 @@ pub(crate) fn work(
         side: world.duplicate(),
         world,
         abort,
+        waiting,
         calls: Cell::new(0),
     };
     let _ = ready.send(Some((worker.rank, worker.size)));
@@ -327,6 +330,11 @@ impl Worker {
     }
 
     /// Polls until the request has completed.
+    ///
+    /// # Note [Naps]
+    /// A thread that yields to one that computes is back after the latter's slice, milliseconds later; one that sleeps
+    /// is back as soon as its time is over. So this one yields while the thread that asked waits for it too, and sleeps
+    /// while that computes.
     fn finish<'a, D: ?Sized, S: Scope<'a>>(&self, mut request: Request<'a, D, S>, wait: &Wait<'_>) {
         let begun = Instant::now();
         while let Err(again) = request.test() {
@@ -335,7 +343,7 @@ impl Worker {
             if wait.since.elapsed() > wait.deadline {
                 self.report(wait);
             }
-            if begun.elapsed() < EAGER {
+            if self.waiting.load(Ordering::Relaxed) > 0 && begun.elapsed() < EAGER {
                 thread::yield_now();
             } else {
                 thread::sleep(NAP);

@@ -179,12 +179,8 @@ impl<M: Module> DataParallel<M> {
         D: Dimension,
     {
         let start = Instant::now();
-        let Some(root) = loss.gradient_edge().filter(|_| self.comm.size() > 1) else {
-            loss.backward()?;
-            return Ok(Timeline {
-                pass: start.elapsed(),
-                ..Timeline::default()
-            });
+        let Some(root) = loss.gradient_edge() else {
+            return Err(loss.backward().expect_err("a loss without history"));
         };
         if root.node().is_leaf() {
             // A parameter itself: now it has a use.

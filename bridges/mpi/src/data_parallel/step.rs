@@ -1,5 +1,6 @@
 //! One backward pass, whose gradients are sent while it runs.
 
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,9 @@ struct State {
     missing: Vec<usize>,
     /// The buckets that are not sent.
     filling: Vec<Option<Data>>,
-    sent: Vec<(Duration, Pending)>,
+    /// When each bucket was complete.
+    ready: Vec<Option<Duration>>,
+    sent: Vec<Pending>,
 }
 
 /// The sums over all processes, bucket by bucket.
@@ -69,6 +72,7 @@ impl Step {
                 .iter()
                 .map(|bucket| Some(bucket.zeros()))
                 .collect(),
+            ready: vec![None; layout.buckets.len()],
             sent: Vec::new(),
         })));
         let hooks = consumers.iter().map(|consumer| {
@@ -110,17 +114,18 @@ impl Step {
         state.missing.fill(0);
         state.overlap = true;
         state.send();
-        let (start, sent) = (state.start, std::mem::take(&mut state.sent));
+        let start = state.start;
+        let (ready, sent) = (mem::take(&mut state.ready), mem::take(&mut state.sent));
         let layout = Arc::clone(&state.layout);
         // A panic of a process that disagrees must not poison what hooks still hold.
         drop(state);
         let mut sums = Vec::new();
         let mut buckets = Vec::new();
-        for (bucket, (ready, pending)) in layout.buckets.iter().zip(sent) {
+        for ((bucket, ready), pending) in layout.buckets.iter().zip(ready).zip(sent) {
             let (sum, times) = pending.wait();
             buckets.push(BucketTimes {
                 bytes: bucket.elements() * bucket.element.bytes(),
-                ready,
+                ready: ready.unwrap_or(pass),
                 start: times.start.duration_since(start),
                 end: times.end.duration_since(start),
             });
@@ -167,7 +172,10 @@ impl State {
     fn complete(&mut self, parameter: usize) {
         let (bucket, _) = self.layout.places[parameter];
         self.missing[bucket] -= 1;
-        self.send();
+        if self.missing[bucket] == 0 {
+            self.ready[bucket] = Some(self.start.elapsed());
+            self.send();
+        }
     }
 
     /// Sends the buckets that are complete, in their order, which is the same on all processes.
@@ -181,7 +189,7 @@ impl State {
             };
             let call = describe(bucket, number, (layout.buckets.len(), self.number));
             let pending = self.comm.start(call, Kind::Sum, data);
-            self.sent.push((self.start.elapsed(), pending));
+            self.sent.push(pending);
         }
     }
 }

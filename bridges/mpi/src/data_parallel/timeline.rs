@@ -27,7 +27,7 @@ pub struct Timeline {
     pub pass: Duration,
     /// How long it then waited for gradients that were still on their way.
     pub exposed: Duration,
-    /// The buckets in the order in which they were sent. Empty for one process.
+    /// The buckets in the order in which they were sent.
     pub buckets: Vec<BucketTimes>,
 }
 

@@ -79,7 +79,7 @@ fn gradients_are_means() {
                     let single = model.single.grad().unwrap();
                     assert_eq!(single, Array1::from_elem(3, ranks * step as f32));
                     let sometimes = 3.0 * f64::from(step) / size;
-                    let used = comm.size() > 1;
+                    let used = comm.size() > 1; // by the process of rank 1
                     assert_eq!(
                         model.sometimes.grad(),
                         used.then(|| array![sometimes, sometimes]),
