@@ -43,13 +43,13 @@ fn the_table_of_the_readme_is_what_the_program_prints() {
 fn steps_with_delays_take_as_long_as_the_model_says() {
     on(&[2], |comm| {
         // Little to compute, so that delays show: layers of 64 x 64, eight gradients.
-        let latencies = [2, 20].map(Duration::from_millis);
+        let latencies = [5, 20].map(Duration::from_millis);
         let compared =
             step_time::compare(comm, (4, 64, 16), (&latencies, &[1, 1 << 20]), 5).unwrap();
         for step in &compared {
             let ratio = step.measured / step.model;
             assert!(
-                (0.8..1.6).contains(&ratio),
+                (0.8..2.0).contains(&ratio),
                 "{ratio:.2} of the model: {step:?}"
             );
         }

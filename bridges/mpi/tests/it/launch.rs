@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -96,8 +97,11 @@ pub(crate) fn mpirun(size: usize) -> Command {
     command
 }
 
-/// Runs the command within the limit of time; `None` if there is no `mpirun`.
+/// Runs the command within the limit of time, and no other one meanwhile: times are measured. `None` if there is no
+/// `mpirun`.
 pub(crate) fn run(command: &mut Command) -> Option<Outcome> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = Instant::now();
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     command.stdin(Stdio::null());
