@@ -81,7 +81,8 @@ impl Communicator {
 
     /// Returns a handle whose collectives wait for other processes this long, 60 seconds by default. After that, one
     /// process prints which operation waited and for whom, and all end. It has to be longer than the slowest process
-    /// computes between two collectives.
+    /// computes between two collectives. The end of [`run`](crate::run) waits for 60 seconds: where one process works longer
+    /// at the end, let all call [`barrier`](Self::barrier) with a longer deadline after that.
     ///
     /// ```
     /// use std::time::Duration;

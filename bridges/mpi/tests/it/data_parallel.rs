@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullback::ndarray::{Array1, Array2, Axis, Ix1, Ix2, Slice, array};
+use pullback::ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, Slice, arr0, array};
 use pullback::nn::{Generator, Linear, Sequential, Tanh};
 use pullback::optim::{Adam, Sgd};
 use pullback::prelude::*;
@@ -90,6 +90,31 @@ fn gradients_are_means() {
             }
         }
     });
+}
+
+#[test]
+fn a_loss_may_be_a_parameter_and_has_to_have_a_history() {
+    on(&[2], |comm| {
+        let mut model = DataParallel::new(
+            Penalty {
+                value: Parameter::new(arr0(2.0)),
+            },
+            comm,
+        );
+        let value = Tensor::clone(&model.value);
+        model.backward(&value).unwrap();
+        assert_eq!(model.value.grad(), Some(arr0(1.0)));
+        let error = model.backward(&value.detach()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            value.detach().backward().unwrap_err().to_string()
+        );
+    });
+}
+
+#[derive(Module)]
+struct Penalty {
+    value: Parameter<f64, Ix0>,
 }
 
 /// A regression on a part of a batch of 8 for each process; the losses of 20 steps of the whole batch.
