@@ -29,7 +29,7 @@ struct State {
     start: Instant,
     /// For each parameter, how many of its uses have not run.
     uses: Vec<usize>,
-    /// For each bucket, how many of its parameters' gradients are not complete.
+    /// For each bucket, how many of its parameters' gradients are to come.
     missing: Vec<usize>,
     /// The buckets that are not sent.
     filling: Vec<Option<Data>>,
@@ -58,7 +58,15 @@ impl Step {
         let mut uses = vec![0; layout.places.len()];
         let inputs = consumers.iter().flat_map(|consumer| &consumer.inputs);
         inputs.for_each(|&(_, parameter)| uses[parameter] += 1);
-        let missing = layout.buckets.iter().map(|bucket| bucket.parameters.len());
+        // A parameter that nothing uses is complete: the others of its bucket need not wait for the end of the pass.
+        let used = |parameter: &&(usize, usize)| uses[parameter.0] > 0;
+        let missing = layout.buckets.iter();
+        let missing = missing.map(|bucket| bucket.parameters.iter().filter(used).count());
+        let missing: Vec<usize> = missing.collect();
+        let ready = missing
+            .iter()
+            .map(|missing| (*missing == 0).then(|| start.elapsed()));
+        let ready = ready.collect();
         let step = Self(Arc::new(Mutex::new(State {
             comm: comm.clone(),
             layout: Arc::clone(layout),
@@ -66,15 +74,16 @@ impl Step {
             overlap,
             start,
             uses,
-            missing: missing.collect(),
+            missing,
             filling: layout
                 .buckets
                 .iter()
                 .map(|bucket| Some(bucket.zeros()))
                 .collect(),
-            ready: vec![None; layout.buckets.len()],
+            ready,
             sent: Vec::new(),
         })));
+        lock(&step.0).send();
         let hooks = consumers.iter().map(|consumer| {
             let (_, parameter) = consumer.inputs[0];
             let (bucket, _) = layout.places[parameter];
@@ -110,7 +119,7 @@ impl Step {
     pub(super) fn finish(self) -> (Sums, Timeline) {
         let mut state = lock(&self.0);
         let pass = state.start.elapsed();
-        // Of parameters that no use gave a gradient for.
+        // A use whose own gradient is undefined has not run.
         state.missing.fill(0);
         state.overlap = true;
         state.send();

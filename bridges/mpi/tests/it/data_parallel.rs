@@ -204,6 +204,32 @@ fn buckets_travel_while_the_pass_runs() {
 }
 
 #[test]
+fn buckets_do_not_wait_for_a_parameter_that_a_step_does_not_use() {
+    on(&[2], |comm| {
+        let mut random = Generator::seed(3);
+        let layers = (0..4).map(|_| Linear::<f32>::new(64, 64, &mut random));
+        let layers = layers.collect();
+        let mut model = DataParallel::new(Deep { layers }, comm).bucket_bytes(1);
+        let x = Tensor::from(Array2::<f32>::ones((64, 64)));
+        // In the first step the last layer is ready first; in the second, rank 1 does not use it.
+        let mut pass = |layers: usize| {
+            let layers = model.layers[..layers].iter();
+            let loss = layers
+                .fold(x.clone(), |x, layer| layer.forward(&x).tanh())
+                .sum();
+            model.backward(&loss).unwrap()
+        };
+        pass(4);
+        let timeline = pass(4 - comm.rank());
+        let ready = timeline.buckets.iter().map(|bucket| bucket.ready);
+        assert!(ready.clone().is_sorted(), "{timeline:?}");
+        assert!(ready.max() < Some(timeline.pass), "{timeline:?}");
+        let grads = model.layers[3].weight.grad().unwrap();
+        assert!(grads.iter().any(|grad| *grad != 0.0));
+    });
+}
+
+#[test]
 fn one_process_saves() {
     on(&[3], |comm| {
         let path = crate::launch::file("saved.safetensors");
