@@ -10,6 +10,7 @@
 //! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
 //! | [From burn and candle](from_burn_and_candle) | know these frameworks |
 //! | [Take it with you](take_it_with_you) | have a model in PyTorch, JAX, candle, tch or burn, and a function here |
+//! | [Many processors](many_processors) | train on several processes or machines, over MPI |
 //! | [How the engine works](how_the_engine_works) | want to look inside, with experiments |
 //! | [Speed](speed) | want fast functions |
 //!
@@ -93,6 +94,9 @@ pub mod from_burn_and_candle {}
 /// [`Tensor::from_owner`]: crate::Tensor::from_owner
 /// [`Recording`]: crate::foreign::Recording
 pub mod take_it_with_you {}
+
+#[doc = include_str!("../docs/many_processors.md")]
+pub mod many_processors {}
 
 #[doc = include_str!("../docs/how_the_engine_works.md")]
 ///

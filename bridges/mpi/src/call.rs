@@ -1,0 +1,98 @@
+//! What a process is about to do with the others: compared across processes before any data travels.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The description of one use of a collective. It has to be the same on every process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Call {
+    pub(crate) operation: &'static str,
+    /// The element type; empty if no elements travel.
+    pub(crate) element: &'static str,
+    pub(crate) shape: Vec<usize>,
+    /// What else has to agree, in words: a root, an axis, the name of a parameter, a step. Empty if there is nothing.
+    pub(crate) detail: String,
+}
+
+impl Call {
+    /// Returns a description without elements.
+    pub(crate) fn bare(operation: &'static str) -> Self {
+        Self {
+            operation,
+            element: "",
+            shape: Vec::new(),
+            detail: String::new(),
+        }
+    }
+
+    /// Returns 64 bits that are equal for equal descriptions. The hasher has fixed keys: every process of one program
+    /// gets the same.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.operation)?;
+        if !self.element.is_empty() {
+            write!(f, " of {} of shape {:?}", self.element, self.shape)?;
+        }
+        if !self.detail.is_empty() {
+            write!(f, " ({})", self.detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// The texts of descriptions that are compared have this many bytes at most.
+pub(crate) const TEXT: usize = 256;
+
+/// Returns the sentence for descriptions of which not all are equal, in the order of the ranks.
+pub(crate) fn disagreement(texts: &[String]) -> String {
+    let first = texts.first().map(String::as_str).unwrap_or_default();
+    let others = texts.iter().enumerate();
+    let mut others = others.filter(|(_, text)| *text != first);
+    let Some((rank, text)) = others.next() else {
+        // Two descriptions of one text: they differ beyond what is shown.
+        return format!("the processes disagree beyond the first {TEXT} bytes of {first}");
+    };
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(", and {more} more differ from rank 0"),
+    };
+    format!("the processes disagree: rank 0 calls {first}, rank {rank} calls {text}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(shape: &[usize]) -> Call {
+        Call {
+            operation: "all_reduce_sum",
+            element: "f32",
+            shape: shape.to_vec(),
+            detail: String::new(),
+        }
+    }
+
+    #[test]
+    fn equal_descriptions_have_equal_digests() {
+        assert_eq!(call(&[2, 3]).digest(), call(&[2, 3]).digest());
+        assert_ne!(call(&[2, 3]).digest(), call(&[3, 2]).digest());
+        assert_ne!(call(&[2, 3]).digest(), Call::bare("barrier").digest());
+    }
+
+    #[test]
+    fn a_disagreement_names_the_first_rank_that_differs() {
+        let texts = [&[2][..], &[2], &[3], &[4]].map(|shape| call(shape).to_string());
+        assert_eq!(
+            disagreement(&texts),
+            "the processes disagree: rank 0 calls `all_reduce_sum` of f32 of shape [2], rank 2 calls \
+             `all_reduce_sum` of f32 of shape [3], and 1 more differ from rank 0"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Which gradients travel together.
+
+use pullback::AnyTensor;
+
+use crate::worker::Data;
+
+/// The element type of a parameter, and how many elements it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) element: Element,
+    pub(super) length: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    F32,
+    F64,
+}
+
+/// The gradients of some parameters in one array. Behind them is one element for each parameter: the number of processes
+/// that have a gradient for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Bucket {
+    pub(super) element: Element,
+    /// Numbers of parameters, each with the place of its first element.
+    pub(super) parameters: Vec<(usize, usize)>,
+    /// The number of elements of all gradients.
+    pub(super) length: usize,
+}
+
+/// The buckets in the order in which they are sent.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) buckets: Vec<Bucket>,
+    /// For each parameter, its bucket and its place there.
+    pub(super) places: Vec<(usize, usize)>,
+}
+
+impl Layout {
+    /// Fills buckets with up to `bytes`, or one larger parameter, in this order of the parameters.
+    pub(super) fn new(order: &[usize], sizes: &[Size], bytes: usize) -> Self {
+        let mut buckets: Vec<Bucket> = Vec::new();
+        let mut open: Vec<Bucket> = Vec::new();
+        for &parameter in order {
+            let Size { element, length } = sizes[parameter];
+            if let Some(place) = open.iter().position(|bucket| bucket.element == element) {
+                let filled = (open[place].length + length) * element.bytes();
+                if filled > bytes {
+                    buckets.push(open.remove(place));
+                }
+            }
+            let place = open.iter().position(|bucket| bucket.element == element);
+            let place = place.unwrap_or_else(|| {
+                open.push(Bucket {
+                    element,
+                    parameters: Vec::new(),
+                    length: 0,
+                });
+                open.len() - 1
+            });
+            let bucket = &mut open[place];
+            bucket.parameters.push((parameter, bucket.length));
+            bucket.length += length;
+        }
+        buckets.append(&mut open);
+        let mut places = vec![(0, 0); sizes.len()];
+        for (number, bucket) in buckets.iter().enumerate() {
+            for (place, &(parameter, _)) in bucket.parameters.iter().enumerate() {
+                places[parameter] = (number, place);
+            }
+        }
+        Self { buckets, places }
+    }
+}
+
+impl Size {
+    pub(super) fn of(parameter: &AnyTensor) -> Self {
+        let element = match parameter {
+            AnyTensor::F32(_) => Element::F32,
+            AnyTensor::F64(_) => Element::F64,
+        };
+        let length = parameter.shape().iter().product();
+        Self { element, length }
+    }
+}
+
+impl Bucket {
+    /// The number of elements that travel.
+    pub(super) fn elements(&self) -> usize {
+        self.length + self.parameters.len()
+    }
+
+    pub(super) fn zeros(&self) -> Data {
+        match self.element {
+            Element::F32 => Data::F32(vec![0.0; self.elements()]),
+            Element::F64 => Data::F64(vec![0.0; self.elements()]),
+        }
+    }
+}
+
+impl Element {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_full_and_of_one_type() {
+        let size = |element, length| Size { element, length };
+        let single = |length| size(Element::F32, length);
+        let sizes = [
+            single(2),
+            single(3),
+            size(Element::F64, 1),
+            single(9),
+            single(1),
+        ];
+        let layout = Layout::new(&[4, 3, 2, 1, 0], &sizes, 20);
+        let parameters: Vec<_> = (layout.buckets.iter())
+            .map(|bucket| (bucket.element.name(), bucket.length, &bucket.parameters[..]))
+            .collect();
+        assert_eq!(
+            parameters,
+            [
+                ("f32", 1, &[(4, 0)][..]),
+                ("f32", 9, &[(3, 0)]),
+                ("f64", 1, &[(2, 0)]),
+                ("f32", 5, &[(1, 0), (0, 3)]),
+            ]
+        );
+        assert_eq!(layout.places, [(3, 1), (3, 0), (2, 0), (1, 0), (0, 0)]);
+    }
+}

@@ -1,0 +1,218 @@
+//! One backward pass, whose gradients are sent while it runs.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pullback::ndarray::ArrayViewD;
+use pullback::{HookHandle, TensorD};
+
+use super::layout::{Bucket, Element, Layout};
+use super::timeline::{BucketTimes, Timeline};
+use super::uses::Consumer;
+use crate::Communicator;
+use crate::call::Call;
+use crate::communicator::Pending;
+use crate::worker::Data;
+use crate::worker::Kind;
+
+/// The gradients of a pass as they come, shared with the hooks that collect them.
+#[derive(Debug)]
+pub(super) struct Step(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    comm: Communicator,
+    layout: Arc<Layout>,
+    number: u64,
+    overlap: bool,
+    start: Instant,
+    /// For each parameter, how many of its uses have not run.
+    uses: Vec<usize>,
+    /// For each bucket, how many of its parameters' gradients are to come.
+    missing: Vec<usize>,
+    /// The buckets that are not sent.
+    filling: Vec<Option<Data>>,
+    /// When each bucket was complete.
+    ready: Vec<Option<Duration>>,
+    sent: Vec<Pending>,
+}
+
+/// The sums over all processes, bucket by bucket.
+pub(super) type Sums = Vec<Data>;
+
+impl Step {
+    /// Registers hooks at the nodes that use parameters.
+    ///
+    /// # Note [Complete]
+    /// The engine writes gradients of leaves, and calls their hooks, when the whole pass has succeeded. But a hook of a
+    /// node sees the gradients of its inputs as soon as the node has run. So the gradient of a parameter is the sum of
+    /// what the nodes that use it give, and complete when the last of them has run. The sum is made in the bucket, into
+    /// which gradients have to be copied anyway.
+    pub(super) fn begin(
+        comm: &Communicator,
+        layout: &Arc<Layout>,
+        consumers: &[Consumer<'_>],
+        (number, overlap, start): (u64, bool, Instant),
+    ) -> (Self, Vec<HookHandle>) {
+        let mut uses = vec![0; layout.places.len()];
+        let inputs = consumers.iter().flat_map(|consumer| &consumer.inputs);
+        inputs.for_each(|&(_, parameter)| uses[parameter] += 1);
+        // A parameter that nothing uses is complete: the others of its bucket need not wait for the end of the pass.
+        let used = |parameter: &&(usize, usize)| uses[parameter.0] > 0;
+        let missing = layout.buckets.iter();
+        let missing = missing.map(|bucket| bucket.parameters.iter().filter(used).count());
+        let missing: Vec<usize> = missing.collect();
+        let ready = missing
+            .iter()
+            .map(|missing| (*missing == 0).then(|| start.elapsed()));
+        let ready = ready.collect();
+        let step = Self(Arc::new(Mutex::new(State {
+            comm: comm.clone(),
+            layout: Arc::clone(layout),
+            number,
+            overlap,
+            start,
+            uses,
+            missing,
+            filling: layout
+                .buckets
+                .iter()
+                .map(|bucket| Some(bucket.zeros()))
+                .collect(),
+            ready,
+            sent: Vec::new(),
+        })));
+        lock(&step.0).send();
+        let hooks = consumers.iter().map(|consumer| {
+            let (_, parameter) = consumer.inputs[0];
+            let (bucket, _) = layout.places[parameter];
+            match layout.buckets[bucket].element {
+                Element::F32 => step.hook::<f32>(consumer),
+                Element::F64 => step.hook::<f64>(consumer),
+            }
+        });
+        let hooks = hooks.collect();
+        (step, hooks)
+    }
+
+    fn hook<T: pullback::Element>(&self, consumer: &Consumer<'_>) -> HookHandle {
+        let (state, inputs) = (Arc::clone(&self.0), consumer.inputs.clone());
+        let collect = move |grads: &[Option<TensorD<T>>], _: &[Option<TensorD<T>>]| {
+            let mut state = lock(&state);
+            for &(input, parameter) in &inputs {
+                if let Some(grad) = &grads[input] {
+                    state.add(parameter, &grad.view());
+                }
+                state.uses[parameter] -= 1;
+                if state.uses[parameter] == 0 {
+                    state.complete(parameter);
+                }
+            }
+            None
+        };
+        consumer.node.register_hook(collect)
+    }
+
+    /// Sends what is left when the pass has ended, waits for everything, and returns the sums.
+    #[track_caller]
+    pub(super) fn finish(self) -> (Sums, Timeline) {
+        let mut state = lock(&self.0);
+        let pass = state.start.elapsed();
+        // A use whose own gradient is undefined has not run.
+        state.missing.fill(0);
+        state.overlap = true;
+        state.send();
+        let start = state.start;
+        let (ready, sent) = (mem::take(&mut state.ready), mem::take(&mut state.sent));
+        let layout = Arc::clone(&state.layout);
+        // A panic of a process that disagrees must not poison what hooks still hold.
+        drop(state);
+        let mut sums = Vec::new();
+        let mut buckets = Vec::new();
+        for ((bucket, ready), pending) in layout.buckets.iter().zip(ready).zip(sent) {
+            let (sum, times) = pending.wait();
+            buckets.push(BucketTimes {
+                bytes: bucket.elements() * bucket.element.bytes(),
+                ready: ready.unwrap_or(pass),
+                start: times.start.duration_since(start),
+                end: times.end.duration_since(start),
+            });
+            sums.push(sum);
+        }
+        let exposed = start.elapsed().saturating_sub(pass);
+        let timeline = Timeline {
+            pass,
+            exposed,
+            buckets,
+        };
+        (sums, timeline)
+    }
+}
+
+impl State {
+    /// Adds a gradient to its place in the bucket.
+    fn add<T: pullback::Element>(&mut self, parameter: usize, grad: &ArrayViewD<'_, T>) {
+        let (number, place) = self.layout.places[parameter];
+        let bucket = &self.layout.buckets[number];
+        // INVARIANT: a bucket is sent when the last use of its parameters has run.
+        let data = self.filling[number]
+            .as_mut()
+            .expect("a bucket that is not sent");
+        let data = data.elements_mut::<T>();
+        let (_, start) = bucket.parameters[place];
+        let (values, flags) = data.split_at_mut(bucket.length);
+        let values = &mut values[start..start + grad.len()];
+        let flag = &mut flags[place];
+        if flag.is_zero() {
+            values
+                .iter_mut()
+                .zip(grad)
+                .for_each(|(sum, grad)| *sum = *grad);
+        } else {
+            values
+                .iter_mut()
+                .zip(grad)
+                .for_each(|(sum, grad)| *sum += *grad);
+        }
+        *flag = T::one();
+    }
+
+    fn complete(&mut self, parameter: usize) {
+        let (bucket, _) = self.layout.places[parameter];
+        self.missing[bucket] -= 1;
+        if self.missing[bucket] == 0 {
+            self.ready[bucket] = Some(self.start.elapsed());
+            self.send();
+        }
+    }
+
+    /// Sends the buckets that are complete, in their order, which is the same on all processes.
+    fn send(&mut self) {
+        let layout = Arc::clone(&self.layout);
+        while self.overlap && self.missing.get(self.sent.len()) == Some(&0) {
+            let number = self.sent.len();
+            let bucket = &layout.buckets[number];
+            let Some(data) = self.filling[number].take() else {
+                return;
+            };
+            let call = describe(bucket, number, (layout.buckets.len(), self.number));
+            let pending = self.comm.start(call, Kind::Sum, data);
+            self.sent.push(pending);
+        }
+    }
+}
+
+fn describe(bucket: &Bucket, number: usize, (buckets, step): (usize, u64)) -> Call {
+    Call {
+        operation: "DataParallel::backward",
+        element: bucket.element.name(),
+        shape: vec![bucket.elements()],
+        detail: format!("bucket {} of {buckets}, step {step}", number + 1),
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // A panic inside leaves counts that nothing reads any more: the pass has failed.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
