@@ -10,9 +10,10 @@
 //! [`Door`] and leaving. The caller opens the door after it has put down where the closure is; before its frame goes,
 //! also by a panic, it closes the door, through which nobody comes in then, and waits until those inside have left. So
 //! the closure is there while it is called, and where it is is written only while nobody is inside to read it.
+//!
 //! Who comes in sees what was put down before the door was opened; the caller sees what was done inside, as leaving is
-//! a release, and seeing that all have left an acquire. The test
-//! below has every interleaving of a caller and a helper tried.
+//! a release, and seeing that all have left an acquire. The test below has every interleaving of a caller and a helper
+//! tried.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 const AWAKE: Duration = Duration::from_micros(200);
 
 /// How often somebody looks before the clock is asked, or the processor is left to others.
-const LOOKS: usize = 64;
+const LOOKS: usize = 256;
 
 static POOL: Pool = Pool {
     helpers: Mutex::new(Vec::new()),
