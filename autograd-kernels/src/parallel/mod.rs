@@ -109,22 +109,20 @@ pub fn set_threads(count: usize) {
 /// assert_eq!(sum.into_inner(), 499_500);
 /// ```
 pub fn split(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
-    let most = threads().saturating_mul(PARTS_PER_THREAD);
-    split_in(most, count, at_least, work);
+    split_in(parts(threads(), count, at_least), count, work);
 }
 
 /// The same in one part for each thread: for work that is the same in each part, such as packing an operand.
 pub(crate) fn split_evenly(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
-    split_in(threads(), count, at_least, work);
+    let threads = threads();
+    split_in(parts(threads, count, at_least).min(threads), count, work);
 }
 
-fn split_in(most: usize, count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
-    let threads = threads();
-    let parts = parts(threads, count, at_least).min(most);
+fn split_in(parts: usize, count: usize, work: impl Fn(Range<usize>) + Sync) {
     if parts < 2 {
         return work(0..count);
     }
-    in_parts(threads, parts, &|part| work(share(count, parts, part)));
+    in_parts(threads(), parts, &|part| work(share(count, parts, part)));
 }
 
 /// Calls `work` with disjoint pieces that together are `elements`, each made of whole rows of `row` elements, and the

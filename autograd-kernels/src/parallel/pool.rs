@@ -210,27 +210,38 @@ trait Number {
     fn fetch_and(&self, number: u64, order: Ordering) -> u64;
 }
 
-impl Number for AtomicU64 {
-    fn load(&self, order: Ordering) -> u64 {
-        self.load(order)
-    }
+macro_rules! number {
+    ($Atomic:ty) => {
+        impl Number for $Atomic {
+            fn load(&self, order: Ordering) -> u64 {
+                self.load(order)
+            }
 
-    fn store(&self, number: u64, order: Ordering) {
-        self.store(number, order);
-    }
+            fn store(&self, number: u64, order: Ordering) {
+                self.store(number, order);
+            }
 
-    fn compare_exchange(&self, current: u64, new: u64, success: Ordering) -> Result<u64, u64> {
-        self.compare_exchange(current, new, success, Ordering::Relaxed)
-    }
+            fn compare_exchange(
+                &self,
+                current: u64,
+                new: u64,
+                success: Ordering,
+            ) -> Result<u64, u64> {
+                self.compare_exchange(current, new, success, Ordering::Relaxed)
+            }
 
-    fn fetch_sub(&self, order: Ordering) -> u64 {
-        self.fetch_sub(1, order)
-    }
+            fn fetch_sub(&self, order: Ordering) -> u64 {
+                self.fetch_sub(1, order)
+            }
 
-    fn fetch_and(&self, number: u64, order: Ordering) -> u64 {
-        self.fetch_and(number, order)
-    }
+            fn fetch_and(&self, number: u64, order: Ordering) -> u64 {
+                self.fetch_and(number, order)
+            }
+        }
+    };
 }
+
+number!(AtomicU64);
 
 impl<N: Number> Door<N> {
     fn open(&self, seats: usize) {
@@ -277,27 +288,7 @@ mod tests {
 
     use super::*;
 
-    impl Number for Modeled {
-        fn load(&self, order: Ordering) -> u64 {
-            self.load(order)
-        }
-
-        fn store(&self, number: u64, order: Ordering) {
-            self.store(number, order);
-        }
-
-        fn compare_exchange(&self, current: u64, new: u64, success: Ordering) -> Result<u64, u64> {
-            self.compare_exchange(current, new, success, Ordering::Relaxed)
-        }
-
-        fn fetch_sub(&self, order: Ordering) -> u64 {
-            self.fetch_sub(1, order)
-        }
-
-        fn fetch_and(&self, number: u64, order: Ordering) -> u64 {
-            self.fetch_and(number, order)
-        }
-    }
+    number!(Modeled);
 
     /// What is lent, and what each helper makes of it; `loom` says if one is touched while another has it.
     struct Shared {
