@@ -1,5 +1,6 @@
 //! What a process is about to do with the others: compared across processes before any data travels.
 
+use std::any::type_name;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -22,6 +23,16 @@ impl Call {
             element: "",
             shape: Vec::new(),
             detail: String::new(),
+        }
+    }
+
+    /// Returns a description of elements of type `T`.
+    pub(crate) fn of<T>(operation: &'static str, detail: String, shape: &[usize]) -> Self {
+        Self {
+            operation,
+            element: type_name::<T>(),
+            shape: shape.to_vec(),
+            detail,
         }
     }
 
@@ -71,12 +82,7 @@ mod tests {
     use super::*;
 
     fn call(shape: &[usize]) -> Call {
-        Call {
-            operation: "all_reduce_sum",
-            element: "f32",
-            shape: shape.to_vec(),
-            detail: String::new(),
-        }
+        Call::of::<f32>("all_reduce_sum", String::new(), shape)
     }
 
     #[test]

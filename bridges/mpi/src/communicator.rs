@@ -1,6 +1,6 @@
 //! The handle that programs have.
 
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, Sender, sync_channel};
@@ -159,12 +159,7 @@ impl Communicator {
         shape: &[usize],
         (kind, elements): (Kind, Vec<T>),
     ) -> Vec<T> {
-        let call = Call {
-            operation,
-            element: type_name::<T>(),
-            shape: shape.to_vec(),
-            detail,
-        };
+        let call = Call::of::<T>(operation, detail, shape);
         let (data, _) = self.start(call, kind, Data::of(elements)).wait();
         data.into_elements()
     }
@@ -177,12 +172,7 @@ impl Communicator {
         shape: &[usize],
         keys: Vec<u64>,
     ) -> Vec<u64> {
-        let call = Call {
-            operation,
-            element: type_name::<T>(),
-            shape: shape.to_vec(),
-            detail: String::new(),
-        };
+        let call = Call::of::<T>(operation, String::new(), shape);
         match self.start(call, Kind::Max, Data::U64(keys)).wait() {
             (Data::U64(keys), _) => keys,
             // INVARIANT: a collective returns the type that it was given.
