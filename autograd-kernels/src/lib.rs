@@ -27,6 +27,7 @@ mod elementwise;
 mod extremes;
 mod formula;
 mod gemm;
+mod huge_pages;
 #[cfg(feature = "ops")]
 mod indices;
 mod lanes;

@@ -26,6 +26,8 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::huge_pages;
+
 /// The size in bytes from which on memory is reused. Below it, the allocator is faster than a lock.
 const SMALLEST: usize = 64 << 10;
 
@@ -35,16 +37,16 @@ const SIZES: usize = 64;
 static CACHE: Mutex<Cache> = Mutex::new(Cache {
     sizes: Vec::new(),
     held: 0,
-    limit: 256 << 20,
+    limit: 1 << 30,
     clock: 0,
 });
 
-/// Sets the most bytes that the cache holds; 256 MiB by default. With 0, nothing is cached.
+/// Sets the most bytes that the cache holds; 1 GiB by default. With 0, nothing is cached.
 ///
 /// ```
 /// use autograd_kernels::memory;
 ///
-/// memory::set_limit(1 << 30);
+/// memory::set_limit(256 << 20);
 /// ```
 pub fn set_limit(bytes: usize) {
     let mut cache = cache();
@@ -100,7 +102,9 @@ fn take_large<T>(length: usize) -> Vec<T> {
         .ok()
         .and_then(|layout| cache().take(layout));
     let Some(former) = former else {
-        return Vec::with_capacity(length);
+        let mut fresh = Vec::with_capacity(length);
+        huge_pages::advise(fresh.spare_capacity_mut());
+        return fresh;
     };
     let start = ManuallyDrop::new(former).start;
     // SAFETY: the memory came from a vector of this layout, through `give_back`, and is not used elsewhere; the new

@@ -17,8 +17,6 @@ pub fn run(filter: &Filter) {
         return;
     }
     let threads = threads();
-    // The results of both, 240 MB each: what is measured is not the first touch of fresh memory.
-    memory::set_limit(1 << 30);
     let network = Network::new();
     let ours = || {
         set_threads(threads);
@@ -37,7 +35,6 @@ pub fn run(filter: &Filter) {
     drop((found, expected));
     let (ours, limit): ([f64; 1], [f64; 1]) = medians(ROUNDS, || ours().0, || limit().0);
     set_threads(threads);
-    memory::set_limit(256 << 20);
     memory::empty_cache();
     let limit = limit[0] / threads as f64;
     report("vmap/gradients", ours[0] / 1e6, limit / 1e6, "ms");
