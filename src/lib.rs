@@ -127,7 +127,7 @@ pub mod prelude {
         enable_grad, grad, jvp, no_grad,
     };
     #[doc(hidden)]
-    pub use autograd_macros::{backward, forward, jvp};
+    pub use autograd_macros::{backward, forward, jvp, vmap};
 }
 
 /// The README's example runs with the documentation's.

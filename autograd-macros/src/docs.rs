@@ -69,6 +69,7 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         saved,
         order,
         jvp,
+        vmap,
         ..
     } = model;
     let mut lines: Vec<String> = [
@@ -113,6 +114,15 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         (_, Some(short)) if short.elementwise.is_some() => lines.extend(formula(short)),
         (Some(_), _) => lines.push("It has a rule for forward mode.".to_owned()),
         (None, _) => {}
+    }
+    if let Some(vmap) = vmap {
+        let inputs = forward.inputs.iter().zip(&vmap.mapped);
+        let mapped = inputs.filter(|(_, is_mapped)| **is_mapped);
+        let mapped = list(mapped.map(|(input, _)| input.name.to_string()));
+        lines.push(format!(
+            "`{}` computes a batch at once, along a first axis of {mapped} and of what it returns.",
+            vmap.ident
+        ));
     }
     doc(&lines)
 }

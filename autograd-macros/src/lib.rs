@@ -44,8 +44,8 @@ use proc_macro::TokenStream;
 /// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
 /// The block has one function marked `#[forward]`, which computes the outputs, and functions marked
-/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]`. Everything
-/// else is in their signatures:
+/// `#[backward]`, which return the gradients of its inputs; it may have one marked `#[jvp]` and one marked `#[vmap]`.
+/// Everything else is in their signatures:
 ///
 /// ```
 /// use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
@@ -254,6 +254,43 @@ use proc_macro::TokenStream;
 /// On arrays it gives first derivatives; on `&Tensor` what it computes can be differentiated again, by
 /// forward mode and backward. Without it, forward mode through the function is an error.
 ///
+/// # Batches
+///
+/// Any function can be mapped over the examples of a batch by `functional::vmap` of the library. A function marked `#[vmap]`
+/// says what it is of the whole batch at once, where that is less work. It takes what `apply` takes, in that order, each
+/// tensor by reference: of its rank where all examples share it, of one more where each has its own, along the first axis.
+/// It returns the outputs with an axis more. It is called by its name, and the test that `gradcheck(…)` generates
+/// compares it with `apply` on each example:
+///
+/// ```
+/// # use pullback::ndarray::{Array0, Array1, ArrayView0, ArrayView1, Axis, arr0, array};
+/// # use pullback::prelude::*;
+/// # struct Dot;
+/// # #[custom_function(gradcheck(x = [3], w = [3]))]
+/// # impl Dot {
+/// #     #[forward]
+/// #     fn forward(x: ArrayView1<f64>, w: ArrayView1<f64>) -> Array0<f64> {
+/// #         arr0(x.dot(&w))
+/// #     }
+/// #     #[backward]
+/// #     fn backward(
+/// #         grad_output: ArrayView0<f64>,
+/// #         x: ArrayView1<f64>,
+/// #         w: ArrayView1<f64>,
+/// #     ) -> (Array1<f64>, Array1<f64>) {
+/// #         (&w * grad_output[()], &x * grad_output[()])
+/// #     }
+/// #[vmap]
+/// fn vmap(x: &Tensor2<f64>, w: &Tensor1<f64>) -> Tensor1<f64> {
+///     (x * w).sum_axis(Axis(1)) // forward is the dot product of `x` and `w`
+/// }
+/// # }
+/// # let (x, w) = (Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]), Tensor::from(array![1.0, 1.0]));
+/// assert_eq!(Dot::vmap(&x, &w).to_array(), array![3.0, 7.0]);
+/// ```
+///
+/// Inputs and outputs are single tensors of fixed ranks, or optional inputs.
+///
 /// # Functions of numbers
 ///
 /// A formula for each element needs no gradients: `elementwise` on a function that is generic over `Real` generates them,
@@ -365,6 +402,13 @@ pub fn backward(_: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn jvp(_: TokenStream, item: TokenStream) -> TokenStream {
+    alone::other(item.into()).into()
+}
+
+/// Marks the function on a batch in a block that [`custom_function`] reads.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn vmap(_: TokenStream, item: TokenStream) -> TokenStream {
     alone::other(item.into()).into()
 }
 

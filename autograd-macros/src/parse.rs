@@ -113,7 +113,7 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
 /// (`#[foward]`), and those that other frameworks have for the same, are meant to be: nothing else would accept them,
 /// and the rules suggest what to write.
 pub(crate) fn meant(name: &Ident) -> Option<&'static str> {
-    const OTHERS: [(&str, &[&str]); 4] = [
+    const OTHERS: [(&str, &[&str]); 5] = [
         ("forward", &["fwd", "primal"]),
         (
             "backward",
@@ -129,6 +129,7 @@ pub(crate) fn meant(name: &Ident) -> Option<&'static str> {
             ],
         ),
         ("jvp", &["jvps", "tangent", "tangents", "forward_mode"]),
+        ("vmap", &["vmaps", "batched", "batching"]),
         // Arguments of `#[forward]`.
         ("", &["outputs", "saves", "non_differentiable"]),
     ];
@@ -139,8 +140,10 @@ pub(crate) fn meant(name: &Ident) -> Option<&'static str> {
     }
     let distance = |ours: &&str| crate::diagnostics::distance(&name, ours);
     let near = ["forward", "backward"].into_iter().min_by_key(distance);
-    if name == "jvp" {
-        return Some("jvp");
+    for exact in ["jvp", "vmap"] {
+        if name == exact {
+            return Some(exact);
+        }
     }
     near.filter(|ours| distance(ours) <= 2)
 }

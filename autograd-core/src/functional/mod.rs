@@ -36,6 +36,7 @@ mod vmap;
 pub use blocks::{Jacobian, JacobianRow};
 pub use builder::Functional;
 pub use vmap::{Batch, ExampleOutputs, vmap};
+pub(crate) use vmap::{example, stacked};
 
 use crate::erased::{InputTensors, OutputTensors};
 use crate::error::Error;

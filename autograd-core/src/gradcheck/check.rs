@@ -1,6 +1,8 @@
 //! One function at one place: its derivatives by backward passes and by forward mode against central
 //! differences, entry by entry, and those of its derivatives in turn.
 
+use std::panic::Location;
+
 use ndarray::Array2;
 
 use super::tolerances::Tolerances;
@@ -42,14 +44,7 @@ impl Check<'_> {
         let seeds = recorded.outputs.iter().filter(|it| it.edge().is_some());
         let seeds: Vec<AnyTensor> = seeds.map(AnyTensor::arbitrary).collect();
         let positions = self.count..self.count + seeds.len();
-        let function = |tensors: &[AnyTensor]| {
-            let (inputs, seeds) = tensors.split_at(self.inputs.len());
-            let recorded = Recorded::run(&*self.function, inputs, true, recorded.called_at)?;
-            let mut seeds = seeds.iter().cloned();
-            let outputs = recorded.outputs.iter();
-            let seeds = outputs.map(|output| output.edge().and_then(|_| seeds.next()));
-            Ok(or_zeros(recorded.pull(seeds.collect(), true)?, inputs))
-        };
+        let function = gradients(&*self.function, self.inputs.len(), recorded.called_at);
         self.of_derivative(Mode::Backward, function, seeds, positions)
     }
 
@@ -313,8 +308,25 @@ fn tangents(
 /// What is said of a function whose outputs are of one shape here and of another there.
 pub(super) const CHANGED: &str = "a checked function changed its output's shape";
 
+/// The function that maps the first `count` inputs of `function`, and gradients of its outputs, to gradients of these
+/// inputs.
+pub(super) fn gradients(
+    function: &ErasedFn<'_>,
+    count: usize,
+    called_at: &'static Location<'static>,
+) -> impl Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Error> {
+    move |tensors| {
+        let (inputs, seeds) = tensors.split_at(count);
+        let recorded = Recorded::run(function, inputs, true, called_at)?;
+        let mut seeds = seeds.iter().cloned();
+        let outputs = recorded.outputs.iter();
+        let seeds = outputs.map(|output| output.edge().and_then(|_| seeds.next()));
+        Ok(or_zeros(recorded.pull(seeds.collect(), true)?, inputs))
+    }
+}
+
 /// The index along each axis of the `entry`th element in row-major order.
-fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
+pub(super) fn indices(mut entry: usize, shape: &[usize]) -> Vec<usize> {
     let mut indices = vec![0; shape.len()];
     for (index, &length) in indices.iter_mut().zip(shape).rev() {
         *index = entry % length;

@@ -3,8 +3,9 @@
 //! `run` checks one derivative after the other, `check` a single one, on tensors whose types are forgotten, and
 //! `directions` the same with less work; `thorough` checks
 //! what a right Jacobian does not show; `samples` has the numbers; `names` says whose derivative is wrong; `generated`
-//! is what the macro's tests call.
+//! and, for the rule of a batch, `batch` are what the macro's tests call.
 
+pub(crate) mod batch;
 mod check;
 mod directions;
 pub(crate) mod generated;

@@ -11,7 +11,7 @@ use super::interface;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
     Concrete, Definition, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample,
-    Within,
+    Vmap, Within,
 };
 use crate::spell::replaced;
 use crate::types::Kind;
@@ -30,7 +30,12 @@ pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenSt
     });
     let runs = std::iter::once(None)
         .chain(optional.map(|(index, _)| Some(index)))
-        .filter_map(|without| run(model, gradcheck, without, p));
+        .flat_map(|without| {
+            let of_a_batch = model.vmap.as_ref();
+            let of_a_batch = of_a_batch.and_then(|vmap| batch(model, vmap, gradcheck, without, p));
+            [run(model, gradcheck, without, p), of_a_batch]
+        });
+    let runs = runs.flatten();
     Some(quote! {
         #(#cfgs)*
         #[cfg(test)]
@@ -58,18 +63,35 @@ fn samples(model: &FunctionModel, gradcheck: &Gradcheck, p: &TokenStream) -> Vec
         };
         let element = concrete(element(&tensor.ty.content, p), gradcheck, p);
         let dimension = concrete(dimension(&tensor.ty.content, p), gradcheck, p);
+        let vmap = model.vmap.as_ref();
+        let is_mapped = vmap.is_some_and(|vmap| vmap.mapped[index]);
         for (name, draw) in names(index, sample).iter().zip(sample.tensors()) {
             let seed = number(statements.len());
-            statements.push(match draw {
+            let (one, many) = match draw {
                 Draw::Shape(shape, within) => {
                     let within = self::within(within.as_deref());
-                    quote!(let #name = #p::sample::<#element, #dimension>(&#shape, #seed, #within);)
+                    let lengths = shape.elems.iter();
+                    (
+                        quote!(#p::sample::<#element, #dimension>(&#shape, #seed, #within)),
+                        quote! {
+                            #p::sample::<#element, <#dimension as #p::ndarray::Dimension>::Larger>(
+                                &[#p::EXAMPLES, #(#lengths),*], #seed, #within,
+                            )
+                        },
+                    )
                 }
                 Draw::Made(expression) => {
                     let made = Ident::new("made", expression.span());
-                    quote!(let #name = #p::#made::<#element, #dimension>(#expression);)
+                    let one = quote!(#p::#made::<#element, #dimension>(#expression));
+                    let many = quote!(#p::batch([(); #p::EXAMPLES].map(|()| #one)));
+                    (one, many)
                 }
-            });
+            };
+            statements.push(quote!(let #name = #one;));
+            if is_mapped {
+                let name = many_of(index);
+                statements.push(quote!(let #name = #many;));
+            }
         }
     }
     statements
@@ -97,7 +119,8 @@ fn run(
     let (mut moved, mut drawn, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
         let is_missing = without == Some(index);
-        arguments.push(argument(index, input, sample, is_missing));
+        let taken = |name: &Ident| consumed(input, by_reference(input, name));
+        arguments.push(argument(index, input, sample, is_missing, &taken));
         if is_moved(input) && !is_missing {
             let names = names(index, sample);
             // Only what has no range of its own may change its sign.
@@ -106,20 +129,11 @@ fn run(
             moved.extend(names);
         }
     }
-    let self_ty = concrete(model.definition.self_ty.to_token_stream(), gradcheck, p);
-    let mut call = quote!(<#self_ty>::apply(#(#arguments),*));
-    if forward.fallible.is_some() {
-        call = quote!(#p::succeeded(#call));
-    }
-    let body = body(model, &call, p);
+    let is_fallible = forward.fallible.is_some();
+    let apply = (&local("apply"), is_fallible);
+    let body = body(model, &call(model, apply, &arguments, gradcheck, p), p);
     let name = &model.definition.name;
-    let without = without.map_or_else(
-        || quote!(::core::option::Option::None),
-        |index| {
-            let name = forward.inputs[index].name.unraw().to_string();
-            quote!(::core::option::Option::Some(#name))
-        },
-    );
+    let without = missing(model, without);
     let orders = orders(model);
     let tolerances = gradcheck.tolerances.iter();
     let tolerances = tolerances.map(|(option, value)| quote!(.#option(#value)));
@@ -134,14 +148,109 @@ fn run(
     })
 }
 
+/// Generates one check of the rule for a batch, with all inputs or without one; `None` if that leaves nothing to
+/// differentiate by.
+fn batch(
+    model: &FunctionModel,
+    vmap: &Vmap,
+    gradcheck: &Gradcheck,
+    without: Option<usize>,
+    p: &TokenStream,
+) -> Option<TokenStream> {
+    let forward = &model.forward;
+    let place = local("place");
+    let (mut moved, mut texts) = (Vec::new(), Vec::new());
+    let (mut together, mut apart) = (Vec::new(), Vec::new());
+    for (index, (input, sample)) in forward.inputs.iter().zip(&gradcheck.samples).enumerate() {
+        let is_missing = without == Some(index);
+        let is_mapped = vmap.mapped[index];
+        let variable = |name: &Ident| {
+            if is_mapped {
+                many_of(index)
+            } else {
+                name.clone()
+            }
+        };
+        let all = |name: &Ident| by_reference(input, &variable(name));
+        let one = |name: &Ident| {
+            let all = all(name);
+            let one = if is_mapped {
+                quote!(&#p::example(#all, #place))
+            } else {
+                all
+            };
+            consumed(input, one)
+        };
+        together.push(argument(index, input, sample, is_missing, &all));
+        apart.push(argument(index, input, sample, is_missing, &one));
+        if is_moved(input) && !is_missing {
+            moved.extend(names(index, sample).iter().map(variable));
+            texts.push(input.name.unraw().to_string());
+        }
+    }
+    let rule = call(
+        model,
+        (&vmap.ident, vmap.is_fallible),
+        &together,
+        gradcheck,
+        p,
+    );
+    let is_fallible = forward.fallible.is_some();
+    let apply = call(model, (&local("apply"), is_fallible), &apart, gradcheck, p);
+    let (name, without) = (&model.definition.name, missing(model, without));
+    let order = number(1 + usize::from(is_differentiable_again(model)));
+    (!moved.is_empty()).then(|| {
+        quote! {
+            #p::vmap(
+                #name, &[#(#texts),*], #without, #order,
+                |(#(#moved,)*)| #rule, |(#(#moved,)*), #place| #apply, (#(&#moved,)*)
+            );
+        }
+    })
+}
+
+/// Calls a function of the block.
+fn call(
+    model: &FunctionModel,
+    (function, is_fallible): (&Ident, bool),
+    arguments: &[TokenStream],
+    gradcheck: &Gradcheck,
+    p: &TokenStream,
+) -> TokenStream {
+    let self_ty = concrete(model.definition.self_ty.to_token_stream(), gradcheck, p);
+    let call = quote!(<#self_ty>::#function(#(#arguments),*));
+    if is_fallible {
+        quote!(#p::succeeded(#call))
+    } else {
+        call
+    }
+}
+
+/// Returns the name of the input that is missing, if one is.
+fn missing(model: &FunctionModel, without: Option<usize>) -> TokenStream {
+    without.map_or_else(
+        || quote!(::core::option::Option::None),
+        |index| {
+            let name = model.forward.inputs[index].name.unraw().to_string();
+            quote!(::core::option::Option::Some(#name))
+        },
+    )
+}
+
 /// Returns whether the check varies an input, which the closure then takes by reference.
 fn is_moved(input: &Input) -> bool {
     let tensor = input.tensor.as_ref();
     tensor.is_some_and(|tensor| tensor.edge.is_some())
 }
 
-/// Returns an argument of `apply`, within a closure that takes the differentiable inputs by reference.
-fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> TokenStream {
+/// Returns an argument of `apply`, or of a rule that takes the same; `taken` is what it gets of each tensor.
+fn argument(
+    index: usize,
+    input: &Input,
+    sample: &Sample,
+    is_missing: bool,
+    taken: &dyn Fn(&Ident) -> TokenStream,
+) -> TokenStream {
     let Some(tensor) = &input.tensor else {
         return match sample {
             Sample::Value(value) => value.to_token_stream(),
@@ -155,16 +264,8 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
         let name = in_place(index);
         return quote!(&mut #name);
     }
-    let names = names(index, sample).into_iter();
-    let taken = names.map(|name| {
-        let reference = (!is_moved(input)).then(|| quote!(&));
-        let name = quote!(#reference #name);
-        if is_consumed(&tensor.ty) {
-            quote!(::core::clone::Clone::clone(#name))
-        } else {
-            name
-        }
-    });
+    let names = names(index, sample);
+    let taken = names.iter().map(taken);
     match tensor.kind {
         Kind::Single => quote!(#(#taken)*),
         Kind::Optional => quote!(::core::option::Option::Some(#(#taken)*)),
@@ -172,9 +273,30 @@ fn argument(index: usize, input: &Input, sample: &Sample, is_missing: bool) -> T
     }
 }
 
+/// Returns a reference to a tensor, within a closure that takes the differentiable inputs by reference.
+fn by_reference(input: &Input, name: &Ident) -> TokenStream {
+    let reference = (!is_moved(input)).then(|| quote!(&));
+    quote!(#reference #name)
+}
+
+/// Returns a tensor in place of a reference to it, if that is what `apply` takes.
+fn consumed(input: &Input, reference: TokenStream) -> TokenStream {
+    let tensor = input.tensor.as_ref();
+    if tensor.is_some_and(|tensor| is_consumed(&tensor.ty)) {
+        quote!(::core::clone::Clone::clone(#reference))
+    } else {
+        reference
+    }
+}
+
+/// Returns whether the function can be differentiated more than once.
+fn is_differentiable_again(model: &FunctionModel) -> bool {
+    !matches!(model.order, Order::Once | Order::Times(1))
+}
+
 /// Returns how often the function can be differentiated, by backward passes and by forward mode.
 fn orders(model: &FunctionModel) -> TokenStream {
-    let again = !matches!(model.order, Order::Once | Order::Times(1));
+    let again = is_differentiable_again(model);
     let backward = number(1 + usize::from(again));
     let forward = number(match &model.jvp {
         None => 0,
@@ -243,6 +365,11 @@ fn body(model: &FunctionModel, call: &TokenStream, p: &TokenStream) -> TokenStre
 /// Returns the variable of a tensor that is written to.
 fn in_place(index: usize) -> Ident {
     local(format_args!("in_place_{index}"))
+}
+
+/// Returns the variable of a batch of an input.
+fn many_of(index: usize) -> Ident {
+    local(format_args!("batch_{index}"))
 }
 
 /// Returns the variables of an input's tensors.

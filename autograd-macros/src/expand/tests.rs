@@ -377,6 +377,7 @@ fn nonsense_is_an_error() {
         "impl X { #[forward] fn forward(x: &[ArrayView1<f32>]) -> Array9<f32> {} #[backward] }",
         "impl X { #[backward] const X: [u8; { 3 }] = [1; 3]; #[forward] type T = u8; m!(); n! {} }",
         "impl X { #[forward] fn f(x: &[ArrayViewMut1<f32>], y: &mut ArrayView1<f32>) {} #[jvp] fn j() {} }",
+        "impl X { #[forward] fn f(x: ArrayView6<f32>) -> Array1<f32> {} #[vmap] fn v(&self, x: &[f32]) {} }",
         "impl !Send for X {}",
         "unsafe\nimpl<T> Trait<T> for X where T: Copy {}",
         "pub(crate) const unsafe\nextern \"C\" fn f() {}",

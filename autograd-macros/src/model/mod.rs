@@ -22,6 +22,7 @@ pub(crate) struct FunctionModel {
     pub(crate) backwards: Vec<Backward>,
     /// The function marked `#[jvp]`.
     pub(crate) jvp: Option<Derivative>,
+    pub(crate) vmap: Option<Vmap>,
     /// The values that backward functions ask for, in the order inputs, outputs, intermediates.
     pub(crate) saved: Vec<Saved>,
     pub(crate) order: Order,
@@ -142,6 +143,14 @@ pub(crate) struct Derivative {
     pub(crate) fallible: Option<Type>,
     /// Whether what it computes is not to be differentiated, though it takes tensors.
     pub(crate) once: bool,
+}
+
+/// The function marked `#[vmap]`: the function of a batch.
+pub(crate) struct Vmap {
+    pub(crate) ident: Ident,
+    /// For each input of forward, whether the examples have their own, along the first axis; they share the others.
+    pub(crate) mapped: Vec<bool>,
+    pub(crate) is_fallible: bool,
 }
 
 /// A parameter of a backward function or of the `#[jvp]` rule.

@@ -172,7 +172,7 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
     options
 }
 
-/// `#[jvp]` takes no arguments.
+/// `#[jvp]` and `#[vmap]` take no arguments.
 ///
 /// ```text
 /// #[jvp(x)]

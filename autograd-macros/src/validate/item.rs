@@ -24,6 +24,7 @@ pub(super) struct Roles<'a> {
     pub(super) forward: Option<(&'a Method, ForwardOptions)>,
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
+    pub(super) vmap: Option<&'a Method>,
 }
 
 /// The role of a function of the block.
@@ -31,6 +32,7 @@ enum Part {
     Forward,
     Backward,
     Jvp,
+    Vmap,
 }
 
 /// The attribute must be on an `impl` block or, in its short form, on a function.
@@ -153,7 +155,7 @@ pub(super) fn roles<'a>(
     }
     let mut forwards = Vec::new();
     let mut backwards = Vec::new();
-    let mut rules = Vec::new();
+    let (mut jvps, mut vmaps) = (Vec::new(), Vec::new());
     for method in &block.methods {
         // The short form's own function is beside the type.
         if definition.short.is_none() {
@@ -169,7 +171,8 @@ pub(super) fn roles<'a>(
                 let options = arguments::backward(&helper.arguments, diagnostics);
                 backwards.push((method, options));
             }
-            Part::Jvp => rules.push((method, helper)),
+            Part::Jvp => jvps.push((method, helper)),
+            Part::Vmap => vmaps.push((method, helper)),
         }
     }
     let is_whole = block.unfinished.is_empty();
@@ -192,11 +195,13 @@ pub(super) fn roles<'a>(
         }
         (method, arguments::forward(&arguments, diagnostics))
     });
-    let jvp = only_rule(definition, &rules, diagnostics);
+    let jvp = only_rule("jvp", definition, &jvps, diagnostics);
+    let vmap = only_rule("vmap", definition, &vmaps, diagnostics);
     Roles {
         forward,
         backwards,
         jvp,
+        vmap,
     }
 }
 
@@ -292,7 +297,7 @@ fn only_forward<'a>(
     Some(*first)
 }
 
-/// There may be at most one rule for forward mode, and its attribute has no arguments.
+/// There may be at most one rule for forward mode and one for a batch, and their attributes have no arguments.
 ///
 /// ```text
 /// #[jvp]
@@ -302,6 +307,7 @@ fn only_forward<'a>(
 /// fn forward_mode(tangent_x: ArrayView1<f32>) -> Array1<f32>
 /// ```
 fn only_rule<'a>(
+    attribute: &str,
     definition: &Definition,
     rules: &[(&'a Method, &'a Helper)],
     diagnostics: &mut Diagnostics,
@@ -309,13 +315,13 @@ fn only_rule<'a>(
     let (first, rest) = rules.split_first()?;
     for (_, helper) in rest {
         let message = format!(
-            "`{}` has more than one `#[jvp]` rule: `{}` is marked already; remove this `#[jvp]`",
+            "`{}` has more than one `#[{attribute}]` rule: `{}` is marked already; remove this `#[{attribute}]`",
             definition.ident, first.0.sig.ident
         );
         diagnostics.error(&helper.name, message);
     }
     for (_, helper) in rules {
-        arguments::none("jvp", &helper.arguments, diagnostics);
+        arguments::none(attribute, &helper.arguments, diagnostics);
     }
     Some(first.0)
 }
@@ -429,6 +435,7 @@ fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
     }
     match meant {
         "jvp" => Part::Jvp,
+        "vmap" => Part::Vmap,
         "backward" => Part::Backward,
         // An argument of `#[forward]` was meant to be there.
         _ => Part::Forward,

@@ -14,6 +14,7 @@
 //! - [`forms`]: the form in which something is asked for: view, owned, `&Tensor`, optional or not.
 //! - [`agreement`]: rank and element type are the same wherever a name appears.
 //! - [`returns`]: what these return.
+//! - [`vmap`]: the function of a batch.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
 //! - [`elementwise`]: functions of numbers.
@@ -37,6 +38,7 @@ mod order;
 mod outputs;
 mod returns;
 mod short;
+mod vmap;
 
 use std::ops::Range;
 
@@ -48,7 +50,7 @@ use syn::{Ident, ReturnType, Signature};
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{
-    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source, Wants,
+    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source, Vmap, Wants,
 };
 use crate::parse::{Arguments, ImplBlock, Item, Method};
 use crate::types::Floats;
@@ -105,7 +107,11 @@ pub(crate) fn function(
     });
     match (diagnostics.finish(), definition, forward) {
         (Ok(()), Some(definition), Some(forward)) if dropped.is_empty() => {
-            let Rules { backwards, jvp } = rules;
+            let Rules {
+                backwards,
+                jvp,
+                vmap,
+            } = rules;
             let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
             let elementwise = definition.elementwise();
@@ -119,6 +125,7 @@ pub(crate) fn function(
                 forward,
                 backwards,
                 jvp,
+                vmap,
                 saved,
                 order,
                 gradcheck,
@@ -139,11 +146,12 @@ pub(crate) fn function(
     }
 }
 
-/// The backward functions and the `#[jvp]` rule.
+/// The backward functions and the rules.
 #[derive(Default)]
 struct Rules {
     backwards: Vec<Backward>,
     jvp: Option<Derivative>,
+    vmap: Option<Vmap>,
 }
 
 fn functions(
@@ -189,11 +197,24 @@ fn functions(
         names::tangents_have_distinct_names(&forward, context.diagnostics);
         derivative(&rule.sig, &Asker::Jvp, flawed, &mut context)
     });
+    let vmap = roles.vmap.and_then(|rule| {
+        let mistakes = context.diagnostics.len();
+        let vmap = vmap::read(&rule.sig, &mut context);
+        if context.diagnostics.len() > mistakes {
+            flawed.push(rule.sig.ident.clone());
+        }
+        vmap
+    });
     if context.elements_differ {
         // Which of the functions has the element type that was meant is not known.
         flawed.extend(block.methods.iter().map(|method| method.sig.ident.clone()));
     }
-    (Some(forward), Rules { backwards, jvp })
+    let rules = Rules {
+        backwards,
+        jvp,
+        vmap,
+    };
+    (Some(forward), rules)
 }
 
 /// Reads forward; `None` if `apply` could not be like it. With it, whether everything in it is certainly what it was

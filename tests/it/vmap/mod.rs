@@ -2,6 +2,7 @@
 
 mod edges;
 mod modes;
+mod rule;
 
 use pullback::functional::vmap;
 use pullback::kernels::set_threads;

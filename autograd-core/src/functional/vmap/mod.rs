@@ -279,7 +279,10 @@ impl Map<'_> {
     fn composed(&self) -> Result<Vec<AnyTensor>, Stopped> {
         let mut outputs: Vec<Vec<AnyTensor>> = Vec::new();
         for place in 0..self.count {
-            let slices = self.inputs.iter().map(|input| self.slice(input, place));
+            let slices = self
+                .inputs
+                .iter()
+                .map(|input| example(input, self.axis, place));
             let given = self.call(place, &slices.collect::<Vec<_>>())?;
             outputs.resize_with(given.len(), Vec::new);
             for (parts, part) in outputs.iter_mut().zip(given) {
@@ -294,27 +297,36 @@ impl Map<'_> {
                 parts.push(part);
             }
         }
-        let stacked = outputs.into_iter().map(|parts| match parts[0] {
-            AnyTensor::F32(_) => AnyTensor::F32(stack(parts)),
-            AnyTensor::F64(_) => AnyTensor::F64(stack(parts)),
-        });
-        Ok(stacked.collect())
-    }
-
-    fn slice(&self, input: &AnyTensor, place: usize) -> AnyTensor {
-        let index = isize::try_from(place);
-        // INVARIANT: no array has more elements than an `isize` counts, unless they take no memory.
-        let index = index.expect("an index of an axis");
-        let mut slice = vec![SliceInfoElem::from(..); input.shape().len()];
-        slice[self.axis.index()] = SliceInfoElem::Index(index);
-        match input {
-            AnyTensor::F32(input) => AnyTensor::F32(input.slice(&slice[..])),
-            AnyTensor::F64(input) => AnyTensor::F64(input.slice(&slice[..])),
-        }
+        Ok(outputs.into_iter().map(stacked).collect())
     }
 }
 
-fn stack<T: Element>(parts: Vec<AnyTensor>) -> TensorD<T> {
-    let parts: Vec<TensorD<T>> = parts.into_iter().map(AnyTensor::into_typed).collect();
-    Tensor::stack(Axis(0), &parts.iter().collect::<Vec<_>>())
+/// One example of an input, as a function like any other.
+pub(crate) fn example(input: &AnyTensor, axis: Axis, place: usize) -> AnyTensor {
+    let index = isize::try_from(place);
+    // INVARIANT: no array has more elements than an `isize` counts, unless they take no memory.
+    let index = index.expect("an index of an axis");
+    let mut slice = vec![SliceInfoElem::from(..); input.shape().len()];
+    slice[axis.index()] = SliceInfoElem::Index(index);
+    match input {
+        AnyTensor::F32(input) => AnyTensor::F32(input.slice(&slice[..])),
+        AnyTensor::F64(input) => AnyTensor::F64(input.slice(&slice[..])),
+    }
+}
+
+/// One output of all examples, along a first axis.
+///
+/// # Panics
+/// If they differ in their shapes.
+#[track_caller]
+pub(crate) fn stacked(parts: Vec<AnyTensor>) -> AnyTensor {
+    #[track_caller]
+    fn stack<T: Element>(parts: Vec<AnyTensor>) -> TensorD<T> {
+        let parts: Vec<TensorD<T>> = parts.into_iter().map(AnyTensor::into_typed).collect();
+        Tensor::stack(Axis(0), &parts.iter().collect::<Vec<_>>())
+    }
+    match parts[0] {
+        AnyTensor::F32(_) => AnyTensor::F32(stack(parts)),
+        AnyTensor::F64(_) => AnyTensor::F64(stack(parts)),
+    }
 }
