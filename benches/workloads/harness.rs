@@ -93,3 +93,14 @@ pub fn report(name: &str, ours: f64, limit: f64, unit: &str) {
         ours / limit
     );
 }
+
+/// Prints one figure of forward and backward together, and each of them for a reader. The times are in nanoseconds,
+/// `per` of which are a `unit`.
+pub fn report_both(name: &str, ours: [f64; 2], limit: [f64; 2], (unit, per): (&str, f64)) {
+    let (ours, limit) = (ours.map(|time| time / per), limit.map(|time| time / per));
+    report(name, ours.iter().sum(), limit.iter().sum(), unit);
+    eprintln!(
+        "  forward {:.1} {unit}, limit {:.1}; backward {:.1} {unit}, limit {:.1}",
+        ours[0], limit[0], ours[1], limit[1]
+    );
+}

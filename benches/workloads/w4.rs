@@ -12,7 +12,7 @@ use pullback::prelude::*;
 use pullback::{kernels, memory};
 
 use crate::counting::peak;
-use crate::harness::{Filter, medians, report, timed};
+use crate::harness::{Filter, medians, report, report_both, timed};
 
 pub const LENGTH: usize = 10_000_000;
 const ROUNDS: usize = 15;
@@ -63,21 +63,7 @@ fn time() {
         },
         || by_hand.run(),
     );
-    report("W4/time", total(ours), total(limit), "ms");
-    report_parts(ours, limit);
-}
-
-/// Prints the times of forward and backward, for a reader.
-pub fn report_parts(ours: [f64; 2], limit: [f64; 2]) {
-    let [forward, backward] = ours.map(|time| time / 1e6);
-    let [forward_limit, backward_limit] = limit.map(|time| time / 1e6);
-    eprintln!(
-        "  forward {forward:.1} ms, limit {forward_limit:.1}; backward {backward:.1} ms, limit {backward_limit:.1}"
-    );
-}
-
-pub fn total(times: [f64; 2]) -> f64 {
-    times.iter().sum::<f64>() / 1e6
+    report_both("W4/time", ours, limit, ("ms", 1e6));
 }
 
 fn ours(x: &Tensor1<f32>, gradient: Array1<f32>) -> [Duration; 2] {

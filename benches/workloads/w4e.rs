@@ -8,9 +8,9 @@ use pullback::ndarray::Array1;
 use pullback::prelude::*;
 
 use crate::counting::peak;
-use crate::harness::{Filter, medians, report, timed};
+use crate::harness::{Filter, medians, report, report_both, timed};
 use crate::vectorized::vectorized;
-use crate::w4::{LENGTH, ones, report_parts, total, values};
+use crate::w4::{LENGTH, ones, values};
 
 const ROUNDS: usize = 15;
 /// The bar for memory in tensors: x, y, the incoming gradient and the result.
@@ -59,8 +59,7 @@ fn time() {
         },
         || by_hand.run(),
     );
-    report("W4e/time", total(ours), total(limit), "ms");
-    report_parts(ours, limit);
+    report_both("W4e/time", ours, limit, ("ms", 1e6));
 }
 
 fn ours(x: &Tensor1<f32>, gradient: Array1<f32>) -> [Duration; 2] {

@@ -7,9 +7,8 @@ use pullback::kernels::{self, split_mut};
 use pullback::ndarray::Array1;
 use pullback::prelude::*;
 
-use crate::harness::{Filter, medians, report, timed};
+use crate::harness::{Filter, medians, report_both, timed};
 use crate::vectorized::vectorized;
-use crate::w4::{report_parts, total};
 
 const LENGTH: usize = 1_000_000;
 const ROUNDS: usize = 31;
@@ -59,8 +58,7 @@ pub fn run(filter: &Filter) {
         },
         || by_hand.run(),
     );
-    report("W9", total(ours), total(limit), "ms");
-    report_parts(ours, limit);
+    report_both("W9", ours, limit, ("ms", 1e6));
 }
 
 fn ones() -> Array1<f64> {
