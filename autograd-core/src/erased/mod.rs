@@ -5,7 +5,7 @@
 
 mod typed;
 
-pub(crate) use typed::{ErasedFn, Reader, each_tuple, erased};
+pub(crate) use typed::{ErasedFn, Reader, each_list, each_tuple, erased};
 pub use typed::{InputTensors, OutputTensors};
 
 use ndarray::{Array, ArrayD, Dimension, IxDyn};

@@ -205,8 +205,21 @@ impl<T: Element, D: Dimension> OutputTensors for Vec<Tensor<T, D>> {
     }
 }
 
-macro_rules! lists {
-    ($(($($N:ident)?) $List:ty),+) => {$(
+/// Calls a macro with each type of a list of tensors.
+macro_rules! each_list {
+    ($list:ident) => {
+        $list!(() &[&Tensor<T, D>]);
+        $list!(() &[Tensor<T, D>]);
+        $list!(() &Vec<Tensor<T, D>>);
+        $list!((N) &[&Tensor<T, D>; N]);
+        $list!((N) &[Tensor<T, D>; N]);
+    };
+}
+
+pub(crate) use each_list;
+
+macro_rules! list {
+    (($($N:ident)?) $List:ty) => {
         impl<T: Element, D: Dimension + 'static, $(const $N: usize)?> InputTensors for $List {
             type Refs<'a> = &'a [Tensor<T, D>];
             type Owned = Vec<Tensor<T, D>>;
@@ -224,16 +237,10 @@ macro_rules! lists {
                 (0..length).map(|_| next(from).map(AnyTensor::into_typed)).collect()
             }
         }
-    )+};
+    };
 }
 
-lists!(
-    () &[&Tensor<T, D>],
-    () &[Tensor<T, D>],
-    () &Vec<Tensor<T, D>>,
-    (N) &[&Tensor<T, D>; N],
-    (N) &[Tensor<T, D>; N]
-);
+each_list!(list);
 
 /// Calls a macro with the names and places of each tuple's elements.
 macro_rules! each_tuple {

@@ -32,6 +32,36 @@ fn inputs_of_several_types_and_ranks() {
 }
 
 #[test]
+fn lists_of_inputs() -> Result<(), Error> {
+    let parts = [leaf(numbers((4, 3), 0.1)), leaf(numbers((4, 2), 0.2))];
+    let factor = leaf(array![1.0, 2.0, 3.0, 4.0]);
+    let function = |(parts, factor): (&[Tensor1<f64>], &Tensor0<f64>)| {
+        let sums: Vec<Tensor0<f64>> = parts.iter().map(|part| part.sum() * factor).collect();
+        sums
+    };
+    let sums: Vec<Tensor1<f64>> = vmap(function, Axis(0), (&parts, &factor))?;
+    assert_eq!(sums.len(), 2);
+    for (sums, part) in sums.iter().zip(&parts) {
+        let expected = part.sum_axis(Axis(1)) * &factor;
+        assert!(
+            (sums - expected)
+                .to_array()
+                .iter()
+                .all(|off| off.abs() < 1e-12)
+        );
+    }
+    let gradients = grad(&(sums[0].sum() + sums[1].sum()), &parts)?;
+    let by_row = factor.to_array().insert_axis(Axis(1));
+    for (gradient, columns) in gradients.iter().zip([3, 2]) {
+        assert_eq!(gradient.to_array(), by_row.broadcast((4, columns)).unwrap());
+    }
+
+    let two = vmap(|parts: &[Tensor1<f64>]| parts[0].sum(), Axis(0), &parts[..])?;
+    assert_eq!(two.shape(), [4]);
+    Ok(())
+}
+
+#[test]
 fn lists_of_outputs_and_outputs_that_are_inputs() {
     let x = leaf(array![[1.0, 2.0], [3.0, 4.0]]);
     let w = leaf(array![5.0]);

@@ -2,12 +2,13 @@
 
 use ndarray::{Dimension, RemoveAxis};
 
-use crate::erased::{InputTensors, OutputTensors, each_tuple};
+use crate::erased::{InputTensors, OutputTensors, each_list, each_tuple};
 use crate::error::Error;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The inputs of a map: a tensor by reference, or a tuple of up to twelve, all with an axis for the examples.
+/// The inputs of a map: a tensor by reference, a list of tensors, or a tuple of up to twelve of these, all with an axis
+/// for the examples.
 ///
 /// ```
 /// use autograd_core::functional::{Batch, vmap};
@@ -70,6 +71,20 @@ pub(super) type LengthsOf<O> = <O as OutputTensors>::Lengths;
 impl<T: Element, D: RemoveAxis<Smaller: 'static> + 'static> Batch for &Tensor<T, D> {
     type Example = &'static Tensor<T, D::Smaller>;
 }
+
+macro_rules! list {
+    (($($N:ident)?) $List:ty) => {
+        impl<T, D, $(const $N: usize)?> Batch for $List
+        where
+            T: Element,
+            D: RemoveAxis<Smaller: 'static> + 'static,
+        {
+            type Example = &'static [Tensor<T, D::Smaller>];
+        }
+    };
+}
+
+each_list!(list);
 
 impl<T: Element, D: Dimension> ExampleOutputs for Tensor<T, D> {
     type Tensors = Self;

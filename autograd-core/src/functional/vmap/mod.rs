@@ -66,7 +66,7 @@ use turns::Turns;
 /// # Ok::<(), autograd_core::Error>(())
 /// ```
 ///
-/// Several inputs are a tuple, and share the axis; several outputs, too:
+/// Several inputs are a tuple or a list, and share the axis; several outputs, too:
 ///
 /// ```
 /// use autograd_core::functional::vmap;
