@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crate::engine::{gradients, lost_tangent, without_tangents};
+use crate::engine::{LostTangents, gradients};
 use crate::erased::AnyTensor;
 use crate::error::Error;
 use crate::grad_mode::enable_grad;
@@ -91,18 +91,13 @@ impl Recorded {
         let failures = roots
             .iter()
             .flat_map(|(root, seed)| [root, seed].map(|of| of.failure(level)));
-        let failure = failures.fold(lost_tangent(create_graph, self.called_at), |one, other| {
-            one.and(other)
-        });
+        let lost = LostTangents::new(level, failures, create_graph, self.called_at);
         let roots = roots
             .into_iter()
             .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));
         let targets: Vec<&Edge> = targets.iter().filter_map(AnyTensor::edge).collect();
-        let mut found = gradients(roots.collect(), &targets, create_graph)?;
-        if level > 0 {
-            found = without_tangents(found, level, &failure);
-        }
-        let found = found.into_iter();
+        let found = gradients(roots.collect(), &targets, create_graph)?;
+        let found = lost.taken_from(found).into_iter();
         Ok(found.map(|grad| grad.map(AnyTensor::from_grad)).collect())
     }
 }

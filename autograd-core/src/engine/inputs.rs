@@ -252,10 +252,9 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
         let roots = self.roots.finish(self.create_graph)?;
         let targets = input_edges(inputs)?;
         let level = roots.iter().map(|root| root.level).fold(0, u64::max);
-        let mut failure = lost_tangent(self.create_graph, self.called_at);
-        for root in roots.iter().filter(|root| root.level == level) {
-            failure = failure.and(root.failure.clone());
-        }
+        let failures = roots.iter().filter(|root| root.level == level);
+        let failures = failures.map(|root| root.failure.clone());
+        let lost = LostTangents::new(level, failures, self.create_graph, self.called_at);
         let roots = roots.into_iter().map(|root| (root.edge, root.seed));
         let found = in_mode(self.create_graph, || {
             let mut pass = Pass::new(self.create_graph, false);
@@ -270,11 +269,8 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
             }
             Ok(found)
         })?;
-        let found = match level {
-            0 => found,
-            level => without_tangents(found, level, &failure),
-        };
-        Ok(found
+        Ok(lost
+            .taken_from(found)
             .into_iter()
             .map(|grad| grad.map(AnyTensor::from_grad))
             .collect())
@@ -294,22 +290,38 @@ pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
         .collect()
 }
 
-/// Why gradients have no tangents: nodes save none, so what the gradients' own derivatives are is not
-/// known in forward mode.
-pub(crate) fn lost_tangent(create_graph: bool, called_at: &'static Location<'static>) -> Failure {
-    Failure::of_pass("grad", called_at, create_graph)
-}
+/// Why the gradients of a pass have no tangents, if it was run in forward mode: nodes save none, so what the gradients'
+/// own derivatives are is not known.
+pub(crate) struct LostTangents(Option<(u64, Failure)>);
 
-/// Gradients of a tensor in forward mode: a run of it that they reach fails.
-pub(crate) fn without_tangents(
-    found: Vec<Option<AnyGradient>>,
-    level: u64,
-    failure: &Failure,
-) -> Vec<Option<AnyGradient>> {
-    let found = found.into_iter();
-    found
-        .map(|grad| Some(grad?.without_tangent(level, failure)))
-        .collect()
+impl LostTangents {
+    /// Of a pass whose roots are of this level, with what had gone wrong there before.
+    pub(crate) fn new(
+        level: u64,
+        failures: impl Iterator<Item = Option<Failure>>,
+        create_graph: bool,
+        called_at: &'static Location<'static>,
+    ) -> Self {
+        Self((level > 0).then(|| {
+            let lost = Failure::of_pass("grad", called_at, create_graph);
+            (level, failures.fold(lost, Failure::and))
+        }))
+    }
+
+    /// The gradients without tangents: a run of forward mode that they reach fails.
+    pub(crate) fn taken_from(
+        &self,
+        mut found: Vec<Option<AnyGradient>>,
+    ) -> Vec<Option<AnyGradient>> {
+        if let Some((level, failure)) = &self.0 {
+            for grad in &mut found {
+                *grad = grad
+                    .take()
+                    .map(|grad| grad.without_tangent(*level, failure));
+            }
+        }
+        found
+    }
 }
 
 /// The gradients that arrive at `targets` when each root starts with its gradient. The graph is retained.

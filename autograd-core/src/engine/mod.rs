@@ -20,7 +20,7 @@ mod trace;
 pub use anomaly::detect_anomaly;
 pub use backward::Backward;
 pub use inputs::{Grad, grad};
-pub(crate) use inputs::{gradients, gradients_above, lost_tangent, without_tangents};
+pub(crate) use inputs::{LostTangents, gradients, gradients_above};
 pub(crate) use modes::Modes;
 pub use roots::Seed;
 pub use trace::{TraceEvent, trace};
