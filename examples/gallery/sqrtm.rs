@@ -1,11 +1,11 @@
 //! The square root of a positive definite matrix, differentiable any number of times.
 //!
-//! Higham, *Functions of Matrices*, 2008. S S = A gives dS S + S dS = dA, Sylvester's equation, whose solution is a
+//! Higham, *Functions of Matrices*, 2008; Roberts, *Linear Model Reduction*, 1980. S S = A gives dS S + S dS = dA, Sylvester's equation, whose solution is a
 //! function of its own: with X for S and G, and Z for Sᵀ and the gradient of X, the gradient of G is Z, and that of S
 //! is −(Z Xᵀ + Xᵀ Z). Nothing else is needed for any order.
 
 use pullback::Error;
-use pullback::ndarray::{Array1, Array2, ArrayView2, linalg::kron};
+use pullback::ndarray::{Array2, ArrayView2};
 use pullback::prelude::*;
 
 pub struct Sqrtm;
@@ -42,10 +42,18 @@ impl Sylvester {
     /// The solution X of S X + X S = G.
     #[forward]
     pub fn forward(s: ArrayView2<f64>, g: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
-        let (n, one) = (s.nrows(), Array2::eye(s.nrows()));
-        let system = Tensor::from(kron(&s, &one) + kron(&one, &s.t()));
-        let right = Tensor::from(g.iter().copied().collect::<Array1<f64>>());
-        Ok(system.solve(&right)?.reshape((n, n)).to_array())
+        // Roberts: the sign of [S G; 0 −S], the limit of the mean of it and its inverse, is [1 2X; 0 −1].
+        let (mut y, mut x) = (Tensor::from(s), Tensor::from(g));
+        for _ in 0..40 {
+            let inverse = y.inv()?;
+            x = (&x + inverse.matmul(&x).matmul(&inverse)) * 0.5;
+            let moved = (&inverse - &y).abs().sum().item();
+            y = (y + inverse) * 0.5;
+            if moved < 1e-14 * s.len() as f64 {
+                break;
+            }
+        }
+        Ok((x * 0.5).to_array())
     }
 
     #[backward(s, g)]
