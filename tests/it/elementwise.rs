@@ -141,6 +141,18 @@ fn values_of_any_type() {
     assert_eq!(g, array![0.0, -3.0]);
 }
 
+#[test]
+fn a_number_may_have_a_raw_name() {
+    #[custom_function(elementwise, gradcheck(r#in = [2]))]
+    fn square<T: Real>(r#in: T) -> T {
+        r#in * r#in
+    }
+
+    let x = Tensor::from(array![3.0]);
+    let (_, along) = jvp(|x: &Tensor1<f64>| square(x), &x, &x).unwrap();
+    assert_eq!(along.to_array(), array![18.0]);
+}
+
 /// The nearest whole number, whose gradient goes straight through.
 #[custom_function(elementwise, grad(x) = grad_output)]
 fn round_through<T: Real>(x: T) -> T {

@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
 use super::interface::tuple;
@@ -461,7 +462,7 @@ impl Derivatives<'_> {
         let Self { elementwise, p, .. } = self;
         let (tensor, loops, run) = (self.tensor(), self.loops(), self.runs("tangents"));
         let (inputs, values) = (&elementwise.inputs, value_parameters(elementwise));
-        let tangent = |input: &Ident| format_ident!("tangent_{input}");
+        let tangent = |input: &Ident| format_ident!("tangent_{}", input.unraw());
         let taken = elementwise.differentiable().map(tangent);
         let none = quote!(::core::option::Option::None);
         let tangents = self.each(|_, input| tangent(input).into_token_stream(), &none);

@@ -159,7 +159,9 @@ pub(super) fn forward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> F
 /// Reads the arguments of `#[backward(…)]`.
 pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> BackwardOptions {
     let mut options = BackwardOptions::default();
-    for argument in borrowed(arguments, diagnostics) {
+    let arguments = borrowed(arguments, diagnostics);
+    options_are_given_once(arguments.iter().copied(), diagnostics);
+    for argument in arguments {
         is_bare(argument, diagnostics);
         if argument.name == "ignores_grad" {
             options.ignores_grad = Some(argument.name.clone());
@@ -170,6 +172,25 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
         }
     }
     options
+}
+
+/// An option of `#[backward(…)]` and `grad(…)` is given once.
+///
+/// ```text
+/// #[backward(x, once, once)]
+/// //                  ^^^^ `once` is given twice
+/// ```
+pub(super) fn options_are_given_once<'a>(
+    arguments: impl Iterator<Item = &'a Argument>,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut given = Vec::new();
+    for Argument { name, .. } in arguments.filter(|argument| !is_an_input(argument)) {
+        if given.contains(&name) {
+            diagnostics.error(name, format!("`{name}` is given twice; write it once"));
+        }
+        given.push(name);
+    }
 }
 
 /// `#[jvp]` and `#[vmap]` take no arguments.
@@ -245,9 +266,12 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(name, &message, &help);
 }
 
-/// Returns whether an argument of `#[backward(…)]` and `grad(…)` is none of their options.
+/// The options of `#[backward(…)]` and `grad(…)`.
+pub(super) const OPTIONS: [&str; 2] = ["ignores_grad", "once"];
+
+/// Returns whether an argument of these is none of their options.
 pub(super) fn is_an_input(argument: &Argument) -> bool {
-    argument.name != "ignores_grad" && argument.name != "once"
+    !OPTIONS.iter().any(|option| argument.name == option)
 }
 
 /// A gradient must name its input and have an expression.

@@ -22,6 +22,13 @@ pub(super) enum Asker<'a> {
     Jvp,
 }
 
+impl Asker<'_> {
+    /// Returns whether it is marked `once`, or by an unknown name that may have been meant to be that.
+    pub(super) fn may_be_once(&self) -> bool {
+        matches!(self, Self::Backward { options, covers, .. } if options.once || !covers.complete)
+    }
+}
+
 /// Reads the parameters.
 pub(super) fn read(
     sig: &Signature,
@@ -43,8 +50,12 @@ pub(super) fn read(
     }
     match asker {
         Asker::Backward {
-            method, options, ..
+            method,
+            options,
+            covers,
         } => {
+            // An unknown name above the function may have been meant to be `ignores_grad`.
+            let complete = complete && covers.complete;
             a_gradient_is_asked_for(method, options, complete, &parameters, context);
         }
         Asker::Jvp if complete => every_tangent_is_asked_for(&sig.ident, &parameters, context),
@@ -87,9 +98,7 @@ fn parameter(
         return None;
     };
     let of = match asker {
-        Asker::Backward {
-            covers, options, ..
-        } => (&covers.edges[..], options.once),
+        Asker::Backward { covers, .. } => (&covers.edges[..], asker.may_be_once()),
         Asker::Jvp => {
             is_not_an_intermediate(wants, name, context)?;
             (&[][..], false)

@@ -2,10 +2,10 @@
 
 use syn::Ident;
 
-use super::arguments::BackwardOptions;
+use super::arguments::{BackwardOptions, OPTIONS};
 use super::context::Context;
 use super::inputs;
-use crate::diagnostics::{list, nearest};
+use crate::diagnostics::{did_you_mean, list, nearest};
 use crate::parse::Method;
 
 /// The differentiable inputs whose gradients a backward function returns.
@@ -75,6 +75,8 @@ pub(super) fn read(
 /// ```text
 /// #[backward(wieght)]
 /// //         ^^^^^^ forward has no input named `wieght`
+/// #[backward(x, onec)]
+/// //            ^^^^ forward has no input named `onec`
 /// #[backward(constant)]
 /// //         ^^^^^^^^ `constant` is a value and has no gradient
 /// fn forward(x: &Array1<f32>, weight: ArrayView1<f32>) -> Array1<f32>
@@ -106,13 +108,14 @@ fn differentiable_input(
         Some(_) => format!("`{name}` is `#[non_differentiable]` and has no gradient"),
         None => {
             let candidates: Vec<String> = left.iter().map(spell).collect();
+            let option = did_you_mean(&name.to_string(), &OPTIONS.map(str::to_owned));
             // Where one input has no gradient yet, this is its.
-            let only = || (candidates.len() == 1).then_some(0);
+            let only = || (candidates.len() == 1 && option.is_empty()).then_some(0);
             meant = nearest(&name.to_string(), &candidates).or_else(only);
-            *is_known &= meant.is_some();
-            if let Some(candidate) = meant {
-                suggestion = format!("did you mean `{}`? ", candidates[candidate]);
-            }
+            *is_known &= meant.is_some() || !option.is_empty();
+            suggestion = meant.map_or(option, |candidate| {
+                format!("did you mean `{}`? ", candidates[candidate])
+            });
             format!("forward has no input named `{name}`")
         }
     };

@@ -5,10 +5,10 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::{
     Attribute, Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType,
-    Signature, Type, TypeParamBound, Visibility, parse_quote,
+    Signature, Type, TypeParam, TypeParamBound, Visibility, parse_quote,
 };
 
-use super::arguments::ShortOptions;
+use super::arguments::{ShortOptions, options_are_given_once};
 use super::inputs::is_opaque;
 use super::short::{camel_case, helper, is_ours};
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
@@ -159,8 +159,13 @@ pub(super) fn lifted(
         values: &parameters.values,
         gradients: &names,
         outputs: output_values(options, outputs.len()),
+        are_certain: options.complete && names_are_read(options, outputs.len()),
     };
-    let replaced = replaced(&grads, &known, diagnostics);
+    let mut replaced = replaced(&grads, &known, diagnostics);
+    if diagnostics.is_doubtful {
+        // What they do with the numbers would be reported too.
+        replaced.clear();
+    }
     options.higher_order = true;
     let mut scalar = Box::new(function.sig.clone());
     for argument in &mut scalar.inputs {
@@ -179,7 +184,12 @@ pub(super) fn lifted(
         replaced,
     };
     let methods = [
-        backward(&elementwise, &rank, &names),
+        backward(
+            &elementwise,
+            &rank,
+            &names,
+            &camel_case(&sig.ident, &sig.generics),
+        ),
         jvp(&elementwise, &rank),
     ];
     Some(Lifted {
@@ -269,7 +279,10 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         GenericParam::Const(param) => Some((param.ident.to_token_stream(), "const")),
         GenericParam::Lifetime(_) => None,
     });
-    let Some(number) = sig.generics.type_params().next() else {
+    let mistakes = diagnostics.len();
+    let is_meant = |param: &&TypeParam| bounds_of(&sig.generics, &param.ident).any(is_real);
+    let types = || sig.generics.type_params();
+    let Some(number) = types().find(is_meant).or_else(|| types().next()) else {
         let name = &sig.ident;
         let message =
             format!("`{name}` is no function of numbers: it has no type parameter for them");
@@ -298,6 +311,8 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
         let help = "the function is compiled for numbers that carry derivatives too, which have what `Real` has";
         diagnostics.error_with_help(bound, &message, help);
     }
+    // What the body does with the numbers would be reported too.
+    diagnostics.is_doubtful |= diagnostics.len() > mistakes;
     Some(number)
 }
 
@@ -425,13 +440,18 @@ struct Known<'a> {
     values: &'a [(Ident, Type)],
     gradients: &'a [Ident],
     outputs: Vec<Ident>,
+    /// Whether no mistake hides the names of the outputs.
+    are_certain: bool,
 }
 
-/// A derivative that is given must be that of a number, given once, and use the gradient of an output.
+/// A derivative that is given must be that of a number, given once, and use the gradient of an output, unless it says
+/// that it does not.
 ///
 /// ```text
 /// #[custom_function(elementwise, grad(steps) = grad_output)]
 /// //                                  ^^^^^ `steps` is no number of `relaxed`
+/// #[custom_function(elementwise, grad(x, ignores_grad) = grad_output * k)]
+/// //                                     ^^^^^^^^^^^^ this expression uses the gradient of an output
 /// ```
 fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
     let mut given: Vec<usize> = Vec::new();
@@ -450,8 +470,9 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
         let (Some(list), Some(expression)) = (&argument.list, &argument.value) else {
             continue;
         };
+        options_are_given_once(list.iter(), diagnostics);
         let mut inputs = Vec::new();
-        let mut ignores = false;
+        let mut ignores = None;
         for Argument { name, .. } in list {
             let place = known.inputs.iter().position(|input| input == name);
             match place {
@@ -464,7 +485,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                     given.push(place);
                     inputs.push(place);
                 }
-                None if name == "ignores_grad" => ignores = true,
+                None if name == "ignores_grad" => ignores = Some(name),
                 None if known.values.iter().any(|(value, _)| value == name) => {
                     let message = format!("`{name}` is a value, which has no gradient");
                     diagnostics.error(name, message);
@@ -482,7 +503,11 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
         let uses_one = names
             .iter()
             .any(|name| gradients.contains(&name.to_string()));
-        if !uses_one && !ignores && !inputs.is_empty() {
+        if let Some(ignores_grad) = ignores.filter(|_| uses_one) {
+            let message = "this expression uses the gradient of an output; remove `ignores_grad`";
+            diagnostics.error(ignores_grad, message);
+        }
+        if !uses_one && ignores.is_none() && !inputs.is_empty() && known.are_certain {
             let message = format!(
                 "this gradient does not use {}, so the incoming gradient would be ignored",
                 list_of(&gradients)
@@ -515,6 +540,13 @@ fn output_values(options: &ShortOptions, count: usize) -> Vec<Ident> {
         .collect()
 }
 
+/// Returns whether `outputs(…)`, if there is one, names as many as there are.
+fn names_are_read(options: &ShortOptions, count: usize) -> bool {
+    let mut options_of_forward = options.forward.iter();
+    let is_named = options_of_forward.any(|one| one.name == "outputs");
+    !is_named || named_outputs(options, count).is_some()
+}
+
 /// Returns what `outputs(…)` names, if it is as many as there are.
 fn named_outputs(options: &ShortOptions, count: usize) -> Option<&Vec<Argument>> {
     let outputs = options.forward.iter().find(|one| one.name == "outputs")?;
@@ -538,7 +570,7 @@ fn output_names(options: &ShortOptions, count: usize) -> Vec<Ident> {
 }
 
 /// Returns the signature of the function that gives all gradients.
-fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method {
+fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident], ty: &Ident) -> Method {
     let (p, number) = (runtime(), &elementwise.number);
     let mut sig: Signature = parse_quote!(fn gradients());
     for name in names {
@@ -553,7 +585,7 @@ fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident]) -> Method 
     ask(&mut sig, elementwise, rank);
     let inputs: Vec<&Ident> = elementwise.differentiable().collect();
     let needs = Ident::new("needs_input_grad", Span::call_site());
-    let ty = format_ident!("{}NeedsInputGrad", camel_case(&elementwise.scalar.ident));
+    let ty = format_ident!("{ty}NeedsInputGrad");
     sig.inputs.push(parse_quote!(#needs: #ty));
     let gradient = quote!(::core::option::Option<#p::Tensor<#number, #rank>>);
     let gradients = inputs.iter().map(|_| &gradient);

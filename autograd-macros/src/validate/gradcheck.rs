@@ -405,9 +405,14 @@ impl Reader<'_> {
                     .find(|(known, _)| *known == parameter);
                 match known {
                     Some((_, Concrete::Rank(rank))) if *rank != found => {
+                        // The rank of a function of numbers has no name that is the author's.
+                        let rank_of_it = match self.definition.elementwise() {
+                            Some(_) => "the rank of all tensors".to_owned(),
+                            None => format!("rank `{parameter}`"),
+                        };
                         let message = format!(
-                            "`{name}` has rank `{parameter}`, for which {} given before, but this \
-                             shape has {has}",
+                            "`{name}` has {rank_of_it}, for which {} given before, but this shape \
+                             has {has}",
                             count(*rank, "length")
                         );
                         self.diagnostics.error(shape, message);

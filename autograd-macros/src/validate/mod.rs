@@ -315,7 +315,7 @@ fn derivative(
         fallible,
         once: matches!(asker, Asker::Backward { options, .. } if options.once),
     });
-    if let Some(derivative) = derivative.as_ref().filter(|one| !one.once) {
+    if let Some(derivative) = derivative.as_ref().filter(|_| !asker.may_be_once()) {
         order::is_uniform(derivative, context);
     }
     if context.diagnostics.len() > mistakes {

@@ -76,7 +76,7 @@ pub(super) fn block(
         complete,
         elementwise,
     };
-    let ident = camel_case(&sig.ident);
+    let ident = camel_case(&sig.ident, &sig.generics);
     let arguments = of_block.split_for_impl().1.to_token_stream();
     let self_ty = parse_quote!(#ident #arguments);
     let forward = Method {
@@ -339,8 +339,8 @@ fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
     })
 }
 
-/// Returns `mul_constant` as a type: `MulConstant`.
-pub(super) fn camel_case(name: &Ident) -> Ident {
+/// Returns `mul_constant` as a type, `MulConstant`, by a name that none of its parameters has.
+pub(super) fn camel_case(name: &Ident, generics: &Generics) -> Ident {
     let text = name.unraw().to_string();
     let mut camel = String::new();
     for word in text.split('_').filter(|word| !word.is_empty()) {
@@ -353,10 +353,16 @@ pub(super) fn camel_case(name: &Ident) -> Ident {
         }
         camel.extend(first.chain(letters));
     }
-    // `_self`, and letters whose capitals no name may have.
+    let is_free = |ident: &Ident| {
+        let mut types = generics.type_params().map(|param| &param.ident);
+        let mut constants = generics.const_params().map(|param| &param.ident);
+        !types.any(|taken| taken == ident) && !constants.any(|taken| taken == ident)
+    };
+    // `_self`, `fn f<F>()`, and letters whose capitals no name may have.
     let mut ident = [camel.clone(), format!("{camel}_"), text]
         .iter()
-        .find_map(|candidate| syn::parse_str::<Ident>(candidate).ok())
+        .filter_map(|candidate| syn::parse_str::<Ident>(candidate).ok())
+        .find(is_free)
         .unwrap_or_else(|| name.clone());
     ident.set_span(name.span());
     ident
@@ -381,10 +387,13 @@ mod tests {
             ("_self", "Self_"),
             ("Already", "Already"),
             ("σ_grad", "ΣGrad"),
+            ("t", "T_"),
+            ("n", "N_"),
         ];
+        let generics = parse_quote!(<T, const N: usize>);
         for (function, expected) in names {
             let function: Ident = syn::parse_str(function).unwrap();
-            assert_eq!(camel_case(&function).to_string(), expected);
+            assert_eq!(camel_case(&function, &generics).to_string(), expected);
         }
     }
 

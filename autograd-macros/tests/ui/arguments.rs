@@ -49,6 +49,18 @@ mod name_is_no_text {
     }
 }
 
+mod option_of_backward_twice {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * &x }
+        #[backward(x, once, once)]
+        fn backward(grad_output: ArrayView1<f32>, x: ArrayView1<f32>) -> Array1<f32> { &grad_output * &x * 2.0 }
+    }
+}
+
 mod named_twice_in_a_list {
     use super::*;
     pub struct Relu;

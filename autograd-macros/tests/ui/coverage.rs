@@ -87,6 +87,20 @@ mod named_twice {
     }
 }
 
+mod option_misspelt {
+    use super::*;
+    pub struct Last;
+    #[custom_function]
+    impl Last {
+        #[forward(saves(half))]
+        pub fn forward(x: ArrayView1<f64>, y: ArrayView1<f64>) -> (Array1<f64>, Array1<f64>) { (&x * 2.0, &y * 0.5) }
+        #[backward(x, onec)]
+        fn grad_x(grad_output: ArrayView1<f64>, half: &Tensor1<f64>) -> Tensor1<f64> { half * &Tensor::from(grad_output.to_owned()) }
+        #[backward(y, ignore_grad)]
+        fn grad_y(y: ArrayView1<f64>) -> Array1<f64> { &y * 0.0 }
+    }
+}
+
 mod plain_and_named {
     use super::*;
     pub struct Linear;

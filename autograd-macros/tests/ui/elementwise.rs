@@ -74,6 +74,12 @@ mod gradient_that_ignores {
     pub fn f<T: Real>(x: T, k: f64) -> T { x * k }
 }
 
+mod gradient_that_ignores_and_uses {
+    use super::*;
+    #[custom_function(elementwise, grad(x, ignores_grad) = grad_output * k)]
+    pub fn f<T: Real>(x: T, k: f64) -> T { x * k }
+}
+
 mod gradient_twice {
     use super::*;
     #[custom_function(elementwise, grad(x) = grad_output, grad(x) = grad_output * 2.0)]
@@ -90,6 +96,18 @@ mod gradient_of_tensors {
     use super::*;
     #[custom_function(elementwise, grad(x) = grad_output.view())]
     pub fn f<T: Real>(x: T) -> T { x }
+}
+
+mod gradient_with_an_option_twice {
+    use super::*;
+    #[custom_function(elementwise, grad(x, ignores_grad, ignores_grad) = T::from(k))]
+    pub fn f<T: Real>(x: T, k: f64) -> T { x * k }
+}
+
+mod gradient_of_an_output_misnamed {
+    use super::*;
+    #[custom_function(elementwise, otuputs(y), grad(x) = grad_y * k)]
+    pub fn f<T: Real>(x: T, k: f64) -> T { x * k }
 }
 
 mod higher_order_too {
@@ -115,7 +133,7 @@ mod a_lost_derivative {
 mod no_bound {
     use super::*;
     #[custom_function(elementwise)]
-    pub fn f<T>(x: T) -> T { x }
+    pub fn f<T>(x: T) -> T { 2.0 * x }
 }
 
 mod no_number {
@@ -128,6 +146,24 @@ mod nothing_is_returned {
     use super::*;
     #[custom_function(elementwise)]
     pub fn f<T: Real>(x: T) { let _ = x; }
+}
+
+mod of_another_rank {
+    use super::*;
+    #[custom_function(elementwise, gradcheck(x = [2, 3], y = [3]))]
+    pub fn f<T: Real>(x: T, y: T) -> T { x * y }
+}
+
+mod of_another_bound_with_literals {
+    use super::*;
+    #[custom_function(elementwise, grad(x) = grad_output * 2.0)]
+    pub fn f<T: Element>(x: T) -> T { 2.0 * x }
+}
+
+mod of_a_second_type {
+    use super::*;
+    #[custom_function(elementwise, grad(x) = grad_output * 2.0)]
+    pub fn f<U: Clone, T: Real>(x: T, others: &[U]) -> T { 2.0 * x }
 }
 
 mod of_another_bound {
