@@ -1,10 +1,10 @@
 //! Writes `#[custom_function(…)]`, with the check and, in the short form, with gradients and options.
 
-use super::model::{Definition, Kind};
+use super::model::{Definition, Kind, Rank};
 use super::random::Random;
 use super::text::{Part, Role, Text};
 use super::values;
-use super::write::Written;
+use super::write::{Written, targets};
 
 /// Writes `#[custom_function(…)]`, with the gradients of the short form.
 pub(crate) fn write(
@@ -35,9 +35,15 @@ pub(crate) fn write(
             one.push(Role::Argument, format!("    {option},"));
             arguments.push(one);
         }
-        if definition.backwards[0].tensors {
+        let word = if definition.is_elementwise() {
+            Some(random.pick(&["elementwise", "elementwise", "elementwise(order = 3)"]))
+        } else {
+            let tensors = definition.backwards[0].tensors;
+            tensors.then_some("higher_order")
+        };
+        if let Some(word) = word {
             let mut one = Text::default();
-            one.push(Role::Argument, "    higher_order,");
+            one.push(Role::Argument, format!("    {word},"));
             arguments.push(one);
         }
     }
@@ -58,6 +64,13 @@ fn samples(definition: &Definition, random: &mut Random, text: &mut Text) {
         let sample = match input.kind {
             Kind::Value(value) => values::example(value).to_owned(),
             Kind::List => format!("[{:?}, {:?}]", definition.shape, definition.shape),
+            _ if definition.is_elementwise() && random.chance(20) => {
+                // Stretched along an axis.
+                let mut shape = definition.shape.clone();
+                let axis = random.below(shape.len());
+                shape[axis] = 1;
+                format!("{shape:?}")
+            }
             _ => format!("{:?}", definition.shape),
         };
         let range = if !input.is_value() && random.chance(15) {
@@ -69,6 +82,12 @@ fn samples(definition: &Definition, random: &mut Random, text: &mut Text) {
             Role::Sample(index),
             format!("        {} = {sample}{range},", input.name),
         );
+    }
+    // No macro sees the rank in a type of another name.
+    let mut tensors = definition.inputs.iter().filter(|input| !input.is_value());
+    if definition.rank == Rank::Generic && tensors.all(|input| input.alias) {
+        let rank = format!("        D = Ix{},", definition.shape.len());
+        text.push(Role::Other, rank);
     }
     text.push(Role::Other, "    ),");
 }
@@ -102,11 +121,8 @@ fn expression(definition: &Definition, gradient: &Written) -> Text {
     let Part::Backward(index) = part else {
         unreachable!("the short form has no rule");
     };
-    let covers = definition.backwards[index].covers.iter();
-    let covers: Vec<&str> = covers
-        .map(|input| &definition.inputs[*input].name[..])
-        .collect();
-    let (left, right) = if covers.len() == 1 {
+    let backward = &definition.backwards[index];
+    let (left, right) = if backward.covers.len() == 1 {
         ("", "")
     } else {
         ("(", ")")
@@ -117,7 +133,7 @@ fn expression(definition: &Definition, gradient: &Written) -> Text {
     let brace = if braces { "{" } else { "" };
     text.push(
         Role::Helper(part),
-        format!("    grad({}) = {brace}", covers.join(", ")),
+        format!("    grad({}) = {brace}", targets(definition, backward)),
     );
     for statement in &gradient.statements {
         text.push(Role::Body(part), format!("        {statement}"));

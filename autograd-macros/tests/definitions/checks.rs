@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::forward::generics;
-use super::model::{Content, Definition, Kind, Rank};
+use super::generics::Generics;
+use super::model::{Content, Definition, Holds, Kind, Rank};
 use super::text::Text;
 use super::values;
 
@@ -16,6 +16,9 @@ use pullback::prelude::*;
 
 #[derive(Clone, Debug)]
 pub struct Settings { pub rate: f64 }
+type Seen<'a, T, D> = ArrayView<'a, T, D>;
+type Held<T, D> = Array<T, D>;
+type Known<T, D> = Tensor<T, D>;
 ";
 
 /// The functions that the tests of a crate share.
@@ -123,7 +126,14 @@ fn results(definition: &Definition) -> (String, String) {
     for (place, output) in definition.outputs.iter().enumerate() {
         let name = format!("y{place}");
         match &output.content {
-            Content::Sum { exempt: false, .. } => losses.push(format!("square({name})")),
+            Content::Sum {
+                exempt: false,
+                holds,
+                ..
+            } => losses.push(match holds {
+                Holds::One => format!("square({name})"),
+                _ => format!("{name}.into_iter().map(square).sum::<Tensor0<f64>>()"),
+            }),
             Content::Sum { .. } => {
                 losses.push(constant(&format!("assert!(!{name}.requires_grad())")));
             }
@@ -154,17 +164,6 @@ fn path(definition: &Definition, dimension: &str) -> String {
     if definition.short {
         return definition.name.clone();
     }
-    let arguments = generics(definition)
-        .into_iter()
-        .map(|(name, _)| match name {
-            "T" => "f64",
-            _ => dimension,
-        });
-    let arguments: Vec<&str> = arguments.collect();
-    let arguments = if arguments.is_empty() {
-        String::new()
-    } else {
-        format!("::<{}>", arguments.join(", "))
-    };
-    format!("{}{arguments}::apply", definition.name)
+    let arguments = Generics::of(definition).concrete(dimension);
+    format!("<{}{arguments}>::apply", definition.name)
 }

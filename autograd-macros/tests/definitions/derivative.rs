@@ -2,7 +2,7 @@
 
 use super::formula::{self, Factor, Term};
 use super::forward;
-use super::model::{Definition, Intermediate, Kind, Origin, Twin};
+use super::model::{Definition, Differentiable, Holds, Intermediate, Kind, Origin, Rank, Twin};
 use super::random::Random;
 use super::sum::{self, Operand, Product};
 use super::text::{Form, Part, Types, Wants};
@@ -16,12 +16,37 @@ pub(crate) struct Asked {
     pub(crate) wants: Wants,
 }
 
+/// What a wrong coefficient is multiplied by.
+pub(crate) const WRONG: f64 = 1.5;
+
+/// Returns whether a function has one.
+pub(crate) fn is_wrong(definition: &Definition, part: Part) -> bool {
+    let Part::Backward(index) = part else {
+        return definition.twin == Some(Twin::Jvp);
+    };
+    // Where gradients are ignored, there is nothing to be wrong.
+    let mut backwards = definition.backwards.iter();
+    let first = backwards.position(|one| !definition.ignores_grad(one));
+    definition.twin == Some(Twin::Backward) && Some(index) == first
+}
+
+/// Returns the gradient of an input.
+pub(crate) fn gradient(definition: &Definition, input: usize) -> Vec<Term> {
+    let mut terms = Vec::new();
+    for (place, one) in definition.differentiable_outputs().iter().enumerate() {
+        let along = formula::derivative(&one.terms, input).into_iter();
+        terms.extend(along.map(|term| term.times(Factor::Gradient(place))));
+    }
+    terms
+}
+
 /// Collects what one function asks for.
 pub(crate) struct Asker<'a> {
     pub(crate) definition: &'a Definition,
     pub(crate) random: &'a mut Random,
     pub(crate) part: Part,
     pub(crate) tensors: bool,
+    once: bool,
     pub(crate) covers: Vec<usize>,
     pub(crate) types: Types,
     pub(crate) asked: Vec<Asked>,
@@ -34,44 +59,32 @@ pub(crate) struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     pub(crate) fn new(definition: &'a Definition, part: Part, random: &'a mut Random) -> Self {
-        let (tensors, covers) = match part {
+        let (tensors, once, covers) = match part {
             Part::Backward(index) => {
                 let backward = &definition.backwards[index];
-                (backward.tensors, backward.covers.clone())
+                (backward.tensors, backward.once, backward.covers.clone())
             }
-            _ => (definition.jvp == Some(true), Vec::new()),
-        };
-        let wrong = match part {
-            Part::Backward(index) => definition.twin == Some(Twin::Backward) && index == 0,
-            _ => definition.twin == Some(Twin::Jvp),
+            _ => (definition.jvp == Some(true), false, Vec::new()),
         };
         Self {
             definition,
             random,
             part,
             tensors,
+            once,
             covers,
             types: forward::types(definition),
             asked: Vec::new(),
             statements: Vec::new(),
             known: Vec::new(),
             totals: 0,
-            wrong,
+            wrong: is_wrong(definition, part),
         }
     }
 
     /// Writes the gradient of an input and returns its expression.
     pub(crate) fn gradient(&mut self, input: usize) -> String {
-        let mut terms = Vec::new();
-        for (place, one) in self.definition.differentiable_outputs().iter().enumerate() {
-            let along = formula::derivative(&one.terms, input);
-            terms.extend(
-                along
-                    .into_iter()
-                    .map(|term| term.times(Factor::Gradient(place))),
-            );
-        }
-        self.sum(&terms)
+        self.sum(&gradient(self.definition, input))
     }
 
     /// Writes the tangent of a differentiable output and returns its expression.
@@ -98,7 +111,7 @@ impl<'a> Asker<'a> {
         for term in terms {
             let mut coefficient = term.coefficient;
             if std::mem::take(&mut self.wrong) {
-                coefficient *= 1.5;
+                coefficient *= WRONG;
             }
             let operands = term
                 .factors
@@ -140,7 +153,7 @@ impl<'a> Asker<'a> {
         self.operand(Factor::Input(anchor)).text
     }
 
-    fn operand(&mut self, factor: Factor) -> Operand {
+    pub(crate) fn operand(&mut self, factor: Factor) -> Operand {
         if let Some((_, operand)) = self.known.iter().find(|(known, _)| *known == factor) {
             return operand.clone();
         }
@@ -200,7 +213,10 @@ impl<'a> Asker<'a> {
     /// Asks for a tensor in one of the forms that it may have here.
     fn ask_tensor(&mut self, name: &str, optional: bool, types: Types, wants: Wants) -> Operand {
         let is_gradient = matches!(wants, Wants::Gradient(_));
-        let form = match (self.tensors, self.definition.short) {
+        // Only then are tensors beside arrays.
+        let may_differ = self.once && !self.definition.short && types.rank != Rank::Fixed(0);
+        let differs = may_differ && self.random.chance(30);
+        let form = match (self.tensors != differs, self.definition.short) {
             (true, false) if is_gradient && self.random.chance(25) => Form::Tensor,
             (true, _) => Form::TensorRef,
             (false, false) if self.random.chance(30) => Form::Owned,
@@ -213,10 +229,11 @@ impl<'a> Asker<'a> {
         self.ask(name, ty, wants);
         let reference = if form == Form::TensorRef { "" } else { "&" };
         Operand {
-            text: if optional {
-                name.to_owned()
-            } else {
-                format!("{reference}{name}")
+            text: match (differs, self.tensors) {
+                (true, true) => format!("&Tensor::from({name}.to_owned())"),
+                (true, false) => format!("&{name}.view()"),
+                (false, _) if optional => name.to_owned(),
+                (false, _) => format!("{reference}{name}"),
             },
             bound: optional.then(|| (name.to_owned(), format!("{reference}{name}"))),
             is_number: false,
@@ -238,11 +255,11 @@ impl<'a> Asker<'a> {
 
     fn exp(&mut self, input: usize) -> Operand {
         let in_jvp = self.part == Part::Jvp;
-        let tensors = self.tensors;
+        let loses_nothing = !self.tensors || self.once;
         let may_ask = |origin: Origin| match origin {
             Origin::Output => true,
-            Origin::Exempt => !tensors,
-            Origin::Saved => !in_jvp && !tensors,
+            Origin::Exempt => loses_nothing,
+            Origin::Saved => !in_jvp && loses_nothing,
         };
         let mut names = self.definition.names_of_exp(input);
         names.retain(|(_, origin)| may_ask(*origin));
@@ -314,28 +331,61 @@ impl<'a> Asker<'a> {
 
     fn gradient_of(&mut self, place: usize) -> Operand {
         let one = &self.definition.differentiable_outputs()[place];
-        let optional = !self.definition.short && self.random.chance(20);
+        let is_maybe = matches!(one.holds, Holds::Maybe(_));
+        let optional = is_maybe || !self.definition.short && self.random.chance(20);
         let types = if one.reduced {
             self.types.reduced()
         } else {
             self.types
         };
-        let operand = self.ask_tensor(&one.gradient, optional, types, Wants::Gradient(place));
+        let (operand, name) = if one.holds == Holds::List {
+            let operand = self.gradient_of_list(one, types, place);
+            let name = operand.text.trim_start_matches('&').to_owned();
+            (operand, name)
+        } else {
+            let wants = Wants::Gradient(place);
+            let operand = self.ask_tensor(&one.gradient, optional, types, wants);
+            (operand, one.gradient.clone())
+        };
         if !one.reduced {
             return operand;
         }
         if self.tensors {
             let anchor = self.anchor();
-            let (name, shape) = (&one.gradient, anchor.trim_start_matches('&'));
+            let shape = anchor.trim_start_matches('&');
             let dimension = self.types.dimension();
             let text = format!("&{name}.broadcast_to::<{dimension}>({shape}.shape())");
             return Operand { text, ..operand };
         }
         Operand {
-            text: format!("{}[()]", one.gradient),
+            text: format!("{name}[()]"),
             is_number: true,
             ..operand
         }
+    }
+
+    /// Asks for the gradients of a list, and returns that of the sum which it is made of.
+    fn gradient_of_list(&mut self, one: &Differentiable, types: Types, place: usize) -> Operand {
+        let (form, reference, part) = if self.tensors {
+            (Form::TensorRef, "", "*part")
+        } else {
+            (Form::View, "&", "part")
+        };
+        let name = &one.gradient;
+        let [whole, half] = forward::HALVES.map(|factor| types.number(factor));
+        let element = types.tensor(form, self.random);
+        let wants = Wants::Gradient(place);
+        if self.definition.short || one.reduced || self.random.chance(50) {
+            self.ask(name, format!("&[{element}]"), wants);
+            let sum = format!("{reference}{name}[0] * {whole} + {reference}{name}[1] * {half}");
+            return self.local(&sum);
+        }
+        self.ask(name, format!("&[Option<{element}>]"), wants);
+        let zero = format!("{} * {}", self.anchor(), types.number(0.0));
+        let add = format!("part.as_ref().map_or(sum.clone(), |part| &sum + {part} * factor)");
+        self.local(&format!(
+            "{name}.iter().zip([{whole}, {half}]).fold({zero}, |sum, (part, factor)| {add})"
+        ))
     }
 
     fn tangent_of(&mut self, input: usize) -> Operand {

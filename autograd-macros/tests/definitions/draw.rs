@@ -2,8 +2,8 @@
 
 use super::formula::{Factor, Term};
 use super::model::{
-    Backward, Content, Definition, Element, Input, Intermediate, Kind, Output, Rank, Save, Twin,
-    Value,
+    Backward, Content, Definition, Element, Holds, Input, Intermediate, Kind, Output, Rank, Save,
+    Twin, Value,
 };
 use super::names::{self, Names};
 use super::random::Random;
@@ -11,14 +11,19 @@ use super::random::Random;
 /// Draws the definition with this number.
 pub(crate) fn definition(number: u64) -> Definition {
     let random = &mut Random::new(number);
-    let short = random.chance(30);
+    let elementwise = random.chance(12);
+    let short = elementwise || random.chance(30);
     let mut names = Names::new(random);
     let rank = match random.below(10) {
-        0 | 1 => Rank::Generic,
+        // The rank of a function of numbers is any already.
+        0 | 1 if !elementwise => Rank::Generic,
         2 => Rank::Dyn,
         fixed => Rank::Fixed(fixed % 3 + 1),
     };
-    let inputs = inputs(random, &mut names);
+    let mut inputs = inputs(random, &mut names);
+    if elementwise {
+        inputs = numbers(inputs);
+    }
     let mut definition = Definition {
         name: if short {
             names::of_function(random)
@@ -26,10 +31,10 @@ pub(crate) fn definition(number: u64) -> Definition {
             names::of_type(random)
         },
         short,
-        element: if random.chance(35) {
-            Element::Generic
-        } else {
-            Element::Double
+        element: match random.chance(35) {
+            _ if elementwise => Element::Number,
+            true => Element::Generic,
+            false => Element::Double,
         },
         rank,
         shape: shape(rank, random),
@@ -38,15 +43,21 @@ pub(crate) fn definition(number: u64) -> Definition {
         outputs: Vec::new(),
         written: Vec::new(),
         saves: Vec::new(),
-        fallible: random.chance(15),
+        fallible: !elementwise && random.chance(15),
         backwards: Vec::new(),
         jvp: None,
         twin: None,
     };
-    saves(&mut definition, random, &mut names);
+    if !elementwise {
+        saves(&mut definition, random, &mut names);
+    }
     outputs(&mut definition, random, &mut names);
     everything_matters(&mut definition, random);
     backwards(&mut definition, random);
+    if elementwise {
+        // The others are generated.
+        definition.backwards.retain(|_| random.chance(30));
+    }
     if !short && random.chance(45) {
         definition.jvp = Some(random.chance(40));
     }
@@ -55,6 +66,11 @@ pub(crate) fn definition(number: u64) -> Definition {
 
 /// Makes a coefficient of a derivative wrong.
 pub(crate) fn twin(mut definition: Definition, random: &mut Random) -> Definition {
+    if definition.is_elementwise() {
+        // What is generated cannot be wrong.
+        definition.backwards.clear();
+        backwards(&mut definition, random);
+    }
     definition.twin = Some(match definition.jvp {
         Some(_) if random.chance(40) => Twin::Jvp,
         _ => Twin::Backward,
@@ -77,6 +93,8 @@ fn inputs(random: &mut Random, names: &mut Names) -> Vec<Input> {
         kind,
         optional: false,
         exempt: false,
+        alias: false,
+        inert: false,
     };
     let certain = [
         Kind::View,
@@ -99,10 +117,15 @@ fn inputs(random: &mut Random, names: &mut Names) -> Vec<Input> {
         let mut another = input(names, random.pick(&kinds));
         another.optional = another.kind != Kind::List && random.chance(25);
         another.exempt = random.chance(12);
+        another.inert = !another.exempt && random.chance(10);
         inputs.push(another);
     }
     // One of them must have a gradient.
-    inputs[0].exempt = inputs[1..].iter().any(Input::is_differentiable) && random.chance(8);
+    let matters = |input: &Input| input.is_differentiable() && !input.inert;
+    inputs[0].exempt = inputs[1..].iter().any(matters) && random.chance(8);
+    for input in &mut inputs {
+        input.alias = input.kind != Kind::InPlace && random.chance(12);
+    }
     for _ in 0..random.pick(&[0, 0, 1, 1, 2]) {
         let values = [
             Value::Number,
@@ -113,11 +136,28 @@ fn inputs(random: &mut Random, names: &mut Names) -> Vec<Input> {
             Value::Label,
             Value::Settings,
             Value::Indices,
+            Value::Closure,
+            Value::Pointer,
+            Value::Row,
         ];
         let kind = Kind::Value(random.pick(&values));
-        inputs.push(input(names, kind));
+        // Each closure has a type of its own.
+        let is_taken = |input: &Input| input.kind == Kind::Value(Value::Closure);
+        if kind != Kind::Value(Value::Closure) || !inputs.iter().any(is_taken) {
+            inputs.push(input(names, kind));
+        }
     }
     random.shuffle(&mut inputs);
+    inputs
+}
+
+/// Makes them the inputs of a function of numbers, whose only parameter is their type.
+fn numbers(mut inputs: Vec<Input>) -> Vec<Input> {
+    inputs.retain(|input| !matches!(input.kind, Kind::Value(Value::Closure | Value::Row)));
+    for input in inputs.iter_mut().filter(|input| !input.is_value()) {
+        input.kind = Kind::View;
+        (input.optional, input.alias) = (false, false);
+    }
     inputs
 }
 
@@ -138,7 +178,7 @@ fn saves(definition: &mut Definition, random: &mut Random, names: &mut Names) {
 fn exponents(definition: &Definition) -> Vec<usize> {
     let inputs = 0..definition.inputs.len();
     inputs
-        .filter(|input| definition.inputs[*input].is_certain())
+        .filter(|input| definition.inputs[*input].is_certain() && !definition.inputs[*input].inert)
         .collect()
 }
 
@@ -183,14 +223,20 @@ fn contents(definition: &Definition, number: usize, random: &mut Random) -> Vec<
                 factors,
             }];
         }
+        let is_array = !definition.is_elementwise();
         outputs.push(Content::Sum {
             terms,
-            reduced: random.chance(15),
-            tensor: random.chance(10),
+            holds: if is_array {
+                holds(definition, random)
+            } else {
+                Holds::One
+            },
+            reduced: is_array && random.chance(15),
+            tensor: is_array && random.chance(10),
             exempt: false,
         });
     }
-    if number > 0 {
+    if number > 0 && !definition.is_elementwise() {
         if random.chance(15) {
             outputs.push(Content::Count);
         }
@@ -200,6 +246,7 @@ fn contents(definition: &Definition, number: usize, random: &mut Random) -> Vec<
         if definition.named_outputs && random.chance(15) {
             outputs.push(Content::Sum {
                 terms: sum(definition, random),
+                holds: Holds::One,
                 reduced: false,
                 tensor: false,
                 exempt: true,
@@ -209,13 +256,25 @@ fn contents(definition: &Definition, number: usize, random: &mut Random) -> Vec<
     outputs
 }
 
+fn holds(definition: &Definition, random: &mut Random) -> Holds {
+    match random.below(10) {
+        0 => {
+            let mut inputs = definition.inputs.iter();
+            Holds::Maybe(inputs.position(|input| input.optional))
+        }
+        1 => Holds::List,
+        _ => Holds::One,
+    }
+}
+
 fn coefficient(random: &mut Random) -> f64 {
     random.pick(&[0.5, 0.75, 1.25, 1.5, 2.0, -0.5, -1.25, -1.5])
 }
 
 fn sum(definition: &Definition, random: &mut Random) -> Vec<Term> {
     let mut pool = Vec::new();
-    for (index, input) in definition.inputs.iter().enumerate() {
+    let inputs = definition.inputs.iter().enumerate();
+    for (index, input) in inputs.filter(|(_, input)| !input.inert) {
         pool.push(match input.kind {
             Kind::Value(_) => Factor::Value(index),
             Kind::List => Factor::List(index),
@@ -247,7 +306,8 @@ fn sum(definition: &Definition, random: &mut Random) -> Vec<Term> {
 /// Adds terms until each differentiable result depends on an input that has a gradient, and each such input
 /// is in some result.
 fn everything_matters(definition: &mut Definition, random: &mut Random) {
-    let inputs = definition.differentiable_inputs();
+    let mut inputs = definition.differentiable_inputs();
+    inputs.retain(|input| !definition.inputs[*input].inert);
     let product = |definition: &Definition, input: usize, random: &mut Random| Term {
         coefficient: coefficient(random),
         factors: vec![match definition.inputs[input].kind {
@@ -301,6 +361,7 @@ fn backwards(definition: &mut Definition, random: &mut Random) {
     let mut inputs = definition.differentiable_inputs();
     let tensors = random.chance(45);
     let differ = random.chance(15);
+    let may_be_once = !definition.is_elementwise();
     let mut backward = |covers: Vec<usize>, plain, random: &mut Random| {
         let number = definition.backwards.len();
         let name = match (plain, random.below(3)) {
@@ -319,6 +380,7 @@ fn backwards(definition: &mut Definition, random: &mut Random) {
             covers,
             plain,
             tensors,
+            once: may_be_once && random.chance(10),
         });
     };
     if !definition.short && random.chance(25) {

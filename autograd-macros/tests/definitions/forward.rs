@@ -1,7 +1,9 @@
 //! Writes forward: its parameters, what it returns, its body.
 
 use super::formula::{Factor, Term};
-use super::model::{Content, Definition, Input, Intermediate, Kind, Rank};
+use super::generics::in_brackets;
+use super::model::{Content, Definition, Holds, Input, Intermediate, Kind};
+use super::numbers;
 use super::random::Random;
 use super::sum::{self, Operand, Product};
 use super::text::{Form, Part, Role, Text, Types};
@@ -13,6 +15,9 @@ pub(crate) fn types(definition: &Definition) -> Types {
         rank: definition.rank,
     }
 }
+
+/// What the tensors of a list are, of a sum.
+pub(crate) const HALVES: [f64; 2] = [1.0, 0.5];
 
 /// Writes the attribute, the signature and the body; `indent` before each line.
 pub(crate) fn write(
@@ -31,12 +36,9 @@ pub(crate) fn write(
     };
     let vis = random.pick(&["pub ", "pub ", "pub(crate) ", "pub(super) ", ""]);
     let generics = match (generics.is_empty(), lifetime.is_empty()) {
-        (_, true) if !definition.short => String::new(),
-        (_, false) if !definition.short => format!("<{lifetime}>"),
-        (true, true) => String::new(),
-        (true, false) => format!("<{lifetime}>"),
-        (false, true) => format!("<{generics}>"),
-        (false, false) => format!("<{lifetime}, {generics}>"),
+        (true, _) => in_brackets(lifetime),
+        (false, true) => in_brackets(generics),
+        (false, false) => in_brackets(&format!("{lifetime}, {generics}")),
     };
     let part = Part::Forward;
     text.push(
@@ -44,7 +46,7 @@ pub(crate) fn write(
         format!("{indent}{vis}fn {name}{generics}("),
     );
     for (index, input) in definition.inputs.iter().enumerate() {
-        let parameter = parameter(input, types(definition), lifetime, random);
+        let parameter = parameter(definition, input, lifetime, random);
         text.push(Role::Parameter(index), format!("{indent}    {parameter},"));
     }
     returns(definition, indent, random, text);
@@ -56,8 +58,13 @@ pub(crate) fn write(
     text.push(Role::Body(part), format!("{indent}}}"));
 }
 
-fn parameter(input: &Input, types: Types, lifetime: &str, random: &mut Random) -> String {
-    let name = &input.name;
+fn parameter(
+    definition: &Definition,
+    input: &Input,
+    lifetime: &str,
+    random: &mut Random,
+) -> String {
+    let (name, types) = (&input.name, types(definition));
     if let Kind::Value(value) = input.kind {
         return format!("{name}: {}", values::ty(value, types));
     }
@@ -72,7 +79,13 @@ fn parameter(input: &Input, types: Types, lifetime: &str, random: &mut Random) -
         (true, false) => lifetime,
         _ => "",
     };
-    let mut ty = types.with_lifetime(form, lifetime, random);
+    let mut ty = if definition.is_elementwise() {
+        "T".to_owned()
+    } else if input.alias {
+        types.alias(form, lifetime)
+    } else {
+        types.with_lifetime(form, lifetime, random)
+    };
     if input.kind == Kind::List {
         ty = format!("&[{ty}]");
     }
@@ -81,12 +94,11 @@ fn parameter(input: &Input, types: Types, lifetime: &str, random: &mut Random) -
     }
     let is_mut = input.kind == Kind::InPlace || random.chance(8);
     let mutable = if is_mut { "mut " } else { "" };
-    let exempt = if input.exempt {
-        "#[non_differentiable] "
-    } else {
-        ""
-    };
-    format!("{exempt}{mutable}{name}: {ty}")
+    let mut attributes = Vec::new();
+    attributes.extend(input.exempt.then_some("#[non_differentiable] "));
+    attributes.extend(input.alias.then_some("#[tensor] "));
+    random.shuffle(&mut attributes);
+    format!("{}{mutable}{name}: {ty}", attributes.concat())
 }
 
 /// Writes the return type, each part of it in a line of its own.
@@ -95,11 +107,16 @@ fn returns(definition: &Definition, indent: &str, random: &mut Random, text: &mu
     let mut returned: Vec<String> = Vec::new();
     for output in &definition.outputs {
         returned.push(match &output.content {
+            Content::Sum { .. } if definition.is_elementwise() => "T".to_owned(),
             Content::Sum {
-                reduced, tensor, ..
+                holds,
+                reduced,
+                tensor,
+                ..
             } => {
                 let types = if *reduced { types.reduced() } else { types };
-                types.tensor(if *tensor { Form::Tensor } else { Form::Owned }, random)
+                let form = if *tensor { Form::Tensor } else { Form::Owned };
+                held_type(*holds, types.tensor(form, random))
             }
             Content::Count => "usize".to_owned(),
             Content::Indices => "Array1<usize>".to_owned(),
@@ -146,7 +163,13 @@ fn body(definition: &Definition, indent: &str, text: &mut Text) {
         statements: Vec::new(),
         known: Vec::new(),
     };
-    let mut results = body.results();
+    let mut results = if definition.is_elementwise() {
+        let (statements, results) = numbers::body(definition);
+        body.statements = statements;
+        results
+    } else {
+        body.results()
+    };
     if let Some(input) = definition.in_place() {
         let sum = body.sum(&definition.written, definition.outputs.len());
         body.statements.push(format!("let written = {sum};"));
@@ -171,6 +194,33 @@ fn body(definition: &Definition, indent: &str, text: &mut Text) {
     text.push(Role::Last(Part::Forward), format!("{indent}    {last}"));
 }
 
+/// Returns the type of an output that holds something.
+pub(crate) fn held_type(holds: Holds, one: String) -> String {
+    match holds {
+        Holds::One => one,
+        Holds::Maybe(_) => format!("Option<{one}>"),
+        Holds::List => format!("Vec<{one}>"),
+    }
+}
+
+/// Returns the expression of an output, or of its tangent, that holds something.
+pub(crate) fn held(holds: Holds, one: String, definition: &Definition, types: Types) -> String {
+    match holds {
+        Holds::One => one,
+        Holds::Maybe(None) => format!("Some({one})"),
+        Holds::Maybe(Some(input)) => {
+            format!(
+                "{}.is_some().then_some({one})",
+                definition.inputs[input].name
+            )
+        }
+        Holds::List => {
+            let [whole, half] = HALVES.map(|factor| types.number(factor));
+            format!("{{ let one = {one}; vec![&one * {whole}, &one * {half}] }}")
+        }
+    }
+}
+
 struct Body<'a> {
     definition: &'a Definition,
     types: Types,
@@ -188,6 +238,7 @@ impl Body<'_> {
             results.push(match &output.content {
                 Content::Sum {
                     terms,
+                    holds,
                     reduced,
                     tensor,
                     ..
@@ -197,11 +248,12 @@ impl Body<'_> {
                         sum = format!("pullback::ndarray::arr0(({sum}).sum())");
                     }
                     self.statements.push(format!("let result_{place} = {sum};"));
-                    if *tensor {
+                    let result = if *tensor {
                         format!("Tensor::from(result_{place})")
                     } else {
                         format!("result_{place}")
-                    }
+                    };
+                    held(*holds, result, definition, self.types)
                 }
                 Content::Count => "3".to_owned(),
                 Content::Indices => "Array1::from(vec![1_usize, 2])".to_owned(),
@@ -307,16 +359,4 @@ fn array(input: &Input) -> Operand {
         bound: input.optional.then(|| (name.clone(), format!("&{name}"))),
         is_number: false,
     }
-}
-
-/// Returns the generic parameters of a definition: their names, with bounds, and those bounds as a where clause.
-pub(crate) fn generics(definition: &Definition) -> Vec<(&'static str, &'static str)> {
-    let mut generics = Vec::new();
-    if definition.element == super::model::Element::Generic {
-        generics.push(("T", "Element"));
-    }
-    if definition.rank == Rank::Generic {
-        generics.push(("D", "Dimension"));
-    }
-    generics
 }

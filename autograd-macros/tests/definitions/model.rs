@@ -8,6 +8,8 @@ pub(crate) enum Element {
     Double,
     /// `T: Element`
     Generic,
+    /// `T: Real`, in a function of numbers, whose values are of `f64`.
+    Number,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,12 @@ pub(crate) enum Value {
     Settings,
     /// `&Array1<usize>`: their sum.
     Indices,
+    /// `F: Fn(f64) -> f64`: what it returns for a number.
+    Closure,
+    /// `fn(f64) -> f64`, likewise.
+    Pointer,
+    /// `[f64; N]`: their sum, times `N`.
+    Row,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +57,17 @@ pub(crate) enum Kind {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn alone")]
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) optional: bool,
     /// `#[non_differentiable]`
     pub(crate) exempt: bool,
+    /// `#[tensor]`, with a type of another name.
+    pub(crate) alias: bool,
+    /// No result depends on it, and its gradient ignores what comes in.
+    pub(crate) inert: bool,
 }
 
 impl Input {
@@ -72,10 +85,21 @@ impl Input {
     }
 }
 
+/// How an output holds a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    One,
+    /// An `Option`; absent where this input is.
+    Maybe(Option<usize>),
+    /// A `Vec`: the sum, and half of it.
+    List,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Sum {
         terms: Vec<Term>,
+        holds: Holds,
         /// Of rank 0: the sum over all elements.
         reduced: bool,
         /// Returned as a `Tensor`.
@@ -122,6 +146,8 @@ pub(crate) struct Backward {
     pub(crate) plain: bool,
     /// On `&Tensor`.
     pub(crate) tensors: bool,
+    /// `once`, perhaps with tensors beside arrays.
+    pub(crate) once: bool,
 }
 
 /// What forward returns or writes, if it has a gradient.
@@ -130,6 +156,7 @@ pub(crate) struct Differentiable {
     /// `grad_y`
     pub(crate) gradient: String,
     pub(crate) terms: Vec<Term>,
+    pub(crate) holds: Holds,
     pub(crate) reduced: bool,
 }
 
@@ -182,12 +209,31 @@ impl Definition {
             .collect()
     }
 
+    pub(crate) fn is_elementwise(&self) -> bool {
+        self.element == Element::Number
+    }
+
+    /// Returns whether a backward function ignores the gradients that come in.
+    pub(crate) fn ignores_grad(&self, backward: &Backward) -> bool {
+        backward
+            .covers
+            .iter()
+            .all(|input| self.inputs[*input].inert)
+    }
+
+    /// Returns whether there is an argument of this kind.
+    pub(crate) fn takes(&self, value: Value) -> bool {
+        let mut inputs = self.inputs.iter();
+        inputs.any(|input| input.kind == Kind::Value(value))
+    }
+
     /// Returns the differentiable outputs, and then what is written to an input.
     pub(crate) fn differentiable_outputs(&self) -> Vec<Differentiable> {
         let mut found = Vec::new();
         for output in &self.outputs {
             if let Content::Sum {
                 terms,
+                holds,
                 reduced,
                 exempt: false,
                 ..
@@ -196,6 +242,7 @@ impl Definition {
                 found.push(Differentiable {
                     gradient: format!("grad_{}", unraw(&output.name)),
                     terms: terms.clone(),
+                    holds: *holds,
                     reduced: *reduced,
                 });
             }
@@ -209,6 +256,7 @@ impl Definition {
             found.push(Differentiable {
                 gradient: format!("grad_{name}"),
                 terms: self.written.clone(),
+                holds: Holds::One,
                 reduced: false,
             });
         }
@@ -221,6 +269,7 @@ impl Definition {
         for output in &self.outputs {
             let Content::Sum {
                 terms,
+                holds: Holds::One,
                 reduced: false,
                 exempt,
                 ..

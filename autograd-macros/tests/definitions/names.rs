@@ -112,6 +112,9 @@ const FUNCTIONS: &[&str] = &[
     "add",
     "r#move",
     "f",
+    "t",
+    "d",
+    "n",
     "two_words_and_more",
     "x",
 ];

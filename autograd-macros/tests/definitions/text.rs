@@ -115,7 +115,7 @@ pub(crate) struct Types {
 impl Types {
     pub(crate) fn element(self) -> &'static str {
         match self.element {
-            Element::Double => "f64",
+            Element::Double | Element::Number => "f64",
             Element::Generic => "T",
         }
     }
@@ -123,7 +123,7 @@ impl Types {
     /// Returns a number of the element type.
     pub(crate) fn number(self, number: f64) -> String {
         match self.element {
-            Element::Double => format!("{number:?}"),
+            Element::Double | Element::Number => format!("{number:?}"),
             Element::Generic => format!("T::from_f64({number:?})"),
         }
     }
@@ -131,7 +131,7 @@ impl Types {
     /// Returns an `f64` as a number of the element type.
     pub(crate) fn converted(self, number: &str) -> String {
         match self.element {
-            Element::Double => number.to_owned(),
+            Element::Double | Element::Number => number.to_owned(),
             Element::Generic => format!("T::from_f64({number})"),
         }
     }
@@ -175,6 +175,17 @@ impl Types {
         match form {
             Form::TensorRef => format!("&{ty}"),
             _ => ty,
+        }
+    }
+
+    /// Returns the type of an input under another name, of which a view has a lifetime.
+    pub(crate) fn alias(self, form: Form, lifetime: &str) -> String {
+        let (element, dimension) = (self.element(), self.dimension());
+        let lifetime = if lifetime.is_empty() { "'_" } else { lifetime };
+        match form {
+            Form::Owned => format!("Held<{element}, {dimension}>"),
+            Form::TensorRef => format!("&Known<{element}, {dimension}>"),
+            _ => format!("Seen<{lifetime}, {element}, {dimension}>"),
         }
     }
 

@@ -14,6 +14,9 @@ pub(crate) fn ty(value: Value, types: Types) -> String {
         Value::Label => "&str".to_owned(),
         Value::Settings => "&Settings".to_owned(),
         Value::Indices => "&Array1<usize>".to_owned(),
+        Value::Closure => "F".to_owned(),
+        Value::Pointer => "fn(f64) -> f64".to_owned(),
+        Value::Row => format!("[{element}; N]"),
     }
 }
 
@@ -32,15 +35,21 @@ pub(crate) fn number(value: Value, name: &str, by_reference: bool, types: Types)
     let star = if by_reference { "*" } else { "" };
     match value {
         Value::Number => format!("{star}{name}"),
-        Value::Numbers => {
+        Value::Numbers | Value::Row => {
+            let times = if value == Value::Row {
+                format!(" * {}", types.converted("(N as f64)"))
+            } else {
+                String::new()
+            };
             let zero = types.number(0.0);
-            format!("{name}.iter().fold({zero}, |sum, one| sum + *one)")
+            format!("{name}.iter().fold({zero}, |sum, one| sum + *one){times}")
         }
         Value::Count => types.converted(&format!("({star}{name} as f64)")),
         Value::Maybe => format!("{name}.unwrap_or({})", types.number(0.5)),
         Value::Label => types.converted(&format!("({name}.len() as f64)")),
         Value::Settings => types.converted(&format!("{name}.rate")),
         Value::Indices => types.converted(&format!("({name}.sum() as f64)")),
+        Value::Closure | Value::Pointer => types.converted(&format!("{name}(0.75)")),
     }
 }
 
@@ -54,5 +63,7 @@ pub(crate) fn example(value: Value) -> &'static str {
         Value::Label => "\"ab\"",
         Value::Settings => "&Settings { rate: 0.75 }",
         Value::Indices => "&Array1::from(vec![1_usize, 1])",
+        Value::Closure | Value::Pointer => "|number| 2.0 * number",
+        Value::Row => "[0.5, 0.25]",
     }
 }

@@ -2,8 +2,11 @@
 
 use super::attribute::{self, forward_options};
 use super::derivative::{Asked, Asker};
-use super::forward::{self, generics};
-use super::model::{Definition, Intermediate, Kind};
+use super::formula::Factor;
+use super::forward;
+use super::generics::{Generics, in_brackets};
+use super::model::{Backward, Definition, Holds, Intermediate, Kind};
+use super::numbers;
 use super::random::Random;
 use super::text::{Form, Part, Role, Text, Wants};
 
@@ -30,42 +33,19 @@ pub(crate) struct Written {
 
 fn block(definition: &Definition, random: &mut Random, text: &mut Text) {
     let name = &definition.name;
-    let generics = generics(definition);
-    let names: Vec<&str> = generics.iter().map(|(name, _)| *name).collect();
-    let with_bounds: Vec<String> = generics
-        .iter()
-        .map(|(name, bound)| format!("{name}: {bound}"))
-        .collect();
+    let generics = Generics::of(definition);
     let vis = random.pick(&["pub ", "pub ", "pub(crate) ", ""]);
-    let arguments = if names.is_empty() {
-        String::new()
-    } else {
-        format!("<{}>", names.join(", "))
-    };
+    let (of_struct, fields) = (in_brackets(&generics.unbounded()), generics.fields());
     text.push(
         Role::Other,
-        if names.is_empty() {
-            format!("{vis}struct {name};")
-        } else {
-            format!(
-                "{vis}struct {name}{arguments}(std::marker::PhantomData<({},)>);",
-                names.join(", ")
-            )
-        },
+        format!("{vis}struct {name}{of_struct}{fields};"),
     );
     attribute::write(definition, &[], random, text);
-    let in_where = random.chance(30) && !names.is_empty();
-    let (bounds, where_) = match (names.is_empty(), in_where) {
-        (true, _) => (String::new(), String::new()),
-        (false, true) => (
-            arguments.clone(),
-            format!(" where {}", with_bounds.join(", ")),
-        ),
-        (false, false) => (format!("<{}>", with_bounds.join(", ")), String::new()),
-    };
+    let (parameters, clause) = generics.declared(random.chance(30));
+    let (parameters, arguments) = (in_brackets(&parameters), generics.arguments());
     text.push(
         Role::Block,
-        format!("impl{bounds} {name}{arguments}{where_} {{"),
+        format!("impl{parameters} {name}{arguments} {clause} {{"),
     );
     let mut written = functions(definition, random);
     extras(definition, &mut written, random);
@@ -83,9 +63,14 @@ fn block(definition: &Definition, random: &mut Random, text: &mut Text) {
 }
 
 fn functions(definition: &Definition, random: &mut Random) -> Vec<Written> {
+    let write = if definition.is_elementwise() {
+        numbers::gradients
+    } else {
+        gradients
+    };
     let backwards = 0..definition.backwards.len();
     let mut written: Vec<Written> = backwards
-        .map(|index| gradients(definition, index, random))
+        .map(|index| write(definition, index, random))
         .collect();
     if definition.jvp.is_some() {
         written.push(tangents(definition, random));
@@ -174,6 +159,12 @@ fn tangents(definition: &Definition, random: &mut Random) -> Written {
     } else {
         Form::Owned
     };
+    // Those that nothing depends on must be asked for too.
+    for input in definition.differentiable_inputs() {
+        if definition.inputs[input].inert {
+            asker.operand(Factor::Tangent(input));
+        }
+    }
     let (mut types, mut results) = (Vec::new(), Vec::new());
     for one in definition.differentiable_outputs() {
         let mut result = asker.tangent(&one.terms, one.reduced);
@@ -183,7 +174,12 @@ fn tangents(definition: &Definition, random: &mut Random) -> Written {
             asker.types
         };
         let mut ty = content.tensor(form, asker.random);
-        if asker.random.chance(20) {
+        if let Holds::Maybe(Some(input)) = one.holds {
+            asker.operand(Factor::Input(input));
+        }
+        result = forward::held(one.holds, result, definition, content);
+        ty = forward::held_type(one.holds, ty);
+        if one.holds == Holds::One && asker.random.chance(20) {
             ty = format!("Option<{ty}>");
             result = format!("Some({result})");
         }
@@ -233,12 +229,7 @@ fn extras(definition: &Definition, written: &mut [Written], random: &mut Random)
             && !(array && definition.backwards[index].tensors)
             && random.chance(12)
         {
-            let names: Vec<&str> = generics(definition).iter().map(|(name, _)| *name).collect();
-            let arguments = if names.is_empty() {
-                String::new()
-            } else {
-                format!("<{}>", names.join(", "))
-            };
+            let arguments = Generics::of(definition).arguments();
             function.asked.push(Asked {
                 name: "context".to_owned(),
                 ty: format!("&{}Context{arguments}", definition.name),
@@ -246,6 +237,16 @@ fn extras(definition: &Definition, written: &mut [Written], random: &mut Random)
             });
         }
     }
+}
+
+/// Returns what is in the brackets of a backward function, or before the expression of a gradient.
+pub(crate) fn targets(definition: &Definition, backward: &Backward) -> String {
+    let covers = backward.covers.iter();
+    let names = covers.map(|input| &definition.inputs[*input].name[..]);
+    let mut targets: Vec<&str> = names.filter(|_| !backward.plain).collect();
+    targets.extend(backward.once.then_some("once"));
+    targets.extend(definition.ignores_grad(backward).then_some("ignores_grad"));
+    targets.join(", ")
 }
 
 fn write_function(
@@ -259,15 +260,11 @@ fn write_function(
     let (helper, name) = match part {
         Part::Backward(index) => {
             let backward = &definition.backwards[index];
-            let covers = backward
-                .covers
-                .iter()
-                .map(|input| &definition.inputs[*input].name[..]);
-            let covers: Vec<&str> = covers.collect();
-            let helper = if backward.plain {
+            let targets = targets(definition, backward);
+            let helper = if targets.is_empty() {
                 "    #[backward]".to_owned()
             } else {
-                format!("    #[backward({})]", covers.join(", "))
+                format!("    #[backward({targets})]")
             };
             (helper, &backward.name[..])
         }
@@ -314,19 +311,6 @@ fn write_function(
 fn short(definition: &Definition, random: &mut Random, text: &mut Text) {
     let written = functions(definition, random);
     attribute::write(definition, &written, random, text);
-    let generics = generics(definition);
-    let in_where = random.chance(30);
-    let join = |generics: &[(&str, &str)]| {
-        let bounds = generics
-            .iter()
-            .map(|(name, bound)| format!("{name}: {bound}"));
-        bounds.collect::<Vec<_>>().join(", ")
-    };
-    let (parameters, where_) = if in_where && !generics.is_empty() {
-        let names: Vec<&str> = generics.iter().map(|(name, _)| *name).collect();
-        (names.join(", "), format!("where {}", join(&generics)))
-    } else {
-        (join(&generics), String::new())
-    };
+    let (parameters, where_) = Generics::of(definition).declared(random.chance(30));
     forward::write(definition, &parameters, &where_, random, text);
 }

@@ -50,6 +50,15 @@ fn asked(editor: &mut Editor<'_>, accept: impl Fn(Part, Wants, &str) -> bool) ->
     })
 }
 
+/// Returns a tensor whose element type and rank the macro sees: another is rustc's to report, in the body too.
+fn tensor_of_known_type(editor: &mut Editor<'_>) -> Option<usize> {
+    let inputs = &editor.definition.inputs;
+    asked(editor, |_, wants, _| match wants {
+        Wants::Input(input) | Wants::Tangent(input) => !inputs[input].alias,
+        _ => is_tensor(wants),
+    })
+}
+
 fn misspelt(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let place = asked(editor, |_, _, _| true)?;
     let name = name(editor.text(place)).to_owned();
@@ -58,13 +67,13 @@ fn misspelt(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 }
 
 fn another_rank(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
-    let place = asked(editor, |_, wants, _| is_tensor(wants))?;
+    let place = tensor_of_known_type(editor)?;
     let ty = with_another_rank(ty(editor.text(place)));
     editor.retype(place, &ty)
 }
 
 fn another_element(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
-    let place = asked(editor, |_, wants, _| is_tensor(wants))?;
+    let place = tensor_of_known_type(editor)?;
     let ty = with_another_element(ty(editor.text(place)));
     editor.retype(place, &ty)
 }
@@ -97,7 +106,7 @@ fn is_array(editor: &Editor<'_>, wants: Wants) -> bool {
 
 fn mixed(editor: &mut Editor<'_>, tensors_first: bool) -> Option<Vec<usize>> {
     let part = editor.derivative()?;
-    if editor.is_on_tensors(part) != tensors_first {
+    if editor.is_on_tensors(part) != tensors_first || editor.is_once(part) {
         return None;
     }
     let all = tensors(editor, part);
@@ -203,7 +212,7 @@ fn an_intermediate(editor: &mut Editor<'_>, part: Part) -> Option<String> {
 fn intermediate_as_tensor(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let part = editor.derivative()?;
     let name = an_intermediate(editor, part)?;
-    if part == Part::Jvp || !editor.is_on_tensors(part) {
+    if part == Part::Jvp || !editor.is_on_tensors(part) || editor.is_once(part) {
         return None;
     }
     let ty = editor.types.tensor(Form::TensorRef, editor.random);

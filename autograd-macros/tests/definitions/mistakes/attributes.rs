@@ -189,6 +189,9 @@ fn lines_of(editor: &Editor<'_>, part: Part) -> Vec<usize> {
 }
 
 fn function_missing(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
+    if editor.definition.is_elementwise() {
+        return None;
+    }
     let index = editor.random.below(editor.definition.backwards.len());
     for place in lines_of(editor, Part::Backward(index)).into_iter().rev() {
         editor.text.0.remove(place);
@@ -197,6 +200,9 @@ fn function_missing(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 }
 
 fn function_twice(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
+    if editor.definition.backwards.is_empty() {
+        return None;
+    }
     let index = editor.random.below(editor.definition.backwards.len());
     if editor.definition.backwards[index].covers.len() > 1 {
         return None;
@@ -303,7 +309,11 @@ fn jvp_with_arguments(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 }
 
 fn ignored_and_used(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
-    let (place, _) = backward(editor)?;
+    let (place, index) = backward(editor)?;
+    let definition = editor.definition;
+    if definition.ignores_grad(&definition.backwards[index]) {
+        return None;
+    }
     editor.replace(place, ")", ", ignores_grad)")
 }
 

@@ -4,6 +4,7 @@ mod asked;
 mod attributes;
 mod bodies;
 mod items;
+mod numbers;
 mod returned;
 mod samples;
 
@@ -64,7 +65,7 @@ struct Mistaken {
 fn mistaken(number: u64) -> Mistaken {
     let definition = draw::definition(number / EACH);
     let right = write::definition(&definition, number / EACH);
-    let kinds = kinds();
+    let kinds = kinds(&definition);
     let first = usize::try_from(number).expect("a number of a definition");
     for next in 0..kinds.len() {
         let (kind, make) = kinds[(first + next) % kinds.len()];
@@ -82,7 +83,16 @@ fn mistaken(number: u64) -> Mistaken {
     unreachable!("some mistakes fit any definition")
 }
 
-fn kinds() -> Vec<(&'static str, Make)> {
+fn kinds(definition: &Definition) -> Vec<(&'static str, Make)> {
+    if definition.is_elementwise() {
+        return [
+            numbers::KINDS,
+            attributes::KINDS,
+            samples::KINDS,
+            bodies::KINDS,
+        ]
+        .concat();
+    }
     [
         asked::KINDS,
         returned::KINDS,
@@ -173,6 +183,10 @@ impl Editor<'_> {
             Part::Backward(index) => self.definition.backwards[index].tensors,
             _ => self.definition.jvp == Some(true),
         }
+    }
+
+    fn is_once(&self, part: Part) -> bool {
+        matches!(part, Part::Backward(index) if self.definition.backwards[index].once)
     }
 
     /// Returns a name like this one that is not taken.

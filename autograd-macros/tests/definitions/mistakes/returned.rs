@@ -23,10 +23,18 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("nothing returned by forward", nothing_from_forward),
 ];
 
-/// Returns a line with a gradient or a tangent.
+/// Returns a line with a gradient or a tangent, not of an input whose type the macro does not see: there, rustc reports
+/// another type in the body too.
 fn returned(editor: &mut Editor<'_>) -> Option<(usize, Part)> {
-    let place =
-        editor.pick(|role| matches!(role, Role::Returned(part, _) if part != Part::Forward))?;
+    let definition = editor.definition;
+    let place = editor.pick(|role| match role {
+        Role::Returned(Part::Backward(index), nth) => {
+            let input = definition.backwards[index].covers[nth];
+            !definition.inputs[input].alias
+        }
+        Role::Returned(part, _) => part == Part::Jvp,
+        _ => false,
+    })?;
     match editor.text.0[place].role {
         Role::Returned(part, _) => Some((place, part)),
         _ => None,
@@ -116,7 +124,7 @@ fn nothing(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 
 fn tensor(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let (place, part) = returned(editor)?;
-    if editor.is_on_tensors(part) {
+    if editor.is_on_tensors(part) || editor.is_once(part) {
         return None;
     }
     editor.replace(place, "Array", "Tensor")
@@ -124,7 +132,7 @@ fn tensor(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 
 fn array(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let (place, part) = returned(editor)?;
-    if !editor.is_on_tensors(part) {
+    if !editor.is_on_tensors(part) || editor.is_once(part) {
         return None;
     }
     editor.replace(place, "Tensor", "Array")

@@ -46,6 +46,11 @@ fn another_rank(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let Rank::Fixed(axes) = editor.definition.rank else {
         return None;
     };
+    // Numbers have any rank, but all the same; in a type of another name, only a run shows it.
+    let mut inputs = editor.definition.inputs.iter();
+    if editor.definition.is_elementwise() || inputs.any(|input| input.alias) {
+        return None;
+    }
     let axes = if editor.random.chance(50) {
         axes + 1
     } else {
