@@ -38,7 +38,7 @@ pub(super) fn read(sig: &Signature, context: &mut Context<'_>) -> Option<Vmap> {
 /// fn forward(x: ArrayView<T, D>) -> Array<T, D>
 /// #[vmap]
 /// fn vmap(x: &Tensor<T, D>) -> Tensor<T, D>
-/// // ^^^^ the rank of `x` is not fixed
+/// // ^^^^ `vmap` cannot be the function of a batch: `x` has a rank that is not fixed
 /// ```
 fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<()> {
     let forward = context.forward;
@@ -48,7 +48,7 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
         let why = if input.is_in_place() {
             Some("is written to")
         } else {
-            is_list.then_some("is a list").or_else(|| other(&tensor.ty))
+            is_list.then_some("is a list").or_else(|| rank(&tensor.ty))
         };
         Some((&input.name, why?))
     });
@@ -58,7 +58,7 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
             None => Some("is no tensor"),
             Some(_) if output.kind == Kind::List => Some("is a list"),
             Some(_) if output.kind == Kind::Optional => Some("may be absent"),
-            Some(tensor) => other(tensor),
+            Some(tensor) => rank(tensor),
         };
         Some((&output.name, why?))
     });
@@ -76,7 +76,8 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
     None
 }
 
-fn other(tensor: &TensorType) -> Option<&'static str> {
+/// Returns why a tensor cannot have an axis more, if it cannot.
+fn rank(tensor: &TensorType) -> Option<&'static str> {
     match tensor.content.rank() {
         Some(Rank::Fixed(LARGEST)) => Some("has the largest rank that there is"),
         Some(Rank::Fixed(_)) => None,
@@ -90,7 +91,7 @@ fn other(tensor: &TensorType) -> Option<&'static str> {
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
 /// #[vmap]
 /// fn vmap(input: &Tensor3<f32>, wieght: &Tensor2<f32>) -> Tensor3<f32>
-/// //                            ^^^^^^ `weight` is expected here
+/// //                            ^^^^^^ `weight` is expected here, as in forward, but found `wieght`
 /// ```
 fn parameters<'a>(sig: &'a Signature, context: &mut Context<'_>) -> Option<Vec<&'a Type>> {
     let mut expected = context.forward.inputs.iter();
