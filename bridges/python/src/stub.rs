@@ -124,10 +124,11 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
 
 /// A name that Python keeps for itself gets a line below.
 fn python_name(name: &str) -> String {
-    const KEYWORDS: [&str; 24] = [
-        "None", "True", "False", "and", "assert", "class", "def", "del", "elif", "except", "exec",
-        "finally", "from", "global", "import", "is", "lambda", "nonlocal", "not", "or", "pass",
-        "raise", "with", "yield",
+    const KEYWORDS: [&str; 35] = [
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
+        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
+        "try", "while", "with", "yield",
     ];
     let name = name.trim_start_matches("r#");
     let line = if KEYWORDS.contains(&name) { "_" } else { "" };

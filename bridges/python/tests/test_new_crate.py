@@ -8,6 +8,9 @@ import sys
 
 BRIDGES = pathlib.Path(__file__).parents[2]
 
+# Names that Python keeps for itself, one of them Rust's too.
+BETWEEN = "#[custom_function(elementwise)]\npub fn between<T: Real>(r#in: T, from: T) -> T { r#in - from }\n"
+
 
 def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     text = (BRIDGES / "README.md").read_text()
@@ -21,7 +24,7 @@ def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     (tmp_path / "Cargo.toml").write_text(cargo.replace("…", str(BRIDGES.parent)))
     (tmp_path / "pyproject.toml").write_text(project)
     (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "lib.rs").write_text(squash.replace(": squash }", ": product, squash }") + product)
+    (tmp_path / "src" / "lib.rs").write_text(squash.replace(": squash }", ": between, product, squash }") + product + BETWEEN)
     environment = {**os.environ, "CARGO_TARGET_DIR": str(BRIDGES / "target")}
     build = ["maturin", "build", "--quiet", "--out", "wheels"]
     subprocess.run(build, cwd=tmp_path, env=environment, check=True)
@@ -31,6 +34,8 @@ def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     program = python + (
         "tensors = [torch.rand(shape, dtype=torch.float64, requires_grad=True) for shape in [(2, 3), (3, 4)]]\n"
         "assert torch.autograd.gradgradcheck(lambda x, w: kernels.product(x, w, 2.5), tensors)\n"
+        "between = kernels.between(in_=torch.ones(2), from_=torch.zeros(2))\n"
+        "assert between.tolist() == [1, 1]\n"
         "print(kernels.__file__, kernels.__pyi__)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
