@@ -141,15 +141,16 @@ fn values_of_any_type() {
     assert_eq!(g, array![0.0, -3.0]);
 }
 
+/// A number with a raw name.
+#[custom_function(elementwise, gradcheck(r#in = [2]))]
+fn raw_square<T: Real>(r#in: T) -> T {
+    r#in * r#in
+}
+
 #[test]
 fn a_number_may_have_a_raw_name() {
-    #[custom_function(elementwise, gradcheck(r#in = [2]))]
-    fn square<T: Real>(r#in: T) -> T {
-        r#in * r#in
-    }
-
     let x = Tensor::from(array![3.0]);
-    let (_, along) = jvp(|x: &Tensor1<f64>| square(x), &x, &x).unwrap();
+    let (_, along) = jvp(|x: &Tensor1<f64>| raw_square(x), &x, &x).unwrap();
     assert_eq!(along.to_array(), array![18.0]);
 }
 
