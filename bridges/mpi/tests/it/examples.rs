@@ -46,11 +46,13 @@ fn steps_with_delays_take_as_long_as_the_model_says() {
         let latencies = [5, 20].map(Duration::from_millis);
         let compared =
             step_time::compare(comm, (4, 64, 16), (&latencies, &[1, 1 << 20]), 5).unwrap();
-        for step in &compared {
-            let ratio = step.measured / step.model;
+        // What the delays add: another program on these processors may take more of the rest.
+        let (short, long) = compared.split_at(4);
+        for (short, long) in short.iter().zip(long) {
+            let ratio = (long.measured - short.measured) / (long.model - short.model);
             assert!(
-                (0.8..2.0).contains(&ratio),
-                "{ratio:.2} of the model: {step:?}"
+                (0.5..2.0).contains(&ratio),
+                "{ratio:.2} of the model: {short:?}, {long:?}"
             );
         }
         for steps in compared.chunks(4) {
