@@ -156,6 +156,7 @@ pub(super) fn lifted(
     let grads = std::mem::take(&mut options.grads);
     let known = Known {
         inputs: &parameters.inputs,
+        differentiable: &parameters.differentiable,
         values: &parameters.values,
         gradients: &names,
         outputs: output_values(options, outputs.len()),
@@ -437,6 +438,8 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
 /// The names that `grad(x) = …` may use.
 struct Known<'a> {
     inputs: &'a [Ident],
+    /// For each of the inputs.
+    differentiable: &'a [bool],
     values: &'a [(Ident, Type)],
     gradients: &'a [Ident],
     outputs: Vec<Ident>,
@@ -449,7 +452,10 @@ struct Known<'a> {
 ///
 /// ```text
 /// #[custom_function(elementwise, grad(steps) = grad_output)]
-/// //                                  ^^^^^ `steps` is no number of `relaxed`
+/// //                                  ^^^^^ `steps` is a value, which has no gradient
+/// #[custom_function(elementwise, grad(k) = grad_output)]
+/// //                                  ^ `k` is `#[non_differentiable]` and has no gradient
+/// fn scaled<T: Real>(x: T, #[non_differentiable] k: T) -> T
 /// #[custom_function(elementwise, grad(x, ignores_grad) = grad_output * k)]
 /// //                                     ^^^^^^^^^^^^ this expression uses the gradient of an output
 /// ```
@@ -471,6 +477,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
             continue;
         };
         options_are_given_once(list.iter(), diagnostics);
+        let mistakes = diagnostics.len();
         let mut inputs = Vec::new();
         let mut ignores = None;
         for Argument { name, .. } in list {
@@ -479,6 +486,11 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                 Some(place) if given.contains(&place) => {
                     let message =
                         format!("the gradient of `{name}` is given already; remove one of the two");
+                    diagnostics.error(name, message);
+                }
+                Some(place) if !known.differentiable[place] => {
+                    let message =
+                        format!("`{name}` is `#[non_differentiable]` and has no gradient");
                     diagnostics.error(name, message);
                 }
                 Some(place) => {
@@ -499,6 +511,8 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                 }
             }
         }
+        // What the expression gives would be too much for the inputs that are left.
+        let are_right = diagnostics.len() == mistakes;
         let names = uses::names(expression, &all);
         let uses_one = names
             .iter()
@@ -515,7 +529,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
             let help = "multiply by the gradient of the output, or mark it as intended: `grad(x, ignores_grad) = …`";
             diagnostics.error_with_help(expression, &message, help);
         }
-        if !inputs.is_empty() {
+        if are_right && !inputs.is_empty() {
             read.push(Replaced {
                 inputs,
                 expression: expression.clone(),

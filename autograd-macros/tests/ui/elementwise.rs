@@ -277,4 +277,22 @@ mod without_the_word {
     fn caller(x: &Tensor1<f64>) -> Tensor1<f64> { f(x) }
 }
 
+mod gradient_of_an_exempt_number {
+    use super::*;
+    #[custom_function(elementwise, grad(k) = grad_output * x)]
+    pub fn scaled<T: Real>(x: T, #[non_differentiable] k: T) -> T { x * k }
+}
+
+mod gradients_with_one_of_an_exempt_number {
+    use super::*;
+    #[custom_function(elementwise, grad(x, k) = (grad_output * k, grad_output * x))]
+    pub fn scaled<T: Real>(x: T, #[non_differentiable] k: T) -> T { x * k }
+}
+
+mod gradients_of_a_misspelt_number {
+    use super::*;
+    #[custom_function(elementwise, grad(x, fcator) = (grad_output * factor, grad_output * x))]
+    pub fn scaled<T: Real>(x: T, factor: T) -> T { x * factor }
+}
+
 fn main() {}
