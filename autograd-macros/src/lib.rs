@@ -357,12 +357,13 @@ use proc_macro::TokenStream;
 ///
 /// `gradcheck(…)` gives a shape for each tensor, a list of shapes (`parts = [[3], [2]]`) for each list and an
 /// expression of its very type for each value. In place of a shape, an expression may make the array:
-/// `m = positive_definite(4)`. `eps`, `atol` and `rtol` set the tolerances of `Gradcheck`, unless an input has their name. It generates a `#[test]`, `linear_function_gradcheck`, that checks the function
-/// against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs, once without each
-/// optional one, in forward mode if there is a rule for it, and to second order where the function can be
-/// differentiated again. The numbers are between 0.5 and 1.5, and of both signs where the function is defined
-/// there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`, ranks
-/// follow from the shapes; a rank that only an output has is given as `E = Ix2`.
+/// `m = positive_definite(4)`, with a function of yours that the test sees. `eps`, `atol` and `rtol` set the
+/// tolerances of `Gradcheck`, unless an input has their name. It generates a `#[test]`, `linear_function_gradcheck`, that
+/// checks the function against finite differences, and does all checks of `Gradcheck::thorough`: with all inputs,
+/// once without each optional one, in forward mode if there is a rule for it, and to second order where the
+/// function can be differentiated again. The numbers are between 0.5 and 1.5, and of both signs where the function
+/// is defined there; or in a range: `x = [3, 4] in -0.9..0.9`. Element types that are parameters become `f64`,
+/// ranks follow from the shapes; a rank that only an output has is given as `E = Ix2`.
 ///
 /// # Generated
 ///

@@ -110,6 +110,17 @@ fn parameter(
 fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
     let forward = context.forward;
     let names = names(in_jvp, forward);
+    let text = name.to_string();
+    // What rustc advises where a parameter is not used.
+    let unused = text
+        .strip_prefix('_')
+        .filter(|rest| names.iter().any(|known| known == rest));
+    if let Some(unused) = unused {
+        let message = format!("`{name}` is no input: `{unused}` is asked for by its own name");
+        let help = "remove the parameter, if the function does not use it";
+        context.diagnostics.error_with_help(name, &message, help);
+        return;
+    }
     let special = if in_jvp {
         no_tangent(name, context)
     } else {

@@ -224,4 +224,16 @@ mod context_beside_another_mistake {
     }
 }
 
+mod unused_parameter_with_an_underscore {
+    use super::*;
+    pub struct Twice;
+    #[custom_function]
+    impl Twice {
+        #[forward]
+        pub fn forward(x: ArrayView1<f32>) -> Array1<f32> { &x * 2.0 }
+        #[backward(x)]
+        fn backward(grad_output: ArrayView1<f32>, _x: ArrayView1<f32>) -> Array1<f32> { &grad_output * 2.0 }
+    }
+}
+
 fn main() {}
