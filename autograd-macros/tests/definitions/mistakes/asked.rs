@@ -308,10 +308,16 @@ fn no_name(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 
 fn no_gradient(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let part = editor.derivative()?;
+    let Part::Backward(index) = part else {
+        return None;
+    };
+    let definition = editor.definition;
+    if definition.ignores_grad(&definition.backwards[index]) {
+        return None;
+    }
     let gradients = |role| matches!(role, Role::Asked(of, Wants::Gradient(_)) if of == part);
     editor.text.0.retain(|line| !gradients(line.role));
-    let places = editor.text.places(|role| role == Role::Function(part));
-    (part != Part::Jvp).then_some(places)
+    Some(editor.text.places(|role| role == Role::Function(part)))
 }
 
 fn no_tangent(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
