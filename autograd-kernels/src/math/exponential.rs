@@ -49,6 +49,16 @@ macro_rules! exponentials {
                 whole * power(half) * power(n - half)
             }
 
+            /// Returns e^(x + rest) for x ≤ 0 and a rest of less than 0.1.
+            #[inline(always)]
+            pub(in super::super) fn exp_of_sum(x: $float, rest: $float) -> $float {
+                let x = if x < $underflow { $underflow } else { x };
+                let n = (x * std::$float::consts::LOG2_E + $magic) - $magic;
+                let r = (x - n * $high) - n * $low + rest;
+                let half = (n * 0.5 + $magic) - $magic;
+                (1.0 + (r + r * r * polynomial(r, $quadratic))) * power(half) * power(n - half)
+            }
+
             #[inline(always)]
             pub(in super::super) fn exp_m1(x: $float) -> $float {
                 let between = if x > $overflow { $overflow } else { x };

@@ -1,65 +1,82 @@
 //! The error function and the normal distribution, for either element type.
 //!
-//! 1 − erf a = e^(−a²) w(a), where w falls slowly from 1: a polynomial in 1 / (1 + pa) gives it for all a ≥ 0
-//! to the same relative error. Single precision is computed in double, which needs no care.
+//! 1 − erf a = e^(−a²) w(a), where w falls slowly from 1: a polynomial in 1 / (1 + pa), or in a / (p + a), gives it
+//! for all a ≥ 0 to the same relative error.
 
 use super::polynomial;
 
 pub(super) mod single {
-    use super::super::exponential::exp_of_negative as exp;
+    use super::super::exponential::single::exp_of_sum;
     use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
-    /// Returns w(a).
+    /// Returns e^(−c a²) for c of 1 or ½ and a from 0 to where that is 0, in the way of the one in double precision.
     #[inline(always)]
-    fn w(a: f64) -> f64 {
-        let t = 1.0 / (1.0 + 0.47 * a);
-        t * polynomial(t, SINGLE_W)
+    fn bell(a: f32, c: f32) -> f32 {
+        let z = f32::from_bits(a.to_bits() & !((1 << 12) - 1));
+        exp_of_sum(-c * z * z, c * (z - a) * (z + a))
+    }
+
+    /// Returns 1 − Φ(a), divided by e^(−a²/2).
+    #[inline(always)]
+    fn w(a: f32) -> f32 {
+        let t = 1.0 / (2.5 + a);
+        // A polynomial that begins at a = 0, as the result falls fastest there.
+        t * polynomial(t * a, SINGLE_W)
     }
 
     #[inline(always)]
     pub(in super::super) fn erf(x: f32) -> f32 {
-        let x = f64::from(x);
-        let a = x.abs();
-        let small = x * polynomial(x * x, SINGLE_SMALL);
-        let large = (1.0 - exp(-a * a) * w(a)).copysign(x);
-        (if a < 0.5 { small } else { large }) as f32
+        // From 4 on it is 1. A comparison that keeps NaN.
+        let a = if x.abs() > 4.0 { 4.0 } else { x.abs() };
+        let small = x + x * polynomial(x * x, SINGLE_SMALL);
+        let tail = 2.0 * bell(a, 1.0) * w(a * std::f32::consts::SQRT_2);
+        let large = (1.0 - tail).copysign(x);
+        if a < 0.9 { small } else { large }
+    }
+
+    /// Returns |x|, e^(−x²/2) and w.
+    #[inline(always)]
+    fn parts(x: f32) -> (f32, f32, f32) {
+        // From 14.5 on the tail is 0.
+        let a = if x.abs() > 14.5 { 14.5 } else { x.abs() };
+        (a, bell(a, 0.5), w(a))
     }
 
     /// Returns Φ(x) and e^(−x²/2).
     #[inline(always)]
-    fn normal(x: f64) -> (f64, f64) {
-        let a = x.abs() * std::f64::consts::FRAC_1_SQRT_2;
-        let bell = exp(-0.5 * x * x);
-        let tail = 0.5 * bell * w(a);
+    fn normal(x: f32) -> (f32, f32) {
+        let (_, bell, w) = parts(x);
+        let tail = bell * w;
         (if x < 0.0 { tail } else { 1.0 - tail }, bell)
     }
 
     #[inline(always)]
     pub(in super::super) fn gelu(x: f32) -> f32 {
-        let x = f64::from(x);
-        (x * normal(x).0) as f32
+        let (a, bell, w) = parts(x);
+        // In this order, as the smallest tails have few digits.
+        let (left, right) = (bell * (w * x), x - bell * (w * a));
+        if x < 0.0 { left } else { right }
     }
 
     #[inline(always)]
     pub(in super::super) fn normal_cdf(x: f32) -> f32 {
-        normal(f64::from(x)).0 as f32
+        normal(x).0
     }
 
     #[inline(always)]
     pub(in super::super) fn normal_pdf(x: f32) -> f32 {
-        (normal(f64::from(x)).1 * super::PEAK) as f32
+        normal(x).1 * super::PEAK as f32
     }
 
     #[inline(always)]
     pub(in super::super) fn gelu_derivative(x: f32) -> f32 {
-        let x = f64::from(x);
         let (below, bell) = normal(x);
-        (below + x * (bell * super::PEAK)) as f32
+        below + x * (bell * super::PEAK as f32)
     }
 }
 
 pub(super) mod double {
-    use super::super::exponential::double::exp;
+    use super::super::exponential::double::exp_of_sum;
     use super::{DOUBLE_SMALL, DOUBLE_W, DOUBLE_W_HIGHER, polynomial};
 
     /// Returns e^(−c a²) for c of 1 or ½ and a ≥ 0.
@@ -70,9 +87,7 @@ pub(super) mod double {
     fn bell(a: f64, c: f64) -> f64 {
         let a = if a > 60.0 { 60.0 } else { a };
         let z = f64::from_bits(a.to_bits() & !((1 << 27) - 1));
-        let rest = c * (z - a) * (z + a);
-        let exp_rest = 1.0 + rest * (1.0 + rest * (0.5 + rest * (1.0 / 6.0)));
-        exp(-c * z * z) * exp_rest
+        exp_of_sum(-c * z * z, c * (z - a) * (z + a))
     }
 
     /// Returns w(a) for a ≥ 0.85.
@@ -133,29 +148,29 @@ pub(super) mod double {
 /// 1 / √(2π)
 const PEAK: f64 = 0.398_942_280_401_432_7;
 
-/// erf x / x in x² up to ¼, to 2·10⁻¹¹.
-const SINGLE_SMALL: [f64; 6] = [
-    1.128_379_167_082_409_5,
-    -0.376_126_385_256_506_93,
-    0.112_837_740_131_795_39,
-    -0.026_863_143_032_249_386,
-    0.005_200_413_724_335_493,
-    -0.000_769_453_427_914_230_8,
+/// erf x / x − 1 in x² up to 0.81, to 3·10⁻¹⁰.
+const SINGLE_SMALL: [f32; 7] = [
+    0.128_379_17,
+    -0.376_126_35,
+    0.112_837_15,
+    -0.026_860_508,
+    0.005_203_859,
+    -0.000_817_563_95,
+    8.513_105e-5,
 ];
 
-/// w(a) / t in t = 1 / (1 + 0.47 a) for a up to 10.3, to 1.1·10⁻⁹.
-const SINGLE_W: [f64; 11] = [
-    0.265_173_506_781_443_5,
-    0.265_038_000_254_209_1,
-    0.237_600_385_791_882_42,
-    0.164_222_028_610_870_8,
-    0.163_163_779_526_816_27,
-    -0.189_507_470_589_759_03,
-    0.434_151_155_074_743_67,
-    -0.735_977_135_716_859,
-    0.593_064_964_906_163_2,
-    -0.234_489_818_448_735_93,
-    0.037_560_604_715_797_95,
+/// w(a) (2.5 + a) in a / (2.5 + a) for a up to 14.5, to 1.6·10⁻⁸.
+const SINGLE_W: [f32; 10] = [
+    1.25,
+    -1.243_393_5,
+    0.169_633_24,
+    0.291_636_3,
+    0.057_139_866,
+    -0.152_853_46,
+    0.143_299_89,
+    -0.318_762_33,
+    0.282_760_5,
+    -0.080_520_39,
 ];
 
 /// erf x / x − 1 in x² up to 0.7235, to 2·10⁻¹⁷.
