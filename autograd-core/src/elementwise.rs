@@ -50,11 +50,11 @@ pub fn gradients<T: Element, D: Dimension, const I: usize, const O: usize>(
     let of_outputs = of_outputs.filter_map(|(gradient, place)| Some((place, gradient?)));
     let (places, tensors): (Vec<usize>, Vec<_>) = (0..I).zip(inputs).chain(of_outputs).unzip();
     let wanted = (0..I).filter(|&input| needs[input]).collect();
-    let plan = Plan {
+    let plan = Arc::new(Plan {
         level: 0,
         places,
         wanted,
-    };
+    });
     let mut partials = plan
         .apply(&tensors, &Elementwise::new(name, loops))
         .into_iter();
@@ -269,13 +269,13 @@ impl Plan {
     /// Returns the derivatives, each of its tensor's shape.
     #[track_caller]
     fn apply<T: Element, D: Dimension>(
-        &self,
+        self: &Arc<Self>,
         tensors: &[&Tensor<T, D>],
         function: &Elementwise<T>,
     ) -> Vec<Tensor<T, D>> {
         let needs = needs(tensors);
         function.applied(tensors, self.level + 1, |tensors| {
-            Partials::apply(tensors, function.clone(), self.clone(), needs)
+            Partials::apply(tensors, function.clone(), Arc::clone(self), needs)
         })
     }
 
@@ -292,9 +292,10 @@ impl Plan {
             .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
             .collect();
         self.wanted.sort_unstable();
-        let partials = self.apply(tensors, function);
-        let of = |place| Some(partials[self.wanted.binary_search(place).ok()?].clone());
-        self.places[..needs.len()].iter().map(of).collect()
+        let plan = Arc::new(self);
+        let partials = plan.apply(tensors, function);
+        let of = |place| Some(partials[plan.wanted.binary_search(place).ok()?].clone());
+        plan.places[..needs.len()].iter().map(of).collect()
     }
 }
 
@@ -372,7 +373,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     fn forward(
         tensors: &[ArrayView<T, D>],
         function: Elementwise<T>,
-        plan: Plan,
+        plan: Arc<Plan>,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
         let loops = &*function.loops;
@@ -405,7 +406,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         grad_output: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
         function: &Elementwise<T>,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         needs: &[bool],
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
         function.has_level(plan.level + 1)?;
@@ -418,12 +419,12 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         tangent_tensors: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
         function: &Elementwise<T>,
-        plan: &Plan,
+        plan: &Arc<Plan>,
     ) -> Vec<Tensor<T, D>> {
         let (next, tensors) =
             differentiated(tensors, function, plan, &plan.places, tangent_tensors);
         let wanted = lifted(&plan.wanted, function.width());
-        Plan { wanted, ..next }.apply(&tensors, function)
+        Arc::new(Plan { wanted, ..next }).apply(&tensors, function)
     }
 }
 
@@ -550,7 +551,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
                 .filter(|&input| of_inputs[input].is_some())
                 .collect();
             let tensors: Vec<_> = tensors.iter().chain([&ones]).collect();
-            let partials = plan.apply(&tensors, function);
+            let partials = Arc::new(plan).apply(&tensors, function);
             let pairs = of_inputs.iter().flatten().zip(&partials);
             pairs.fold(first, |sum, (tangent, partial)| {
                 Add::apply(&sum, &Mul::apply(&whole(tangent), partial))

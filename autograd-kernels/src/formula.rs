@@ -24,7 +24,7 @@
 )]
 
 use std::borrow::Cow;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, take};
 
 use ndarray::ArrayViewD;
 
@@ -697,16 +697,28 @@ impl<'a, T: Element> Source<'a, T> {
         Self::Stretched { elements, strides }
     }
 
-    /// Returns memory for what the loops cannot take from the elements themselves, when they write `length` results:
-    /// a block, or the last elements up to a multiple of [`LANES`].
-    fn buffer(&self, length: usize) -> Vec<T> {
-        let block = length.next_multiple_of(LANES).min(BLOCK);
+    /// Returns how many elements the loops cannot take from where they are, when they write `length` results: a block, or
+    /// the last elements up to a multiple of [`LANES`].
+    fn room(&self, length: usize) -> usize {
         match self {
-            Self::Repeated(element) => vec![*element; block],
-            Self::Whole(_) if length.is_multiple_of(LANES) => Vec::new(),
-            Self::Whole(_) => vec![T::zero(); LANES],
-            Self::Stretched { .. } => vec![T::zero(); block],
+            Self::Whole(_) if length.is_multiple_of(LANES) => 0,
+            Self::Whole(_) => LANES,
+            Self::Repeated(_) | Self::Stretched { .. } => length.next_multiple_of(LANES).min(BLOCK),
         }
+    }
+
+    /// Returns memory for those of all sources, one after the other.
+    fn buffers(sources: &[Self], length: usize) -> Vec<T> {
+        let rooms = sources.iter().map(|source| source.room(length));
+        let mut buffers = Vec::with_capacity(rooms.sum());
+        for source in sources {
+            let element = match source {
+                Self::Repeated(element) => *element,
+                _ => T::zero(),
+            };
+            buffers.resize(buffers.len() + source.room(length), element);
+        }
+        buffers
     }
 
     /// Returns as many elements from `start` on, up to a multiple of [`LANES`], where the last is repeated: it is not
@@ -830,8 +842,7 @@ pub fn evaluate<T: Element>(
             .collect();
         split_each_mut(&mut slices, 1, worth::FORMULA, |first, pieces| {
             let count = pieces.first().map_or(0, |piece| piece.len());
-            let mut buffers: Vec<Vec<T>> =
-                sources.iter().map(|source| source.buffer(count)).collect();
+            let mut buffers = Source::buffers(&sources, count);
             let mut written: Vec<&mut [MaybeUninit<T>]> = Vec::new();
             written.resize_with(wanted.len(), Default::default);
             let mut start = 0;
@@ -840,13 +851,17 @@ pub fn evaluate<T: Element>(
                     rest @ ..LANES => rest,
                     rest => (rest - rest % LANES).min(longest),
                 };
+                let mut rest = &mut buffers[..];
                 let inputs: Vec<&[T]> = sources
                     .iter()
-                    .zip(&mut buffers)
-                    .map(|(source, buffer)| source.elements(first + start, length, shape, buffer))
+                    .map(|source| {
+                        let buffer;
+                        (buffer, rest) = take(&mut rest).split_at_mut(source.room(count));
+                        source.elements(first + start, length, shape, buffer)
+                    })
                     .collect();
                 for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
-                    (written[index], *piece) = std::mem::take(piece).split_at_mut(length);
+                    (written[index], *piece) = take(piece).split_at_mut(length);
                 }
                 function.run(pass, only, &inputs, &mut written);
                 start += length;
