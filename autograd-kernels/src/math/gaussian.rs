@@ -34,10 +34,9 @@ pub(super) mod single {
         if a < 0.9 { small } else { large }
     }
 
-    /// Returns |x|, e^(−x²/2) and w.
+    /// Returns |x| up to 14.5, from where on the tail is 0, and e^(−x²/2) and w there.
     #[inline(always)]
     fn parts(x: f32) -> (f32, f32, f32) {
-        // From 14.5 on the tail is 0.
         let a = if x.abs() > 14.5 { 14.5 } else { x.abs() };
         (a, bell(a, 0.5), w(a))
     }
