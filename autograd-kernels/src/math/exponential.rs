@@ -12,7 +12,7 @@ macro_rules! exponentials {
         magic: $magic:expr, digits: $digits:expr, bias: $bias:expr,
         ln_2: [$high:expr, $low:expr], quadratic: $quadratic:expr,
         overflow: $overflow:expr, underflow: $underflow:expr,
-        tiny: $tiny:expr, minus_one: $minus_one:expr, tanh: $tanh:expr, sigmoid: $sigmoid:expr,
+        tiny: $tiny:expr, minus_one: $minus_one:expr, tanh: $tanh:expr,
     ) => {
         pub(in super::super) mod $module {
             use super::polynomial;
@@ -74,9 +74,11 @@ macro_rules! exponentials {
                 if x.abs() < $tiny { x } else { result }
             }
 
+            /// Computes the sigmoid from the smaller exponential, so that the small results on the left are exact.
             #[inline(always)]
             pub(in super::super) fn sigmoid(x: $float) -> $float {
-                $sigmoid(x)
+                let e = exp(-x.abs());
+                (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
             }
 
             #[inline(always)]
@@ -95,7 +97,7 @@ exponentials! {
     magic: 12_582_912.0, digits: 23, bias: 127,
     ln_2: [0.693_359_375, -2.121_944_4e-4], quadratic: super::QUADRATIC_SINGLE,
     overflow: 89.0, underflow: -104.0,
-    tiny: 3e-8, minus_one: -18.0, tanh: super::TANH_SINGLE, sigmoid: super::sigmoid_single,
+    tiny: 3e-8, minus_one: -18.0, tanh: super::TANH_SINGLE,
 }
 
 exponentials! {
@@ -103,45 +105,8 @@ exponentials! {
     magic: 6_755_399_441_055_744.0, digits: 52, bias: 1023,
     ln_2: [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10], quadratic: super::QUADRATIC_DOUBLE,
     overflow: 710.0, underflow: -746.0,
-    tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE, sigmoid: super::sigmoid_double,
+    tiny: 5e-17, minus_one: -38.0, tanh: super::TANH_DOUBLE,
 }
-
-/// Computes the sigmoid in double precision: single precision would lose a unit in each step.
-#[inline(always)]
-fn sigmoid_single(x: f32) -> f32 {
-    let x = f64::from(x);
-    let e = exp_of_negative(-x.abs());
-    ((if x < 0.0 { e } else { 1.0 }) / (1.0 + e)) as f32
-}
-
-/// Computes the sigmoid from the smaller exponential, so that the small results on the left are exact.
-#[inline(always)]
-fn sigmoid_double(x: f64) -> f64 {
-    let e = double::exp(-x.abs());
-    (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
-}
-
-/// Returns eˣ for x ≤ 0, to about 10⁻⁹, and 0 where it is too small for `f32`.
-#[inline(always)]
-pub(super) fn exp_of_negative(x: f64) -> f64 {
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    let shifted = x * std::f64::consts::LOG2_E + MAGIC;
-    let r = x - (shifted - MAGIC) * std::f64::consts::LN_2;
-    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-    let result = polynomial(r, EXP_SINGLE) * power;
-    if x < -200.0 { 0.0 } else { result }
-}
-
-/// eʳ on |r| ≤ 0.347, to 3·10⁻⁹.
-const EXP_SINGLE: [f64; 7] = [
-    1.0,
-    1.000_000_037_995_771_4,
-    0.500_000_004_746_693_3,
-    0.166_664_142_746_577_73,
-    0.041_666_351_348_041_47,
-    0.008_375_229_517_496_828,
-    0.001_394_123_722_562_802,
-];
 
 /// (eʳ − 1 − r) / r² on |r| ≤ 0.347, to 2·10⁻¹⁰.
 const QUADRATIC_SINGLE: [f32; 6] = [
