@@ -111,8 +111,8 @@ functions! {
     /// ```
     erf = gaussian;
 
-    /// Returns Φ(x), the distribution function of the standard normal distribution, to the same relative error in both
-    /// tails.
+    /// Returns Φ(x), the distribution function of the standard normal distribution, to a few units in the last place, in
+    /// both tails.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::normal_cdf(0.0), 0.5);
@@ -126,7 +126,8 @@ functions! {
     /// ```
     normal_pdf = gaussian;
 
-    /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution.
+    /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution, to a few units in the
+    /// last place.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::gelu(20.0), 20.0);
