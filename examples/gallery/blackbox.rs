@@ -3,34 +3,15 @@
 //! Vlastelica et al., *Differentiation of Blackbox Combinatorial Solvers*, 2020. The solver gives the best choice y(w)
 //! for the costs w. With w' = w + λ ∂L/∂y, the gradient is −(y(w) − y(w'))/λ. Any solver will do: it is a value.
 
-use std::marker::PhantomData;
-
 use pullback::ndarray::{Array2, ArrayView2};
 use pullback::prelude::*;
 
-pub struct Blackbox<S>(PhantomData<S>);
-
-#[custom_function]
-impl<S> Blackbox<S>
+#[custom_function(grad(costs) = (solver((&costs + &grad_output * *lambda).view()) - output) / *lambda)]
+pub fn blackbox<S>(costs: ArrayView2<f64>, lambda: f64, solver: S) -> Array2<f64>
 where
     S: Fn(ArrayView2<f64>) -> Array2<f64> + Clone + Send + Sync + 'static,
 {
-    #[forward]
-    pub fn forward(costs: ArrayView2<f64>, lambda: f64, solver: S) -> Array2<f64> {
-        solver(costs)
-    }
-
-    #[backward(costs)]
-    fn backward(
-        grad_output: ArrayView2<f64>,
-        costs: ArrayView2<f64>,
-        output: ArrayView2<f64>,
-        lambda: f64,
-        solver: &S,
-    ) -> Array2<f64> {
-        let moved = &costs + &grad_output * lambda;
-        (solver(moved.view()) - output) / lambda
-    }
+    solver(costs)
 }
 
 /// The cheapest path from the first cell to the last, to the right, down or both: 1 on it, 0 elsewhere.
@@ -69,7 +50,7 @@ mod tests {
         Case::of("blackbox").check(|case| {
             let costs = case.leaf("costs");
             (
-                Blackbox::apply(&costs, 5.0, cheapest_path).into_dyn(),
+                blackbox(&costs, 5.0, cheapest_path).into_dyn(),
                 vec![costs.into_dyn()],
             )
         });

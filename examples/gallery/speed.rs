@@ -8,7 +8,7 @@ use pullback::prelude::*;
 
 use crate::adjoint::Adjoint;
 use crate::attention::Attention;
-use crate::blackbox::{Blackbox, cheapest_path};
+use crate::blackbox::{blackbox, cheapest_path};
 use crate::ctc::Ctc;
 use crate::entmax::entmax;
 use crate::grouped::grouped;
@@ -66,7 +66,7 @@ pub fn print() {
     time("reversal 256x128", || reversed(&x, 0.7).sum());
     let grid = matrix(24, 24);
     time("blackbox 24x24", || {
-        Blackbox::apply(&grid, 5.0, cheapest_path).sum()
+        blackbox(&grid, 5.0, cheapest_path).sum()
     });
     let (inputs, experts): (Vec<_>, Vec<_>) = (0..8)
         .map(|k| (matrix(16 + 8 * k, 64), matrix(64, 64)))
