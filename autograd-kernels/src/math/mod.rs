@@ -97,7 +97,7 @@ functions! {
     /// ```
     tanh = exponential;
 
-    /// Returns 1 / (1 + e⁻ˣ), to two units in the last place.
+    /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.
     ///
     /// ```
     /// assert_eq!(autograd_kernels::sigmoid(0.0), 0.5);

