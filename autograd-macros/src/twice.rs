@@ -55,7 +55,7 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// Whether it comes after a neighbour of its name, anywhere in the tokens of a file. What has a `cfg` may be left out.
+    /// Whether it comes after a neighbour of its name, anywhere in a file. What has a `cfg` may be left out.
     fn is_twice(&self, tokens: TokenStream) -> bool {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut attributes = Vec::new();
