@@ -74,6 +74,21 @@ impl Function {
         )
     }
 
+    /// The types of the arguments and of the outputs in stubs, and whether an output has a gradient.
+    #[getter]
+    fn stubs(&self) -> (Vec<&'static str>, Vec<(String, bool)>) {
+        // INVARIANT: `Functions::add` takes no function without a variant.
+        let variant = self.variants.iter().flatten().next().expect("a variant");
+        let inputs = variant.parameters.iter().map(|parameter| parameter.stub);
+        let outputs = self.entry.signature.outputs.iter();
+        let outputs = variant
+            .outputs
+            .iter()
+            .cloned()
+            .zip(outputs.map(|output| output.differentiable));
+        (inputs.collect(), outputs.collect())
+    }
+
     /// Runs it on the values among `arguments` and on `arrays`.
     fn run<'py>(
         &self,
@@ -305,12 +320,15 @@ impl Recording {
 #[derive(Debug)]
 pub struct Functions<'m, 'py> {
     module: &'m Bound<'py, PyModule>,
+    /// Those of `python/`, by name.
+    by_name: Bound<'py, PyAny>,
     stub: String,
 }
 
 /// The files of `python/`, which are compiled when a module is imported.
 const CALL: &str = include_str!("python/call.py");
-const FRAMEWORKS: [(&str, &str); 2] = [
+const FRAMEWORKS: [(&str, &str); 3] = [
+    ("operator", include_str!("python/operator.py")),
     ("torch", include_str!("python/torch.py")),
     ("jax", include_str!("python/jax.py")),
 ];
@@ -327,8 +345,11 @@ impl<'m, 'py> Functions<'m, 'py> {
         )?;
         module.setattr("_call", files.getattr("call")?)?;
         module.add("vjp", files.getattr("vjp")?)?;
-        let stub = stub::head();
-        Ok(Self { module, stub })
+        Ok(Self {
+            module,
+            by_name: files.getattr("functions")?,
+            stub: stub::head(),
+        })
     }
 
     /// Adds a function, for the element types that it has a variant for.
@@ -355,13 +376,13 @@ impl<'m, 'py> Functions<'m, 'py> {
             entry,
             variants,
         };
-        self.module
-            .setattr(format!("_{name}"), Bound::new(py, function)?)?;
+        let function = Bound::new(py, function)?;
+        self.by_name.set_item(name, &function)?;
         py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
-        let function = self.module.getattr(name)?;
-        function.setattr("__doc__", definition.docs)?;
-        function.setattr("pullback", self.module.getattr(format!("_{name}"))?)?;
-        self.module.add(name, function)
+        let wrapper = self.module.getattr(name)?;
+        wrapper.setattr("__doc__", definition.docs)?;
+        wrapper.setattr("pullback", function)?;
+        self.module.add(name, wrapper)
     }
 
     /// Ends the module: its stub is `__pyi__`.

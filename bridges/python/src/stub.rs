@@ -52,7 +52,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         .map(|(place, name)| format!("{name}{}", default(place)))
         .collect();
     let source = format!(
-        "def {name}({}):\n    return _call(_{name}, ({},))\n",
+        "def {name}({}):\n    return _call(\"{name}\", ({},))\n",
         parameters.join(", "),
         names.join(", ")
     );

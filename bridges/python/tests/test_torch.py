@@ -372,18 +372,90 @@ def test_two_processes_train_one_model():
         torch.testing.assert_close(torch.tensor(one), torch.tensor(single))
 
 
+def doubles(*shape):
+    return torch.rand(*shape, dtype=torch.float64, requires_grad=True)
+
+
+PROGRAMS = {
+    "several axes": (lambda x, limit: kernels.squash(2 * x, limit) * 3, (doubles(3, 4), doubles(3, 1))),
+    "one without a gradient": (kernels.squash, (doubles(3, 4), torch.ones(1, 1, dtype=torch.float64))),
+    "without what may be left out": (kernels.linear, (torch.rand(2, 3, requires_grad=True), torch.rand(4, 3))),
+    "with it": (kernels.linear, (torch.rand(2, 3), torch.rand(4, 3), torch.rand(4, requires_grad=True))),
+    "one of two outputs": (lambda x, y: kernels.polar(x, y)[1], (doubles(5), doubles(5))),
+    "places": (lambda x: kernels.pick(x, torch.tensor([4, 0, 4])), (doubles(5),)),
+    "a text": (lambda x: kernels.logarithm(x, "2"), (doubles(5),)),
+    "a number": (lambda x: kernels.MulConstant(x, constant=3), (doubles(2, 2),)),
+}
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_compiled_programs_call_it():
-    limit = torch.full((3, 1), 1.5, dtype=torch.float64)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled_programs_have_it_as_an_operator(name):
+    program, arguments = PROGRAMS[name]
+    inputs = [argument for argument in arguments if argument.requires_grad]
 
-    def program(x):
-        return (kernels.squash(2 * x, limit) * 3).sum()
+    def results(function):
+        output = function(*arguments)
+        return output, *torch.autograd.grad(output.sin().sum(), inputs)
 
-    compiled = torch.compile(program, backend="aot_eager")
-    for _ in range(2):
-        x = leaf(3, 4)
-        ours, theirs = (torch.autograd.grad(f(x), x)[0] for f in (compiled, program))
+    compiled = torch.compile(program, backend="aot_eager", fullgraph=True)
+    for ours, theirs in zip(results(compiled), results(program), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_programs_take_other_shapes_and_values():
+    compiled = torch.compile(lambda x, k: kernels.MulConstant(x, k).sum(), backend="aot_eager", fullgraph=True)
+    for length, k in [(2, 2.0), (3, 2.0), (4, 5.0), (5, 7.0)]:
+        x = doubles(length, 2)
+        torch.testing.assert_close(torch.autograd.grad(compiled(x, k), x)[0], torch.full_like(x, k))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_operators_are_what_pytorch_expects():
+    x, limit = doubles(3, 4), doubles(3, 1)
+    torch.compile(kernels.squash, backend="aot_eager")(x, limit)
+    namespace = kernels.squash.__globals__["_call"].__module__.rpartition(".")[0].replace(".", "_")
+    operators = getattr(torch.ops, namespace)
+    torch.library.opcheck(operators.squash.default, (x, limit))
+    grads = [torch.ones_like(x)], [True], [True, False]
+    torch.library.opcheck(operators.squash_gradients.default, (x.detach(), limit.detach(), *grads))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_exported_programs_call_it():
+    class Squash(torch.nn.Module):
+        def forward(self, x, limit):
+            return kernels.squash(2 * x, limit)
+
+    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach()
+    program = torch.export.export(Squash(), (x, limit))
+    assert ".squash.default" in program.graph_module.code
+    torch.testing.assert_close(program.module()(x, limit), Squash()(x, limit))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_programs_stop_where_an_output_is_no_tensor():
+    def program(x):
+        distances, place = kernels.above_smallest(x)
+        return distances * place
+
+    x = doubles(5)
+    torch.testing.assert_close(torch.compile(program, backend="aot_eager")(x), program(x))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((torch.ones(2, 3), torch.ones(4, 4)), r"linear of input \[2, 3\], weight \[4, 4\]"),
+        ((torch.ones(2, 3).bfloat16(), torch.ones(4, 3)), "`input` must be float32 or float64, not bfloat16"),
+        ((torch.ones(2, 3, device="meta"), torch.ones(4, 3)), "`input` is on meta"),
+    ],
+)
+def test_what_is_wrong_is_said_while_it_is_compiled(arguments, text):
+    with pytest.raises(RuntimeError, match=text):
+        torch.compile(kernels.linear, backend="aot_eager", fullgraph=True)(*arguments)
 
 
 def test_modules_with_it_are_saved_and_loaded():

@@ -59,23 +59,44 @@ frameworks = {}
 
 
 def framework(name):
-    """The file for one of them, which is read when the first of its arrays is seen."""
+    """What is in the file for one of them, which is read when the first of its arrays is seen."""
     if name not in frameworks:
-        globals_ = {"__name__": f"{__name__}.{name}", "Gradients": Gradients}
+        globals_ = {"__name__": f"{__name__}.{name}", "framework": framework, "Run": Run, "Gradients": Gradients}
         exec(compile(FRAMEWORKS[name], f"pullback/{name}.py", "exec"), globals_)
-        frameworks[name] = globals_["apply"]
+        frameworks[name] = globals_
     return frameworks[name]
 
 
-def call(function, arguments):
+functions = {}
+operators = {}
+
+
+def has_operator(name):
+    """Whether a function is among `operators`, where it is put when it is first compiled."""
+    if name not in operators:
+        namespace = __name__.rpartition(".")[0].replace(".", "_")
+        operators[name] = framework("operator")["define"](functions[name], namespace)
+    return operators[name] is not None
+
+
+# `torch.compile` runs it while it reads `call`.
+has_operator._dynamo_marked_constant = True
+
+
+def call(name, arguments):
     torch = sys.modules.get("torch")
     jax = sys.modules.get("jax")
+    if torch is not None and torch.compiler.is_compiling():
+        if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
+            outputs = operators[name](*arguments)
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    function = functions[name]
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor):
-            return framework("torch")(Run(function, arguments), arrays)
+            return framework("torch")["apply"](Run(function, arguments), arrays)
         if jax is not None and isinstance(array, jax.Array):
-            return framework("jax")(Run(function, arguments), arrays)
+            return framework("jax")["apply"](Run(function, arguments), arrays)
     check(Run(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
     outputs = function.run(arguments, arrays, [False] * len(arrays))[1]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)

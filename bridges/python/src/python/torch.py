@@ -105,5 +105,5 @@ def apply(run, tensors):
     return (undisturbed or applied)(run, tensors)
 
 
-# `torch.compile` does not look inside: it compiles what is before and after.
+# `torch.compile` comes here for what `operator.py` leaves: it compiles what is before and after.
 apply._torchdynamo_disable = True
