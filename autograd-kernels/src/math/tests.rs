@@ -66,7 +66,7 @@ fn single_precision_is_right_to_a_few_units() {
     // The tails are products of roundings.
     assert!(worst("gelu", gelu, gelu::<f64>) <= 6.0);
     assert!(worst("normal_cdf", normal_cdf, normal_cdf::<f64>) <= 6.0);
-    assert!(worst("normal_pdf", normal_pdf, normal_pdf::<f64>) <= 2.0);
+    assert!(worst("normal_pdf", normal_pdf, normal_pdf::<f64>) <= 3.0);
 }
 
 /// The distance of two numbers in representable ones.
