@@ -18,6 +18,7 @@ mod packed;
 pub(crate) use marked::marked;
 pub use packed::PackedShape;
 
+use std::any::Any;
 use std::fmt;
 
 use ndarray::{Array, ArrayView, Dimension, IxDyn, ShapeBuilder};
@@ -116,17 +117,24 @@ impl<T: Element> Buffer<T> {
         Self::new(Elements::Owned(Memory(elements)), shape, None)
     }
 
-    /// Looks into memory that `owner` keeps, in row-major order.
+    /// Looks into memory that `owner` keeps, in row-major order. A vector is taken over.
     ///
     /// # Panics
     /// If it does not have as many elements as the shape.
     #[track_caller]
-    pub(crate) fn foreign(shape: Shape, owner: Box<dyn AsRef<[T]> + Send + Sync>) -> Self {
-        let elements = (*owner).as_ref().len();
+    pub(crate) fn foreign(shape: Shape, owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        let elements = owner.as_ref().len();
         assert!(
             checks::size(&shape) == Some(elements),
             "from_owner of shape {shape}: the owner has {elements} elements"
         );
+        let mut owner = Some(owner);
+        let vector = (&mut owner as &mut dyn Any).downcast_mut::<Option<Vec<T>>>();
+        if let Some(vector) = vector.and_then(Option::take) {
+            return Self::row_major(vector, shape);
+        }
+        // INVARIANT: taken above alone.
+        let owner = Box::new(owner.expect("an owner"));
         Self::new(Elements::Foreign(Foreign(owner)), shape, None)
     }
 
@@ -226,6 +234,25 @@ impl<T: Element> Buffer<T> {
         };
         let strided = dimension::<D>(&body.shape).strides(layout.dimension());
         Array::from_shape_vec(strided, elements).expect("the layout fits the memory")
+    }
+
+    /// The elements in row-major order: the buffer's memory if there is no other handle and it has them so, else a copy.
+    pub(crate) fn into_elements(self) -> Vec<T> {
+        let buffer = match self.0.into_inner() {
+            Ok(Body {
+                elements: Elements::Owned(mut elements),
+                layout: None,
+                ..
+            }) => return std::mem::take(&mut elements.0),
+            Ok(body) => Self(Counted::new(body)),
+            Err(shared) => Self(shared),
+        };
+        let mut elements = memory::take(buffer.shape().size());
+        match buffer.as_slice() {
+            Some(slice) => elements.extend_from_slice(slice),
+            None => elements.extend(buffer.view::<IxDyn>().iter().copied()),
+        }
+        elements
     }
 
     /// A copy of the array.

@@ -79,7 +79,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     }
 
     /// Makes a constant of memory that `owner` keeps, in row-major order, without a copy. The owner is dropped
-    /// with the last tensor, or node, that looks into it. Nothing is ever written to the memory.
+    /// with the last tensor, or node, that looks into it. Nothing is ever written to the memory, but for that of a
+    /// vector, which becomes the tensor's own.
     ///
     /// # Panics
     /// If the owner does not have as many elements as the shape, whenever it is looked at, or if `D` has another
@@ -101,7 +102,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
             "from_owner of shape {shape:?} as a tensor of rank {}",
             D::NDIM.unwrap_or_default()
         );
-        Self::constant(Buffer::foreign(Shape::from(shape), Box::new(owner)))
+        Self::constant(Buffer::foreign(Shape::from(shape), owner))
     }
 
     /// Returns the shape.
@@ -195,6 +196,21 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     #[inline]
     pub fn into_array(self) -> Array<T, D> {
         self.raw.buffer.into_array()
+    }
+
+    /// Returns the elements in row-major order: the tensor's memory if no other tensor and no node holds it and it has
+    /// them so, else a copy.
+    ///
+    /// ```
+    /// use autograd_core::Tensor;
+    /// use autograd_core::ndarray::array;
+    ///
+    /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.t().into_elements(), [1.0, 3.0, 2.0, 4.0]);
+    /// assert_eq!(x.into_elements(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
+    pub fn into_elements(self) -> Vec<T> {
+        self.raw.buffer.into_elements()
     }
 
     /// Returns the one element of a tensor.

@@ -24,15 +24,7 @@ fn data<T: Element + burn_backend::Element>(tensor: TensorD<T>) -> TensorData {
         [] => vec![1],
         shape => shape.to_vec(),
     };
-    let mut array = tensor.into_array();
-    if !array.is_standard_layout() {
-        array = array.as_standard_layout().into_owned();
-    }
-    let length = array.len();
-    let (mut elements, start) = array.into_raw_vec_and_offset();
-    elements.drain(..start.unwrap_or(0));
-    elements.truncate(length);
-    TensorData::new(elements, shape)
+    TensorData::new(tensor.into_elements(), shape)
 }
 
 /// What burn holds in row-major order.

@@ -2,7 +2,7 @@
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, Layout, Shape, Storage, Tensor};
-use pullback::ndarray::{ArrayView, IxDyn, ShapeBuilder};
+use pullback::ndarray::{ArrayView, ArrayView1, IxDyn, ShapeBuilder};
 use pullback::{AnyTensor, Element, TensorD, kernels};
 
 /// Copies what a tensor holds: candle may write to a variable while a backward still needs its value. The error says
@@ -28,17 +28,20 @@ fn elsewhere(device: &str) -> String {
 }
 
 fn copy<T: Element>(elements: &[T], layout: &Layout) -> AnyTensor {
-    let shape = IxDyn(layout.dims());
-    let view = if let Some((start, end)) = layout.contiguous_offsets() {
-        ArrayView::from_shape(shape, &elements[start..end])
-    } else {
-        let shape = shape.strides(IxDyn(layout.stride()));
-        ArrayView::from_shape(shape, &elements[layout.start_offset()..])
-    };
-    // INVARIANT: the layout is of these elements.
-    let view = view.expect("a layout that candle made");
     // To memory that pullback uses again: fresh memory of a large tensor takes longer than the copy.
-    AnyTensor::from(kernels::map(&view, |element| element))
+    let copy = if let Some((start, end)) = layout.contiguous_offsets() {
+        let view = ArrayView1::from(&elements[start..end]);
+        kernels::map(&view, |element| element)
+            .into_raw_vec_and_offset()
+            .0
+    } else {
+        let shape = IxDyn(layout.dims()).strides(IxDyn(layout.stride()));
+        let view = ArrayView::from_shape(shape, &elements[layout.start_offset()..]);
+        // INVARIANT: the layout is of these elements.
+        let view = view.expect("a layout that candle made");
+        view.iter().copied().collect()
+    };
+    TensorD::from_owner(layout.dims(), copy).into()
 }
 
 /// A tensor of candle, without a history.
@@ -59,22 +62,11 @@ pub(crate) fn join(tensors: impl IntoIterator<Item = AnyTensor>) -> CpuStorage {
 
 fn elements<T: Element>(tensors: impl Iterator<Item = AnyTensor>) -> Vec<T> {
     // INVARIANT: they are of one type.
-    let mut pieces = tensors.map(|tensor| in_order(tensor.into_tensor::<T>().expect("one type")));
+    let mut pieces =
+        tensors.map(|tensor| tensor.into_tensor::<T>().expect("one type").into_elements());
     let mut all = pieces.next().unwrap_or_default();
     pieces.for_each(|piece| all.extend_from_slice(&piece));
     all
-}
-
-fn in_order<T: Element>(tensor: TensorD<T>) -> Vec<T> {
-    let array = tensor.into_array();
-    if !array.is_standard_layout() {
-        return array.iter().copied().collect();
-    }
-    let length = array.len();
-    let (mut elements, start) = array.into_raw_vec_and_offset();
-    elements.drain(..start.unwrap_or_default());
-    elements.truncate(length);
-    elements
 }
 
 #[cfg(test)]
