@@ -1,9 +1,12 @@
 """What a call through PyTorch costs, forward and backward, beside a `torch.autograd.Function` with the same body in NumPy,
 and beside the function alone. `python benches/overhead.py`, with the module of `examples/python` built by
-`maturin develop --release`.
+`maturin develop --release`. All on one thread.
 """
 
+import os
 import time
+
+os.environ["PULLBACK_NUM_THREADS"] = "1"
 
 import kernels
 import numpy
@@ -32,14 +35,16 @@ class Squash(torch.autograd.Function):
         return grad_x, grad_limit
 
 
-def seconds(body, repeats, times=9):
-    body()
-    best = float("inf")
+def seconds(repeats, *bodies, times=15):
+    """The best time of each, one after the other, so that what slows the machine slows all."""
+    best = [float("inf")] * len(bodies)
     for _ in range(times):
-        begin = time.perf_counter()
-        for _ in range(repeats):
+        for place, body in enumerate(bodies):
             body()
-        best = min(best, (time.perf_counter() - begin) / repeats)
+            begin = time.perf_counter()
+            for _ in range(repeats):
+                body()
+            best[place] = min(best[place], (time.perf_counter() - begin) / repeats)
     return best
 
 
@@ -54,7 +59,7 @@ def passes(function, x, limit):
 
 def alone(x, limit):
     """The function and its gradient, through the module but without PyTorch."""
-    arrays, ones = [x.detach().numpy(), limit.numpy()], numpy.ones(len(x))
+    arrays, ones = [x.detach().numpy(), limit.numpy()], torch.ones_like(x).detach().numpy()
     run = kernels.squash.pullback.run
 
     def body():
@@ -68,13 +73,11 @@ def main():
     torch.set_num_threads(1)
     limit = torch.tensor([1.5], dtype=torch.float64)
     one = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
-    ours = seconds(passes(kernels.squash, one, limit), 2000) * 1e6
-    theirs = seconds(passes(Squash.apply, one, limit), 2000) * 1e6
-    print(f"1 element: {ours:.1f} us, in NumPy {theirs:.1f} us: ratio {ours / theirs:.2f} (limit 1.5)")
+    ours, theirs = seconds(2000, passes(kernels.squash, one, limit), passes(Squash.apply, one, limit))
+    print(f"1 element: {ours * 1e6:.1f} us, in NumPy {theirs * 1e6:.1f} us: ratio {ours / theirs:.2f} (limit 1.5)")
     many = torch.linspace(-5, 5, 1_000_000, dtype=torch.float64).requires_grad_()
-    ours = seconds(passes(kernels.squash, many, limit), 5) * 1e3
-    theirs = seconds(passes(Squash.apply, many, limit), 5) * 1e3
-    rust = seconds(alone(many, limit), 5) * 1e3
+    bodies = passes(kernels.squash, many, limit), alone(many, limit), passes(Squash.apply, many, limit)
+    ours, rust, theirs = (time * 1e3 for time in seconds(10, *bodies))
     print(f"1e6 elements: {ours:.2f} ms, alone {rust:.2f} ms: ratio {ours / rust:.2f} (limit 1.1); in NumPy {theirs:.2f} ms")
 
 
