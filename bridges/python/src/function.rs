@@ -327,10 +327,11 @@ pub struct Functions<'m, 'py> {
 
 /// The files of `python/`, which are compiled when a module is imported.
 const CALL: &str = include_str!("python/call.py");
-const FRAMEWORKS: [(&str, &str); 3] = [
+const FRAMEWORKS: [(&str, &str); 4] = [
     ("operator", include_str!("python/operator.py")),
     ("torch", include_str!("python/torch.py")),
     ("jax", include_str!("python/jax.py")),
+    ("transforms", include_str!("python/transforms.py")),
 ];
 
 impl<'m, 'py> Functions<'m, 'py> {

@@ -458,6 +458,68 @@ def test_what_is_wrong_is_said_while_it_is_compiled(arguments, text):
         torch.compile(kernels.linear, backend="aot_eager", fullgraph=True)(*arguments)
 
 
+def squashed(x, limit):
+    return x / torch.sqrt(1 + (x / limit) ** 2)
+
+
+def loss(function):
+    return lambda x, limit: function(x, limit).sin().sum()
+
+
+TRANSFORMS = {
+    "grad": lambda f: torch.func.grad(loss(f), argnums=(0, 1)),
+    "grad of grad": lambda f: torch.func.grad(
+        lambda x, limit: torch.func.grad(loss(f))(x, limit).pow(2).sum(), argnums=(0, 1)
+    ),
+    "vjp": lambda f: lambda x, limit: torch.func.vjp(f, x, limit)[1](x),
+    "jacrev": lambda f: torch.func.jacrev(f, argnums=(0, 1)),
+    "jacrev of jacrev": lambda f: torch.func.jacrev(torch.func.jacrev(f)),
+    "vmap": lambda f: torch.func.vmap(f),
+    "vmap of columns": lambda f: torch.func.vmap(lambda x, limit: f(x, limit[:, 0]), in_dims=(1, None), out_dims=1),
+    "vmap of vmap": lambda f: torch.func.vmap(torch.func.vmap(f, in_dims=(0, None)), in_dims=(None, 0)),
+    "gradients of examples": lambda f: torch.func.vmap(torch.func.grad(loss(f), argnums=(0, 1))),
+    "grad through vmap": lambda f: torch.func.grad(loss(torch.func.vmap(f)), argnums=(0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_of_functions(name):
+    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach() + 1
+    ours, theirs = (TRANSFORMS[name](function)(x, limit) for function in (kernels.squash, squashed))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_transforms_stop_where_there_is_no_derivative():
+    x, weight = torch.rand(2, 3), torch.rand(4, 3)
+    once = torch.func.grad(lambda x: kernels.linear(x, weight).sin().sum())
+    torch.testing.assert_close(once(x), torch.func.grad(lambda x: (x @ weight.T).sin().sum())(x))
+    with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
+        torch.func.grad(lambda x: once(x).sum())(x)
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.func.jvp(kernels.squash, (x, x), (x, x))
+
+
+def test_vmap_of_what_is_no_tensor():
+    def program(x):
+        distances, place = kernels.above_smallest(x)
+        return distances * place
+
+    x = torch.tensor([[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]], dtype=torch.float64)
+    torch.testing.assert_close(torch.func.vmap(program)(x), torch.stack([program(example) for example in x]))
+    x[1, 0] = 0.0
+    with pytest.raises(ValueError, match="above_smallest: under vmap, an output that is no tensor must be the same"):
+        torch.func.vmap(program)(x)
+    with pytest.raises(ValueError, match="above_smallest: vmap of no examples"):
+        torch.func.vmap(program)(x[:0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transforms_are_compiled_around_it():
+    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach() + 1
+    for transform in (torch.func.grad(loss(kernels.squash)), torch.func.vmap(kernels.squash)):
+        torch.testing.assert_close(torch.compile(transform, backend="aot_eager")(x, limit), transform(x, limit))
+
+
 def test_modules_with_it_are_saved_and_loaded():
     file = io.BytesIO()
     torch.save(Layer(), file)

@@ -26,6 +26,11 @@ class Run:
     def name(self):
         return self.function.name
 
+    @property
+    def differentiable(self):
+        """For each output, whether it has a gradient; None for what is no tensor."""
+        return [kind if stub.startswith("Array") else None for stub, kind in self.function.stubs[1]]
+
     def names(self):
         """What errors call the arrays."""
         names = self.function.arguments
@@ -43,6 +48,10 @@ class Gradients:
         self.given = given  # for each of its outputs that are arrays, whether there is a gradient
         self.needed = needed
         self.name = run.name
+
+    @property
+    def differentiable(self):
+        return [True] * self.inputs
 
     def __call__(self, arrays, requires_grad, recording=None):
         if recording is None:
@@ -86,7 +95,7 @@ has_operator._dynamo_marked_constant = True
 def call(name, arguments):
     torch = sys.modules.get("torch")
     jax = sys.modules.get("jax")
-    if torch is not None and torch.compiler.is_compiling():
+    if torch is not None and torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active():
         if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
             outputs = operators[name](*arguments)
             return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -91,19 +91,23 @@ def node(name, suffix=""):
     return nodes[key]
 
 
-def applied(run, tensors):
-    return node(run.name).apply(run, None, *tensors)
+def undisturbed(function):
+    """The function, into which `torch.compile` does not look, nor into what it calls."""
+    disabled = None
+
+    def call(*arguments):
+        nonlocal disabled
+        # To ask for it would import the compiler.
+        if disabled is None and "torch._dynamo" in sys.modules:
+            disabled = torch.compiler.disable(function)
+        return (disabled or function)(*arguments)
+
+    call._torchdynamo_disable = True
+    return call
 
 
-undisturbed = None
-
-
+@undisturbed
 def apply(run, tensors):
-    global undisturbed
-    if undisturbed is None and "torch._dynamo" in sys.modules:
-        undisturbed = torch.compiler.disable(applied)
-    return (undisturbed or applied)(run, tensors)
-
-
-# `torch.compile` comes here for what `operator.py` leaves: it compiles what is before and after.
-apply._torchdynamo_disable = True
+    if torch._C._are_functorch_transforms_active():
+        return framework("transforms")["apply"](run, tensors)
+    return node(run.name).apply(run, None, *tensors)
