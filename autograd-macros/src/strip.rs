@@ -25,24 +25,27 @@ pub(crate) fn helpers(item: TokenStream) -> TokenStream {
     })
 }
 
-/// Empties the bodies of some functions of a block, which then cannot fail to compile.
+/// Empties the bodies of some functions of a block, by name and body, which then cannot fail to compile.
 pub(crate) fn without_bodies(
     item: TokenStream,
-    functions: &[Ident],
+    is_emptied: impl Fn(&Ident, &TokenStream) -> bool,
     body: &TokenStream,
 ) -> TokenStream {
     map_groups(item, Delimiter::Brace, |members| {
-        let (mut after_fn, mut is_emptied) = (false, false);
+        let (mut after_fn, mut function) = (false, None);
         let member = |token| match token {
             TokenTree::Ident(word) => {
                 if after_fn {
-                    is_emptied = functions.contains(&word);
+                    function = Some(word.clone());
                 }
                 after_fn = word == "fn";
                 TokenTree::Ident(word)
             }
-            TokenTree::Group(group) if is_emptied && group.delimiter() == Delimiter::Brace => {
-                is_emptied = false;
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                let of = function.take();
+                if !of.is_some_and(|name| is_emptied(&name, &group.stream())) {
+                    return TokenTree::Group(group);
+                }
                 let mut emptied = Group::new(Delimiter::Brace, body.clone());
                 emptied.set_span(group.span());
                 TokenTree::Group(emptied)

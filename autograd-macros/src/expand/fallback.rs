@@ -4,9 +4,11 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
+use syn::Ident;
 
 use super::{apply, context, elementwise, impls, short, signature, tokens};
 use crate::model::Backward;
+use crate::spell::for_each_word;
 use crate::strip;
 use crate::validate::Rejected;
 
@@ -47,8 +49,12 @@ pub(crate) fn function(
 
 /// Returns the item as written; in the short form what it implies, as far as forward could be read.
 fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
+    // What does something with an `apply` that is not as it should be would be reported too.
+    let is_emptied = |name: &Ident, body: &TokenStream| {
+        rejected.flawed.contains(name) || !rejected.has_apply && mentions_apply(body)
+    };
+    let whole = strip::without_bodies(stripped.clone(), is_emptied, &inert());
     // What generated code would have used is not dead.
-    let whole = strip::without_bodies(stripped.clone(), &rejected.flawed, &inert());
     let as_written = quote!(#[allow(dead_code, unused_mut, unused_variables)] #whole);
     let Some(definition) = &rejected.definition else {
         return as_written;
@@ -88,6 +94,12 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
         }
         None => as_written,
     }
+}
+
+fn mentions_apply(body: &TokenStream) -> bool {
+    let mut mentions = false;
+    for_each_word(body.clone(), &mut |word| mentions |= word == "apply");
+    mentions
 }
 
 fn inert() -> TokenStream {

@@ -63,6 +63,8 @@ pub(crate) struct Rejected {
     pub(crate) definition: Option<Definition>,
     pub(crate) forward: Option<Forward>,
     pub(crate) backwards: Vec<Backward>,
+    /// Whether there is an `apply` as it was meant to be.
+    pub(crate) has_apply: bool,
     /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
     pub(crate) flawed: Vec<Ident>,
     /// The places of functions that the compiler would report, or report again.
@@ -111,6 +113,7 @@ pub(crate) fn function(
                 backwards,
                 jvp,
                 vmap,
+                ..
             } = rules;
             let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
@@ -136,6 +139,7 @@ pub(crate) fn function(
             Err(Box::new(Rejected {
                 errors,
                 definition,
+                has_apply: rules.forward_is_right && forward.is_some(),
                 forward,
                 backwards: rules.backwards,
                 flawed,
@@ -146,9 +150,10 @@ pub(crate) fn function(
     }
 }
 
-/// The backward functions and the rules.
+/// The backward functions and the rules, and whether forward is as it should be.
 #[derive(Default)]
 struct Rules {
+    forward_is_right: bool,
     backwards: Vec<Backward>,
     jvp: Option<Derivative>,
     vmap: Option<Vmap>,
@@ -165,6 +170,7 @@ fn functions(
         return (None, Rules::default());
     };
     let floats = Floats::of(&definition.generics, &method.sig);
+    let mistakes = diagnostics.len();
     let (forward, is_certain) = read_forward(
         block,
         definition,
@@ -174,6 +180,7 @@ fn functions(
         flawed,
         diagnostics,
     );
+    let is_right = diagnostics.len() == mistakes;
     let Some(forward) = forward else {
         return (None, Rules::default());
     };
@@ -199,8 +206,11 @@ fn functions(
     });
     let vmap = roles.vmap.and_then(|rule| {
         let mistakes = context.diagnostics.len();
-        let vmap = vmap::read(&rule.sig, &mut context);
-        if context.diagnostics.len() > mistakes {
+        // It repeats what forward says, also what is wrong there.
+        let vmap = is_right
+            .then(|| vmap::read(&rule.sig, &mut context))
+            .flatten();
+        if context.diagnostics.len() > mistakes || !is_right {
             flawed.push(rule.sig.ident.clone());
         }
         vmap
@@ -210,6 +220,7 @@ fn functions(
         flawed.extend(block.methods.iter().map(|method| method.sig.ident.clone()));
     }
     let rules = Rules {
+        forward_is_right: is_right,
         backwards,
         jvp,
         vmap,

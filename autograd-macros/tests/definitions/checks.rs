@@ -11,7 +11,7 @@ use super::values;
 pub(crate) const PRELUDE: &str = r"#![allow(warnings)]
 use pullback::ndarray::{self, Array, Array0, Array1, Array2, Array3, ArrayD, ArrayView, ArrayView0, ArrayView1, ArrayView2};
 use pullback::ndarray::{ArrayView3, ArrayViewD, ArrayViewMut, ArrayViewMut1, ArrayViewMut2, ArrayViewMut3, ArrayViewMutD};
-use pullback::ndarray::{Dimension, Ix0, Ix1, Ix2, Ix3, IxDyn};
+use pullback::ndarray::{Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, IxDyn};
 use pullback::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Draws definitions of every shape that the contract allows.
 
+use super::batch;
 use super::formula::{Factor, Term};
 use super::model::{
     Backward, Content, Definition, Element, Holds, Input, Intermediate, Kind, Output, Rank, Save,
@@ -46,6 +47,7 @@ pub(crate) fn definition(number: u64) -> Definition {
         fallible: !elementwise && random.chance(15),
         backwards: Vec::new(),
         jvp: None,
+        vmap: None,
         twin: None,
     };
     if !elementwise {
@@ -61,6 +63,7 @@ pub(crate) fn definition(number: u64) -> Definition {
     if !short && random.chance(45) {
         definition.jvp = Some(random.chance(40));
     }
+    definition.vmap = batch::draw(&definition, random);
     definition
 }
 

@@ -11,6 +11,7 @@
 //! Each number gives the same definition on every machine. A failure prints the number and the source.
 
 mod attribute;
+mod batch;
 mod checks;
 mod compile;
 mod derivative;

@@ -186,6 +186,8 @@ pub(crate) struct Definition {
     pub(crate) backwards: Vec<Backward>,
     /// Whether there is a `#[jvp]` rule, and whether on tensors.
     pub(crate) jvp: Option<bool>,
+    /// Whether there is a `#[vmap]` function, and which inputs have an axis for the examples.
+    pub(crate) vmap: Option<Vec<bool>>,
     pub(crate) twin: Option<Twin>,
 }
 

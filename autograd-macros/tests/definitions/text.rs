@@ -59,6 +59,12 @@ pub(crate) enum Role {
     Returned(Part, usize),
     /// `)`
     ReturnsEnd(Part),
+    /// `fn of_batch(`
+    Batch,
+    /// A parameter of it.
+    OfBatch(usize),
+    /// `) -> Tensor2<f64> {`
+    BatchReturns,
     /// A statement, or a bracket around some.
     Body(Part),
     /// The last expression.

@@ -1,6 +1,7 @@
 //! Writes a whole definition.
 
 use super::attribute::{self, forward_options};
+use super::batch;
 use super::derivative::{Asked, Asker};
 use super::formula::Factor;
 use super::forward;
@@ -58,6 +59,9 @@ fn block(definition: &Definition, random: &mut Random, text: &mut Text) {
         if let Some(function) = written.get_mut(index) {
             write_function(definition, function, random, text);
         }
+    }
+    if let Some(mapped) = &definition.vmap {
+        batch::write(definition, mapped, random, text);
     }
     text.push(Role::Other, "}");
 }

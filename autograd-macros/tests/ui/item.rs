@@ -30,6 +30,23 @@ mod apply_by_hand {
     }
 }
 
+mod apply_called_where_forward_is_wrong {
+    use super::*;
+    pub struct Exp;
+    #[custom_function]
+    impl Exp {
+        #[forward(outputs(y, z))]
+        pub fn forward(x: ArrayView1<f64>) -> Array1<f64> { x.exp() }
+        #[backward(x)]
+        fn backward(grad_y: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> { grad_y * Self::apply(x).0 }
+        #[vmap]
+        fn of_batch(x: &Tensor2<f64>) -> (Tensor2<f64>, Tensor2<f64>) {
+            let each: Vec<_> = (0..x.nrows()).map(|row| Self::apply(&x.row(row)).0).collect();
+            (Tensor::stack(pullback::ndarray::Axis(0), &each), Tensor::stack(pullback::ndarray::Axis(0), &each))
+        }
+    }
+}
+
 mod async_forward {
     use super::*;
     pub struct Square;

@@ -2,6 +2,7 @@
 
 mod asked;
 mod attributes;
+mod batch;
 mod bodies;
 mod items;
 mod numbers;
@@ -100,6 +101,7 @@ fn kinds(definition: &Definition) -> Vec<(&'static str, Make)> {
         samples::KINDS,
         items::KINDS,
         bodies::KINDS,
+        batch::KINDS,
     ]
     .concat()
 }
