@@ -165,7 +165,8 @@ impl<'a> Asker<'a> {
                 self.ask_tensor(&name, optional, self.types, Wants::Input(input))
             }
             Factor::List(input) => {
-                let name = self.list(input);
+                let name = self.definition.inputs[input].name.clone();
+                self.list(&name, Wants::Input(input));
                 let (first, one) = if self.tensors {
                     ("clone", "*one")
                 } else {
@@ -240,17 +241,17 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Asks for a list and returns its name.
-    pub(crate) fn list(&mut self, input: usize) -> String {
-        let name = self.definition.inputs[input].name.clone();
+    /// Asks for a list and returns a reference to the first of it.
+    pub(crate) fn list(&mut self, name: &str, wants: Wants) -> String {
         let form = if self.tensors {
             Form::TensorRef
         } else {
             Form::View
         };
         let ty = format!("&[{}]", self.types.tensor(form, self.random));
-        self.ask(&name, ty, Wants::Input(input));
-        name
+        self.ask(name, ty, wants);
+        let reference = if self.tensors { "" } else { "&" };
+        format!("{reference}{name}[0]")
     }
 
     fn exp(&mut self, input: usize) -> Operand {
@@ -270,11 +271,15 @@ impl<'a> Asker<'a> {
                 .saves
                 .iter()
                 .position(|save| save.name == name);
-            let wants = match (origin, save) {
-                (Origin::Saved, Some(save)) => Wants::Saved(save),
-                _ => Wants::Output,
+            let (Origin::Saved, Some(save)) = (origin, save) else {
+                return self.ask_tensor(&name, false, self.types, Wants::Output);
             };
-            return self.ask_tensor(&name, false, self.types, wants);
+            let (holds, wants) = (self.definition.saves[save].holds, Wants::Saved(save));
+            if holds != Holds::List {
+                return self.ask_tensor(&name, holds != Holds::One, self.types, wants);
+            }
+            let first = self.list(&name, wants);
+            return Operand::tensor(first);
         }
         let operand = self.operand(Factor::Input(input)).text;
         let name = operand.trim_start_matches('&');

@@ -172,8 +172,14 @@ fn saves(definition: &mut Definition, random: &mut Random, names: &mut Names) {
         } else {
             Intermediate::Number(coefficient(random))
         };
+        let holds = match what {
+            Intermediate::Exp(_) => {
+                random.pick(&[Holds::One, Holds::One, Holds::Maybe(None), Holds::List])
+            }
+            Intermediate::Number(_) => Holds::One,
+        };
         let name = names.next();
-        definition.saves.push(Save { name, what });
+        definition.saves.push(Save { name, what, holds });
     }
 }
 

@@ -124,7 +124,7 @@ fn returns(definition: &Definition, indent: &str, random: &mut Random, text: &mu
     }
     for save in &definition.saves {
         returned.push(match save.what {
-            Intermediate::Exp(_) => types.tensor(Form::Owned, random),
+            Intermediate::Exp(_) => held_type(save.holds, types.tensor(Form::Owned, random)),
             Intermediate::Number(_) => types.element().to_owned(),
         });
     }
@@ -263,7 +263,8 @@ impl Body<'_> {
             results.push(match save.what {
                 Intermediate::Exp(input) => {
                     let operand = self.operand(Factor::Exp(input));
-                    format!("{}.to_owned()", operand.text.trim_start_matches('&'))
+                    let array = format!("{}.to_owned()", operand.text.trim_start_matches('&'));
+                    held(save.holds, array, definition, self.types)
                 }
                 Intermediate::Number(number) => self.types.number(number),
             });

@@ -135,6 +135,8 @@ pub(crate) enum Intermediate {
 pub(crate) struct Save {
     pub(crate) name: String,
     pub(crate) what: Intermediate,
+    /// How it holds an array.
+    pub(crate) holds: Holds,
 }
 
 /// A backward function.

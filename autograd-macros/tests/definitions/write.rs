@@ -124,7 +124,8 @@ fn gradients(definition: &Definition, index: usize, random: &mut Random) -> Writ
         let mut result = asker.gradient(input);
         let mut ty = asker.types.tensor(form, asker.random);
         if one.kind == Kind::List {
-            let name = asker.list(input);
+            let name = one.name.clone();
+            asker.list(&name, Wants::Input(input));
             if may_lack && asker.random.chance(25) {
                 ty = format!("Option<{ty}>");
                 result = format!("Some({result})");

@@ -1,7 +1,7 @@
 //! Mistakes in the parameters of backward functions and of the `#[jvp]` rule.
 
 use super::{Editor, Make, name, ty, with_another_element, with_another_rank};
-use crate::model::{Content, Intermediate, Kind, unraw};
+use crate::model::{Content, Holds, Intermediate, Kind, Save, unraw};
 use crate::text::{Form, Part, Role, Wants};
 
 pub(super) const KINDS: &[(&str, Make)] = &[
@@ -99,9 +99,13 @@ fn tensors(editor: &Editor<'_>, part: Part) -> Vec<usize> {
     editor.text.places(is_one)
 }
 
+fn is_one_array(save: &Save) -> bool {
+    matches!(save.what, Intermediate::Exp(_)) && save.holds == Holds::One
+}
+
 fn is_array(editor: &Editor<'_>, wants: Wants) -> bool {
     let saves = &editor.definition.saves;
-    matches!(wants, Wants::Saved(save) if matches!(saves[save].what, Intermediate::Exp(_)))
+    matches!(wants, Wants::Saved(save) if is_one_array(&saves[save]))
 }
 
 fn mixed(editor: &mut Editor<'_>, tensors_first: bool) -> Option<Vec<usize>> {
@@ -200,7 +204,7 @@ fn list_as_one(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 
 fn an_intermediate(editor: &mut Editor<'_>, part: Part) -> Option<String> {
     let saves = editor.definition.saves.iter();
-    let arrays = saves.filter(|save| matches!(save.what, Intermediate::Exp(_)));
+    let arrays = saves.filter(|save| is_one_array(save));
     let names: Vec<String> = arrays.map(|save| save.name.clone()).collect();
     let name = (!names.is_empty()).then(|| editor.random.pick(&names))?;
     let is_asked = |role: Role, text: &str| {
