@@ -382,6 +382,7 @@ PROGRAMS = {
     "without what may be left out": (kernels.linear, (torch.rand(2, 3, requires_grad=True), torch.rand(4, 3))),
     "with it": (kernels.linear, (torch.rand(2, 3), torch.rand(4, 3), torch.rand(4, requires_grad=True))),
     "one of two outputs": (lambda x, y: kernels.polar(x, y)[1], (doubles(5), doubles(5))),
+    "several functions": (lambda x, y: kernels.squash(kernels.Exp(x), kernels.polar(x, y)[0]), (doubles(5), doubles(5))),
     "places": (lambda x: kernels.pick(x, torch.tensor([4, 0, 4])), (doubles(5),)),
     "a text": (lambda x: kernels.logarithm(x, "2"), (doubles(5),)),
     "a number": (lambda x: kernels.MulConstant(x, constant=3), (doubles(2, 2),)),

@@ -81,10 +81,11 @@ operators = {}
 
 
 def has_operator(name):
-    """Whether a function is among `operators`, where it is put when it is first compiled."""
-    if name not in operators:
+    """Whether a function is among `operators`. All are put there at once: `torch.compile` reads them once."""
+    if not operators:
+        define = framework("operator")["define"]
         namespace = __name__.rpartition(".")[0].replace(".", "_")
-        operators[name] = framework("operator")["define"](functions[name], namespace)
+        operators.update((name, define(function, namespace)) for name, function in functions.items())
     return operators[name] is not None
 
 
