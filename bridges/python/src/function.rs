@@ -1,7 +1,7 @@
 //! What Python holds: a function, one run of it, and the module that they are in.
 
 use pullback::catalogue::{Entry, catalogue};
-use pullback::{AnyTensor, Error, foreign};
+use pullback::{AnyTensor, Error, Order, foreign};
 use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -72,6 +72,13 @@ impl Function {
                 .map(|(place, _)| place)
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// Whether it is a function of numbers: then its outputs have the shape that those of its arrays stretch to.
+    #[getter]
+    fn elementwise(&self) -> bool {
+        // No other function counts how often it can be differentiated.
+        matches!(self.entry.signature.order, Order::Times(_))
     }
 
     /// The types of the arguments and of the outputs in stubs, and whether an output has a gradient.

@@ -413,6 +413,21 @@ def test_compiled_programs_take_other_shapes_and_values():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_functions_of_numbers_are_compiled_for_any_shape():
+    graphs = []
+
+    def backend(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(lambda x, limit: kernels.squash(x, limit), backend=backend, dynamic=True, fullgraph=True)
+    for length in range(2, 12):
+        x, limit = torch.rand(length, 4), torch.ones(length, 1)
+        torch.testing.assert_close(compiled(x, limit), kernels.squash(x, limit))
+    assert len(graphs) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_operators_are_what_pytorch_expects():
     x, limit = doubles(3, 4), doubles(3, 1)
     torch.compile(kernels.squash, backend="aot_eager")(x, limit)

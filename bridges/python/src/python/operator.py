@@ -54,17 +54,21 @@ def define(function, namespace):
 
     @forward.register_fake
     def _(*arguments):
+        run, inputs = split(arguments)
+        for name, x in zip(run.names(), inputs):
+            check(function.name, name, x)
+        if function.elementwise:
+            shape = torch.broadcast_shapes(*[x.shape for x in inputs])
+            return [torch.empty(shape, dtype=inputs[0].dtype) for _ in outputs]
         # Nobody knows the shapes of outputs before the function has run: on ones, and at the first of places.
         shown = list(arguments)
         for place, argument in enumerate(arguments):
             if isinstance(argument, torch.Tensor):
-                if place in places:
-                    check(function.name, function.arguments[place], argument)
                 shape = [int(length) for length in argument.shape]
                 shown[place] = numpy.full(shape, place in places, str(argument.dtype)[6:])
         run, arrays = split(shown)
-        outputs = run(arrays, [False] * len(arrays))[1]
-        return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name)) for output in outputs]
+        found = run(arrays, [False] * len(arrays))[1]
+        return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name)) for output in found]
 
     # No parameter in Rust that is used begins with a line.
     parameters += ", Tensor[] _grads, bool[] _there, bool[] _needed"
