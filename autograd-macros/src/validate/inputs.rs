@@ -256,6 +256,8 @@ fn is_borrowed_array(ty: &Type) -> bool {
 /// ```text
 /// fn forward(x: ArrayView1<f32>, #[tensor] factor: f32) -> Array1<f32>
 /// //                                               ^^^ `f32` is not a tensor
+/// fn forward(#[tensor] parts: Vec<Rows<'_>>) -> Array1<f32>
+/// //                          ^^^^^^^^^^^^^ a tensor inside `Vec<…>` would get no gradient
 /// ```
 fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorType, Kind)> {
     let (target, kind) = match (option_of(ty), list_of(ty)) {
@@ -266,6 +268,12 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
     if is_primitive(target) || crate::types::array(target).is_some() {
         let message = format!("`{}` is not a tensor of `f32` or `f64`", show(ty));
         diagnostics.error_with_help(ty, &message, "remove `#[tensor]`");
+        return None;
+    }
+    if let Some(one) = vec_of(target) {
+        let message = format!("a tensor inside `{}` would get no gradient", show(ty));
+        let help = format!("write a list, `&[{}]`", show(one));
+        diagnostics.error_with_help(ty, &message, &help);
         return None;
     }
     Some((alias(target), kind))

@@ -180,7 +180,9 @@ fn functions(
         flawed,
         diagnostics,
     );
-    let is_right = diagnostics.len() == mistakes;
+    // Parameters of its own have been refused, and `apply` cannot have them.
+    let has_its_own = method.sig.generics.type_params().next().is_some();
+    let is_right = diagnostics.len() == mistakes && !has_its_own;
     let Some(forward) = forward else {
         return (None, Rules::default());
     };

@@ -106,6 +106,21 @@ mod tensor_attribute_on_a_number {
     }
 }
 
+mod tensor_attribute_on_a_vector {
+    use super::*;
+    type Row<'a> = ArrayView1<'a, f64>;
+    pub struct Sum;
+    #[custom_function]
+    impl Sum {
+        #[forward]
+        pub fn forward(x: ArrayView1<f64>, #[tensor] rows: Vec<Row<'_>>) -> Array1<f64> { &x + &rows[0] }
+        #[backward(x, rows)]
+        fn backward(grad_output: ArrayView1<f64>, rows: &[ArrayView1<f64>]) -> (Array1<f64>, Vec<Array1<f64>>) {
+            (grad_output.to_owned(), vec![grad_output.to_owned(); rows.len()])
+        }
+    }
+}
+
 mod tensor_by_value {
     use super::*;
     pub struct Double;
