@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
+use crate::former::Former;
 use crate::tape::{Failure, new_level};
 
 thread_local! {
@@ -14,15 +15,6 @@ thread_local! {
 /// Whether this thread is in a run of forward mode: tensors may have tangents then, those that a function captures too.
 pub(crate) fn is_running() -> bool {
     RUNS.get() > 0
-}
-
-/// Ends a run, in a panic too.
-struct Run(usize);
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        RUNS.set(self.0);
-    }
 }
 
 /// An output of a function, and its tangent if it depends on a primal that has one.
@@ -43,7 +35,7 @@ pub(crate) fn outputs_along(
             Some(tangent) => primal.with_tangent(level, tangent),
         })
         .collect();
-    let run = Run(RUNS.replace(RUNS.get() + 1));
+    let run = Former::of(&RUNS, RUNS.get() + 1);
     let outputs = function(&duals)?.into_iter();
     drop(run);
     Ok(outputs.map(|output| output.split(level)).collect())

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::former::Former;
+
 thread_local! {
     static ENABLED: Cell<bool> = const { Cell::new(true) };
 }
@@ -49,34 +51,15 @@ pub fn enable_grad<R>(body: impl FnOnce() -> R) -> R {
 
 /// Runs `body` in the given mode.
 pub(crate) fn with_grad_mode<R>(enabled: bool, body: impl FnOnce() -> R) -> R {
-    let _guard = GradModeGuard {
-        former: ENABLED.replace(enabled),
-    };
+    let _former = Former::of(&ENABLED, enabled);
     body()
 }
 
-/// Stops recording until the guard is dropped: how generated code runs a forward function.
+/// Stops recording until this is dropped: how generated code runs a forward function.
 #[doc(hidden)]
 #[inline]
-pub fn unrecorded() -> GradModeGuard {
-    GradModeGuard {
-        former: ENABLED.replace(false),
-    }
-}
-
-/// Brings the former mode back when it is dropped, in a panic too.
-#[derive(Debug)]
-#[must_use = "the former mode is back as soon as the guard is dropped"]
-#[doc(hidden)]
-pub struct GradModeGuard {
-    former: bool,
-}
-
-impl Drop for GradModeGuard {
-    #[inline]
-    fn drop(&mut self) {
-        ENABLED.set(self.former);
-    }
+pub fn unrecorded() -> Former<bool> {
+    Former::of(&ENABLED, false)
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ mod engine;
 mod erased;
 mod error;
 pub mod foreign;
+mod former;
 mod forward_mode;
 mod function;
 pub mod functional;

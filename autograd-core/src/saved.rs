@@ -13,6 +13,7 @@ use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
 use crate::erased::AnyTensor;
+use crate::former::Former;
 use crate::grad_mode::no_grad;
 use crate::tape::RawTensor;
 use crate::tape::{SavedInfo, let_go};
@@ -177,13 +178,7 @@ fn aside<R>(body: impl FnOnce() -> R) -> R {
 }
 
 fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
-    struct Former(bool);
-    impl Drop for Former {
-        fn drop(&mut self) {
-            PACKING.set(self.0);
-        }
-    }
-    let _former = Former(PACKING.replace(packing));
+    let _former = Former::of(&PACKING, packing);
     body()
 }
 

@@ -9,6 +9,7 @@ use syn::{ItemMod, ItemUse, UseName, UseRename, UseTree};
 
 /// The modules of `autograd-core`, the lowest first. Each may import those of the lines above its own.
 const LAYERS: &[&[&str]] = &[
+    &["former"],
     &[
         "alloc",
         "error",

@@ -14,13 +14,14 @@ pub use crate::array::PackedShape;
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{gradients, replaced_gradients, replaced_tangents, tangents, values};
 pub use crate::error::Error;
+pub use crate::former::Former;
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,
     Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
     SavedSignature, SavedValue, Signature, record,
 };
-pub use crate::grad_mode::{GradModeGuard, unrecorded};
+pub use crate::grad_mode::unrecorded;
 pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{gradcheck, lent, made, sample, succeeded};

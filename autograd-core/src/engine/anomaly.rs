@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use crate::error::{Error, ErrorKind};
+use crate::former::Former;
 use crate::tape::{AnyGradient, Node};
 
 thread_local! {
@@ -33,17 +34,8 @@ pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
 
 /// Runs `body`, watched or not.
 pub(super) fn watching<R>(watching: bool, body: impl FnOnce() -> R) -> R {
-    let _former = Former(WATCHING.replace(watching));
+    let _former = Former::of(&WATCHING, watching);
     body()
-}
-
-/// The mode to go back to, in a panic too.
-struct Former(bool);
-
-impl Drop for Former {
-    fn drop(&mut self) {
-        WATCHING.set(self.0);
-    }
 }
 
 /// Whether passes that start on this thread now are watched.

@@ -13,6 +13,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use super::Modes;
+use crate::former::Former;
 
 /// A quarter of the smallest stack that threads have by default.
 const ROOM: usize = 512 << 10;
@@ -28,22 +29,12 @@ pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let here = (&raw const marker).addr();
     let top = TOP.get();
     if top == 0 {
-        TOP.set(here);
-        let _outside = Outside;
+        let _outside = Former::of(&TOP, here);
         body()
     } else if top.abs_diff(here) < ROOM {
         body()
     } else {
         on_a_thread_of_its_own(body)
-    }
-}
-
-/// Says that no pass runs on this thread any more, in a panic too.
-struct Outside;
-
-impl Drop for Outside {
-    fn drop(&mut self) {
-        TOP.set(0);
     }
 }
 

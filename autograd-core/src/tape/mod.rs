@@ -65,6 +65,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::alloc::Thin;
 use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
+use crate::former::Former;
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -249,14 +250,7 @@ pub(crate) fn new_floor() -> u64 {
 
 /// Runs `body`, whose nodes have numbers above `floor`. Afterwards this thread counts on from where it was.
 pub(crate) fn above<R>(floor: u64, body: impl FnOnce() -> R) -> R {
-    /// The number to go back to, in a panic too.
-    struct Former(u64);
-    impl Drop for Former {
-        fn drop(&mut self) {
-            LAST_SEQUENCE_NR.set(self.0);
-        }
-    }
-    let _former = Former(LAST_SEQUENCE_NR.replace(floor));
+    let _former = Former::of(&LAST_SEQUENCE_NR, floor);
     body()
 }
 

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
+use crate::former::Former;
 use crate::tape::{Edge, Node};
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
@@ -51,13 +52,6 @@ thread_local! {
 /// Drops a user's value that a node held: a value, a hook, what was packed. It may hold tensors,
 /// and so the nodes before, which hold such things in turn: a chain of another kind, that edges do not show.
 pub(crate) fn let_go<V: 'static>(value: V) {
-    /// Goes up again, in a panic too.
-    struct Level(u32);
-    impl Drop for Level {
-        fn drop(&mut self) {
-            DROPPING.set(self.0);
-        }
-    }
     let depth = DROPPING.get();
     if depth >= DEPTH {
         // Once a thread has no list any more, it is about to end: there is nothing left that could be deep.
@@ -70,8 +64,7 @@ pub(crate) fn let_go<V: 'static>(value: V) {
         debug_assert!(kept.is_err() || value.is_none());
         return;
     }
-    let _level = Level(depth);
-    DROPPING.set(depth + 1);
+    let _former = Former::of(&DROPPING, depth + 1);
     drop(value);
     while depth == 0
         && let Some(next) = LATER
