@@ -67,7 +67,7 @@ pub(super) fn gather(
     let (late, mut sums) = places.into_rest();
     for (example, tensor, part) in late {
         let whole = wholes[tensor].get_or_insert_with(|| Whole::of(&part, count));
-        whole.parts().put(example, &part)?;
+        whole.slots().put(example, &part)?;
     }
     sums.resize_with(roles.len(), || None);
     let results = roles.iter().zip(wholes).zip(sums);
@@ -121,10 +121,10 @@ impl Whole {
         }
     }
 
-    fn parts(&mut self) -> Parts<'_> {
+    fn slots(&mut self) -> Slots<'_> {
         match self {
-            Self::F32(rows, shape) => Parts::F32(rows.each().map(Mutex::new).collect(), shape),
-            Self::F64(rows, shape) => Parts::F64(rows.each().map(Mutex::new).collect(), shape),
+            Self::F32(rows, shape) => Slots::F32(rows.each().map(Mutex::new).collect(), shape),
+            Self::F64(rows, shape) => Slots::F64(rows.each().map(Mutex::new).collect(), shape),
         }
     }
 
@@ -146,12 +146,12 @@ fn tensor<T: Element>(rows: Rows<T>, part: &[usize], axis: Axis, count: usize) -
 }
 
 /// Where the parts of a tensor go, and their shape. Each is locked once: the lock passes it to the thread that has it.
-enum Parts<'a> {
+enum Slots<'a> {
     F32(Vec<Mutex<Row<'a, f32>>>, &'a Shape),
     F64(Vec<Mutex<Row<'a, f64>>>, &'a Shape),
 }
 
-impl Parts<'_> {
+impl Slots<'_> {
     fn put(&self, example: usize, part: &AnyTensor) -> Result<(), Stopped> {
         let (Self::F32(_, expected) | Self::F64(_, expected)) = self;
         if part.shape() != &expected[..] {
@@ -182,7 +182,7 @@ fn write<T: Element>(to: &Mutex<Row<T>>, part: &TensorD<T>) {
 /// Where what the examples give goes.
 struct Places<'a> {
     /// For each tensor; `None` for shared ones, and where nothing was there yet.
-    parts: Vec<Option<Parts<'a>>>,
+    slots: Vec<Option<Slots<'a>>>,
     /// For each tensor, whether examples share it.
     shared: Vec<bool>,
     late: Mutex<Late>,
@@ -204,9 +204,9 @@ struct Sums {
 impl<'a> Places<'a> {
     fn new(roles: &[Role], wholes: &'a mut [Option<Whole>]) -> Self {
         Self {
-            parts: wholes
+            slots: wholes
                 .iter_mut()
-                .map(|whole| Some(whole.as_mut()?.parts()))
+                .map(|whole| Some(whole.as_mut()?.slots()))
                 .collect(),
             shared: roles.iter().map(|role| role.axis().is_none()).collect(),
             late: Mutex::default(),
@@ -215,13 +215,13 @@ impl<'a> Places<'a> {
     }
 
     fn put(&self, example: usize, mut given: Given) -> Result<(), Stopped> {
-        for (tensor, (given, parts)) in given.iter_mut().zip(&self.parts).enumerate() {
+        for (tensor, (given, slots)) in given.iter_mut().zip(&self.slots).enumerate() {
             if self.shared[tensor] {
                 continue;
             }
-            match (given.take(), parts) {
+            match (given.take(), slots) {
                 (None, _) => {}
-                (Some(part), Some(parts)) => parts.put(example, &part)?,
+                (Some(part), Some(slots)) => slots.put(example, &part)?,
                 (Some(part), None) => locked(&self.late).push((example, tensor, part)),
             }
         }
