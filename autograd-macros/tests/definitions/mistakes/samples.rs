@@ -145,13 +145,11 @@ fn one_shape_for_a_list(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
 
 fn no_list(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     let opening = editor.pick(|role| role == Role::Gradcheck)?;
-    let samples = editor.text.places(|role| matches!(role, Role::Sample(_)));
     let text = editor
         .random
         .pick(&["    gradcheck,", "    gradcheck = true,"]);
-    editor
-        .text
-        .0
-        .drain(opening + 1..=samples[samples.len() - 1] + 1);
+    let mut lines = editor.text.0[opening..].iter();
+    let closing = opening + lines.position(|line| line.text.trim() == "),")?;
+    editor.text.0.drain(opening + 1..=closing);
     editor.set(opening, text.to_owned())
 }
