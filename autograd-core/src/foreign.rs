@@ -9,6 +9,7 @@
 //!
 //! [`record_gradients`]: Recording::record_gradients
 
+use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 
@@ -336,6 +337,21 @@ impl fmt::Debug for Recording {
             .field("recorded_at", &format_args!("{}", self.recorded_at))
             .finish()
     }
+}
+
+/// Returns what a panic says, where a framework has errors instead.
+///
+/// ```
+/// use autograd_core::foreign::panic_text;
+///
+/// let panic = std::panic::catch_unwind(|| panic!("no {}", "good")).unwrap_err();
+/// assert_eq!(panic_text(&*panic), "no good");
+/// assert_eq!(panic_text(&5), "a panic without a text");
+/// ```
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a text")
 }
 
 /// A value without its history, so that its memory can be taken.

@@ -6,7 +6,7 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use candle_core::{Error, Result, Tensor, Var};
-use pullback::foreign::{Recording, TensorFunction};
+use pullback::foreign::{Recording, TensorFunction, panic_text};
 use pullback::ndarray::Dimension;
 use pullback::{AnyTensor, Element};
 
@@ -81,13 +81,11 @@ fn caught<'s, R>(
         Ok(result) => return result.map_err(Error::wrap),
         Err(panic) => panic,
     };
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     let shapes: Vec<String> = shapes.map(|shape| format!("{shape:?}")).collect();
     Err(Error::msg(format!(
         "{what} panicked, given shapes {}: {}",
         shapes.join(" and "),
-        text.unwrap_or("a panic without a text")
+        panic_text(&*panic)
     )))
 }
 

@@ -1,6 +1,5 @@
 //! The beginning and the end of a program of several processes.
 
-use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 use std::{env, process, thread};
+
+use pullback::foreign::panic_text;
 
 use crate::Communicator;
 use crate::worker;
@@ -70,7 +71,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
             return result;
         }
         Ok(Err(error)) => format!("failed: {error}"),
-        Err(panic) => format!("panicked: {}", text(&*panic)),
+        Err(panic) => format!("panicked: {}", panic_text(&*panic)),
     };
     eprintln!("rank {}: {failure}", comm.rank());
     abort.store(true, Ordering::Release);
@@ -78,11 +79,4 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     loop {
         thread::sleep(Duration::from_secs(1));
     }
-}
-
-/// The text of a panic.
-fn text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("without a text")
 }

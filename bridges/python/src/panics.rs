@@ -1,10 +1,11 @@
 //! Panics of the functions, as exceptions.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
+
+use pullback::foreign::panic_text;
 
 thread_local! {
     /// Where the last panic was, while panics of this thread become exceptions.
@@ -35,16 +36,10 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     let result = panic::catch_unwind(AssertUnwindSafe(body));
     CAUGHT.set(outer);
     result.map_err(|payload| {
-        let text = text(&*payload);
+        let text = panic_text(&*payload);
         match PLACE.take() {
             Some(place) => format!("{text} (at {place})"),
             None => text.to_owned(),
         }
     })
-}
-
-fn text(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic without a message")
 }

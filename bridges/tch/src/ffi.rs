@@ -1,12 +1,12 @@
 //! The functions of `shim.cpp`, and safe types over them.
 
-use std::any::Any;
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::{ptr, slice};
 
+use pullback::foreign::panic_text;
 use pullback::{AnyTensor, Element, TensorD};
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
@@ -106,17 +106,11 @@ pub(crate) fn without_panics<R>(
 ) -> Result<R, TchError> {
     // What a panic leaves half done is dropped with the closure: nothing of it is used again.
     catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
-        let message = panic_message(&*panic);
+        let message = panic_text(&*panic).to_owned();
         // To drop what a panic was given can panic again.
         std::mem::forget(panic);
         Err(TchError::Torch(message))
     })
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 /// Keeps the memory of a tensor of libtorch.
