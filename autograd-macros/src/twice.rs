@@ -21,7 +21,12 @@ pub(crate) fn error(item: &TokenStream, file: &Path) -> Option<TokenStream> {
         .lock()
         .ok()?
         .insert((file.to_owned(), text(item.name)));
-    if is_first || !item.is_twice(fs::read_to_string(file).ok()?.parse().ok()?) {
+    if is_first {
+        return None;
+    }
+    let text = fs::read_to_string(file).ok()?;
+    // A mark of the encoding is no token.
+    if !item.is_twice(text.trim_start_matches('\u{feff}').parse().ok()?) {
         return None;
     }
     let mut diagnostics = Diagnostics::default();
