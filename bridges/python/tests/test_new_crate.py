@@ -8,8 +8,11 @@ import sys
 
 BRIDGES = pathlib.Path(__file__).parents[2]
 
-# Names that Python keeps for itself, one of them Rust's too.
-BETWEEN = "#[custom_function(elementwise)]\npub fn between<T: Real>(r#in: T, from: T) -> T { r#in - from }\n"
+# Names that Python keeps for itself, one of them Rust's too, and one that operators of PyTorch cannot have.
+BETWEEN = """
+#[custom_function(elementwise)]
+pub fn between<T: Real>(r#in: T, from: T, σ: T) -> T { (r#in - from) / σ }
+"""
 
 
 def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
@@ -34,8 +37,9 @@ def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     program = python + (
         "tensors = [torch.rand(shape, dtype=torch.float64, requires_grad=True) for shape in [(2, 3), (3, 4)]]\n"
         "assert torch.autograd.gradgradcheck(lambda x, w: kernels.product(x, w, 2.5), tensors)\n"
-        "between = kernels.between(in_=torch.ones(2), from_=torch.zeros(2))\n"
-        "assert between.tolist() == [1, 1]\n"
+        "compiled = torch.compile(lambda **x: kernels.between(**x), backend='aot_eager', fullgraph=True)\n"
+        "for between in kernels.between, compiled:\n"
+        "    assert between(in_=torch.ones(2), from_=torch.zeros(2), σ=torch.ones(2)).tolist() == [1, 1]\n"
         "print(kernels.__file__, kernels.__pyi__)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}

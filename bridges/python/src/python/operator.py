@@ -3,6 +3,9 @@
 The gradient is an operator too, and runs the function again: what a run saved is no tensor, so no graph can hold it.
 """
 
+import keyword
+import re
+
 import numpy
 import torch
 
@@ -21,9 +24,15 @@ KINDS = {
 }
 
 
+def plain(name):
+    """A name of Rust's as operators have them."""
+    name = re.sub(r"\W", "_", name.encode("ascii", "backslashreplace").decode(), flags=re.ASCII)
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
 def schema(name, stub):
     kind, _, none = stub.partition(" | ")
-    return f"{KINDS[kind]}{'?' if none else ''} {name}"
+    return f"{KINDS[kind]}{'?' if none else ''} {plain(name)}"
 
 
 def define(function, namespace):
@@ -31,7 +40,8 @@ def define(function, namespace):
     kinds, outputs = function.stubs
     if not {kind for kind, _ in outputs} <= {"Array", "IndexArray"}:
         return None
-    operator = f"{namespace}::{function.name}"
+    name = plain(function.name)
+    operator = f"{namespace}::{name}"
     parameters = ", ".join(map(schema, function.arguments, kinds))
     places = set(function.places)
 
@@ -104,4 +114,4 @@ def define(function, namespace):
         return tuple(next(found) if is_needed else None for is_needed in ctx.needs_input_grad)
 
     forward.register_autograd(backward, setup_context=setup)
-    return getattr(getattr(torch.ops, namespace), function.name).default
+    return getattr(getattr(torch.ops, namespace), name).default
