@@ -332,9 +332,9 @@ pub struct Functions<'m, 'py> {
     stub: String,
 }
 
-/// The files of `python/`, which are compiled when a module is imported.
+/// The files of `python/`: the first is compiled when a module is imported, each of the others when it is needed.
 const CALL: &str = include_str!("python/call.py");
-const FRAMEWORKS: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 4] = [
     ("operator", include_str!("python/operator.py")),
     ("torch", include_str!("python/torch.py")),
     ("jax", include_str!("python/jax.py")),
@@ -347,10 +347,7 @@ impl<'m, 'py> Functions<'m, 'py> {
         let py = module.py();
         let name = format!("{}.pullback", module.name()?);
         let files = PyModule::from_code(py, &source(CALL), c"pullback/call.py", &source(&name))?;
-        files.setattr(
-            "FRAMEWORKS",
-            FRAMEWORKS.into_iter().collect::<HashMap<_, _>>(),
-        )?;
+        files.setattr("FILES", FILES.into_iter().collect::<HashMap<_, _>>())?;
         module.setattr("_call", files.getattr("call")?)?;
         module.add("vjp", files.getattr("vjp")?)?;
         Ok(Self {

@@ -372,24 +372,23 @@ def test_two_processes_train_one_model():
         torch.testing.assert_close(torch.tensor(one), torch.tensor(single))
 
 
-def doubles(*shape):
-    return torch.rand(*shape, dtype=torch.float64, requires_grad=True)
-
+# PyTorch warns of its own use of what it has deprecated.
+quietly = pytest.mark.filterwarnings("ignore")
 
 PROGRAMS = {
-    "several axes": (lambda x, limit: kernels.squash(2 * x, limit) * 3, (doubles(3, 4), doubles(3, 1))),
-    "one without a gradient": (kernels.squash, (doubles(3, 4), torch.ones(1, 1, dtype=torch.float64))),
+    "several axes": (lambda x, limit: kernels.squash(2 * x, limit) * 3, (leaf(3, 4), leaf(3, 1, low=0.5))),
+    "one without a gradient": (kernels.squash, (leaf(3, 4), torch.ones(1, 1, dtype=torch.float64))),
     "without what may be left out": (kernels.linear, (torch.rand(2, 3, requires_grad=True), torch.rand(4, 3))),
     "with it": (kernels.linear, (torch.rand(2, 3), torch.rand(4, 3), torch.rand(4, requires_grad=True))),
-    "one of two outputs": (lambda x, y: kernels.polar(x, y)[1], (doubles(5), doubles(5))),
-    "several functions": (lambda x, y: kernels.squash(kernels.Exp(x), kernels.polar(x, y)[0]), (doubles(5), doubles(5))),
-    "places": (lambda x: kernels.pick(x, torch.tensor([4, 0, 4])), (doubles(5),)),
-    "a text": (lambda x: kernels.logarithm(x, "2"), (doubles(5),)),
-    "a number": (lambda x: kernels.MulConstant(x, constant=3), (doubles(2, 2),)),
+    "one of two outputs": (lambda x, y: kernels.polar(x, y)[1], (leaf(5), leaf(5))),
+    "several functions": (lambda x, y: kernels.squash(kernels.Exp(x), kernels.polar(x, y)[0]), (leaf(5), leaf(5))),
+    "places": (lambda x: kernels.pick(x, torch.tensor([4, 0, 4])), (leaf(5),)),
+    "a text": (lambda x: kernels.logarithm(x, "2"), (leaf(5, low=0.5),)),
+    "a number": (lambda x: kernels.MulConstant(x, constant=3), (leaf(2, 2),)),
 }
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_programs_have_it_as_an_operator(name):
     program, arguments = PROGRAMS[name]
@@ -404,15 +403,15 @@ def test_compiled_programs_have_it_as_an_operator(name):
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_compiled_programs_take_other_shapes_and_values():
     compiled = torch.compile(lambda x, k: kernels.MulConstant(x, k).sum(), backend="aot_eager", fullgraph=True)
     for length, k in [(2, 2.0), (3, 2.0), (4, 5.0), (5, 7.0)]:
-        x = doubles(length, 2)
+        x = leaf(length, 2)
         torch.testing.assert_close(torch.autograd.grad(compiled(x, k), x)[0], torch.full_like(x, k))
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_functions_of_numbers_are_compiled_for_any_shape():
     graphs = []
 
@@ -427,9 +426,9 @@ def test_functions_of_numbers_are_compiled_for_any_shape():
     assert len(graphs) == 1
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_operators_are_what_pytorch_expects():
-    x, limit = doubles(3, 4), doubles(3, 1)
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
     torch.compile(kernels.squash, backend="aot_eager")(x, limit)
     namespace = kernels.squash.__globals__["_call"].__module__.rpartition(".")[0].replace(".", "_")
     operators = getattr(torch.ops, namespace)
@@ -438,29 +437,29 @@ def test_operators_are_what_pytorch_expects():
     torch.library.opcheck(operators.squash_gradients.default, (x.detach(), limit.detach(), *grads))
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_exported_programs_call_it():
     class Squash(torch.nn.Module):
         def forward(self, x, limit):
             return kernels.squash(2 * x, limit)
 
-    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach()
+    x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()
     program = torch.export.export(Squash(), (x, limit))
     assert ".squash.default" in program.graph_module.code
     torch.testing.assert_close(program.module()(x, limit), Squash()(x, limit))
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_compiled_programs_stop_where_an_output_is_no_tensor():
     def program(x):
         distances, place = kernels.above_smallest(x)
         return distances * place
 
-    x = doubles(5)
+    x = leaf(5)
     torch.testing.assert_close(torch.compile(program, backend="aot_eager")(x), program(x))
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -500,7 +499,7 @@ TRANSFORMS = {
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms_of_functions(name):
-    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach() + 1
+    x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()
     ours, theirs = (TRANSFORMS[name](function)(x, limit) for function in (kernels.squash, squashed))
     torch.testing.assert_close(ours, theirs)
 
@@ -529,9 +528,9 @@ def test_vmap_of_what_is_no_tensor():
         torch.func.vmap(program)(x[:0])
 
 
-@pytest.mark.filterwarnings("ignore")
+@quietly
 def test_transforms_are_compiled_around_it():
-    x, limit = doubles(3, 4).detach(), doubles(3, 1).detach() + 1
+    x, limit = leaf(3, 4).detach(), leaf(3, 1, low=0.5).detach()
     for transform in (torch.func.grad(loss(kernels.squash)), torch.func.vmap(kernels.squash)):
         torch.testing.assert_close(torch.compile(transform, backend="aot_eager")(x, limit), transform(x, limit))
 

@@ -64,16 +64,28 @@ class Gradients:
         return [f"argument {place} of the gradient of {self.name}" for place in range(self.inputs + len(self.given))]
 
 
-frameworks = {}
+def gradients_of(run, arrays, grads, needed):
+    """The gradients as something to run, and the arrays to run it on. A gradient that is None did not arrive."""
+    given = [grad is not None for grad in grads]
+    return Gradients(run, len(arrays), given, needed), [*arrays, *(grad for grad in grads if grad is not None)]
 
 
-def framework(name):
-    """What is in the file for one of them, which is read when the first of its arrays is seen."""
-    if name not in frameworks:
-        globals_ = {"__name__": f"{__name__}.{name}", "framework": framework, "Run": Run, "Gradients": Gradients}
-        exec(compile(FRAMEWORKS[name], f"pullback/{name}.py", "exec"), globals_)
-        frameworks[name] = globals_
-    return frameworks[name]
+def returned(outputs):
+    """One output as it is, several as a tuple."""
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+files = {}
+
+
+def file(name):
+    """What is in a file, which is read when it is needed first: that of a framework with the first of its arrays."""
+    if name not in files:
+        shared = {"Run": Run, "Gradients": Gradients, "gradients_of": gradients_of, "returned": returned}
+        globals_ = {"__name__": f"{__name__}.{name}", "file": file, **shared}
+        exec(compile(FILES[name], f"pullback/{name}.py", "exec"), globals_)
+        files[name] = globals_
+    return files[name]
 
 
 functions = {}
@@ -83,7 +95,7 @@ operators = {}
 def has_operator(name):
     """Whether a function is among `operators`. All are put there at once: `torch.compile` reads them once."""
     if not operators:
-        define = framework("operator")["define"]
+        define = file("operator")["define"]
         namespace = __name__.rpartition(".")[0].replace(".", "_")
         operators.update((name, define(function, namespace)) for name, function in functions.items())
     return operators[name] is not None
@@ -98,18 +110,16 @@ def call(name, arguments):
     jax = sys.modules.get("jax")
     if torch is not None and torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active():
         if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
-            outputs = operators[name](*arguments)
-            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+            return returned(operators[name](*arguments))
     function = functions[name]
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor):
-            return framework("torch")["apply"](Run(function, arguments), arrays)
+            return file("torch")["apply"](Run(function, arguments), arrays)
         if jax is not None and isinstance(array, jax.Array):
-            return framework("jax")["apply"](Run(function, arguments), arrays)
+            return file("jax")["apply"](Run(function, arguments), arrays)
     check(Run(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
-    outputs = function.run(arguments, arrays, [False] * len(arrays))[1]
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
 
 
 def check(run, arrays, expected):
@@ -142,4 +152,4 @@ def vjp(function, *arguments):
         grads = tuple(next(found) if given else None for given in is_array)
         return grads[0] if len(grads) == 1 else grads
 
-    return outputs[0] if len(outputs) == 1 else tuple(outputs), pull
+    return returned(outputs), pull

@@ -9,8 +9,7 @@ def apply(run, arrays):
     for name, array in zip(run.names(), arrays):
         if not isinstance(array, jax.Array):
             raise TypeError(f"{run.name}: `{name}` must be a jax.Array, not {type(array).__name__}")
-    outputs = lifted(run, None)(*arrays)
-    return outputs[0] if len(outputs) == 1 else outputs
+    return returned(lifted(run, None)(*arrays))
 
 
 def lifted(run, shapes):

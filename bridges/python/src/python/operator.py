@@ -9,8 +9,8 @@ import re
 import numpy
 import torch
 
-arrays_of = framework("torch")["arrays_of"]
-check = framework("torch")["check"]
+arrays_of = file("torch")["arrays_of"]
+check = file("torch")["check"]
 
 KINDS = {
     "Array": "Tensor",
@@ -43,30 +43,26 @@ def define(function, namespace):
     name = plain(function.name)
     operator = f"{namespace}::{name}"
     parameters = ", ".join(map(schema, function.arguments, kinds))
-    places = set(function.places)
+    places = function.places
 
     def split(arguments):
         """The function with its values, and its tensors."""
-        given = {place for place in places if arguments[place] is not None}
-        tensors = [arguments[place] for place in sorted(given)]
+        given = [place for place in places if arguments[place] is not None]
+        tensors = [arguments[place] for place in given]
         # Of a tensor, a run keeps no more than that it was given.
         values = tuple(place in given or argument for place, argument in enumerate(arguments))
         return Run(function, values), tensors
-
-    def tensor(output):
-        return torch.from_numpy(numpy.asarray(output))
 
     @torch.library.custom_op(operator, mutates_args=(), schema=f"({parameters}) -> Tensor[]")
     def forward(*arguments):
         run, tensors = split(arguments)
         outputs = run(arrays_of(run, tensors), [False] * len(tensors))[1]
-        return [tensor(output) for output in outputs]
+        return [torch.from_numpy(output) for output in outputs]
 
     @forward.register_fake
     def _(*arguments):
         run, inputs = split(arguments)
-        for name, x in zip(run.names(), inputs):
-            check(function.name, name, x)
+        check(run, inputs)
         if function.elementwise:
             shape = torch.broadcast_shapes(*[x.shape for x in inputs])
             return [torch.empty(shape, dtype=inputs[0].dtype) for _ in outputs]
@@ -91,7 +87,8 @@ def define(function, namespace):
         grads = iter(grads)
         grads = [next(grads).numpy() if is_there else None for is_there in there]
         found = zip(tensors, recording.gradients(grads, needed), needed)
-        return [torch.zeros_like(of) if grad is None else tensor(grad) for of, grad, is_needed in found if is_needed]
+        found = [(of, grad) for of, grad, is_needed in found if is_needed]
+        return [torch.zeros_like(of) if grad is None else torch.from_numpy(grad) for of, grad in found]
 
     @gradients.register_fake
     def _(*arguments):
@@ -105,8 +102,7 @@ def define(function, namespace):
 
     def backward(ctx, grads):
         arguments = [value if saved is None else saved for value, saved in zip(ctx.values, ctx.saved_tensors)]
-        given = [place for place in sorted(places) if arguments[place] is not None]
-        needed = [ctx.needs_input_grad[place] for place in given]
+        needed = [ctx.needs_input_grad[place] for place in places if arguments[place] is not None]
         # Places along an axis have no gradients.
         grads = [grad for grad, (kind, _) in zip(grads, outputs) if kind == "Array"]
         there = [grad is not None for grad in grads]

@@ -11,24 +11,24 @@ def arrays_of(run, tensors):
     try:
         return [tensor.detach().numpy() for tensor in tensors]
     except (AttributeError, RuntimeError, TypeError):
-        for name, tensor in zip(run.names(), tensors):
-            check(run.name, name, tensor)
+        check(run, tensors)
         raise
 
 
-def check(function, name, tensor):
+def check(run, tensors):
     """Says what of a tensor an array of NumPy cannot have."""
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{function}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
-    if tensor.device.type != "cpu":
-        raise ValueError(
-            f"{function}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and the "
-            "gradient goes back through it"
-        )
-    if tensor.layout is not torch.strided:
-        raise TypeError(f"{function}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
-    if tensor.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"{function}: `{name}` must be float32 or float64, not {str(tensor.dtype)[6:]}")
+    for name, tensor in zip(run.names(), tensors):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{run.name}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
+        if tensor.device.type != "cpu":
+            raise ValueError(
+                f"{run.name}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and "
+                "the gradient goes back through it"
+            )
+        if tensor.layout is not torch.strided:
+            raise TypeError(f"{run.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
+        if tensor.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"{run.name}: `{name}` must be float32 or float64, not {str(tensor.dtype)[6:]}")
 
 
 class Node(torch.autograd.Function):
@@ -57,7 +57,7 @@ class Node(torch.autograd.Function):
             # Who asks for hooks wants to keep nothing, as checkpoints do, or to keep it elsewhere: the function is run
             # again on what they give back.
             ctx.recording = recording if saved_tensors_hooks(True) is None else None
-        return results[0] if len(results) == 1 else tuple(results)
+        return returned(results)
 
     @staticmethod
     def backward(ctx, *grads):
@@ -73,10 +73,8 @@ class Node(torch.autograd.Function):
             if not keeps_graph():
                 ctx.recording = None
             return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
-        given = [grad is not None for grad in grads]
-        run = Gradients(ctx.run, len(tensors), given, requires_grad)
-        grads = [grad for grad in grads if grad is not None]
-        found = node(run.name, "Gradient").apply(run, recording, *tensors, *grads)
+        run, tensors = gradients_of(ctx.run, tensors, grads, requires_grad)
+        found = node(run.name, "Gradient").apply(run, recording, *tensors)
         return (None, None, *(found if isinstance(found, tuple) else (found,)))
 
 
@@ -109,5 +107,5 @@ def undisturbed(function):
 @undisturbed
 def apply(run, tensors):
     if torch._C._are_functorch_transforms_active():
-        return framework("transforms")["apply"](run, tensors)
+        return file("transforms")["apply"](run, tensors)
     return node(run.name).apply(run, None, *tensors)

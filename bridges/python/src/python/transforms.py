@@ -6,8 +6,8 @@ saved is kept for its gradient, which runs the function again.
 
 import torch
 
-arrays_of = framework("torch")["arrays_of"]
-undisturbed = framework("torch")["undisturbed"]
+arrays_of = file("torch")["arrays_of"]
+undisturbed = file("torch")["undisturbed"]
 
 
 class Node(torch.autograd.Function):
@@ -29,8 +29,8 @@ class Node(torch.autograd.Function):
     def backward(ctx, *grads):
         tensors = ctx.saved_tensors
         grads = [grad for grad, kind in zip(grads, ctx.run.differentiable) if kind is not None]
-        run = Gradients(ctx.run, len(tensors), [grad is not None for grad in grads], ctx.needs_input_grad[1:])
-        return None, *Node.apply(run, *tensors, *[grad for grad in grads if grad is not None])
+        run, tensors = gradients_of(ctx.run, tensors, grads, ctx.needs_input_grad[1:])
+        return None, *Node.apply(run, *tensors)
 
     @staticmethod
     def vmap(info, in_dims, run, *tensors):
@@ -56,5 +56,4 @@ def joined(name, examples):
 
 
 def apply(run, tensors):
-    outputs = Node.apply(run, *tensors)
-    return outputs[0] if len(outputs) == 1 else outputs
+    return returned(Node.apply(run, *tensors))
