@@ -143,6 +143,16 @@ pub(crate) fn replaced(
     replaced_tokens
 }
 
+/// Returns whether a word is among the tokens.
+pub(crate) fn has_word<W: ?Sized>(tokens: TokenStream, word: &W) -> bool
+where
+    Ident: PartialEq<W>,
+{
+    let mut has_it = false;
+    for_each_word(tokens, &mut |other| has_it |= other == word);
+    has_it
+}
+
 /// Calls `look` with each word among the tokens.
 pub(crate) fn for_each_word(tokens: TokenStream, look: &mut dyn FnMut(&Ident)) {
     for token in tokens {

@@ -9,7 +9,7 @@ use super::save;
 use super::tokens::{beside, field, local, number, option, tensor};
 use crate::docs;
 use crate::model::{Backward, Definition, Forward, FunctionModel, Saved, Wants};
-use crate::spell::for_each_word;
+use crate::spell::has_word;
 use crate::types::{Kind, is_primitive};
 
 /// Generates `LinearFunctionNeedsInputGrad`.
@@ -142,11 +142,7 @@ fn holder(
     });
     if let Some(clause) = &mut generics.where_clause {
         // `Self` is another type there.
-        let says_self = |one: &WherePredicate| {
-            let mut says_it = false;
-            for_each_word(one.to_token_stream(), &mut |word| says_it |= word == "Self");
-            says_it
-        };
+        let says_self = |one: &WherePredicate| has_word(one.to_token_stream(), "Self");
         let predicates = std::mem::take(&mut clause.predicates).into_iter();
         clause.predicates = predicates.filter(|one| !says_self(one)).collect();
     }

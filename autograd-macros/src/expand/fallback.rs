@@ -8,7 +8,7 @@ use syn::Ident;
 
 use super::{apply, context, elementwise, impls, short, signature, tokens};
 use crate::model::Backward;
-use crate::spell::for_each_word;
+use crate::spell::has_word;
 use crate::strip;
 use crate::validate::Rejected;
 
@@ -51,7 +51,8 @@ pub(crate) fn function(
 fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> TokenStream {
     // What does something with an `apply` that is not as it should be would be reported too.
     let is_emptied = |name: &Ident, body: &TokenStream| {
-        rejected.flawed.contains(name) || !rejected.has_apply && mentions_apply(body)
+        rejected.flawed.contains(name)
+            || !rejected.apply_is_right && has_word(body.clone(), "apply")
     };
     let whole = strip::without_bodies(stripped.clone(), is_emptied, &inert());
     // What generated code would have used is not dead.
@@ -94,12 +95,6 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
         }
         None => as_written,
     }
-}
-
-fn mentions_apply(body: &TokenStream) -> bool {
-    let mut mentions = false;
-    for_each_word(body.clone(), &mut |word| mentions |= word == "apply");
-    mentions
 }
 
 fn inert() -> TokenStream {

@@ -15,7 +15,7 @@ use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::model::{Elementwise, Replaced};
 use crate::parse::{Argument, Function, Method, meant_on_parameter};
 use crate::show::show;
-use crate::spell::{at, for_each_word, local, placed, short as runtime};
+use crate::spell::{at, has_word, local, placed, short as runtime};
 use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
 use crate::uses;
 
@@ -329,11 +329,7 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
         return true;
     }
     let name = show(&parameter.pat);
-    let mut is_within = false;
-    for_each_word(ty.to_token_stream(), &mut |word| {
-        is_within |= word == number;
-    });
-    if is_within {
+    if has_word(ty.to_token_stream(), number) {
         let message = format!(
             "`{name}` must be a number, `{number}`, or a value without any, found `{}`",
             show(ty)

@@ -223,7 +223,6 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
     let Some(hidden) = floats.hidden_tensor(ty, is_tensor) else {
         return;
     };
-    let message = format!("a tensor inside `{}` would get no gradient", show(ty));
     let help = match peel(ty) {
         _ if is_exclusive || hidden.form == Form::ViewMut => format!(
             "write one parameter for each tensor; `{}` is one to write to",
@@ -244,7 +243,12 @@ fn hides_no_tensor(ty: &Type, floats: &Floats, diagnostics: &mut Diagnostics) {
             agreement::spell(Form::View, &hidden.content)
         ),
     };
-    diagnostics.error_with_help(ty, &message, &help);
+    is_inside(ty, &help, diagnostics);
+}
+
+fn is_inside(ty: &Type, help: &str, diagnostics: &mut Diagnostics) {
+    let message = format!("a tensor inside `{}` would get no gradient", show(ty));
+    diagnostics.error_with_help(ty, &message, help);
 }
 
 fn is_borrowed_array(ty: &Type) -> bool {
@@ -271,9 +275,11 @@ fn could_be_tensor(ty: &Type, diagnostics: &mut Diagnostics) -> Option<(TensorTy
         return None;
     }
     if let Some(one) = vec_of(target) {
-        let message = format!("a tensor inside `{}` would get no gradient", show(ty));
-        let help = format!("write a list, `&[{}]`", show(one));
-        diagnostics.error_with_help(ty, &message, &help);
+        is_inside(
+            ty,
+            &format!("write a list, `&[{}]`", show(one)),
+            diagnostics,
+        );
         return None;
     }
     Some((alias(target), kind))

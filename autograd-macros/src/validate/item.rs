@@ -205,6 +205,12 @@ pub(super) fn roles<'a>(
     }
 }
 
+/// Returns the generic parameters of a function that the block must have in its stead.
+pub(super) fn own_parameters(sig: &Signature) -> impl Iterator<Item = &GenericParam> {
+    let params = sig.generics.params.iter();
+    params.filter(|param| !matches!(param, GenericParam::Lifetime(_)))
+}
+
 /// Returns whether the block has an `apply`, so that another would only cause follow-up errors. The function of the
 /// short form is beside the type, and may have that name.
 pub(super) fn has_apply(block: &ImplBlock, definition: &Definition) -> bool {
@@ -502,12 +508,10 @@ fn is_plain(sig: &Signature, attrs: &[Attribute], diagnostics: &mut Diagnostics)
     if let Some(variadic) = &sig.variadic {
         diagnostics.error(variadic, format!("`{}` cannot be variadic", sig.ident));
     }
-    for param in &sig.generics.params {
-        if !matches!(param, GenericParam::Lifetime(_)) {
-            let message = "functions of the block cannot have generic parameters of their own";
-            let help = "put them on the `impl` block, where forward and backward share them";
-            diagnostics.once(param, message, help);
-        }
+    for param in own_parameters(sig) {
+        let message = "functions of the block cannot have generic parameters of their own";
+        let help = "put them on the `impl` block, where forward and backward share them";
+        diagnostics.once(param, message, help);
     }
     let on_parameters = sig.inputs.iter().flat_map(|argument| match argument {
         FnArg::Typed(parameter) => &parameter.attrs,

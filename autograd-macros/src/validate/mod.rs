@@ -64,7 +64,7 @@ pub(crate) struct Rejected {
     pub(crate) forward: Option<Forward>,
     pub(crate) backwards: Vec<Backward>,
     /// Whether there is an `apply` as it was meant to be.
-    pub(crate) has_apply: bool,
+    pub(crate) apply_is_right: bool,
     /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
     pub(crate) flawed: Vec<Ident>,
     /// The places of functions that the compiler would report, or report again.
@@ -139,7 +139,7 @@ pub(crate) fn function(
             Err(Box::new(Rejected {
                 errors,
                 definition,
-                has_apply: rules.forward_is_right && forward.is_some(),
+                apply_is_right: rules.forward_is_right && forward.is_some(),
                 forward,
                 backwards: rules.backwards,
                 flawed,
@@ -180,8 +180,8 @@ fn functions(
         flawed,
         diagnostics,
     );
-    // Parameters of its own have been refused, and `apply` cannot have them.
-    let has_its_own = method.sig.generics.type_params().next().is_some();
+    // Parameters of its own have been refused with the roles.
+    let has_its_own = item::own_parameters(&method.sig).next().is_some();
     let is_right = diagnostics.len() == mistakes && !has_its_own;
     let Some(forward) = forward else {
         return (None, Rules::default());

@@ -47,6 +47,18 @@ mod apply_called_where_forward_is_wrong {
     }
 }
 
+mod apply_called_where_forward_is_generic {
+    use super::*;
+    pub struct Square;
+    #[custom_function]
+    impl Square {
+        #[forward]
+        pub fn forward<const M: usize>(x: ArrayView1<f64>) -> Array1<f64> { &x * &x }
+        #[backward(x)]
+        fn backward(grad_output: &Tensor1<f64>, x: &Tensor1<f64>) -> Tensor1<f64> { grad_output * Self::apply(x) / x * 2.0 }
+    }
+}
+
 mod async_forward {
     use super::*;
     pub struct Square;
