@@ -1,10 +1,10 @@
 //! What a thread is set to while something runs.
 
 use std::cell::Cell;
-use std::fmt;
 use std::thread::LocalKey;
 
 /// Brings the former value back when it is dropped, in a panic too.
+#[derive(Debug)]
 #[must_use = "the former value is back as soon as this is dropped"]
 pub struct Former<T: Copy + 'static> {
     of: &'static LocalKey<Cell<T>>,
@@ -24,11 +24,5 @@ impl<T: Copy> Drop for Former<T> {
     #[inline]
     fn drop(&mut self) {
         self.of.set(self.value);
-    }
-}
-
-impl<T: Copy + fmt::Debug> fmt::Debug for Former<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Former").field(&self.value).finish()
     }
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
+use pullback::foreign::panic_text;
 use pullback::ndarray::{
     Array, Array1, Array2, ArrayView, ArrayView1, ArrayView2, Axis, Dimension,
 };
@@ -28,11 +29,7 @@ pub fn panic_of<R>(call: impl FnOnce() -> R) -> (String, String, u32) {
         panic!("nothing was refused")
     };
     let (file, line) = PANICKED_AT.take().expect("a place");
-    let message = match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast::<&str>().expect("a message")).to_owned(),
-    };
-    (message, file, line)
+    (panic_text(&*panic).to_owned(), file, line)
 }
 
 /// y = x Wᵀ + b

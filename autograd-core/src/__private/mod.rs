@@ -14,7 +14,6 @@ pub use crate::array::PackedShape;
 pub use crate::catalogue::Entry;
 pub use crate::elementwise::{gradients, replaced_gradients, replaced_tangents, tangents, values};
 pub use crate::error::Error;
-pub use crate::former::Former;
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,

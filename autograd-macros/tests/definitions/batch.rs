@@ -110,11 +110,15 @@ pub(crate) fn write(
 }
 
 fn with_axes(types: Types, more: usize) -> Types {
-    let Rank::Fixed(axes) = types.rank else {
-        unreachable!("drawn so that the rank is fixed");
-    };
-    let rank = Rank::Fixed(axes + more);
+    let rank = Rank::Fixed(axes(types) + more);
     Types { rank, ..types }
+}
+
+fn axes(types: Types) -> usize {
+    match types.rank {
+        Rank::Fixed(axes) => axes,
+        _ => unreachable!("drawn so that the rank is fixed"),
+    }
 }
 
 fn taken(input: &Input, types: Types, random: &mut Random) -> String {
@@ -137,11 +141,8 @@ fn argument(input: &Input, mapped: bool, types: Types) -> String {
             format!("{name}.clone()")
         };
     }
-    let Rank::Fixed(axes) = types.rank else {
-        unreachable!("drawn so that the rank is fixed");
-    };
     let example = |of: &str| {
-        let rest = ", ..".repeat(axes);
+        let rest = ", ..".repeat(axes(types));
         format!("{of}.slice(pullback::ndarray::s![index{rest}])")
     };
     let is_owned = input.kind == Kind::Owned;

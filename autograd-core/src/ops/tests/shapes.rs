@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ndarray::{Array1, Array2, Axis, Ix2, IxDyn, NewAxis, Slice, arr2, array, s};
 
 use super::{SHAPES, leaf, panic_line, unary};
+use crate::foreign::panic_text;
 use crate::ops::SplitAt;
 use crate::{Tensor, Tensor1, Tensor2, TensorD};
 
@@ -217,11 +218,7 @@ fn reported(before: u32, mistake: impl Fn(), expected: &str) -> u32 {
         "{expected}: {file}:{line}"
     );
     let payload = catch_unwind(AssertUnwindSafe(mistake)).expect_err("a panic");
-    let text = payload.downcast_ref::<String>().map_or_else(
-        || *payload.downcast_ref::<&str>().expect("a text"),
-        String::as_str,
-    );
-    assert_eq!(text, expected);
+    assert_eq!(panic_text(&*payload), expected);
     line
 }
 
