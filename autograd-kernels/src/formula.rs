@@ -52,6 +52,15 @@ pub trait Formula<const I: usize, const O: usize>: Send + Sync {
     fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
     where
         f64: Literal<R>;
+
+    /// Calls `note` with the type and the size of each value that it holds.
+    fn list_values(&self, _note: &mut dyn FnMut(&'static str, usize)) {}
+}
+
+/// Calls `note` with the type and the size of a value.
+#[doc(hidden)]
+pub fn list_value<V>(_value: &V, note: &mut dyn FnMut(&'static str, usize)) {
+    note(std::any::type_name::<V>(), size_of::<V>());
 }
 
 /// Returns Σₖ gₖ ∂fₖ with respect to each input that is not `held`, and the outputs.
@@ -120,6 +129,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// How often it can be differentiated.
     fn order(&self) -> usize;
 
+    /// Calls `note` with the type and the size of each value that the formula holds.
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
+
     /// Writes all elements of all results that are not empty. Inputs have as many, up to a multiple of [`LANES`]; one
     /// of at most [`BLOCK`] is the same in each block. Of `Partials` at level 0, if `only` is given, only the derivative
     /// with respect to that input is computed.
@@ -151,6 +163,10 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 
     fn order(&self) -> usize {
         ORDER
+    }
+
+    fn list_values(&self, note: &mut dyn FnMut(&'static str, usize)) {
+        self.0.list_values(note);
     }
 
     fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {

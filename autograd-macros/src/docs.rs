@@ -9,15 +9,15 @@ use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, S
 use crate::show::show;
 use crate::types::Kind;
 
-/// Documents `apply`: the documentation of forward, then a table.
+/// Documents `apply`: the documentation of forward, then a table. In the short form, the function has both.
 pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
+    if let Some(short) = &model.definition.short {
+        return doc(&[format!("Applies `{}` to tensors.", short.ident)]);
+    }
     let authors = &model.forward.docs;
-    let own = match &model.definition.short {
-        _ if !authors.is_empty() => None,
-        None => Some(format!("Applies `{}` to tensors.", model.definition.ident)),
-        Some(short) => Some(format!("Applies `{}` to tensors.", short.ident)),
-    };
-    let (own, table) = (doc(own.as_slice()), table(model));
+    let own = format!("Applies `{}` to tensors.", model.definition.ident);
+    let own = authors.is_empty().then(|| doc(&[own]));
+    let table = table(model);
     quote!(#(#authors)* #own #table)
 }
 

@@ -272,16 +272,6 @@ impl Parse for Argument {
 }
 
 impl Argument {
-    /// An argument that is only a name.
-    pub(crate) fn bare(name: &Ident) -> Self {
-        Self {
-            name: name.clone(),
-            list: None,
-            value: None,
-            within: None,
-        }
-    }
-
     /// Reads an argument that may have a range.
     fn sample(input: ParseStream) -> syn::Result<Self> {
         let mut sample = Self::parse(input)?;

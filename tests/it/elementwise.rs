@@ -141,6 +141,64 @@ fn values_of_any_type() {
     assert_eq!(g, array![0.0, -3.0]);
 }
 
+#[test]
+fn a_node_lists_what_it_keeps() {
+    let x = leaf(array![2.0, -1.0]);
+    let listed = |y: Tensor1<f64>| {
+        let saved = y.grad_fn().unwrap().saved().unwrap();
+        let each = saved
+            .into_iter()
+            .map(|one| (one.name, one.ty, one.shape.is_some()));
+        each.collect::<Vec<_>>()
+    };
+    let y = polynomial(&x, &[1.0], None, String::new());
+    let list = std::any::type_name::<Vec<f64>>();
+    let label = std::any::type_name::<String>();
+    assert_eq!(
+        listed(y),
+        [
+            ("x".to_owned(), "f64", true),
+            ("coefficients".to_owned(), list, false),
+            (
+                "shift".to_owned(),
+                std::any::type_name::<Option<f64>>(),
+                false
+            ),
+            ("label".to_owned(), label, false),
+        ]
+    );
+    let (y, _) = given(&x, &x, 1.5);
+    let names: Vec<_> = listed(y).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["x", "y", "k"]);
+    let y = no_grad(|| wave(&x, &x));
+    assert!(y.grad_fn().is_none());
+}
+
+/// A value that holds the tensors of the function before.
+#[derive(Clone)]
+struct Before(Vec<Tensor1<f64>>);
+
+#[custom_function(elementwise)]
+fn after<T: Real>(x: T, before: &Before) -> T {
+    x + before.0.len() as f64
+}
+
+#[test]
+fn values_that_hold_what_was_before_are_dropped_without_recursion() {
+    let chain = || {
+        let x = leaf(array![1.0]);
+        let mut y = x.clone();
+        for _ in 0..100_000 {
+            y = after(&x, &Before(vec![y]));
+        }
+        assert_eq!(y.to_array(), array![2.0]);
+    };
+    let thread = std::thread::Builder::new()
+        .stack_size(512 << 10)
+        .spawn(chain);
+    thread.unwrap().join().unwrap();
+}
+
 /// A number with a raw name.
 #[custom_function(elementwise, gradcheck(r#in = [2]))]
 fn raw_square<T: Real>(r#in: T) -> T {

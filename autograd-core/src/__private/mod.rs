@@ -12,13 +12,13 @@ pub use crate::__register as register;
 pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
-pub use crate::elementwise::{gradients, replaced_gradients, replaced_tangents, tangents, values};
+pub use crate::elementwise::{Derivatives, OfNumbers, values};
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
     IntoGradient, IntoGradients, IntoOutput, IntoSource, IntoTangent, IntoTangents, Lists, Once,
     Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
-    SavedSignature, SavedValue, Signature, record,
+    SavedSignature, SavedValue, Signature, attach, meta, record,
 };
 pub use crate::grad_mode::unrecorded;
 pub use crate::gradcheck::Gradcheck;
@@ -30,9 +30,12 @@ pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
 pub use argument::{Argument, Save, Single, View};
-pub use autograd_kernels::{Blocks, Element, Formula, Literal, Plain, Real, pulled_back};
+pub use autograd_kernels::{
+    Blocks, Element, Formula, Literal, Plain, Real, list_value, pulled_back,
+};
 pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 
+use crate::function::output_edge;
 use ndarray::{Array, ArrayView, Dimension};
 
 /// Puts a function into the catalogue: its signature, what its author says, and the name of its test.
@@ -194,28 +197,6 @@ pub fn save_if<S>(needed: bool, value: impl FnOnce() -> S) -> Option<S> {
     needed.then(value)
 }
 
-/// Returns what a node remembers of an output.
-#[inline]
-pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
-    PackedShape::from(tensor.raw.buffer.shape())
-}
-
-/// Makes a constant an output of a node.
-#[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "in registers inlined, through memory twice if not"
-)]
-pub fn attach<T: Element, D: Dimension>(
-    tensor: Tensor<T, D>,
-    node: Node,
-    output_nr: usize,
-) -> Tensor<T, D> {
-    debug_assert!(tensor.raw.is_plain());
-    let edge = output_edge(node, output_nr);
-    Tensor::from_raw(RawTensor::new(tensor.raw.buffer, Some(edge)))
-}
-
 /// Returns what a node remembers of a list, or of an output that may be missing.
 pub fn metas<'a, T: Element, D: Dimension + 'a>(
     tensors: impl IntoIterator<Item = &'a Tensor<T, D>>,
@@ -242,13 +223,6 @@ pub fn attach_in_place<T: Element, D: Dimension>(
     output_nr: usize,
 ) {
     tensor.raw.edge = Some(output_edge(node, output_nr));
-}
-
-#[inline]
-fn output_edge(node: Node, output_nr: usize) -> Edge {
-    // INVARIANT: a tuple of outputs has no 2^32 elements.
-    let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
-    Edge { node, output_nr }
 }
 
 /// Returns what the pruning saved.

@@ -23,7 +23,8 @@ pub use in_place::InPlace;
 pub use items::{SavedItem, SavedItems};
 pub use lists::Lists;
 pub use outputs::OutputList;
-pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, record};
+pub(crate) use record::output_edge;
+pub use record::{IntoOutput, Rule, SavedNumber, SavedValue, attach, meta, record};
 pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Signature};
 
 /// A differentiable function, as [`custom_function`](crate::custom_function) defines it.

@@ -14,7 +14,7 @@ use crate::function::EdgeList;
 use crate::function::lists::owner;
 use crate::function::{Call, OutputList, SavedItems, Signature};
 use crate::tape::{
-    self, BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, let_go, release_edges,
+    self, BackwardCall, Edge, Header, Node, NoteSaved, RawTensor, TapeNode, let_go, release_edges,
 };
 use crate::tape::{Hooking, Hooks, hooked, hooked_late};
 use crate::tensor::Tensor;
@@ -164,6 +164,36 @@ where
             contents: Mutex::new(Contents::Live(saved)),
         },
     )
+}
+
+/// Returns what a node remembers of an output.
+#[inline]
+pub fn meta<T: Element, D: Dimension>(tensor: &Tensor<T, D>) -> PackedShape {
+    PackedShape::from(tensor.raw.buffer.shape())
+}
+
+/// Makes a constant an output of a node.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "in registers inlined, through memory twice if not"
+)]
+pub fn attach<T: Element, D: Dimension>(
+    tensor: Tensor<T, D>,
+    node: Node,
+    output_nr: usize,
+) -> Tensor<T, D> {
+    debug_assert!(tensor.raw.is_plain());
+    let edge = output_edge(node, output_nr);
+    Tensor::from_raw(RawTensor::new(tensor.raw.buffer, Some(edge)))
+}
+
+/// Returns the edge to an output of a node.
+#[inline]
+pub(crate) fn output_edge(node: Node, output_nr: usize) -> Edge {
+    // INVARIANT: a tuple of outputs has no 2^32 elements.
+    let output_nr = u32::try_from(output_nr).expect("fewer than 2^32 outputs");
+    Edge { node, output_nr }
 }
 
 /// One use of a function. It depends on the function's type in no way but through `rule`, so a program

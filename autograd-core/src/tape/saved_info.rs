@@ -60,12 +60,17 @@ impl SavedInfo {
 
     /// A value; `address` is where it is, if nodes can share it.
     pub(crate) fn value<V>(address: Option<usize>) -> Self {
+        Self::value_of(std::any::type_name::<V>(), size_of::<V>(), address)
+    }
+
+    /// A value of this type and size.
+    pub(crate) fn value_of(ty: &'static str, bytes: usize, address: Option<usize>) -> Self {
         Self {
             name: String::new(),
             shape: None,
-            ty: std::any::type_name::<V>(),
-            bytes: size_of::<V>(),
-            memory: address.map(|address| (address, size_of::<V>())),
+            ty,
+            bytes,
+            memory: address.map(|address| (address, bytes)),
         }
     }
 }

@@ -3,14 +3,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::ext::IdentExt as _;
 use syn::{Attribute, FnArg, Ident, Pat, ReturnType, Signature, Type, parse_quote};
 
 use super::interface::tuple;
 use super::short::{OF_BOTH, OF_THE_BODY, is_one_of};
-use super::tokens::{at, beside, local, number};
+use super::tokens::{at, local, number};
+use super::{apply, probes};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, Replaced, Short};
+use crate::model::{Definition, Elementwise, Forward, FunctionModel, Replaced, Short};
 use crate::spell::{lasting, owned};
 use crate::types::{Passing, bound, peel};
 
@@ -187,6 +187,10 @@ pub(super) fn formula(
     let real = local("R");
     let gradients = (!elementwise.replaced.is_empty())
         .then(|| gradients_formula(definition, elementwise, forward, p));
+    let note = local("note");
+    let values = elementwise.values.iter();
+    let listed = values.map(|(name, _)| quote!(#p::list_value(&self.#name, #note);));
+    let list = list_values(elementwise, &quote!(#(#listed)*), &note);
     quote! {
         struct #name { #(#fields),* }
 
@@ -198,10 +202,23 @@ pub(super) fn formula(
             {
                 #body
             }
+
+            #list
         }
 
         #gradients
     }
+}
+
+/// Generates the function that lists the values, where there are any.
+fn list_values(elementwise: &Elementwise, body: &TokenStream, note: &Ident) -> Option<TokenStream> {
+    (!elementwise.values.is_empty()).then(|| {
+        quote! {
+            fn list_values(&self, #note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+                #body
+            }
+        }
+    })
 }
 
 /// Generates the gradients as a formula of the inputs and of the outputs' gradients, where some are given.
@@ -263,7 +280,12 @@ fn gradients_formula(
         });
     let both = number(inputs + outputs);
     let inputs = number(inputs);
-    let real = local("R");
+    let (real, note) = (local("R"), local("note"));
+    let list = list_values(
+        elementwise,
+        &quote!(#p::Formula::list_values(&self.0, #note);),
+        &note,
+    );
     quote! {
         struct #name(#formula);
 
@@ -279,6 +301,8 @@ fn gradients_formula(
                 #(#steps)*
                 #sums
             }
+
+            #list
         }
     }
 }
@@ -286,8 +310,9 @@ fn gradients_formula(
 /// Returns a value of the formula `of`, as the function of numbers takes it.
 fn value(name: &Ident, elementwise: &Elementwise, of: &TokenStream) -> Option<TokenStream> {
     let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
+    let span = at(ty);
     Some(match Passing::of(ty) {
-        Passing::Owned(_) => quote!(::core::clone::Clone::clone(&#of.#name)),
+        Passing::Owned(_) => quote_spanned!(span=> ::core::clone::Clone::clone(&#of.#name)),
         Passing::Reference(ty) => {
             let ty = lasting(&ty);
             quote!(::core::borrow::Borrow::<#ty>::borrow(&#of.#name))
@@ -307,184 +332,64 @@ fn numbered(name: &str, count: usize) -> Vec<Ident> {
         .collect()
 }
 
-/// Generates forward and the two functions that run the loops for derivatives.
+/// Generates forward and `apply`.
 pub(super) fn functions(
-    definition: &Definition,
+    model: &FunctionModel,
     short: &Short,
     elementwise: &Elementwise,
-    forward: &Forward,
     p: &TokenStream,
 ) -> TokenStream {
     let (vis, sig, docs) = (&short.vis, &short.kernel, docs::short_kernel(short));
     let inputs = &elementwise.inputs;
-    let name = quote!(<Self as #p::Function>::NAME);
-    let sizes = [inputs.len(), elementwise.outputs, elementwise.order];
-    let loops = blocks(sizes, &made(definition, elementwise, true), p);
-    let results = numbered("y", elementwise.outputs);
+    let (outputs, order) = (elementwise.outputs, elementwise.order);
+    let formula = made(&model.definition, elementwise);
+    let loops = blocks([inputs.len(), outputs, order], &formula, p);
+    let results = numbered("y", outputs);
     let returned = if returns_tuple(elementwise) {
         quote!((#(#results,)*))
     } else {
         quote!(#(#results)*)
     };
-    let derivatives = Derivatives {
-        definition,
-        elementwise,
-        forward,
-        p,
+    let derivatives = derivatives(model, elementwise, p);
+    let places = (0..inputs.len()).filter(|&input| elementwise.differentiable[input]);
+    let places = places.map(number);
+    let probes = probes::statements(model, p);
+    let apply = quote! {
+        #probes
+        let [#(#results),*] = #p::OfNumbers::<Self>::apply(
+            #loops,
+            #derivatives,
+            const { ::core::panic::Location::caller() },
+            [#(#inputs),*],
+            &[#(#places),*],
+        );
+        #returned
     };
-    let (gradients, tangents) = (derivatives.gradients(), derivatives.tangents());
+    let apply = apply::method(&model.forward, &docs::apply(model), &apply, p);
     quote! {
         #docs
         #[track_caller]
-        #[allow(clippy::too_many_arguments, clippy::type_complexity, clippy::needless_pass_by_value)]
+        #[allow(clippy::needless_pass_by_value)]
         #vis #sig {
-            let [#(#results),*] = #p::values(#name, &#loops, &[#(#inputs),*]);
+            let [#(#results),*] =
+                #p::values(<Self as #p::Function>::NAME, &#loops, &[#(#inputs),*]);
             #returned
         }
 
-        #[track_caller]
-        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        #gradients
-
-        #[track_caller]
-        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        #tangents
+        #apply
     }
 }
 
-/// What the functions for derivatives are made of.
-struct Derivatives<'a> {
-    definition: &'a Definition,
-    elementwise: &'a Elementwise,
-    forward: &'a Forward,
-    p: &'a TokenStream,
-}
-
-impl Derivatives<'_> {
-    fn tensor(&self) -> TokenStream {
-        let (p, number) = (self.p, &self.elementwise.number);
-        let rank = self.definition.generics.type_params().nth(1);
-        let rank = rank.map(|param| &param.ident);
-        quote!(#p::Tensor<#number, #rank>)
+/// Returns what makes derivatives of the loops: they are those of the formula, or those that are given.
+fn derivatives(model: &FunctionModel, elementwise: &Elementwise, p: &TokenStream) -> TokenStream {
+    if elementwise.replaced.is_empty() {
+        return quote!(#p::Derivatives::Generated);
     }
-
-    fn are_given(&self) -> bool {
-        !self.elementwise.replaced.is_empty()
-    }
-
-    /// Returns the runtime's function of this name, or its variant for derivatives that are given.
-    fn runs(&self, name: &str) -> Ident {
-        let given = if self.are_given() { "replaced_" } else { "" };
-        local(format_args!("{given}{name}"))
-    }
-
-    /// Returns the loops that it takes.
-    fn loops(&self) -> TokenStream {
-        let Elementwise {
-            inputs,
-            outputs,
-            order,
-            ..
-        } = self.elementwise;
-        let formula = made(self.definition, self.elementwise, false);
-        if self.are_given() {
-            let name = gradients_name(&self.definition.ident);
-            let sizes = [inputs.len() + outputs, inputs.len(), order - 1];
-            return blocks(sizes, &quote!(#name(#formula)), self.p);
-        }
-        blocks([inputs.len(), *outputs, *order], &formula, self.p)
-    }
-
-    /// Returns something for each input: for those without a gradient, `other`.
-    fn each(
-        &self,
-        one: impl Fn(usize, &Ident) -> TokenStream,
-        other: &TokenStream,
-    ) -> Vec<TokenStream> {
-        let inputs = self.elementwise.inputs.iter().enumerate();
-        let inputs = inputs.zip(&self.elementwise.differentiable);
-        inputs
-            .map(|((index, input), &has_gradient)| {
-                if has_gradient {
-                    one(index, input)
-                } else {
-                    other.clone()
-                }
-            })
-            .collect()
-    }
-
-    fn gradients(&self) -> TokenStream {
-        let Self {
-            definition,
-            elementwise,
-            forward,
-            p,
-        } = self;
-        let (tensor, loops, run) = (self.tensor(), self.loops(), self.runs("gradients"));
-        let (inputs, values) = (&elementwise.inputs, value_parameters(elementwise));
-        let incoming = forward.differentiable_outputs().into_iter();
-        let incoming: Vec<Ident> = incoming.map(|(output, _)| output.gradient_name()).collect();
-        let incoming_type = if self.are_given() {
-            quote!(&#tensor)
-        } else {
-            quote!(::core::option::Option<&#tensor>)
-        };
-        let (needs, needs_type) = (local("needs"), beside(definition, "NeedsInputGrad"));
-        let gradients = numbered("g", inputs.len());
-        let bound_to = self.each(|index, _| gradients[index].to_token_stream(), &quote!(_));
-        let needed = self.each(|_, input| quote!(#needs.#input), &quote!(false));
-        let nothing = TokenStream::new();
-        let returned = self.each(|index, _| gradients[index].to_token_stream(), &nothing);
-        let returned = tuple(returned.into_iter().filter(|one| !one.is_empty()));
-        let types = elementwise.differentiable();
-        let types = tuple(types.map(|_| quote!(::core::option::Option<#tensor>)));
-        quote! {
-            fn gradients(
-                #(#incoming: #incoming_type,)*
-                #(#inputs: &#tensor,)*
-                #(#values,)*
-                #needs: #needs_type,
-            ) -> #types {
-                let [#(#bound_to),*] = #p::#run(
-                    <Self as #p::Function>::NAME,
-                    #loops,
-                    [#(#inputs),*],
-                    [#(#incoming),*],
-                    [#(#needed),*],
-                );
-                #returned
-            }
-        }
-    }
-
-    fn tangents(&self) -> TokenStream {
-        let Self { elementwise, p, .. } = self;
-        let (tensor, loops, run) = (self.tensor(), self.loops(), self.runs("tangents"));
-        let (inputs, values) = (&elementwise.inputs, value_parameters(elementwise));
-        let tangent = |input: &Ident| format_ident!("tangent_{}", input.unraw());
-        let taken = elementwise.differentiable().map(tangent);
-        let none = quote!(::core::option::Option::None);
-        let tangents = self.each(|_, input| tangent(input).into_token_stream(), &none);
-        let results = numbered("y", elementwise.outputs);
-        let types = tuple(results.iter().map(|_| tensor.clone()));
-        let returned = tuple(results.iter().map(ToTokens::to_token_stream));
-        quote! {
-            fn tangents(
-                #(#taken: ::core::option::Option<&#tensor>,)*
-                #(#inputs: &#tensor,)*
-                #(#values,)*
-            ) -> #types {
-                let [#(#results),*] = #p::#run(
-                    <Self as #p::Function>::NAME,
-                    #loops,
-                    [#(#inputs),*],
-                    [#(#tangents),*],
-                );
-                #returned
-            }
-        }
-    }
+    let (name, loops) = (gradients_name(&model.definition.ident), local("loops"));
+    let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
+    let sizes = [inputs + outputs, inputs, elementwise.order - 1];
+    let gradients = blocks(sizes, &quote!(#name(#loops.0)), p);
+    quote!(|#loops| #p::Derivatives::Given(#gradients))
 }
 
 fn gradients_name(ident: &Ident) -> Ident {
@@ -500,27 +405,19 @@ fn returns_tuple(elementwise: &Elementwise) -> bool {
     matches!(output, ReturnType::Type(_, ty) if matches!(peel(ty), Type::Tuple(_)))
 }
 
-fn value_parameters(elementwise: &Elementwise) -> Vec<TokenStream> {
-    let parameter = |(name, ty): &(Ident, Type)| match Passing::of(ty) {
-        Passing::Owned(ty) | Passing::Reference(ty) => quote!(#name: &#ty),
-        Passing::OptionalReference(ty) => quote!(#name: ::core::option::Option<&#ty>),
-    };
-    elementwise.values.iter().map(parameter).collect()
-}
-
-/// Returns the formula, made of the values: `taken` as they are in forward, or lent.
-fn made(definition: &Definition, elementwise: &Elementwise, taken: bool) -> TokenStream {
+/// Returns the formula, made of the values as forward takes them.
+fn made(definition: &Definition, elementwise: &Elementwise) -> TokenStream {
     let name = formula_name(&definition.ident);
     let fields = elementwise.values.iter().map(|(name, ty)| {
+        let span = at(ty);
         let value = match Passing::of(ty) {
-            Passing::Owned(_) if taken => quote!(#name),
-            Passing::Owned(_) => quote!(::core::clone::Clone::clone(#name)),
+            Passing::Owned(_) => quote!(#name),
             Passing::Reference(_) => {
-                quote!(::std::borrow::ToOwned::to_owned(#name))
+                quote_spanned!(span=> ::std::borrow::ToOwned::to_owned(#name))
             }
-            Passing::OptionalReference(_) => {
-                quote!(::core::option::Option::map(#name, ::std::borrow::ToOwned::to_owned))
-            }
+            Passing::OptionalReference(_) => quote_spanned! {span=>
+                ::core::option::Option::map(#name, ::std::borrow::ToOwned::to_owned)
+            },
         };
         quote!(#name: #value)
     });

@@ -298,10 +298,12 @@ fn is_differentiable_again(model: &FunctionModel) -> bool {
 fn orders(model: &FunctionModel) -> TokenStream {
     let again = is_differentiable_again(model);
     let backward = number(1 + usize::from(again));
-    let forward = number(match &model.jvp {
-        None => 0,
-        Some(jvp) => 1 + usize::from(again && jvp.is_on_tensors()),
-    });
+    let rule_is_on_tensors = match &model.jvp {
+        Some(jvp) => Some(jvp.is_on_tensors()),
+        None => model.definition.elementwise().map(|_| true),
+    };
+    let forward =
+        number(rule_is_on_tensors.map_or(0, |on_tensors| 1 + usize::from(again && on_tensors)));
     quote!([#backward, #forward])
 }
 

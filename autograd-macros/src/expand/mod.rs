@@ -61,6 +61,34 @@ pub(crate) fn function(
     let root = &tokens::runtime(definition, default_crate);
     let p = &tokens::short();
     let item = item(model, stripped, default_crate);
+    let (beside, functions, within) = match &definition.short {
+        Some(short) if let Some(elementwise) = &short.elementwise => (
+            None,
+            elementwise::functions(model, short, elementwise, p),
+            elementwise::formula(definition, elementwise, forward, p),
+        ),
+        _ => with_backwards(model, root, p),
+    };
+    let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
+    let probes = probes::constants(model, p);
+    let signature = quote!(#within #signature #entry #probes);
+    let impls = impls(definition, forward, root, [&functions, &signature]);
+    let test = gradcheck::test(model, default_crate);
+    quote!(#item #beside #impls #test)
+}
+
+/// Returns what is generated beside the block of a function with backward functions, the functions in it, and what only
+/// they see.
+fn with_backwards(
+    model: &FunctionModel,
+    root: &TokenStream,
+    p: &TokenStream,
+) -> (Option<TokenStream>, TokenStream, TokenStream) {
+    let FunctionModel {
+        definition,
+        forward,
+        ..
+    } = model;
     let asks = |backward: &Backward| backward.function.asks_for(Wants::NeedsInputGrad);
     let is_asked_for = forward.needs_input_grad.is_some() || model.backwards.iter().any(asks);
     let needs_input_grad = is_asked_for.then(|| context::needs_input_grad(definition, forward));
@@ -73,14 +101,11 @@ pub(crate) fn function(
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
-    let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
-    let (numbers, formula) = numbers(model, p);
-    let functions = quote!(#numbers #gradients #apply #backward #forward_mode);
-    let probes = probes::constants(model, p);
-    let signature = quote!(#within #formula #signature #entry #probes);
-    let impls = impls(definition, forward, root, [&functions, &signature]);
-    let test = gradcheck::test(model, default_crate);
-    quote!(#item #needs_input_grad #beside #impls #test)
+    (
+        Some(quote!(#needs_input_grad #beside)),
+        quote!(#gradients #apply #backward #forward_mode),
+        quote!(#within),
+    )
 }
 
 /// Returns the item as written; in the short form, what it implies.
@@ -112,23 +137,6 @@ fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> T
     let ty = short::ty(definition, short);
     let kernel = short::kernel(definition, short, &strip::unused(&asked, &body), &body);
     quote!(#function #ty #kernel)
-}
-
-/// Returns the functions of a function of numbers on arrays and tensors, and its formula.
-fn numbers(model: &FunctionModel, p: &TokenStream) -> (TokenStream, TokenStream) {
-    let (definition, forward) = (&model.definition, &model.forward);
-    let elementwise = definition
-        .short
-        .as_ref()
-        .and_then(|short| Some((short, short.elementwise.as_ref()?)));
-    let Some((short, elementwise)) = elementwise else {
-        return Default::default();
-    };
-    let functions = elementwise::functions(definition, short, elementwise, forward, p);
-    (
-        functions,
-        elementwise::formula(definition, elementwise, forward, p),
-    )
 }
 
 /// Returns the inputs that other functions ask for: forward need not use them.

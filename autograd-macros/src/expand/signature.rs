@@ -27,7 +27,8 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         }
         Order::Any => quote!(.with_order(#p::Order::Any)),
     };
-    let forward_mode = model.jvp.as_ref().map(|_| quote!(.forward_mode()));
+    let has_rule = model.jvp.is_some() || model.definition.elementwise().is_some();
+    let forward_mode = has_rule.then(|| quote!(.forward_mode()));
     constant(&quote!(#signature #order #forward_mode), p)
 }
 

@@ -211,14 +211,6 @@ impl Definition {
     }
 }
 
-impl Elementwise {
-    /// Returns the numbers that have a gradient.
-    pub(crate) fn differentiable(&self) -> impl Iterator<Item = &Ident> {
-        let pairs = self.inputs.iter().zip(&self.differentiable);
-        pairs.filter_map(|(input, &has_gradient)| has_gradient.then_some(input))
-    }
-}
-
 impl Forward {
     /// Returns the types of all tensors that it takes or returns.
     pub(crate) fn tensors(&self) -> impl Iterator<Item = &TensorType> {

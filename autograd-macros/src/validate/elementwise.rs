@@ -1,22 +1,22 @@
 //! Rules for functions of numbers, and the functions of tensors that they become.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::{
     Attribute, Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType,
-    Signature, Type, TypeParam, TypeParamBound, Visibility, parse_quote,
+    Signature, Type, TypeParam, TypeParamBound, parse_quote,
 };
 
 use super::arguments::{ShortOptions, options_are_given_once};
 use super::inputs::is_opaque;
-use super::short::{camel_case, helper, is_ours};
+use super::short::is_ours;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
 use crate::model::{Elementwise, Replaced};
-use crate::parse::{Argument, Function, Method, meant_on_parameter};
+use crate::parse::{Argument, Function, meant_on_parameter};
 use crate::show::show;
 use crate::spell::{at, has_word, local, placed, short as runtime};
-use crate::types::{Floats, Passing, bound, bounds_of, is_parameter, last_segment, peel};
+use crate::types::{Floats, bound, bounds_of, is_parameter, last_segment, peel};
 use crate::uses;
 
 /// How often a function can be differentiated that does not say so.
@@ -117,14 +117,13 @@ fn is_real(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// Returns a function of numbers as the function on arrays that it becomes, with its gradients; `None` if that could not
-/// even be called.
+/// Returns a function of numbers as the function on arrays that it becomes; `None` if that could not even be called.
 pub(super) fn lifted(
     function: Function,
     order: usize,
     options: &mut ShortOptions,
     diagnostics: &mut Diagnostics,
-) -> Option<Lifted> {
+) -> Option<(Function, Elementwise)> {
     let number = number(&function.sig, diagnostics)?.clone();
     let rank = if number == "D" { "Dim" } else { "D" };
     let rank = Ident::new(rank, number.span());
@@ -184,20 +183,7 @@ pub(super) fn lifted(
         order,
         replaced,
     };
-    let methods = [
-        backward(
-            &elementwise,
-            &rank,
-            &names,
-            &camel_case(&sig.ident, &sig.generics),
-        ),
-        jvp(&elementwise, &rank),
-    ];
-    Some(Lifted {
-        function: Function { sig, ..function },
-        elementwise,
-        methods,
-    })
+    Some((Function { sig, ..function }, elementwise))
 }
 
 /// What a function of numbers takes.
@@ -255,14 +241,6 @@ fn parameters(
         diagnostics.error_with_help(name, &message, help);
     }
     Some(read)
-}
-
-/// A function of numbers as a function on arrays.
-pub(super) struct Lifted {
-    pub(super) function: Function,
-    pub(super) elementwise: Elementwise,
-    /// The backward function and the rule for forward mode, whose bodies are generated.
-    pub(super) methods: [Method; 2],
 }
 
 /// It must have one type parameter, of numbers.
@@ -577,77 +555,4 @@ fn output_names(options: &ShortOptions, count: usize) -> Vec<Ident> {
     (0..count)
         .map(|output| local(format_args!("grad_output_{output}")))
         .collect()
-}
-
-/// Returns the signature of the function that gives all gradients.
-fn backward(elementwise: &Elementwise, rank: &Ident, names: &[Ident], ty: &Ident) -> Method {
-    let (p, number) = (runtime(), &elementwise.number);
-    let mut sig: Signature = parse_quote!(fn gradients());
-    for name in names {
-        let ty = quote!(&#p::Tensor<#number, #rank>);
-        // What is given must see zeros, as other gradients do.
-        sig.inputs.push(if elementwise.replaced.is_empty() {
-            parse_quote!(#name: ::core::option::Option<#ty>)
-        } else {
-            parse_quote!(#name: #ty)
-        });
-    }
-    ask(&mut sig, elementwise, rank);
-    let inputs: Vec<&Ident> = elementwise.differentiable().collect();
-    let needs = Ident::new("needs_input_grad", Span::call_site());
-    let ty = format_ident!("{ty}NeedsInputGrad");
-    sig.inputs.push(parse_quote!(#needs: #ty));
-    let gradient = quote!(::core::option::Option<#p::Tensor<#number, #rank>>);
-    let gradients = inputs.iter().map(|_| &gradient);
-    sig.output = match inputs.len() {
-        1 => parse_quote!(-> #gradient),
-        _ => parse_quote!(-> (#(#gradients),*)),
-    };
-    let arguments = inputs.into_iter().map(Argument::bare).collect();
-    method("backward", arguments, sig)
-}
-
-/// Returns the signature of the rule for forward mode.
-fn jvp(elementwise: &Elementwise, rank: &Ident) -> Method {
-    let (p, number) = (runtime(), &elementwise.number);
-    let mut sig: Signature = parse_quote!(fn tangents());
-    for input in elementwise.differentiable() {
-        let name = format_ident!("tangent_{}", input.unraw());
-        sig.inputs
-            .push(parse_quote!(#name: ::core::option::Option<&#p::Tensor<#number, #rank>>));
-    }
-    ask(&mut sig, elementwise, rank);
-    let tangents = (0..elementwise.outputs).map(|_| quote!(#p::Tensor<#number, #rank>));
-    sig.output = match elementwise.outputs {
-        1 => parse_quote!(-> #(#tangents)*),
-        _ => parse_quote!(-> (#(#tangents),*)),
-    };
-    method("jvp", Vec::new(), sig)
-}
-
-/// Adds the parameters by which inputs and values are asked for.
-fn ask(sig: &mut Signature, elementwise: &Elementwise, rank: &Ident) {
-    let (p, number) = (runtime(), &elementwise.number);
-    for input in &elementwise.inputs {
-        sig.inputs
-            .push(parse_quote!(#input: &#p::Tensor<#number, #rank>));
-    }
-    for (name, ty) in &elementwise.values {
-        let ty = match Passing::of(ty) {
-            Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
-            Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
-        };
-        sig.inputs.push(parse_quote!(#name: #ty));
-    }
-}
-
-fn method(role: &str, arguments: Vec<Argument>, sig: Signature) -> Method {
-    Method {
-        attrs: Vec::new(),
-        helpers: vec![helper(role, arguments)],
-        vis: Visibility::Inherited,
-        sig,
-        expression: None,
-        place: 0..0,
-    }
 }

@@ -350,7 +350,7 @@ fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &m
         diagnostics.error_with_help(&definition.self_ty, &message, help);
         return;
     };
-    if short.complete {
+    if short.complete && short.elementwise.is_none() {
         let name = &forward.ident;
         let message = format!("`{name}` has no gradients");
         let help = "write `#[custom_function(grad(x) = …)]`, with an expression for the gradient of \

@@ -50,7 +50,8 @@ use syn::{Ident, ReturnType, Signature};
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{
-    Backward, Definition, Derivative, Forward, FunctionModel, Order, Saved, Source, Vmap, Wants,
+    Backward, Definition, Derivative, Forward, FunctionModel, Input, Order, Saved, Source, Vmap,
+    Wants,
 };
 use crate::parse::{Arguments, ImplBlock, Item, Method};
 use crate::types::Floats;
@@ -115,13 +116,13 @@ pub(crate) fn function(
                 vmap,
                 ..
             } = rules;
-            let saved = saved(&forward, &backwards);
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
-            let elementwise = definition.elementwise();
-            let order = match elementwise {
-                Some(elementwise) => Order::Times(elementwise.order),
-                None if backwards.iter().all(on_tensors) => Order::Any,
-                None => Order::Once,
+            let (saved, order) = match definition.elementwise() {
+                Some(elementwise) => (all_inputs(&forward), Order::Times(elementwise.order)),
+                None if backwards.iter().all(on_tensors) => {
+                    (saved(&forward, &backwards), Order::Any)
+                }
+                None => (saved(&forward, &backwards), Order::Once),
             };
             Ok(FunctionModel {
                 definition,
@@ -191,6 +192,14 @@ fn functions(
     if nothing || !is_certain {
         // Reported already, and mistakes of backward functions could not be told apart from it.
         return (Some(forward), Rules::default());
+    }
+    if definition.elementwise().is_some() {
+        // The runtime has its derivatives.
+        let rules = Rules {
+            forward_is_right: is_right,
+            ..Rules::default()
+        };
+        return (Some(forward), rules);
     }
 
     let mut context = Context {
@@ -357,4 +366,18 @@ fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
         }
     };
     forward.sources().filter(is_saved).map(saved).collect()
+}
+
+/// Returns what a function of numbers saves: its tensors first, as the runtime has them, and its values.
+fn all_inputs(forward: &Forward) -> Vec<Saved> {
+    let edges = forward.differentiable().len();
+    let saved = |(index, input): (usize, &Input)| Saved {
+        name: input.name.clone(),
+        source: Source::Input(index),
+        needed_for: (0..edges).collect(),
+    };
+    let inputs = || forward.inputs.iter().enumerate();
+    let tensors = inputs().filter(|(_, input)| input.tensor.is_some());
+    let values = inputs().filter(|(_, input)| input.tensor.is_none());
+    tensors.chain(values).map(saved).collect()
 }

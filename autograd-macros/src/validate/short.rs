@@ -36,7 +36,7 @@ pub(super) fn block(
     options: &mut FunctionOptions,
     diagnostics: &mut Diagnostics,
 ) -> Option<(ImplBlock, Short)> {
-    let (mut function, mut elementwise, mut written) = (function, None, None);
+    let (mut function, mut elementwise) = (function, None);
     // With a mistake in an attribute, that may be where it is missing.
     let has_mistakes = diagnostics.len() > 0;
     let is_meant = |diagnostics| elementwise::is_meant(&function.sig, has_mistakes, diagnostics);
@@ -45,8 +45,7 @@ pub(super) fn block(
     }
     if let Some(order) = options.short.elementwise {
         let lifted = elementwise::lifted(function, order, &mut options.short, diagnostics)?;
-        function = lifted.function;
-        (elementwise, written) = (Some(lifted.elementwise), Some(lifted.methods));
+        (function, elementwise) = (lifted.0, Some(lifted.1));
     }
     let Function {
         attrs,
@@ -96,10 +95,7 @@ pub(super) fn block(
         generics: of_block,
         trait_: None,
         self_ty,
-        methods: std::iter::once(forward)
-            .chain(gradients)
-            .chain(written.into_iter().flatten())
-            .collect(),
+        methods: std::iter::once(forward).chain(gradients).collect(),
         misplaced: Vec::new(),
         unfinished: Vec::new(),
     };

@@ -55,16 +55,6 @@ impl Squash<(), ()> {
         x / (1.0 + (x / limit).powi(2)).sqrt()
     }
 }
-/// The gradients of `Squash` that a backward pass needs.
-#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-#[derive(::core::cmp::PartialEq, ::core::cmp::Eq)]
-#[allow(dead_code, clippy::struct_excessive_bools)]
-pub struct SquashNeedsInputGrad {
-    /// Whether the gradient of `x` is needed.
-    pub x: bool,
-    /// Whether the gradient of `limit` is needed.
-    pub limit: bool,
-}
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
@@ -75,11 +65,7 @@ const _: () = {
     {
         /// Computes `squash` on arrays, outside any graph.
         #[track_caller]
-        #[allow(
-            clippy::too_many_arguments,
-            clippy::type_complexity,
-            clippy::needless_pass_by_value
-        )]
+        #[allow(clippy::needless_pass_by_value)]
         pub fn forward(
             x: __p::ndarray::ArrayView<'_, T, D>,
             limit: __p::ndarray::ArrayView<'_, T, D>,
@@ -92,73 +78,7 @@ const _: () = {
             );
             y_0
         }
-        #[track_caller]
-        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        fn gradients(
-            grad_output: ::core::option::Option<&__p::Tensor<T, D>>,
-            x: &__p::Tensor<T, D>,
-            limit: &__p::Tensor<T, D>,
-            steps: &usize,
-            needs: SquashNeedsInputGrad,
-        ) -> (
-            ::core::option::Option<__p::Tensor<T, D>>,
-            ::core::option::Option<__p::Tensor<T, D>>,
-        ) {
-            let [g_0, g_1] = __p::gradients(
-                <Self as __p::Function>::NAME,
-                __p::Blocks::<
-                    _,
-                    2,
-                    1,
-                    2,
-                >(SquashFormula {
-                    steps: ::core::clone::Clone::clone(steps),
-                }),
-                [x, limit],
-                [grad_output],
-                [needs.x, needs.limit],
-            );
-            (g_0, g_1)
-        }
-        #[track_caller]
-        #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-        fn tangents(
-            tangent_x: ::core::option::Option<&__p::Tensor<T, D>>,
-            tangent_limit: ::core::option::Option<&__p::Tensor<T, D>>,
-            x: &__p::Tensor<T, D>,
-            limit: &__p::Tensor<T, D>,
-            steps: &usize,
-        ) -> __p::Tensor<T, D> {
-            let [y_0] = __p::tangents(
-                <Self as __p::Function>::NAME,
-                __p::Blocks::<
-                    _,
-                    2,
-                    1,
-                    2,
-                >(SquashFormula {
-                    steps: ::core::clone::Clone::clone(steps),
-                }),
-                [x, limit],
-                [tangent_x, tangent_limit],
-            );
-            y_0
-        }
         /// Applies `squash` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `x` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
-        /// | `limit` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
-        /// | `steps` | `usize` | value | `x`, `limit` |
-        /// | `output` | `Array<T, D>` | output |  |
-        ///
-        /// It can be differentiated twice.
-        /// Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:
-        ///
-        /// ```text
-        /// x/(1.0 +(x/limit).powi(2)).sqrt()
-        /// ```
         #[must_use]
         #[track_caller]
         pub fn apply(
@@ -166,126 +86,17 @@ const _: () = {
             limit: &__p::Tensor<T, D>,
             steps: usize,
         ) -> __p::Tensor<T, D> {
-            let level = __p::largest([
-                __p::Argument::level(x),
-                __p::Argument::level(limit),
-            ]);
-            if level > 0 {
-                return Self::__pullback_forward_mode_of_forward(level, x, limit, steps);
-            }
-            let edges = [__p::Single::edge(x), __p::Single::edge(limit)];
-            let needs = __p::needs(&edges);
-            let saved_steps = __p::save_if(
-                needs[0] || needs[1],
-                || __p::SavedNumber::new(&steps),
+            let [y_0] = __p::OfNumbers::<
+                Self,
+            >::apply(
+                __p::Blocks::<_, 2, 1, 2>(SquashFormula { steps: steps }),
+                __p::Derivatives::Generated,
+                const { ::core::panic::Location::caller() },
+                [x, limit],
+                &[0, 1],
             );
-            let unrecorded = __p::unrecorded();
-            let output = Self::forward(
-                __p::View::view(x),
-                __p::View::view(limit),
-                steps,
-            );
-            ::core::mem::drop(unrecorded);
-            let output: __p::Tensor<T, D> = __p::IntoOutput::into_output(output);
-            if !__p::any(&needs) {
-                return output;
-            }
-            let node = __p::record(
-                const {
-                    &__p::Rule {
-                        signature: &<Self as __p::Function>::SIGNATURE,
-                        backward: Self::__pullback_backward_of_forward,
-                    }
-                },
-                edges,
-                (
-                    __p::Save::save(x, needs[0] || needs[1]),
-                    (__p::Save::save(limit, needs[0] || needs[1]), (saved_steps, ())),
-                ),
-                [__p::meta(&output)],
-            );
-            __p::attach(output, node, 0)
+            y_0
         }
-        #[doc(hidden)]
-        fn __pullback_backward_of_forward(
-            (
-                saved_0,
-                (saved_1, (saved_2, ())),
-            ): (
-                ::core::option::Option<__p::Saved<T>>,
-                (
-                    ::core::option::Option<__p::Saved<T>>,
-                    (::core::option::Option<__p::SavedNumber<usize>>, ()),
-                ),
-            ),
-            call: &mut __p::Call<'_>,
-        ) -> ::core::result::Result<(), __p::Error> {
-            let needs_input_grad = SquashNeedsInputGrad {
-                x: call.needs(0),
-                limit: call.needs(1),
-            };
-            let context = __Context::<T, D> {
-                x: call.restore(saved_0, __p::Origin::Input(0))?,
-                limit: call.restore(saved_1, __p::Origin::Input(1))?,
-                steps: saved_2,
-                __of: ::core::marker::PhantomData,
-            };
-            let mut grad_output = call.grad::<T, D>(0);
-            if call.needs(0) || call.needs(1) {
-                let (gradient_0, gradient_1) = Self::gradients(
-                    grad_output.tensor_optional(),
-                    __p::saved(&context.x),
-                    __p::saved(&context.limit),
-                    ::std::borrow::Borrow::<
-                        usize,
-                    >::borrow(&**__p::saved(&context.steps)),
-                    needs_input_grad,
-                );
-                if call.needs(0) {
-                    call.give::<T, D>(0, gradient_0);
-                }
-                if call.needs(1) {
-                    call.give::<T, D>(1, gradient_1);
-                }
-            }
-            ::core::result::Result::Ok(())
-        }
-        #[cold]
-        #[track_caller]
-        #[doc(hidden)]
-        fn __pullback_forward_mode_of_forward(
-            level: u64,
-            x: &__p::Tensor<T, D>,
-            limit: &__p::Tensor<T, D>,
-            steps: usize,
-        ) -> __p::Tensor<T, D> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
-            let (x, tangent_x) = __p::Argument::split(x, &mut call);
-            let (limit, tangent_limit) = __p::Argument::split(limit, &mut call);
-            let saved_steps = __p::save_if(true, || __p::SavedNumber::new(&steps));
-            let output = Self::apply(&x, &limit, steps);
-            if call.failed() {
-                return call.without_tangent(output);
-            }
-            let tangent_output = Self::tangents(
-                ::core::option::Option::as_ref(&tangent_x),
-                ::core::option::Option::as_ref(&tangent_limit),
-                &x,
-                &limit,
-                ::std::borrow::Borrow::<usize>::borrow(&**__p::saved(&saved_steps)),
-            );
-            call.with_tangent(output, "output", tangent_output)
-        }
-    }
-    struct __Context<T, D>
-    where
-        T: __p::Element,
-        D: __p::ndarray::Dimension,
-    {
-        x: ::core::option::Option<__p::Tensor<T, D>>,
-        limit: ::core::option::Option<__p::Tensor<T, D>>,
-        steps: ::core::option::Option<__p::SavedNumber<usize>>,
-        __of: ::core::marker::PhantomData<(fn(*const T), fn(*const D))>,
     }
     struct SquashFormula {
         steps: usize,
@@ -302,6 +113,9 @@ const _: () = {
                     (),
                 >>::scalar(x_0, x_1, ::core::clone::Clone::clone(&self.steps)),
             ]
+        }
+        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
+            __p::list_value(&self.steps, note);
         }
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(

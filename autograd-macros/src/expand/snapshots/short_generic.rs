@@ -91,20 +91,6 @@ const _: () = {
             grad_y * x.powi(n - 1) * T::from(axes.len() * count) * mask.map_or(x, |x| x)
         }
         /// Applies `scaled_power` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `x` | `ArrayView<'a, T, D>` | input | `x` |
-        /// | `mask` | `Option<ArrayView<T, D>>` | optional input, not differentiable | `x` |
-        /// | `n` | `i32` | value | `x` |
-        /// | `axes` | `&'a [usize]` | value | `x` |
-        /// | `label` | `Option<&str>` | value |  |
-        /// | `f` | `&F` | value |  |
-        /// | `y` | `Array<T, D>` | output |  |
-        /// | `count` | `usize` | output, not differentiable | `x` |
-        /// | `power` | `Array<T, D>` | saved for backward |  |
-        ///
-        /// It can be differentiated any number of times.
         #[track_caller]
         pub(crate) fn apply<'a>(
             x: &'a __p::Tensor<T, D>,

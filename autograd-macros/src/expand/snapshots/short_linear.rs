@@ -84,15 +84,6 @@ const _: () = {
             grad_output.sum_axis(Axis(0))
         }
         /// Applies `linear` to tensors.
-        ///
-        /// | | type | | saved for the gradient of |
-        /// |---|---|---|---|
-        /// | `input` | `ArrayView2<f32>` | input | `weight` |
-        /// | `weight` | `ArrayView2<f32>` | input | `input` |
-        /// | `bias` | `Option<ArrayView1<f32>>` | optional input |  |
-        /// | `output` | `Array2<f32>` | output |  |
-        ///
-        /// It can be differentiated once.
         #[must_use]
         #[track_caller]
         pub fn apply(

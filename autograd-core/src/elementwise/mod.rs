@@ -4,7 +4,10 @@
 //! tensors: [`Partials`] are derivatives of c, [`Directional`] those of the formula along tangents. Both are
 //! differentiated by `Partials` of the next level.
 
+mod apply;
+
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -14,8 +17,11 @@ use ndarray::{Array, ArrayView, ArrayViewD, Dimension, IxDyn};
 use crate::basic::{Add, Mul};
 use crate::error::Exceeded;
 use crate::function::ForwardCall;
+use crate::tape::let_go;
 use crate::tensor::Tensor;
 use crate::{Element, custom_function};
+
+pub use apply::{Derivatives, OfNumbers};
 
 /// Returns the outputs of a function of numbers, of each element.
 ///
@@ -35,92 +41,6 @@ fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
     // INVARIANT: the loops have one for each.
     list.try_into()
         .unwrap_or_else(|_| unreachable!("one for each output"))
-}
-
-/// Returns the gradients of the inputs that need one, given those of the outputs that have one.
-#[track_caller]
-pub fn gradients<T: Element, D: Dimension, const I: usize, const O: usize>(
-    name: &'static str,
-    loops: impl Loops<T> + 'static,
-    inputs: [&Tensor<T, D>; I],
-    gradients: [Option<&Tensor<T, D>>; O],
-    needs: [bool; I],
-) -> [Option<Tensor<T, D>>; I] {
-    let of_outputs = gradients.into_iter().zip(I..);
-    let of_outputs = of_outputs.filter_map(|(gradient, place)| Some((place, gradient?)));
-    let (places, tensors): (Vec<usize>, Vec<_>) = (0..I).zip(inputs).chain(of_outputs).unzip();
-    let wanted = (0..I).filter(|&input| needs[input]).collect();
-    let plan = Arc::new(Plan {
-        level: 0,
-        places,
-        wanted,
-    });
-    let mut partials = plan
-        .apply(&tensors, &Elementwise::new(name, loops))
-        .into_iter();
-    needs.map(|is_needed| is_needed.then(|| partials.next()).flatten())
-}
-
-/// Returns the derivatives of the outputs along the tangents of the inputs that have one.
-#[track_caller]
-pub fn tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
-    name: &'static str,
-    loops: impl Loops<T> + 'static,
-    inputs: [&Tensor<T, D>; I],
-    tangents: [Option<&Tensor<T, D>>; I],
-) -> [Tensor<T, D>; O] {
-    each(along(&Elementwise::new(name, loops), &inputs, &tangents))
-}
-
-/// Returns the gradients of the inputs that need one, of a function whose derivatives are given: `loops` are those of the
-/// gradients, as a function of the inputs and of the outputs' gradients.
-#[track_caller]
-pub fn replaced_gradients<T: Element, D: Dimension, const I: usize, const O: usize>(
-    name: &'static str,
-    loops: impl Loops<T> + 'static,
-    inputs: [&Tensor<T, D>; I],
-    gradients: [&Tensor<T, D>; O],
-    needs: [bool; I],
-) -> [Option<Tensor<T, D>>; I] {
-    let whole =
-        Elementwise::of_gradients(name, loops).apply(&[&inputs[..], &gradients[..]].concat());
-    let mut whole = needs.into_iter().zip(inputs).zip(whole);
-    std::array::from_fn(|_| {
-        let ((is_needed, input), gradient) = whole.next()?;
-        is_needed.then(|| {
-            if gradient.has_shape_of(input) {
-                gradient
-            } else {
-                gradient.sum_to(input.shape())
-            }
-        })
-    })
-}
-
-/// Returns the derivatives along tangents of a function whose derivatives are given, as for [`replaced_gradients`]: those
-/// for a gradient of 1.
-#[track_caller]
-pub fn replaced_tangents<T: Element, D: Dimension, const I: usize, const O: usize>(
-    name: &'static str,
-    loops: impl Loops<T> + 'static,
-    inputs: [&Tensor<T, D>; I],
-    tangents: [Option<&Tensor<T, D>>; I],
-) -> [Tensor<T, D>; O] {
-    let function = Elementwise::of_gradients(name, loops);
-    let shape = fitting(inputs.iter().map(|x| x.shape()));
-    std::array::from_fn(|output| {
-        let gradients: [_; O] = std::array::from_fn(|other| {
-            constant(&shape, if other == output { T::one() } else { T::zero() })
-        });
-        let tensors: Vec<_> = inputs.into_iter().chain(&gradients).collect();
-        let slopes = function.apply(&tensors);
-        let pairs = tangents.iter().zip(&slopes);
-        let products = pairs.filter_map(|(tangent, slope)| {
-            Some(Mul::apply(&(*tangent)?.broadcast_to::<D>(&shape), slope))
-        });
-        let sum = products.reduce(|sum, product| Add::apply(&sum, &product));
-        sum.unwrap_or_else(|| constant(&shape, T::zero()))
-    })
 }
 
 /// Returns the outputs of a function of numbers, however many there are.
@@ -168,33 +88,67 @@ fn constant<T: Element, D: Dimension>(shape: &[usize], value: T) -> Tensor<T, D>
     Tensor::from(number).broadcast_to(shape)
 }
 
-/// A function of numbers, under its name.
-struct Elementwise<T> {
+/// A function of numbers, or the gradients that are given for one, under its name.
+struct Elementwise<L: ?Sized> {
     name: &'static str,
-    loops: Arc<dyn Loops<T>>,
-    /// How often the function of that name can be differentiated: once more than its gradients can.
+    /// How often the function of that name can be differentiated.
     order: usize,
     /// Where its attribute is.
     at: &'static Location<'static>,
+    loops: L,
 }
 
-impl<T: Element> Elementwise<T> {
-    #[track_caller]
-    fn new(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
-        Self {
-            name,
-            order: loops.order(),
-            loops: Arc::new(loops),
-            at: Location::caller(),
+/// What all passes share.
+struct Shared<T: Element>(
+    /// There until it is dropped.
+    Option<Arc<Elementwise<dyn Loops<T>>>>,
+);
+
+impl<T: Element> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Element> Deref for Shared<T> {
+    type Target = Elementwise<dyn Loops<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        // INVARIANT: taken in `drop` alone.
+        self.0.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl<T: Element> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // The formula's values are the user's.
+        if let Some(function) = self.0.take_if(|function| Arc::strong_count(function) == 1) {
+            let_go(function);
         }
     }
+}
 
-    /// The gradients of a function that has these.
+impl<T: Element> Shared<T> {
+    fn new(function: Elementwise<impl Loops<T> + 'static>) -> Self {
+        Self(Some(Arc::new(function)))
+    }
+
+    /// Returns the gradients of the inputs that need one, given those of the outputs that have one.
     #[track_caller]
-    fn of_gradients(name: &'static str, loops: impl Loops<T> + 'static) -> Self {
-        let gradients = Self::new(name, loops);
-        let order = gradients.order + 1;
-        Self { order, ..gradients }
+    fn gradients<D: Dimension>(
+        &self,
+        inputs: &[&Tensor<T, D>],
+        of_outputs: &[Option<&Tensor<T, D>>],
+        needs: &[bool],
+    ) -> Vec<Option<Tensor<T, D>>> {
+        let places: Vec<usize> = (inputs.len()..self.width()).collect();
+        let (of_outputs, tensors) = present(&places, of_outputs);
+        let plan = Plan {
+            level: 0,
+            places: (0..inputs.len()).chain(of_outputs).collect(),
+            wanted: Vec::new(),
+        };
+        plan.gradients(&[inputs, &tensors].concat(), self, needs)
     }
 
     /// Applies the function itself.
@@ -205,7 +159,9 @@ impl<T: Element> Elementwise<T> {
             Values::apply(tensors, self.clone(), needs)
         })
     }
+}
 
+impl<T: Element> Elementwise<dyn Loops<T>> {
     /// How many inputs and outputs there are, which is how many places each component has.
     fn width(&self) -> usize {
         self.loops.inputs() + self.loops.outputs()
@@ -243,15 +199,6 @@ impl<T: Element> Elementwise<T> {
     }
 }
 
-impl<T> Clone for Elementwise<T> {
-    fn clone(&self) -> Self {
-        Self {
-            loops: Arc::clone(&self.loops),
-            ..*self
-        }
-    }
-}
-
 /// Which tensors of a list are what, and which derivatives are wanted.
 ///
 /// At a level, each input and each output's gradient has 2^level components. The place of one is its component's number
@@ -271,7 +218,7 @@ impl Plan {
     fn apply<T: Element, D: Dimension>(
         self: &Arc<Self>,
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
     ) -> Vec<Tensor<T, D>> {
         let needs = needs(tensors);
         function.applied(tensors, self.level + 1, |tensors| {
@@ -284,7 +231,7 @@ impl Plan {
     fn gradients<T: Element, D: Dimension>(
         mut self,
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         needs: &[bool],
     ) -> Vec<Option<Tensor<T, D>>> {
         let places = self.places.iter().zip(needs);
@@ -293,8 +240,9 @@ impl Plan {
             .collect();
         self.wanted.sort_unstable();
         let plan = Arc::new(self);
-        let partials = plan.apply(tensors, function);
-        let of = |place| Some(partials[plan.wanted.binary_search(place).ok()?].clone());
+        let partials = plan.apply(tensors, function).into_iter();
+        let mut partials: Vec<_> = partials.map(Some).collect();
+        let of = |place| partials[plan.wanted.binary_search(place).ok()?].take();
         plan.places[..needs.len()].iter().map(of).collect()
     }
 }
@@ -329,35 +277,28 @@ impl<T: Element, D: Dimension> Values<T, D> {
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
-        function: Elementwise<T>,
+        function: Shared<T>,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
-        outputs(function.name, &*function.loops, tensors)
+        outputs(function.name, &function.loops, tensors)
     }
 
     #[backward(tensors)]
     fn backward(
         grad_output: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         needs: &[bool],
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
         function.has_level(0)?;
-        let of_outputs: Vec<usize> = (function.loops.inputs()..function.width()).collect();
-        let (of_outputs, gradients) = present(&of_outputs, grad_output);
-        let plan = Plan {
-            level: 0,
-            places: (0..tensors.len()).chain(of_outputs).collect(),
-            wanted: Vec::new(),
-        };
-        Ok(plan.gradients(&[tensors, &gradients].concat(), function, needs))
+        Ok(function.gradients(tensors, grad_output, needs))
     }
 
     #[jvp]
     fn jvp(
         tangent_tensors: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
     ) -> Vec<Tensor<T, D>> {
         along(function, tensors, tangent_tensors)
     }
@@ -372,11 +313,11 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
-        function: Elementwise<T>,
+        function: Shared<T>,
         plan: Arc<Plan>,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
-        let loops = &*function.loops;
+        let loops = &function.loops;
         let count = function.width() << plan.level;
         let shape = fitting(tensors.iter().map(ArrayView::shape));
         let mut inputs: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
@@ -405,7 +346,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     fn backward(
         grad_output: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         plan: &Arc<Plan>,
         needs: &[bool],
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
@@ -418,7 +359,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     fn jvp(
         tangent_tensors: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         plan: &Arc<Plan>,
     ) -> Vec<Tensor<T, D>> {
         let (next, tensors) =
@@ -431,7 +372,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
 /// Returns the plan, with nothing wanted yet, and the tensors of c differentiated along directions of these places.
 fn differentiated<'a, T: Element, D: Dimension>(
     tensors: &[&'a Tensor<T, D>],
-    function: &Elementwise<T>,
+    function: &Shared<T>,
     plan: &Plan,
     places: &[usize],
     directions: &[Option<&'a Tensor<T, D>>],
@@ -453,7 +394,7 @@ fn differentiated<'a, T: Element, D: Dimension>(
 /// Returns the derivatives of the outputs along the tangents that there are.
 #[track_caller]
 fn along<T: Element, D: Dimension>(
-    function: &Elementwise<T>,
+    function: &Shared<T>,
     inputs: &[&Tensor<T, D>],
     tangents: &[Option<&Tensor<T, D>>],
 ) -> Vec<Tensor<T, D>> {
@@ -481,11 +422,11 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     #[forward]
     fn forward(
         tensors: &[ArrayView<T, D>],
-        function: Elementwise<T>,
+        function: Shared<T>,
         plan: Plan,
         needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
-        let loops = &*function.loops;
+        let loops = &function.loops;
         let (inputs, outputs) = (loops.inputs(), loops.outputs());
         let shape = fitting(tensors.iter().map(ArrayView::shape));
         let mut views: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
@@ -510,7 +451,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     fn backward(
         grad_output: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         plan: &Plan,
         needs: &[bool],
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
@@ -528,10 +469,10 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     fn jvp(
         tangent_tensors: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
-        function: &Elementwise<T>,
+        function: &Shared<T>,
         plan: &Plan,
     ) -> Vec<Tensor<T, D>> {
-        let loops = &*function.loops;
+        let loops = &function.loops;
         let (of_inputs, of_directions) = tangent_tensors.split_at(loops.inputs());
         let (inputs, directions) = tensors.split_at(loops.inputs());
         let mut moved = vec![None; loops.inputs()];
