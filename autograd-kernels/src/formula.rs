@@ -20,11 +20,14 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "a loop is vector code only if all of its body is in it"
+    clippy::needless_range_loop,
+    reason = "a loop is vector code only if all of its body is in it, without the branches of zipped iterators"
 )]
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::mem::{MaybeUninit, take};
+use std::slice::from_mut;
 
 use ndarray::ArrayViewD;
 
@@ -37,8 +40,8 @@ use crate::parallel::{split_each_mut, worth};
 use crate::real::{Dual, Literal, Number, Real};
 use crate::wide::{Loop, widest};
 
-/// How many elements are computed at a time. Results wait in a buffer of that size, of which the compiler knows that it
-/// is no input.
+/// How many elements are computed at a time. Results wait in buffers of that size, of which the compiler knows that they
+/// are no inputs.
 const BLOCK: usize = 256;
 
 /// Elements are computed in multiples of this, as many as the widest registers have: a loop over fewer would compute
@@ -117,6 +120,17 @@ pub enum Pass {
     Partials { level: usize },
 }
 
+/// Which results of a pass are computed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    All,
+    /// Of `Partials` at level 0, the derivative with respect to this input.
+    Input(usize),
+    /// Of `Partials` at level 1, those with respect to the inputs themselves, where no gradient has a direction.
+    Inputs,
+}
+
 /// The loops of a formula, whatever it is.
 #[doc(hidden)]
 pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
@@ -132,10 +146,9 @@ pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
     /// Calls `note` with the type and the size of each value that the formula holds.
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
 
-    /// Writes all elements of all results that are not empty. Inputs have as many, up to a multiple of [`LANES`]; one
-    /// of at most [`BLOCK`] is the same in each block. Of `Partials` at level 0, if `only` is given, only the derivative
-    /// with respect to that input is computed.
-    fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>);
+    /// Writes all elements of all results that are `asked` for and not empty. Inputs have as many, up to a multiple of
+    /// [`LANES`]; one of at most [`BLOCK`] is the same in each block.
+    fn run(&self, pass: Pass, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>);
 }
 
 type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
@@ -169,7 +182,7 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         self.0.list_values(note);
     }
 
-    fn run(&self, pass: Pass, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>) {
+    fn run(&self, pass: Pass, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>) {
         let formula = &self.0;
         // Of one input and one output, the derivative times the direction is that times the gradient: one loop is enough.
         let pass = match pass {
@@ -177,29 +190,38 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
             pass => pass,
         };
         match pass {
-            Pass::Values => compiled(Values::<T, F, I, O> {
-                formula,
-                inputs,
-                results,
-            }),
+            Pass::Values => {
+                let work = Values::<T, F, I, O> { formula, inputs };
+                compiled(OneComponent::<_, _, O>(work, results));
+            }
             Pass::Tangents => {
                 if const { I > 1 || O > 1 } {
-                    compiled(Tangents::<T, F, I, O> {
-                        formula,
-                        inputs,
-                        results,
-                    });
+                    let work = Tangents::<T, F, I, O> { formula, inputs };
+                    compiled(OneComponent::<_, _, O>(work, results));
                 }
             }
-            Pass::Partials { level: 0 } => self.first(only, inputs, results),
+            Pass::Partials { level: 0 } => self.first(asked, inputs, results),
             Pass::Partials { level: 1 } if const { ORDER > 1 } => {
-                compiled(Partials::<T, F, Second, AllInputs, I, O, I>::new(
-                    formula, inputs, results,
-                ));
+                if asked == Asked::Inputs {
+                    let work =
+                        Partials::<_, _, Second, AllInputs, I, O, I, true>::new(formula, inputs);
+                    compiled(OneComponent::<_, _, I>(work, results));
+                } else {
+                    let work =
+                        Partials::<_, _, Second, AllInputs, I, O, I, false>::new(formula, inputs);
+                    compiled(AllComponents::<_, _, Second, I, O>(
+                        work,
+                        results,
+                        PhantomData,
+                    ));
+                }
             }
             Pass::Partials { level: 2 } if const { ORDER > 2 } => {
-                compiled(Partials::<T, F, Third, AllInputs, I, O, I>::new(
-                    formula, inputs, results,
+                let work = Partials::<_, _, Third, AllInputs, I, O, I, false>::new(formula, inputs);
+                compiled(AllComponents::<_, _, Third, I, O>(
+                    work,
+                    results,
+                    PhantomData,
                 ));
             }
             Pass::Partials { level } => {
@@ -211,21 +233,25 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
 
 impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
     /// Writes derivatives of level 0: a loop for each input alone, or one for all.
-    fn first<T: Element>(&self, only: Option<usize>, inputs: &[&[T]], results: Results<'_, '_, T>)
+    fn first<T: Element>(&self, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>)
     where
         F: Formula<I, O>,
     {
         macro_rules! alone {
             ($($index:literal)*) => {
-                match only {
-                    $(Some($index) if const { is_one_of($index, I) } => {
-                        compiled(Partials::<T, F, First, OneInput<$index>, I, O, 1>::new(
-                            &self.0, inputs, results,
-                        ));
+                match asked {
+                    $(Asked::Input($index) if const { is_one_of($index, I) } => {
+                        let work = Partials::<_, _, First, OneInput<$index>, I, O, 1, true>::new(
+                            &self.0, inputs,
+                        );
+                        compiled(OneComponent::<_, _, 1>(work, &mut results[$index..]));
                     })*
-                    _ => compiled(Partials::<T, F, First, AllInputs, I, O, I>::new(
-                        &self.0, inputs, results,
-                    )),
+                    _ => {
+                        let work = Partials::<_, _, First, AllInputs, I, O, I, true>::new(
+                            &self.0, inputs,
+                        );
+                        compiled(OneComponent::<_, _, I>(work, results));
+                    }
                 }
             };
         }
@@ -353,18 +379,20 @@ struct Part {
 }
 
 impl Part {
-    /// Returns the part of results of this length that starts at `start`.
+    /// Returns the parts of results of this length.
     #[inline(always)]
-    fn new(start: usize, length: usize) -> Self {
-        let length = (length - start).min(BLOCK);
-        let padded = length.div_ceil(LANES) * LANES;
-        // What the compiler has to know, so that it checks no index.
-        assert!(padded <= BLOCK, "a multiple");
-        Self {
-            start,
-            length,
-            padded,
-        }
+    fn all(length: usize) -> impl Iterator<Item = Self> {
+        (0..length).step_by(BLOCK).map(move |start| {
+            let length = (length - start).min(BLOCK);
+            let padded = length.div_ceil(LANES) * LANES;
+            // What the compiler has to know, so that it checks no index.
+            assert!(padded <= BLOCK, "a multiple");
+            Self {
+                start,
+                length,
+                padded,
+            }
+        })
     }
 
     /// Returns this part of `N` inputs.
@@ -384,8 +412,14 @@ impl Part {
     /// Copies a block to a result, if that is wanted.
     #[inline(always)]
     fn copy<T: Copy>(self, block: &Block<T>, result: &mut [MaybeUninit<T>]) {
-        if !result.is_empty() {
-            result[self.start..][..self.length].copy_from_slice(&block[..self.length]);
+        if result.is_empty() {
+            return;
+        }
+        let result = &mut result[self.start..];
+        match result.first_chunk_mut() {
+            // Of a length that the compiler knows.
+            Some(whole) => *whole = *block,
+            None => result.copy_from_slice(&block[..self.length]),
         }
     }
 
@@ -405,212 +439,259 @@ fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
 
 type Block<T> = [MaybeUninit<T>; BLOCK];
 
-struct Values<'a, 'b, T, F, const I: usize, const O: usize> {
-    formula: &'a F,
-    inputs: &'a [&'a [T]],
-    results: Results<'a, 'b, T>,
+/// The most slices that are read beside a result that is written to directly: the loop compares the places of all with
+/// that of the result first, which for more takes longer than to copy a block.
+const MOST_READS: usize = 7;
+
+/// Where elements of results go.
+trait Sink<T> {
+    /// Takes an element of a result of one component.
+    fn put(&mut self, component: usize, result: usize, at: usize, element: T);
 }
 
-impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
-    for Values<'_, '_, T, F, I, O>
-{
+/// A block for each result of the only component.
+impl<T, const N: usize> Sink<T> for &mut [Block<T>; N] {
+    #[inline(always)]
+    fn put(&mut self, _component: usize, result: usize, at: usize, element: T) {
+        self[result][at] = MaybeUninit::new(element);
+    }
+}
+
+/// Blocks for each component: `N` derivatives with respect to inputs, then `O` with respect to gradients.
+struct Components<T: Copy, L: Level, const N: usize, const O: usize> {
+    of_inputs: L::Of<[Block<T>; N]>,
+    of_gradients: L::Of<[Block<T>; O]>,
+}
+
+impl<T: Copy, L: Level, const N: usize, const O: usize> Sink<T> for &mut Components<T, L, N, O> {
+    #[inline(always)]
+    fn put(&mut self, component: usize, result: usize, at: usize, element: T) {
+        let block = if result < N {
+            &mut self.of_inputs.as_mut()[component][result]
+        } else {
+            &mut self.of_gradients.as_mut()[component][result - N]
+        };
+        block[at] = MaybeUninit::new(element);
+    }
+}
+
+/// What is computed for a part of the results.
+trait Work<T> {
+    /// How many slices it reads.
+    const READS: usize;
+
+    fn each(&self, part: Part, sink: impl Sink<T>);
+}
+
+/// Work that has `N` results.
+struct OneComponent<'a, 'b, T, W, const N: usize>(W, Results<'a, 'b, T>);
+
+impl<T: Element, W: Work<T>, const N: usize> Loop for OneComponent<'_, '_, T, W, N> {
     #[inline(always)]
     fn run(self) {
-        #[inline(always)]
-        fn each<T: Element, F: Formula<I, O>, const I: usize, const O: usize>(
-            formula: &F,
-            x: [&[T]; I],
-            length: usize,
-            blocks: &mut [Block<T>; O],
-        ) {
-            for at in 0..length {
-                let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
-                let mut input = 0;
-                while input < I {
-                    numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(x[input][at]));
-                    input += 1;
-                }
-                let outputs = formula.at(numbers);
-                let mut output = 0;
-                while output < O {
-                    blocks[output][at] = MaybeUninit::new(outputs[output].value.element());
-                    output += 1;
-                }
+        let Self(work, results) = self;
+        for part in Part::all(length(results)) {
+            let mut spare = [[MaybeUninit::uninit(); BLOCK]; N];
+            // Whole blocks of a single result are written where they belong.
+            let place = if const { N == 1 && W::READS <= MOST_READS } {
+                results[0][part.start..].first_chunk_mut::<BLOCK>()
+            } else {
+                None
+            };
+            let place = place.and_then(|block| from_mut(block).try_into().ok());
+            let is_spare = place.is_none();
+            work.each(part, place.unwrap_or(&mut spare));
+            if is_spare {
+                part.copy_all(&spare, results);
             }
-        }
-        let length = length(self.results);
-        for start in (0..length).step_by(BLOCK) {
-            let part = Part::new(start, length);
-            let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
-            each(self.formula, part.of(self.inputs), part.padded, &mut blocks);
-            part.copy_all(&blocks, self.results);
         }
     }
 }
 
-struct Tangents<'a, 'b, T, F, const I: usize, const O: usize> {
-    formula: &'a F,
-    inputs: &'a [&'a [T]],
-    results: Results<'a, 'b, T>,
-}
+/// Work that has derivatives with respect to all components of `I` inputs and `O` gradients.
+struct AllComponents<'a, 'b, T, W, L, const I: usize, const O: usize>(
+    W,
+    Results<'a, 'b, T>,
+    PhantomData<L>,
+);
 
-impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Loop
-    for Tangents<'_, '_, T, F, I, O>
+impl<T, W, L, const I: usize, const O: usize> Loop for AllComponents<'_, '_, T, W, L, I, O>
+where
+    T: Element,
+    W: Work<T>,
+    L: Level,
 {
     #[inline(always)]
     fn run(self) {
-        #[inline(always)]
-        fn each<T: Element, F: Formula<I, O>, const I: usize, const O: usize>(
-            formula: &F,
-            (x, directions): ([&[T]; I], [&[T]; I]),
-            length: usize,
-            blocks: &mut [Block<T>; O],
-        ) {
-            for at in 0..length {
-                let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
-                let mut input = 0;
-                while input < I {
-                    let direction = T::Number::of(directions[input][at]);
-                    let value = T::Number::of(x[input][at]);
-                    numbers[input] = Dual::along(value, [direction], I > 1);
-                    input += 1;
-                }
-                let outputs = formula.at(numbers);
-                let mut output = 0;
-                while output < O {
-                    blocks[output][at] = MaybeUninit::new(outputs[output].tangents[0].element());
-                    output += 1;
-                }
+        let Self(work, results, _) = self;
+        for part in Part::all(length(results)) {
+            let mut blocks = Components::<T, L, I, O> {
+                of_inputs: L::filled([[MaybeUninit::uninit(); BLOCK]; I]),
+                of_gradients: L::filled([[MaybeUninit::uninit(); BLOCK]; O]),
+            };
+            work.each(part, &mut blocks);
+            for component in 0..L::COUNT {
+                let (to_inputs, to_gradients) = results[component * (I + O)..].split_at_mut(I);
+                part.copy_all(&blocks.of_inputs.as_ref()[component], to_inputs);
+                part.copy_all(&blocks.of_gradients.as_ref()[component], to_gradients);
             }
         }
-        let length = length(self.results);
+    }
+}
+
+struct Values<'a, T, F, const I: usize, const O: usize> {
+    formula: &'a F,
+    inputs: &'a [&'a [T]],
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
+    for Values<'_, T, F, I, O>
+{
+    const READS: usize = I;
+
+    #[inline(always)]
+    fn each(&self, part: Part, mut sink: impl Sink<T>) {
+        let (formula, x) = (self.formula, part.of::<T, I>(self.inputs));
+        for at in 0..part.padded {
+            let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+            let mut input = 0;
+            while input < I {
+                numbers[input] = Dual::<T::Number, 0>::constant(T::Number::of(x[input][at]));
+                input += 1;
+            }
+            let outputs = formula.at(numbers);
+            let mut output = 0;
+            while output < O {
+                sink.put(0, output, at, outputs[output].value.element());
+                output += 1;
+            }
+        }
+    }
+}
+
+struct Tangents<'a, T, F, const I: usize, const O: usize> {
+    formula: &'a F,
+    inputs: &'a [&'a [T]],
+}
+
+impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
+    for Tangents<'_, T, F, I, O>
+{
+    const READS: usize = 2 * I;
+
+    #[inline(always)]
+    fn each(&self, part: Part, mut sink: impl Sink<T>) {
         let (x, directions) = self.inputs.split_at(I);
-        for start in (0..length).step_by(BLOCK) {
-            let part = Part::new(start, length);
-            let mut blocks = [[MaybeUninit::uninit(); BLOCK]; O];
-            let inputs = (part.of(x), part.of(directions));
-            each(self.formula, inputs, part.padded, &mut blocks);
-            part.copy_all(&blocks, self.results);
+        let (x, directions) = (part.of::<T, I>(x), part.of::<T, I>(directions));
+        let formula = self.formula;
+        for at in 0..part.padded {
+            let mut numbers = [Dual::constant(T::Number::from(0.0)); I];
+            let mut input = 0;
+            while input < I {
+                let direction = T::Number::of(directions[input][at]);
+                let value = T::Number::of(x[input][at]);
+                numbers[input] = Dual::along(value, [direction], I > 1);
+                input += 1;
+            }
+            let outputs = formula.at(numbers);
+            let mut output = 0;
+            while output < O {
+                sink.put(0, output, at, outputs[output].tangents[0].element());
+                output += 1;
+            }
         }
     }
 }
 
-struct Partials<'a, 'b, T, F, L, V, const I: usize, const O: usize, const N: usize> {
+/// The derivatives with respect to `N` variables. If they are `ALONE`, no gradient has a direction, and those with respect
+/// to directions and gradients are left out.
+struct Partials<'a, T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> {
     formula: &'a F,
     inputs: &'a [&'a [T]],
-    results: Results<'a, 'b, T>,
-    of: std::marker::PhantomData<(L, V)>,
+    of: PhantomData<(L, V)>,
 }
 
-impl<'a, 'b, T, F, L, V, const I: usize, const O: usize, const N: usize>
-    Partials<'a, 'b, T, F, L, V, I, O, N>
+impl<'a, T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE: bool>
+    Partials<'a, T, F, L, V, I, O, N, ALONE>
 {
-    fn new(formula: &'a F, inputs: &'a [&'a [T]], results: Results<'a, 'b, T>) -> Self {
+    fn new(formula: &'a F, inputs: &'a [&'a [T]]) -> Self {
         Self {
             formula,
             inputs,
-            results,
-            of: std::marker::PhantomData,
+            of: PhantomData,
         }
     }
 }
 
-impl<T, F, L, V, const I: usize, const O: usize, const N: usize> Loop
-    for Partials<'_, '_, T, F, L, V, I, O, N>
+impl<T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> Work<T>
+    for Partials<'_, T, F, L, V, I, O, N, ALONE>
 where
     T: Element,
     F: Formula<I, O>,
     L: Level,
     V: Variables,
 {
+    const READS: usize = L::COUNT * (I + O);
+
     #[inline(always)]
-    fn run(self) {
-        #[inline(always)]
-        fn each<T, F, L, V, const I: usize, const O: usize, const N: usize>(
-            formula: &F,
-            x: L::Of<[&[T]; I]>,
-            gradients: L::Of<[&[T]; O]>,
-            length: usize,
-            of_inputs: &mut L::Of<[Block<T>; N]>,
-            of_gradients: &mut L::Of<[Block<T>; O]>,
-        ) where
-            T: Element,
-            F: Formula<I, O>,
-            L: Level,
-            V: Variables,
-        {
-            let (x, gradients) = (x.as_ref(), gradients.as_ref());
-            let (of_inputs, of_gradients) = (of_inputs.as_mut(), of_gradients.as_mut());
-            for at in 0..length {
-                let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
-                let mut numbers = [L::filled(zero); I];
-                let mut input = 0;
-                while input < I {
-                    let mut components = L::filled(zero);
-                    let mut component = 0;
-                    while component < L::COUNT {
-                        let value = T::Number::of(x[component][input][at]);
-                        components.as_mut()[component] = match V::place(input) {
-                            Some(place) if component == 0 => Dual::variable(value, place),
-                            _ => Dual::constant(value),
-                        };
-                        component += 1;
-                    }
-                    numbers[input] = components;
-                    input += 1;
-                }
-                let outputs = L::call(formula, numbers);
+    fn each(&self, part: Part, mut sink: impl Sink<T>) {
+        let mut x = L::filled([&[][..]; I]);
+        let mut gradients = L::filled([&[][..]; O]);
+        for component in 0..L::COUNT {
+            let inputs = &self.inputs[component * (I + O)..];
+            x.as_mut()[component] = part.of::<T, I>(inputs);
+            gradients.as_mut()[component] = part.of::<T, O>(&inputs[I..]);
+        }
+        let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
+        // All that is along the only direction of the only input is the direction times something: that something has the
+        // same factors as the derivatives have, which are computed once.
+        let is_factor = const { I == 1 && L::COUNT == 2 };
+        for at in 0..part.padded {
+            let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
+            let mut numbers = [L::filled(zero); I];
+            let mut input = 0;
+            while input < I {
+                let mut components = L::filled(zero);
                 let mut component = 0;
                 while component < L::COUNT {
-                    let others = L::COUNT - 1 - component;
-                    let mut variable = 0;
-                    while variable < N {
-                        let sum =
-                            contracted::<T, L, N, O>(&outputs, gradients, at, others, variable);
-                        of_inputs[component][variable][at] = MaybeUninit::new(sum.element());
-                        variable += 1;
-                    }
-                    let mut output = 0;
-                    // Nobody asks for the derivative with respect to the last direction: it is the formula itself.
-                    while others > 0 && output < O {
-                        let part = outputs[output].as_ref()[others].value;
-                        of_gradients[component][output][at] = MaybeUninit::new(part.element());
-                        output += 1;
-                    }
+                    let value = T::Number::of(x[component][input][at]);
+                    components.as_mut()[component] = match V::place(input) {
+                        Some(place) if component == 0 => Dual::variable(value, place),
+                        _ if is_factor => Dual::constant(T::Number::from(1.0)),
+                        _ => Dual::constant(value),
+                    };
                     component += 1;
                 }
+                numbers[input] = components;
+                input += 1;
             }
-        }
-        let length = length(self.results);
-        for start in (0..length).step_by(BLOCK) {
-            let part = Part::new(start, length);
-            let mut x = L::filled([&[][..]; I]);
-            let mut gradients = L::filled([&[][..]; O]);
-            for component in 0..L::COUNT {
-                let inputs = &self.inputs[component * (I + O)..];
-                x.as_mut()[component] = part.of(inputs);
-                gradients.as_mut()[component] = part.of(&inputs[I..]);
+            let mut outputs = L::call(formula, numbers);
+            let mut output = 0;
+            while is_factor && output < O {
+                let along = &mut outputs[output].as_mut()[1];
+                let factor = T::Number::of(x[1][0][at]);
+                *along = along.scaled(along.value * factor, factor);
+                output += 1;
             }
-            let mut of_inputs = L::filled([[MaybeUninit::uninit(); BLOCK]; N]);
-            let mut of_gradients = L::filled([[MaybeUninit::uninit(); BLOCK]; O]);
-            each::<T, F, L, V, I, O, N>(
-                self.formula,
-                x,
-                gradients,
-                part.padded,
-                &mut of_inputs,
-                &mut of_gradients,
-            );
-            for component in 0..L::COUNT {
-                let (to_inputs, to_gradients) = self.results[component * (I + O)..].split_at_mut(I);
-                for (input, result) in to_inputs.iter_mut().enumerate() {
-                    if let Some(place) = V::place(input).filter(|place| *place < N) {
-                        part.copy(&of_inputs.as_ref()[component][place], result);
-                    }
+            let count = if ALONE { 1 } else { L::COUNT };
+            let mut component = 0;
+            while component < count {
+                let others = L::COUNT - 1 - component;
+                let mut variable = 0;
+                while variable < N {
+                    let sum =
+                        contracted::<T, L, N, O, ALONE>(&outputs, gradients, at, others, variable);
+                    sink.put(component, variable, at, sum.element());
+                    variable += 1;
                 }
-                if L::COUNT > 1 {
-                    part.copy_all(&of_gradients.as_ref()[component], to_gradients);
+                let mut output = 0;
+                // Nobody asks for the derivative with respect to the last direction: it is the formula itself.
+                while !ALONE && others > 0 && output < O {
+                    let derivative = outputs[output].as_ref()[others].value;
+                    sink.put(component, N + output, at, derivative.element());
+                    output += 1;
                 }
+                component += 1;
             }
         }
     }
@@ -618,7 +699,7 @@ where
 
 /// Returns the component `others` of Σₖ gₖ ∂fₖ, along one variable.
 #[inline(always)]
-fn contracted<T: Element, L: Level, const N: usize, const O: usize>(
+fn contracted<T: Element, L: Level, const N: usize, const O: usize, const ALONE: bool>(
     outputs: &[L::Of<Dual<T::Number, N>>; O],
     gradients: &[[&[T]; O]],
     at: usize,
@@ -629,14 +710,14 @@ fn contracted<T: Element, L: Level, const N: usize, const O: usize>(
     let mut output = 0;
     while output < O {
         let mut of_gradient = 0;
-        while of_gradient < L::COUNT {
+        while of_gradient < if ALONE { 1 } else { L::COUNT } {
             if of_gradient & !others == 0
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
                 let gradient = T::Number::of(gradients[of_gradient][output][at]);
                 let product = gradient * slope;
-                // A direction that is missing: no slope makes it NaN.
+                // A direction that is missing for some: no slope makes it NaN.
                 let vanishes = of_gradient > 0 && gradient == 0.0;
                 let product = if vanishes { gradient } else { product };
                 if is_empty {
@@ -789,25 +870,29 @@ impl<'a, T: Element> Source<'a, T> {
     }
 }
 
-/// Returns the inputs with respect to which derivatives are computed alone, or that all are computed in one loop: one
-/// more derivative costs less than the formula again.
-fn loops<T: Element>(
+/// Returns the loops that are run, by what each is asked for: one for all, or one for each input that is wanted. One more
+/// derivative costs less than the formula again.
+fn loops<'a, T: Element>(
     function: &dyn Loops<T>,
     pass: Pass,
-    wanted: &[bool],
-) -> impl Iterator<Item = Option<usize>> {
-    let inputs = function.inputs();
-    let is_few = || {
-        wanted[..inputs]
-            .iter()
-            .filter(|is_wanted| **is_wanted)
-            .count()
-            * 2
-            <= inputs
+    inputs: &[Option<ArrayViewD<'_, T>>],
+    wanted: &'a [bool],
+) -> impl Iterator<Item = Asked> + use<'a, T> {
+    let (count, width) = (function.inputs(), function.inputs() + function.outputs());
+    let of_inputs = wanted[..count.min(wanted.len())].iter();
+    let is_few = of_inputs.filter(|is_wanted| **is_wanted).count() * 2 <= count;
+    let are_alone = pass == (Pass::Partials { level: 0 }) && is_few;
+    let whole = match pass {
+        Pass::Partials { level: 1 }
+            if !wanted[count..].contains(&true)
+                && inputs[width + count..].iter().all(Option::is_none) =>
+        {
+            Asked::Inputs
+        }
+        _ => Asked::All,
     };
-    let are_alone = pass == (Pass::Partials { level: 0 }) && is_few();
-    let alone = (0..inputs).filter(move |&input| are_alone && wanted[input]);
-    alone.map(Some).chain((!are_alone).then_some(None))
+    let alone = (0..count).filter(move |&input| are_alone && wanted[input]);
+    alone.map(Asked::Input).chain((!are_alone).then_some(whole))
 }
 
 /// Runs a pass over arrays that are stretched to `shape`, a missing one being zeros; returns the results that are wanted,
@@ -848,8 +933,11 @@ pub fn evaluate<T: Element>(
     } else {
         length
     };
-    for only in loops(function, pass, wanted) {
-        let is_computed = |&index: &usize| wanted[index] && only.is_none_or(|only| only == index);
+    for asked in loops(function, pass, inputs, wanted) {
+        let is_computed = |&index: &usize| match asked {
+            Asked::Input(only) => index == only,
+            Asked::All | Asked::Inputs => wanted[index],
+        };
         let mut slices: Vec<&mut [MaybeUninit<T>]> = results
             .iter_mut()
             .enumerate()
@@ -879,7 +967,7 @@ pub fn evaluate<T: Element>(
                 for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
                     (written[index], *piece) = take(piece).split_at_mut(length);
                 }
-                function.run(pass, only, &inputs, &mut written);
+                function.run(pass, asked, &inputs, &mut written);
                 start += length;
             }
         });
@@ -1069,6 +1157,62 @@ mod tests {
             [Some(vec![0.5, -1.0 / 6.0]), Some(vec![2.0, 3.0])]
         );
         assert_eq!(results[2], Some(vec![0.0, 0.0]));
+    }
+
+    /// x³ sin x
+    struct One;
+
+    impl Formula<1, 1> for One {
+        #[inline(always)]
+        fn at<R: Real>(&self, [x]: [R; 1]) -> [R; 1]
+        where
+            f64: Literal<R>,
+        {
+            [x.powi(3) * x.sin()]
+        }
+    }
+
+    #[test]
+    fn derivatives_of_the_inputs_alone_are_those_among_all() {
+        fn check<const I: usize, const O: usize>(loops: &dyn Loops<f64>, length: usize) {
+            let shape = [length];
+            let width = I + O;
+            let array = |index: usize| (numbers(shape, index as f64) + 0.6).into_dyn();
+            let arrays: Vec<_> = (0..width + I).map(array).collect();
+            let mut inputs: Vec<_> = arrays.iter().map(|array| Some(array.view())).collect();
+            inputs.resize_with(2 * width, || None);
+            let pass = Pass::Partials { level: 1 };
+            let mut wanted = vec![false; 2 * width];
+            wanted[..I].fill(true);
+            let asked: Vec<_> = super::loops(loops, pass, &inputs, &wanted).collect();
+            assert_eq!(asked, [Asked::Inputs]);
+            let alone = evaluate(loops, pass, &inputs, &shape, &wanted);
+            wanted[I..width].fill(true);
+            let all = evaluate(loops, pass, &inputs, &shape, &wanted);
+            assert_eq!(alone[..I], all[..I]);
+            // A direction of zeros is as good as none.
+            let zeros = ArrayD::zeros(&shape[..]);
+            inputs[width + I] = Some(zeros.view());
+            wanted[I..width].fill(false);
+            let asked: Vec<_> = super::loops(loops, pass, &inputs, &wanted).collect();
+            assert_eq!(asked, [Asked::All]);
+            assert_eq!(
+                evaluate(loops, pass, &inputs, &shape, &wanted)[..I],
+                alone[..I]
+            );
+        }
+        for length in [1, LANES, BLOCK, 3 * BLOCK + 7] {
+            check::<3, 2>(&TWO, length);
+            check::<1, 1>(&Blocks::<One, 1, 1, 2>(One), length);
+        }
+        let [x, g, w] = [0.7, 1.5, -2.0].map(|number| ArrayD::from_elem(vec![1], number));
+        let inputs = [Some(x.view()), Some(g.view()), Some(w.view()), None];
+        let loops = Blocks::<One, 1, 1, 2>(One);
+        let pass = Pass::Partials { level: 1 };
+        let found = evaluate(&loops, pass, &inputs, &[1], &[true, false, false, false]);
+        let (x, g, w) = (0.7_f64, 1.5, -2.0);
+        let expected = g * w * ((6.0 * x - x.powi(3)) * x.sin() + 6.0 * x * x * x.cos());
+        assert!((found[0].as_ref().unwrap()[0] - expected).abs() < 1e-14);
     }
 
     /// Panics at a number.

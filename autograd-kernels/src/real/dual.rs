@@ -104,7 +104,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
 
     /// Returns `value` with the tangents times `slope`.
     #[inline(always)]
-    fn scaled(mut self, value: R, slope: R) -> Self {
+    pub(crate) fn scaled(mut self, value: R, slope: R) -> Self {
         self.value = value;
         let mut index = 0;
         while index < N {
