@@ -12,7 +12,7 @@ use super::{apply, probes};
 use crate::docs;
 use crate::model::{Definition, Elementwise, Forward, FunctionModel, Replaced, Short};
 use crate::spell::{lasting, owned};
-use crate::types::{Passing, bound, peel};
+use crate::types::{Passing, bound, is_sized, peel};
 
 /// Generates `Squash::scalar`, with the body as it is written.
 pub(super) fn scalar(
@@ -412,6 +412,9 @@ fn made(definition: &Definition, elementwise: &Elementwise) -> TokenStream {
         let span = at(ty);
         let value = match Passing::of(ty) {
             Passing::Owned(_) => quote!(#name),
+            Passing::Reference(target) if is_sized(&target) => {
+                quote_spanned!(span=> <#target as ::core::clone::Clone>::clone(#name))
+            }
             Passing::Reference(_) => {
                 quote_spanned!(span=> ::std::borrow::ToOwned::to_owned(#name))
             }

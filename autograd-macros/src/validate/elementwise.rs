@@ -333,7 +333,27 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
         diagnostics.is_doubtful = true;
         return true;
     }
+    is_of_one_thread(&name, ty, diagnostics);
     false
+}
+
+/// Threads must be able to share a value. The compiler knows all types for which they are not, and says so more than once
+/// of each; these are the ones that are met.
+///
+/// ```text
+/// fn scaled<T: Real>(x: T, factor: Rc<f64>) -> T
+/// //                               ^^^^^^^ `factor` is of one thread
+/// ```
+fn is_of_one_thread(name: &str, ty: &Type, diagnostics: &mut Diagnostics) {
+    let is_named = |word: &str| has_word::<str>(ty.to_token_stream(), word);
+    if matches!(ty, Type::Ptr(_)) || ["Rc", "RefCell"].into_iter().any(is_named) {
+        let message = format!(
+            "`{name}` is of one thread, and large tensors are computed by several: it cannot be saved for backward"
+        );
+        let help = "take an `Arc`, and a `Mutex` for what changes";
+        diagnostics.error_with_help(ty, &message, help);
+        diagnostics.is_doubtful = true;
+    }
 }
 
 /// The type of a value must have a name, to be saved.

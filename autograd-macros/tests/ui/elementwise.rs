@@ -295,4 +295,38 @@ mod gradients_of_a_misspelt_number {
     pub fn scaled<T: Real>(x: T, factor: T) -> T { x * factor }
 }
 
+mod a_value_of_one_thread {
+    use super::*;
+    use std::rc::Rc;
+    #[custom_function(elementwise)]
+    pub fn scaled<T: Real>(x: T, factor: Rc<f64>) -> T { x * *factor }
+}
+
+mod a_value_of_one_thread_beside_a_gradient {
+    use super::*;
+    use std::{cell::RefCell, sync::Arc};
+    #[custom_function(elementwise, grad(x) = grad_output)]
+    pub fn counted<T: Real>(x: T, count: &Arc<RefCell<usize>>) -> T { *count.borrow_mut() += 1; x }
+}
+
+mod a_pointer_as_a_value {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn scaled<T: Real>(x: T, factor: *const f64) -> T { x * unsafe { *factor } }
+}
+
+pub struct NotClone(f64);
+
+mod a_value_without_clone {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn scaled<T: Real>(x: T, factor: NotClone) -> T { x * factor.0 }
+}
+
+mod a_value_that_is_lent_without_clone {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn scaled<T: Real>(x: T, factor: &NotClone) -> T { x * factor.0 }
+}
+
 fn main() {}
