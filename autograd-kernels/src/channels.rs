@@ -4,7 +4,7 @@ use ndarray::{Array, Array1, Array2, ArrayView, ArrayView3, Axis, Dimension, Ix1
 
 use super::checks::size;
 use super::lanes::rows;
-use super::reduce::pairwise;
+use super::pairwise::pairwise;
 use super::{Axes, mean_var, sum_over};
 use crate::counted;
 use crate::element::Element;

@@ -37,6 +37,7 @@ mod math;
 mod mean_var;
 pub mod memory;
 mod movement;
+mod pairwise;
 mod parallel;
 #[cfg(feature = "ops")]
 mod pool;

@@ -1,7 +1,7 @@
 //! The mean, the squares of deviations, the standard deviation and the Euclidean norm of a slice.
 
 use super::extremes::max;
-use super::reduce::pairwise;
+use super::pairwise::pairwise;
 use super::sum_slice;
 use crate::element::Element;
 

@@ -185,6 +185,17 @@ fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
     });
 }
 
+/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
+/// copies of slow code.
+#[inline(always)]
+pub(crate) fn compiled(work: impl Loop) {
+    if cfg!(debug_assertions) {
+        work.run();
+    } else {
+        widest(work);
+    }
+}
+
 /// Runs a loop with the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn widest(work: impl Loop) {

@@ -32,7 +32,7 @@ use std::mem::MaybeUninit;
 
 use crate::element::Element;
 use crate::real::{Dual, Literal, Real};
-use crate::wide::{Loop, widest};
+use crate::wide::compiled;
 
 pub use evaluate::{common_shape, evaluate};
 use level::{AllInputs, First, OneInput, Second, Third};
@@ -251,16 +251,6 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
 /// Returns whether there is such an input beside others.
 const fn is_one_of(index: usize, inputs: usize) -> bool {
     inputs > 1 && index < inputs
-}
-
-/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
-/// copies of slow code.
-fn compiled(work: impl Loop) {
-    if cfg!(debug_assertions) {
-        work.run();
-    } else {
-        widest(work);
-    }
 }
 
 #[cfg(test)]
