@@ -141,20 +141,15 @@ impl<T: Element> Shared<T> {
         of_outputs: &[Option<&Tensor<T, D>>],
         needs: &[bool],
     ) -> Vec<Option<Tensor<T, D>>> {
-        let places: Vec<usize> = (inputs.len()..self.width()).collect();
-        let (of_outputs, tensors) = present(&places, of_outputs);
-        let plan = Plan {
-            level: 0,
-            places: (0..inputs.len()).chain(of_outputs).collect(),
-            wanted: Vec::new(),
-        };
-        plan.gradients(&[inputs, &tensors].concat(), self, needs)
+        let known = (0..).zip(inputs.iter().copied());
+        let (plan, tensors) = Plan::new(0, known, (inputs.len()..).zip(of_outputs.iter().copied()));
+        plan.gradients(&tensors, self, needs)
     }
 
     /// Applies the function itself.
     #[track_caller]
     fn apply<D: Dimension>(&self, tensors: &[&Tensor<T, D>]) -> Vec<Tensor<T, D>> {
-        let needs = needs(tensors);
+        let needs = requires_grad(tensors);
         self.applied(tensors, 0, |tensors| {
             Values::apply(tensors, self.clone(), needs)
         })
@@ -210,20 +205,42 @@ struct Plan {
     places: Vec<usize>,
     /// The places, in rising order, with respect to which c is differentiated.
     wanted: Vec<usize>,
+    /// Which tensors require grad.
+    needs: Vec<bool>,
 }
 
 impl Plan {
-    /// Returns the derivatives, each of its tensor's shape.
+    /// Returns a plan that wants nothing yet, and the tensors that there are. Each comes with its place.
+    fn new<'a, X>(
+        level: usize,
+        known: impl Iterator<Item = (usize, &'a X)>,
+        others: impl Iterator<Item = (usize, Option<&'a X>)>,
+    ) -> (Self, Vec<&'a X>) {
+        let others = others.filter_map(|(place, other)| Some((place, other?)));
+        let (places, tensors) = known.chain(others).unzip();
+        let (wanted, needs) = (Vec::new(), Vec::new());
+        let plan = Self {
+            level,
+            places,
+            wanted,
+            needs,
+        };
+        (plan, tensors)
+    }
+
+    /// Returns the derivatives that are wanted, each of its tensor's shape, and the plan as nodes have it.
     #[track_caller]
     fn apply<T: Element, D: Dimension>(
-        self: &Arc<Self>,
+        mut self,
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
-    ) -> Vec<Tensor<T, D>> {
-        let needs = needs(tensors);
-        function.applied(tensors, self.level + 1, |tensors| {
-            Partials::apply(tensors, function.clone(), Arc::clone(self), needs)
-        })
+    ) -> (Arc<Self>, Vec<Tensor<T, D>>) {
+        self.needs = requires_grad(tensors);
+        let plan = Arc::new(self);
+        let partials = function.applied(tensors, plan.level + 1, |tensors| {
+            Partials::apply(tensors, function.clone(), Arc::clone(&plan))
+        });
+        (plan, partials)
     }
 
     /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
@@ -239,33 +256,21 @@ impl Plan {
             .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
             .collect();
         self.wanted.sort_unstable();
-        let plan = Arc::new(self);
-        let partials = plan.apply(tensors, function).into_iter();
-        let mut partials: Vec<_> = partials.map(Some).collect();
+        let (plan, partials) = self.apply(tensors, function);
+        let mut partials: Vec<_> = partials.into_iter().map(Some).collect();
         let of = |place| partials[plan.wanted.binary_search(place).ok()?].take();
         plan.places[..needs.len()].iter().map(of).collect()
     }
 }
 
-/// Returns the places that components have at the next level, where a new lowest bit says whether it is a direction.
-fn lifted(places: &[usize], width: usize) -> Vec<usize> {
-    let lift = |place| place / width * 2 * width + place % width;
-    places.iter().copied().map(lift).collect()
+/// Returns the place that a component has at the next level, where a new lowest bit says whether it is a direction.
+fn lifted(place: usize, width: usize) -> usize {
+    place / width * 2 * width + place % width
 }
 
-fn needs<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
-    tensors
-        .iter()
-        .map(|tensor| tensor.requires_grad())
-        .collect()
-}
-
-/// Returns the tensors that there are, and their places.
-fn present<'a, X>(places: &[usize], tensors: &[Option<&'a X>]) -> (Vec<usize>, Vec<&'a X>) {
-    let pairs = places.iter().zip(tensors);
-    pairs
-        .filter_map(|(&place, tensor)| Some((place, (*tensor)?)))
-        .unzip()
+fn requires_grad<T: Element, D: Dimension>(tensors: &[&Tensor<T, D>]) -> Vec<bool> {
+    let tensors = tensors.iter();
+    tensors.map(|tensor| tensor.requires_grad()).collect()
 }
 
 /// The outputs of a function of numbers.
@@ -315,7 +320,6 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         tensors: &[ArrayView<T, D>],
         function: Shared<T>,
         plan: Arc<Plan>,
-        needs: Vec<bool>,
     ) -> Vec<Array<T, D>> {
         let loops = &function.loops;
         let count = function.width() << plan.level;
@@ -348,11 +352,10 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
         plan: &Arc<Plan>,
-        needs: &[bool],
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
         function.has_level(plan.level + 1)?;
         let (next, tensors) = differentiated(tensors, function, plan, &plan.wanted, grad_output);
-        Ok(next.gradients(&tensors, function, needs))
+        Ok(next.gradients(&tensors, function, &plan.needs))
     }
 
     #[jvp]
@@ -364,8 +367,11 @@ impl<T: Element, D: Dimension> Partials<T, D> {
     ) -> Vec<Tensor<T, D>> {
         let (next, tensors) =
             differentiated(tensors, function, plan, &plan.places, tangent_tensors);
-        let wanted = lifted(&plan.wanted, function.width());
-        Arc::new(Plan { wanted, ..next }).apply(&tensors, function)
+        let wanted = plan.wanted.iter();
+        let wanted = wanted
+            .map(|place| lifted(*place, function.width()))
+            .collect();
+        Plan { wanted, ..next }.apply(&tensors, function).1
     }
 }
 
@@ -378,17 +384,10 @@ fn differentiated<'a, T: Element, D: Dimension>(
     directions: &[Option<&'a Tensor<T, D>>],
 ) -> (Plan, Vec<&'a Tensor<T, D>>) {
     let width = function.width();
-    let (along, directions) = present(places, directions);
-    let along = lifted(&along, width).into_iter().map(|place| place + width);
-    let next = Plan {
-        level: plan.level + 1,
-        places: lifted(&plan.places, width)
-            .into_iter()
-            .chain(along)
-            .collect(),
-        wanted: Vec::new(),
-    };
-    (next, [tensors, &directions].concat())
+    let lift = |place: &usize| lifted(*place, width);
+    let known = plan.places.iter().map(lift).zip(tensors.iter().copied());
+    let along = places.iter().map(|place| lift(place) + width);
+    Plan::new(plan.level + 1, known, along.zip(directions.iter().copied()))
 }
 
 /// Returns the derivatives of the outputs along the tangents that there are.
@@ -398,17 +397,12 @@ fn along<T: Element, D: Dimension>(
     inputs: &[&Tensor<T, D>],
     tangents: &[Option<&Tensor<T, D>>],
 ) -> Vec<Tensor<T, D>> {
-    let directions: Vec<usize> = (function.width()..).take(inputs.len()).collect();
-    let (directions, tangents) = present(&directions, tangents);
-    let plan = Plan {
-        level: 1,
-        places: (0..inputs.len()).chain(directions).collect(),
-        wanted: Vec::new(),
-    };
-    let tensors = [inputs, &tangents].concat();
-    let needs = needs(&tensors);
+    let known = (0..).zip(inputs.iter().copied());
+    let (mut plan, tensors) =
+        Plan::new(1, known, (function.width()..).zip(tangents.iter().copied()));
+    plan.needs = requires_grad(&tensors);
     function.applied(&tensors, 1, |tensors| {
-        Directional::apply(tensors, function.clone(), plan, needs)
+        Directional::apply(tensors, function.clone(), Arc::new(plan))
     })
 }
 
@@ -423,8 +417,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
     fn forward(
         tensors: &[ArrayView<T, D>],
         function: Shared<T>,
-        plan: Plan,
-        needs: Vec<bool>,
+        plan: Arc<Plan>,
     ) -> Vec<Array<T, D>> {
         let loops = &function.loops;
         let (inputs, outputs) = (loops.inputs(), loops.outputs());
@@ -452,15 +445,13 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         grad_output: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
-        plan: &Plan,
-        needs: &[bool],
+        plan: &Arc<Plan>,
     ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
         function.has_level(1)?;
-        let of_outputs: Vec<usize> = (function.loops.inputs()..function.width()).collect();
-        let (of_outputs, gradients) = present(&of_outputs, grad_output);
-        let mut plan = plan.clone();
-        plan.places.extend(of_outputs);
-        Ok(plan.gradients(&[tensors, &gradients].concat(), function, needs))
+        let known = plan.places.iter().copied().zip(tensors.iter().copied());
+        let of_outputs = (function.loops.inputs()..).zip(grad_output.iter().copied());
+        let (next, tensors) = Plan::new(plan.level, known, of_outputs);
+        Ok(next.gradients(&tensors, function, &plan.needs))
     }
 
     // The derivative along a direction d of Σᵢ tᵢ ∂ᵢf: that along the tangents of t, and Σᵢ dᵢ times the derivatives, with
@@ -470,7 +461,7 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         tangent_tensors: &[Option<&Tensor<T, D>>],
         tensors: &[&Tensor<T, D>],
         function: &Shared<T>,
-        plan: &Plan,
+        plan: &Arc<Plan>,
     ) -> Vec<Tensor<T, D>> {
         let loops = &function.loops;
         let (of_inputs, of_directions) = tangent_tensors.split_at(loops.inputs());
@@ -486,13 +477,13 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         let tensors: Vec<Tensor<T, D>> = inputs.iter().chain(directions).map(whole).collect();
         let ones = constant(&shape, T::one());
         let of_output = |(output, first): (usize, Tensor<T, D>)| {
-            let mut plan = plan.clone();
+            let mut plan = Plan::clone(plan);
             plan.places.push(loops.inputs() + output);
             plan.wanted = (0..loops.inputs())
                 .filter(|&input| of_inputs[input].is_some())
                 .collect();
             let tensors: Vec<_> = tensors.iter().chain([&ones]).collect();
-            let partials = Arc::new(plan).apply(&tensors, function);
+            let (_, partials) = plan.apply(&tensors, function);
             let pairs = of_inputs.iter().flatten().zip(&partials);
             pairs.fold(first, |sum, (tangent, partial)| {
                 Add::apply(&sum, &Mul::apply(&whole(tangent), partial))
