@@ -161,14 +161,10 @@ pub(crate) fn short_type(short: &Short) -> TokenStream {
 
 /// Documents the function of numbers.
 pub(crate) fn scalar(short: &Short) -> TokenStream {
-    doc(&[
-        format!(
-            "Computes `{}` of numbers, for other functions of numbers.",
-            short.ident
-        ),
-        String::new(),
-        "Their derivatives go through it.".to_owned(),
-    ])
+    doc(&[format!(
+        "Computes `{}` of numbers, for other functions of numbers: their derivatives go through it.",
+        short.ident
+    )])
 }
 
 /// Documents the forward of that type.

@@ -12,14 +12,12 @@ use crate::types::bounds_of;
 /// Returns the block's parameters with the bounds of element types and ranks.
 pub(super) fn completed(generics: &Generics, forward: &Forward, p: &TokenStream) -> Generics {
     let mut completed = generics.clone();
-    for param in generics.type_params().map(|param| &param.ident) {
-        if forward.has_element(param) && !has_bound(generics, param, "Element") {
-            let bound = parse_quote!(#param: #p::Element);
-            completed.make_where_clause().predicates.push(bound);
+    for param in completed.type_params_mut() {
+        if forward.has_element(&param.ident) && !has_bound(generics, &param.ident, "Element") {
+            param.bounds.push(parse_quote!(#p::Element));
         }
-        if forward.has_rank(param) && !has_bound(generics, param, "Dimension") {
-            let bound = parse_quote!(#param: #p::ndarray::Dimension);
-            completed.make_where_clause().predicates.push(bound);
+        if forward.has_rank(&param.ident) && !has_bound(generics, &param.ident, "Dimension") {
+            param.bounds.push(parse_quote!(#p::ndarray::Dimension));
         }
     }
     completed

@@ -242,13 +242,11 @@ fn gradients_formula(
         .map(|_| quote!(()))
         .collect();
     let ident = &definition.ident;
-    let is_given = |input: usize| {
-        elementwise
-            .replaced
-            .iter()
-            .any(|given| given.inputs.contains(&input))
+    let is_held = |input: usize| {
+        let mut given = elementwise.replaced.iter();
+        !elementwise.differentiable[input] || given.any(|given| given.inputs.contains(&input))
     };
-    let held = (0..inputs).map(is_given);
+    let held = (0..inputs).map(is_held);
     let sums = local("sums");
     let returned = forward.differentiable_outputs();
     let steps = elementwise

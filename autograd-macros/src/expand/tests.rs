@@ -125,11 +125,26 @@ fn elementwise() {
     let args = quote!(elementwise);
     let item = quote! {
         /// y = x / √(1 + (x/limit)²)
-        pub fn squash<T: Real>(x: T, limit: T, steps: usize) -> T {
+        pub fn squash<T: Real>(x: T, limit: T) -> T {
             x / (1.0 + (x / limit).powi(2)).sqrt()
         }
     };
     check_text(args, item, &expect_file!["./snapshots/elementwise.rs"]);
+}
+
+#[test]
+fn elementwise_with_values_and_a_gradient() {
+    let args = quote!(elementwise, grad(x) = grad_output * scale);
+    let item = quote! {
+        fn quantized<T: Real>(x: T, #[non_differentiable] step: T, levels: &[f64], scale: f64) -> T {
+            T::from(levels[0]) + (x / step).round() * step * scale
+        }
+    };
+    check_text(
+        args,
+        item,
+        &expect_file!["./snapshots/elementwise_given.rs"],
+    );
 }
 
 #[test]

@@ -4,7 +4,6 @@
 /// |---|---|---|---|
 /// | `x` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
 /// | `limit` | `ArrayView<'_, T, D>` | input | `x`, `limit` |
-/// | `steps` | `usize` | value | `x`, `limit` |
 /// | `output` | `Array<T, D>` | output |  |
 ///
 /// It can be differentiated twice.
@@ -16,16 +15,14 @@
 #[must_use]
 #[track_caller]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-pub fn squash<T, D>(
-    x: &::pullback::__private::Tensor<T, D>,
-    limit: &::pullback::__private::Tensor<T, D>,
-    steps: usize,
-) -> ::pullback::__private::Tensor<T, D>
-where
+pub fn squash<
     T: ::pullback::__private::Element,
     D: ::pullback::__private::ndarray::Dimension,
-{
-    <Squash<T, D>>::apply(x, limit, steps)
+>(
+    x: &::pullback::__private::Tensor<T, D>,
+    limit: &::pullback::__private::Tensor<T, D>,
+) -> ::pullback::__private::Tensor<T, D> {
+    <Squash<T, D>>::apply(x, limit)
 }
 /// The differentiable function behind `squash`.
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -44,11 +41,9 @@ pub struct Squash<T, D> {
     clippy::type_complexity,
 )]
 impl Squash<(), ()> {
-    /// Computes `squash` of numbers, for other functions of numbers.
-    ///
-    /// Their derivatives go through it.
+    /// Computes `squash` of numbers, for other functions of numbers: their derivatives go through it.
     #[inline(always)]
-    pub fn scalar<T: Real>(x: T, limit: T, steps: usize) -> T
+    pub fn scalar<T: Real>(x: T, limit: T) -> T
     where
         f64: ::pullback::__private::Literal<T>,
     {
@@ -58,22 +53,17 @@ impl Squash<(), ()> {
 const _: () = {
     use ::pullback::__private as __p;
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-    impl<T, D> Squash<T, D>
-    where
-        T: __p::Element,
-        D: __p::ndarray::Dimension,
-    {
+    impl<T: __p::Element, D: __p::ndarray::Dimension> Squash<T, D> {
         /// Computes `squash` on arrays, outside any graph.
         #[track_caller]
         #[allow(clippy::needless_pass_by_value)]
         pub fn forward(
             x: __p::ndarray::ArrayView<'_, T, D>,
             limit: __p::ndarray::ArrayView<'_, T, D>,
-            steps: usize,
         ) -> __p::ndarray::Array<T, D> {
             let [y_0] = __p::values(
                 <Self as __p::Function>::NAME,
-                &__p::Blocks::<_, 2, 1, 2>(SquashFormula { steps: steps }),
+                &__p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
                 &[x, limit],
             );
             y_0
@@ -84,12 +74,11 @@ const _: () = {
         pub fn apply(
             x: &__p::Tensor<T, D>,
             limit: &__p::Tensor<T, D>,
-            steps: usize,
         ) -> __p::Tensor<T, D> {
             let [y_0] = __p::OfNumbers::<
                 Self,
             >::apply(
-                __p::Blocks::<_, 2, 1, 2>(SquashFormula { steps: steps }),
+                __p::Blocks::<_, 2, 1, 2>(SquashFormula {}),
                 __p::Derivatives::Generated,
                 const { ::core::panic::Location::caller() },
                 [x, limit],
@@ -98,24 +87,14 @@ const _: () = {
             y_0
         }
     }
-    struct SquashFormula {
-        steps: usize,
-    }
+    struct SquashFormula {}
     impl __p::Formula<2, 1> for SquashFormula {
         #[inline(always)]
         fn at<R: __p::Real>(&self, [x_0, x_1]: [R; 2]) -> [R; 1]
         where
             f64: __p::Literal<R>,
         {
-            [
-                <Squash<
-                    (),
-                    (),
-                >>::scalar(x_0, x_1, ::core::clone::Clone::clone(&self.steps)),
-            ]
-        }
-        fn list_values(&self, note: &mut dyn ::core::ops::FnMut(&'static str, usize)) {
-            __p::list_value(&self.steps, note);
+            [<Squash<(), ()>>::scalar(x_0, x_1)]
         }
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(
@@ -123,23 +102,17 @@ const _: () = {
             &[
                 __p::InputSignature::tensor("x", "ArrayView<'_, T, D>"),
                 __p::InputSignature::tensor("limit", "ArrayView<'_, T, D>"),
-                __p::InputSignature::value("steps", "usize"),
             ],
             &[__p::OutputSignature::tensor("output", "Array<T, D>")],
             &[
                 __p::SavedSignature::new("x", &["x", "limit"]),
                 __p::SavedSignature::new("limit", &["x", "limit"]),
-                __p::SavedSignature::new("steps", &["x", "limit"]),
             ],
         )
         .with_order(__p::Order::Times(2))
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "y = x / √(1 + (x/limit)²)");
-    impl<T, D> __p::Function for Squash<T, D>
-    where
-        T: __p::Element,
-        D: __p::ndarray::Dimension,
-    {
+    impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Squash<T, D> {
         const NAME: &'static str = "squash";
         const SIGNATURE: __p::Signature = __SIGNATURE;
     }
