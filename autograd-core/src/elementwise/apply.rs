@@ -42,9 +42,8 @@ impl<F: Function> OfNumbers<F> {
     {
         let name = F::NAME;
         let guard = unrecorded();
-        let outputs = values(name, &loops, &inputs.map(Tensor::view));
+        let outputs: [Array<T, D>; O] = values(name, &loops, &inputs.map(Tensor::view));
         drop(guard);
-        let outputs: [Array<T, D>; O] = outputs;
         let outputs = outputs.map(Tensor::from);
         let is_followed = |input: &&Tensor<T, D>| {
             input.raw.level() > 0 || input.requires_grad() && is_grad_enabled()
@@ -117,7 +116,10 @@ impl<T: Element, const E: usize> Followed<T, E> {
         if call.failed() {
             return outputs.map(|output| call.without_tangent(output));
         }
-        let tangents = split.each_ref().map(|(_, tangent)| tangent.as_ref());
+        let mut tangents = [None; I];
+        for &place in self.places {
+            tangents[place] = split[place].1.as_ref();
+        }
         let tangents = self.tangents(&primals, &tangents, O);
         let names = F::SIGNATURE.outputs.iter().map(|output| output.name);
         let mut tangents = names.zip(tangents);
