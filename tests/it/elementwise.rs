@@ -199,6 +199,25 @@ fn values_that_hold_what_was_before_are_dropped_without_recursion() {
     thread.unwrap().join().unwrap();
 }
 
+/// Three of three, to third order, beside a gradient that is given: many loops of large numbers.
+#[custom_function(elementwise(order = 3), grad(x) = grad_output_0 * y * z + grad_output_1 + grad_output_2 * x.exp())]
+fn large<T: Real>(x: T, y: T, z: T) -> (T, T, T) {
+    (x * y * z, x + y, x.exp() + z)
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let check = || {
+        let numbers = |first| Tensor::from(array![first, 0.3, -0.7]);
+        let (x, y, z) = (numbers(0.2), numbers(0.5), numbers(0.9));
+        let large = |(x, y, z): (&_, &_, &_)| large(x, y, z);
+        let check = Gradcheck::new().second_order();
+        check.run(large, (&x, &y, &z)).unwrap();
+    };
+    let thread = std::thread::Builder::new().stack_size(512 << 10);
+    thread.spawn(check).unwrap().join().unwrap();
+}
+
 /// A number with a raw name.
 #[custom_function(elementwise, gradcheck(r#in = [2]))]
 fn raw_square<T: Real>(r#in: T) -> T {

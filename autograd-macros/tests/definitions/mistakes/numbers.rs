@@ -12,6 +12,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("a second parameter", another_parameter),
     ("an order too high", order),
     ("`higher_order` with `elementwise`", higher_order),
+    ("a value of one thread", of_one_thread),
 ];
 
 /// Writes another type into a line with a number.
@@ -32,6 +33,21 @@ fn view(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
         .random
         .pick(&["ArrayView1<f64>", "&Tensor1<f64>", "&[T]", "Option<T>"]);
     number(editor, ty)
+}
+
+fn of_one_thread(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
+    let definition = editor.definition;
+    let place = editor.pick(
+        |role| matches!(role, Role::Parameter(input) if definition.inputs[input].is_value()),
+    )?;
+    let ty = editor.random.pick(&[
+        "std::rc::Rc<f64>",
+        "&std::cell::RefCell<f64>",
+        "Option<std::rc::Rc<str>>",
+        "*const f64",
+    ]);
+    let name = name(editor.text(place)).to_owned();
+    editor.set(place, format!("    {name}: {ty},"))
 }
 
 fn returned(editor: &mut Editor<'_>, ty: &str) -> Option<Vec<usize>> {
