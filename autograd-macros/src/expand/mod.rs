@@ -61,13 +61,15 @@ pub(crate) fn function(
     let root = &tokens::runtime(definition, default_crate);
     let p = &tokens::short();
     let item = item(model, stripped, default_crate);
-    let (beside, functions, within) = match &definition.short {
-        Some(short) if let Some(elementwise) = &short.elementwise => (
+    let short = definition.short.as_ref();
+    let numbers = short.and_then(|short| Some((short, short.elementwise.as_ref()?)));
+    let (beside, functions, within) = match numbers {
+        Some((short, elementwise)) => (
             None,
             elementwise::functions(model, short, elementwise, p),
             elementwise::formula(definition, elementwise, forward, p),
         ),
-        _ => with_backwards(model, root, p),
+        None => with_backwards(model, root, p),
     };
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let probes = probes::constants(model, p);
