@@ -59,10 +59,34 @@ fn outputs<T: Element, D: Dimension>(
         ),
     };
     let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
+    of_outputs(loops, Pass::Values, &inputs, &shape)
+}
+
+/// Runs a pass that has a result for each output.
+fn of_outputs<T: Element, D: Dimension>(
+    loops: &dyn Loops<T>,
+    pass: Pass,
+    inputs: &[Option<ArrayViewD<'_, T>>],
+    shape: &[usize],
+) -> Vec<Array<T, D>> {
     let wanted = vec![true; loops.outputs()];
-    let results = evaluate(loops, Pass::Values, &inputs, &shape, &wanted);
+    let results = evaluate(loops, pass, inputs, shape, &wanted);
     let results = results.into_iter().flatten();
-    results.map(|result| array(result, &shape)).collect()
+    results.map(|result| array(result, shape)).collect()
+}
+
+/// Returns a list of so many views, with each tensor at its place.
+fn placed<'a, T, D: Dimension>(
+    count: usize,
+    places: impl Iterator<Item = usize>,
+    tensors: &'a [ArrayView<'_, T, D>],
+) -> Vec<Option<ArrayViewD<'a, T>>> {
+    let mut views = Vec::new();
+    views.resize_with(count, || None);
+    for (place, tensor) in places.zip(tensors) {
+        views[place] = Some(tensor.view().into_dyn());
+    }
+    views
 }
 
 /// Returns elements in row-major order as an array.
@@ -324,11 +348,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         let loops = &function.loops;
         let count = function.width() << plan.level;
         let shape = fitting(tensors.iter().map(ArrayView::shape));
-        let mut inputs: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
-        inputs.resize_with(count, || None);
-        for (&place, tensor) in plan.places.iter().zip(tensors) {
-            inputs[place] = Some(tensor.view().into_dyn());
-        }
+        let inputs = placed(count, plan.places.iter().copied(), tensors);
         let mut wanted = vec![false; count];
         for &place in &plan.wanted {
             wanted[place] = true;
@@ -422,21 +442,16 @@ impl<T: Element, D: Dimension> Directional<T, D> {
         let loops = &function.loops;
         let (inputs, outputs) = (loops.inputs(), loops.outputs());
         let shape = fitting(tensors.iter().map(ArrayView::shape));
-        let mut views: Vec<Option<ArrayViewD<'_, T>>> = Vec::new();
-        views.resize_with(2 * inputs, || None);
-        for (&place, tensor) in plan.places.iter().zip(tensors) {
-            // Between inputs and directions, there are places of the outputs' gradients.
-            let index = if place < inputs {
+        // Between inputs and directions, there are places of the outputs' gradients.
+        let places = plan.places.iter().map(|&place| {
+            if place < inputs {
                 place
             } else {
                 place - outputs
-            };
-            views[index] = Some(tensor.view().into_dyn());
-        }
-        let wanted = vec![true; outputs];
-        let results = evaluate(loops, Pass::Tangents, &views, &shape, &wanted);
-        let results = results.into_iter().flatten();
-        results.map(|result| array(result, &shape)).collect()
+            }
+        });
+        let views = placed(2 * inputs, places, tensors);
+        of_outputs(loops, Pass::Tangents, &views, &shape)
     }
 
     // g times the derivative along directions is c of level 1.

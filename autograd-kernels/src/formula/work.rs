@@ -50,25 +50,17 @@ impl Part {
         slices
     }
 
-    /// Copies a block to a result, if that is wanted.
-    #[inline(always)]
-    fn copy<T: Copy>(self, block: &Block<T>, result: &mut [MaybeUninit<T>]) {
-        if result.is_empty() {
-            return;
-        }
-        let result = &mut result[self.start..];
-        match result.first_chunk_mut() {
-            // Of a length that the compiler knows.
-            Some(whole) => *whole = *block,
-            None => result.copy_from_slice(&block[..self.length]),
-        }
-    }
-
     /// Copies blocks to the results that are wanted.
     #[inline(always)]
-    fn copy_all<T: Copy>(self, blocks: &[Block<T>], results: &mut [&mut [MaybeUninit<T>]]) {
-        for (block, result) in blocks.iter().zip(results) {
-            self.copy(block, result);
+    fn copy<T: Copy>(self, blocks: &[Block<T>], results: &mut [&mut [MaybeUninit<T>]]) {
+        let pairs = blocks.iter().zip(results);
+        for (block, result) in pairs.filter(|(_, result)| !result.is_empty()) {
+            let result = &mut result[self.start..];
+            match result.first_chunk_mut() {
+                // Of a length that the compiler knows.
+                Some(whole) => *whole = *block,
+                None => result.copy_from_slice(&block[..self.length]),
+            }
         }
     }
 }
@@ -146,7 +138,7 @@ impl<T: Element, W: Work<T>, const N: usize> Loop for OneComponent<'_, '_, T, W,
             let is_spare = place.is_none();
             work.each(part, place.unwrap_or(&mut spare));
             if is_spare {
-                part.copy_all(&spare, results);
+                part.copy(&spare, results);
             }
         }
     }
@@ -175,8 +167,8 @@ where
             work.each(part, &mut blocks);
             for component in 0..L::COUNT {
                 let (to_inputs, to_gradients) = results[component * (I + O)..].split_at_mut(I);
-                part.copy_all(&blocks.of_inputs.as_ref()[component], to_inputs);
-                part.copy_all(&blocks.of_gradients.as_ref()[component], to_gradients);
+                part.copy(&blocks.of_inputs.as_ref()[component], to_inputs);
+                part.copy(&blocks.of_gradients.as_ref()[component], to_gradients);
             }
         }
     }

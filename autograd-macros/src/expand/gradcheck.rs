@@ -10,8 +10,8 @@ use syn::{Expr, Ident};
 use super::interface;
 use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
 use crate::model::{
-    Concrete, Definition, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role, Sample,
-    Vmap, Within,
+    Concrete, Definition, Derivative, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role,
+    Sample, Vmap, Within,
 };
 use crate::spell::replaced;
 use crate::types::Kind;
@@ -298,12 +298,12 @@ fn is_differentiable_again(model: &FunctionModel) -> bool {
 fn orders(model: &FunctionModel) -> TokenStream {
     let again = is_differentiable_again(model);
     let backward = number(1 + usize::from(again));
-    let rule_is_on_tensors = match &model.jvp {
-        Some(jvp) => Some(jvp.is_on_tensors()),
-        None => model.definition.elementwise().map(|_| true),
-    };
-    let forward =
-        number(rule_is_on_tensors.map_or(0, |on_tensors| 1 + usize::from(again && on_tensors)));
+    let on_tensors = model.jvp.as_ref().is_none_or(Derivative::is_on_tensors);
+    let forward = number(if model.has_forward_mode() {
+        1 + usize::from(again && on_tensors)
+    } else {
+        0
+    });
     quote!([#backward, #forward])
 }
 

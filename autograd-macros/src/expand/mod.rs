@@ -63,12 +63,12 @@ pub(crate) fn function(
     let item = item(model, stripped, default_crate);
     let short = definition.short.as_ref();
     let numbers = short.and_then(|short| Some((short, short.elementwise.as_ref()?)));
-    let (beside, functions, within) = match numbers {
-        Some((short, elementwise)) => (
-            None,
+    let [beside, functions, within] = match numbers {
+        Some((short, elementwise)) => [
+            TokenStream::new(),
             elementwise::functions(model, short, elementwise, p),
             elementwise::formula(definition, elementwise, forward, p),
-        ),
+        ],
         None => with_backwards(model, root, p),
     };
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
@@ -81,11 +81,7 @@ pub(crate) fn function(
 
 /// Returns what is generated beside the block of a function with backward functions, the functions in it, and what only
 /// they see.
-fn with_backwards(
-    model: &FunctionModel,
-    root: &TokenStream,
-    p: &TokenStream,
-) -> (Option<TokenStream>, TokenStream, TokenStream) {
+fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) -> [TokenStream; 3] {
     let FunctionModel {
         definition,
         forward,
@@ -103,11 +99,11 @@ fn with_backwards(
     let apply = apply::function(model, p);
     let backward = backward::function(model, p);
     let forward_mode = forward_mode::function(model, p);
-    (
-        Some(quote!(#needs_input_grad #beside)),
+    [
+        quote!(#needs_input_grad #beside),
         quote!(#gradients #apply #backward #forward_mode),
         quote!(#within),
-    )
+    ]
 }
 
 /// Returns the item as written; in the short form, what it implies.

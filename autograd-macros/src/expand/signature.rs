@@ -27,8 +27,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         }
         Order::Any => quote!(.with_order(#p::Order::Any)),
     };
-    let has_rule = model.jvp.is_some() || model.definition.elementwise().is_some();
-    let forward_mode = has_rule.then(|| quote!(.forward_mode()));
+    let forward_mode = model.has_forward_mode().then(|| quote!(.forward_mode()));
     constant(&quote!(#signature #order #forward_mode), p)
 }
 

@@ -204,6 +204,13 @@ pub(crate) enum Order {
     Any,
 }
 
+impl FunctionModel {
+    /// Returns whether there are derivatives along directions: those of a rule, or of a function of numbers.
+    pub(crate) fn has_forward_mode(&self) -> bool {
+        self.jvp.is_some() || self.definition.elementwise().is_some()
+    }
+}
+
 impl Definition {
     /// Returns the function of numbers that it was.
     pub(crate) fn elementwise(&self) -> Option<&Elementwise> {

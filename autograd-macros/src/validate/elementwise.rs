@@ -166,7 +166,6 @@ pub(super) fn lifted(
         // What they do with the numbers would be reported too.
         replaced.clear();
     }
-    options.higher_order = true;
     let mut scalar = Box::new(function.sig.clone());
     for argument in &mut scalar.inputs {
         if let FnArg::Typed(parameter) = argument {

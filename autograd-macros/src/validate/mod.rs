@@ -117,12 +117,15 @@ pub(crate) fn function(
                 ..
             } = rules;
             let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
-            let (saved, order) = match definition.elementwise() {
-                Some(elementwise) => (all_inputs(&forward), Order::Times(elementwise.order)),
-                None if backwards.iter().all(on_tensors) => {
-                    (saved(&forward, &backwards), Order::Any)
-                }
-                None => (saved(&forward, &backwards), Order::Once),
+            let elementwise = definition.elementwise();
+            let saved = match elementwise {
+                Some(_) => all_inputs(&forward),
+                None => saved(&forward, &backwards),
+            };
+            let order = match elementwise {
+                Some(elementwise) => Order::Times(elementwise.order),
+                None if backwards.iter().all(on_tensors) => Order::Any,
+                None => Order::Once,
             };
             Ok(FunctionModel {
                 definition,
