@@ -332,27 +332,44 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
         diagnostics.is_doubtful = true;
         return true;
     }
-    is_of_one_thread(&name, ty, diagnostics);
+    can_be_kept(&name, ty, diagnostics);
     false
 }
 
-/// Threads must be able to share a value. The compiler knows all types for which they are not, and says so more than once
-/// of each; these are the ones that are met.
+/// A value is copied, and threads must be able to share it. The compiler knows all types for which that cannot be, and says
+/// so more than once of each; these are the ones that are met.
 ///
 /// ```text
 /// fn scaled<T: Real>(x: T, factor: Rc<f64>) -> T
 /// //                               ^^^^^^^ `factor` is of one thread
+/// fn logged<T: Real>(x: T, log: &mut Vec<f64>) -> T
+/// //                            ^^^^^^^^^^^^^ `log` is written to
+/// fn mapped<T: Real>(x: T, f: &dyn Fn(f64) -> f64) -> T
+/// //                          ^^^^^^^^^^^^^^^^^^^ `f` cannot be copied
 /// ```
-fn is_of_one_thread(name: &str, ty: &Type, diagnostics: &mut Diagnostics) {
+fn can_be_kept(name: &str, ty: &Type, diagnostics: &mut Diagnostics) {
     let is_named = |word: &str| has_word::<str>(ty.to_token_stream(), word);
-    if matches!(ty, Type::Ptr(_)) || ["Rc", "RefCell"].into_iter().any(is_named) {
-        let message = format!(
-            "`{name}` is of one thread, and large tensors are computed by several: it cannot be saved for backward"
-        );
-        let help = "take an `Arc`, and a `Mutex` for what changes";
-        diagnostics.error_with_help(ty, &message, help);
-        diagnostics.is_doubtful = true;
-    }
+    let (message, help) = match ty {
+        Type::Reference(reference) if reference.mutability.is_some() => (
+            format!(
+                "`{name}` is written to, but elements are computed by several threads, and again for derivatives"
+            ),
+            "return what it would get as one more output",
+        ),
+        Type::Reference(reference) if matches!(peel(&reference.elem), Type::TraitObject(_)) => (
+            format!("`{name}` cannot be copied, and so not saved for backward"),
+            "take a function as `fn(f64) -> f64`, or as an `Arc<dyn Fn(f64) -> f64 + Send + Sync>`",
+        ),
+        _ if matches!(ty, Type::Ptr(_)) || ["Rc", "RefCell"].into_iter().any(is_named) => (
+            format!(
+                "`{name}` is of one thread, and large tensors are computed by several: it cannot be saved for backward"
+            ),
+            "take an `Arc`, and a `Mutex` for what changes",
+        ),
+        _ => return,
+    };
+    diagnostics.error_with_help(ty, &message, help);
+    diagnostics.is_doubtful = true;
 }
 
 /// The type of a value must have a name, to be saved.

@@ -329,4 +329,16 @@ mod a_value_that_is_lent_without_clone {
     pub fn scaled<T: Real>(x: T, factor: &NotClone) -> T { x * factor.0 }
 }
 
+mod a_value_that_is_written_to {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn logged<T: Real>(x: T, log: &mut Vec<f64>) -> T { log.push(1.0); x }
+}
+
+mod a_function_that_is_lent {
+    use super::*;
+    #[custom_function(elementwise)]
+    pub fn mapped<T: Real>(x: T, f: &dyn Fn(f64) -> f64) -> T { x * f(2.0) }
+}
+
 fn main() {}
