@@ -162,7 +162,7 @@ impl Recording {
                 if requires_grad {
                     set_apart(&input, false, recorded_at)
                 } else {
-                    constant(input)
+                    input.into_constant()
                 }
             })
             .collect();
@@ -172,7 +172,10 @@ impl Recording {
             outputs: outputs.iter().map(Output::of).collect(),
             recorded_at,
         };
-        Ok((recording, outputs.into_iter().map(constant).collect()))
+        Ok((
+            recording,
+            outputs.into_iter().map(AnyTensor::into_constant).collect(),
+        ))
     }
 
     /// Returns whether gradients of this output lead to an input that requires them.
@@ -311,15 +314,11 @@ impl Recording {
             }
             roots.push((edge, grad.into_grad()));
         }
-        let wanted = self.inputs.iter().zip(needed);
-        let wanted: Vec<Option<&Edge>> = wanted
-            .map(|(edge, &needed)| edge.as_ref().filter(|_| needed))
-            .collect();
-        let targets: Vec<&Edge> = wanted.iter().copied().flatten().collect();
+        let inputs = self.inputs.iter().zip(needed);
+        let wanted = inputs.map(|(edge, &needed)| edge.as_ref().filter(|_| needed));
+        let targets: Vec<&Edge> = wanted.clone().flatten().collect();
         let mut found = engine::gradients(roots, &targets, create_graph)?.into_iter();
-        let found = wanted
-            .into_iter()
-            .map(|edge| edge.and_then(|_| found.next().flatten()));
+        let found = wanted.map(|edge| edge.and_then(|_| found.next().flatten()));
         Ok(found.map(|grad| grad.map(AnyTensor::from_grad)).collect())
     }
 }
@@ -354,14 +353,11 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("a panic without a text")
 }
 
-/// A value without its history, so that its memory can be taken.
-fn constant(tensor: AnyTensor) -> AnyTensor {
-    tensor.without_tangents().with_edge(None)
-}
-
+/// Values without their histories, so that their memory can be taken.
 fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
     let tensors = tensors.into_iter();
-    tensors.map(|tensor| Some(constant(tensor?))).collect()
+    let constants = tensors.map(|tensor| tensor.map(AnyTensor::into_constant));
+    constants.collect()
 }
 
 /// A closure or a function of typed tensors, whose types [`Recording::of`] reads from its parameters: of one

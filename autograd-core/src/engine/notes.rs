@@ -23,16 +23,17 @@ pub(super) struct Visit<'g> {
 #[derive(Default)]
 pub(super) struct Slots {
     grads: Vec<Option<AnyGradient>>,
-    /// Places that are not in use any more, all without a gradient, by the number of outputs less one.
-    free: Vec<Vec<u32>>,
+    /// Places that are not in use any more, each without its gradient: of nodes of one output, as most are.
+    free: Vec<u32>,
 }
 
 impl Slots {
     /// Room for the gradients of a node of so many outputs.
     #[inline]
     pub(super) fn take(&mut self, outputs: u32) -> u32 {
-        let free = self.free.get_mut(outputs as usize - 1);
-        if let Some(slot) = free.and_then(Vec::pop) {
+        if outputs == 1
+            && let Some(slot) = self.free.pop()
+        {
             return slot;
         }
         let slot = index(self.grads.len());
@@ -45,11 +46,9 @@ impl Slots {
     #[inline]
     pub(super) fn give_back(&mut self, slot: u32, outputs: u32) {
         self.of(slot, outputs).fill_with(|| None);
-        let size = outputs as usize;
-        if self.free.len() < size {
-            self.free.resize_with(size, Vec::new);
+        if outputs == 1 {
+            self.free.push(slot);
         }
-        self.free[size - 1].push(slot);
     }
 
     /// The gradients of a node's outputs.

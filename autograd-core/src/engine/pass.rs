@@ -77,16 +77,19 @@ impl<'g> Pass<'g> {
     /// Restricts the pass, before anything is seeded, to what leads from `roots` to `targets`.
     pub(super) fn prune(&mut self, roots: impl Iterator<Item = &'g Edge>, targets: &[&Edge]) {
         self.pruned = true;
-        let mut found: Vec<&'g Node> = roots.map(|edge| &edge.node).collect();
+        for root in roots {
+            self.place(&root.node);
+        }
         let mut order = Vec::new();
-        while let Some(node) = found.pop() {
-            if self.find(node).is_none() {
-                let place = self.visit(node);
-                if !self.ends_at(node) {
-                    order.push((node.sequence_nr(), place));
-                    found.extend(node.0.edges().iter().flatten().map(|edge| &edge.node));
+        let mut place = 0;
+        while let Some(&Visit { node, .. }) = self.visits.get(place) {
+            if !self.ends_at(node) {
+                order.push((node.sequence_nr(), place));
+                for edge in node.0.edges().iter().flatten() {
+                    self.place(&edge.node);
                 }
             }
+            place += 1;
         }
         for target in targets {
             if let Some(place) = self.find(&target.node) {
@@ -97,15 +100,9 @@ impl<'g> Pass<'g> {
         // Whatever a node points to has a smaller number and is decided before it.
         order.sort_unstable();
         for (_, place) in order {
-            let node = self.visits[place as usize].node;
-            if node
-                .0
-                .edges()
-                .iter()
-                .flatten()
-                .any(|edge| self.needs(&edge.node))
-            {
-                self.visits[place as usize].needed = true;
+            let mut edges = self.visits[place].node.0.edges().iter().flatten();
+            if edges.any(|edge| self.needs(&edge.node)) {
+                self.visits[place].needed = true;
             }
         }
     }

@@ -169,6 +169,11 @@ impl AnyTensor {
         either!(self, tensor => tensor.raw.failure(level))
     }
 
+    /// The value alone.
+    pub(crate) fn into_constant(self) -> Self {
+        either!(self, map tensor => Tensor::constant(tensor.raw.buffer))
+    }
+
     /// The value and its history, without tangents.
     pub(crate) fn without_tangents(&self) -> Self {
         either!(self, map tensor => {

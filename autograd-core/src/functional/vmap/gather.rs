@@ -90,7 +90,7 @@ impl Role {
     /// What one example has of `tensor`, as a constant.
     pub(super) fn of(self, tensor: &AnyTensor, example: usize) -> AnyTensor {
         match (self, tensor) {
-            (Self::Shared, tensor) => tensor.without_tangents().with_edge(None),
+            (Self::Shared, tensor) => tensor.clone().into_constant(),
             (Self::Part(axis), AnyTensor::F32(tensor)) => {
                 AnyTensor::F32(part(tensor, axis, example))
             }
