@@ -10,8 +10,6 @@ use pullback::foreign::{Recording, TensorFunction, panic_text};
 use pullback::ndarray::Dimension;
 use pullback::{AnyTensor, Element};
 
-use graph::Argument;
-
 /// Calls a function of pullback's tensors with those of candle, as one operation of candle's graph.
 ///
 /// `inputs` are as many as the function takes, in its order, see [`Inputs`]. Their element types and ranks are those of
@@ -58,16 +56,10 @@ where
     let shapes = tensors.iter().map(|tensor| tensor.dims());
     let run = || Recording::of(function, values, &requires_grad);
     let (recording, outputs) = caught("the function", shapes, run)?;
-    let inputs = tensors.len();
-    let tracked = tensors
-        .into_iter()
-        .enumerate()
-        .filter(|(_, tensor)| tensor.track_op());
-    let arguments = tracked
-        .map(|(place, tensor)| Argument::new(place, tensor.clone()))
-        .collect();
+    let tracked = tensors.into_iter().filter(|tensor| tensor.track_op());
+    let tracked = tracked.cloned().collect();
     let outputs = outputs.into_iter().map(Some).collect();
-    let outputs = graph::attach(recording, inputs, arguments, outputs)?;
+    let outputs = graph::attach(recording, requires_grad, tracked, outputs)?;
     Ok(F::Outputs::read(&mut outputs.into_iter().flatten()))
 }
 

@@ -518,6 +518,11 @@ fn second_order() -> Result<()> {
     let second = again(&again(&apply(product, (&x, &x, &x, &x))?)?)?;
     assert_close(&second, &(x.sqr()? * 12.0)?);
 
+    // x³ and x² as outputs of one run, in x⁸: the gradient of both is one tensor, with a history.
+    let (cube, square) = apply(|x: &M| (x * x * x, x * x), &x)?;
+    let second = again(&again(&(cube.sqr()? * square)?)?)?;
+    assert_close(&second, &(x.powf(6.0)? * 56.0)?);
+
     // A gradient that is written on arrays is differentiated once.
     let x = Var::zeros(1, DType::F64, &CPU)?;
     let grads = apply(|x: &Tensor1<f64>| picky(x), &x)?.backward()?;
