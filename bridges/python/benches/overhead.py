@@ -63,8 +63,9 @@ def alone(x, limit):
     run = kernels.squash.pullback.run
 
     def body():
-        recording, _, _ = run((x, limit), arrays, [True, False])
-        recording.gradients([ones], [True, False])
+        # As with PyTorch, the output lives as long as its gradient is computed.
+        recording, output, _ = run((x, limit), arrays, [True, False])
+        return output, recording.gradients([ones], [True, False])
 
     return body
 
