@@ -158,6 +158,21 @@ def test_layouts_are_read_as_they_are():
     assert parameter.grad is not None
 
 
+def test_what_pytorch_has_yet_to_do_is_done():
+    x, limit = leaf(3, 4), leaf(3, 1, low=0.5)
+    programs = (
+        # Imaginary parts of conjugates, whose signs are yet to change: an argument, and a gradient.
+        lambda f: f(torch.complex(x, x).conj().imag, limit),
+        lambda f: (torch.complex(x, f(x, limit)).conj() * (1 + 2j)).imag,
+        # A gradient of a few rows.
+        lambda f: torch.nn.functional.embedding(torch.tensor([2, 0, 2]), f(x, limit), sparse=f is kernels.squash),
+    )
+    for program in programs:
+        ours, theirs = (torch.autograd.grad(program(f).sum(), (x, limit)) for f in (kernels.squash, squash))
+        for one, other in zip(ours, theirs):
+            torch.testing.assert_close(one, other)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -510,8 +525,28 @@ def test_transforms_stop_where_there_is_no_derivative():
     torch.testing.assert_close(once(x), torch.func.grad(lambda x: (x @ weight.T).sin().sum())(x))
     with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):
         torch.func.grad(lambda x: once(x).sum())(x)
-    with pytest.raises(NotImplementedError, match="jvp"):
+    with pytest.raises(NotImplementedError, match="squash: forward mode does not travel"):
         torch.func.jvp(kernels.squash, (x, x), (x, x))
+    with (
+        torch.autograd.forward_ad.dual_level(),
+        pytest.raises(NotImplementedError, match="squash: forward mode does not travel"),
+    ):
+        kernels.squash(torch.autograd.forward_ad.make_dual(x, x), x)
+
+
+def test_vmap_of_gradients():
+    x, limit = leaf(2, 3), leaf(2, 1, low=0.5)
+    y = kernels.squash(x, limit)
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    each = torch.eye(6, dtype=torch.float64).reshape(6, 2, 3)
+    for of, expected in (
+        (y, torch.autograd.functional.jacobian(lambda x: squash(x, limit), x)),
+        (slope, torch.autograd.functional.hessian(lambda x: squash(x, limit).sum(), x)),
+    ):
+        rows = torch.vmap(lambda grad: torch.autograd.grad(of, x, grad, retain_graph=True)[0])(each)
+        torch.testing.assert_close(rows, expected.reshape(6, 2, 3))
+        with pytest.raises(RuntimeError, match="backward of squash: one gradient at a time"):
+            torch.autograd.grad(of, x, each, is_grads_batched=True, retain_graph=True)
 
 
 def test_vmap_of_what_is_no_tensor():

@@ -12,7 +12,27 @@ def arrays_of(run, tensors):
         return [tensor.detach().numpy() for tensor in tensors]
     except (AttributeError, RuntimeError, TypeError):
         check(run, tensors)
-        raise
+        # PyTorch may still have to change signs, of the imaginary parts of conjugates.
+        return [tensor.detach().resolve_neg().numpy() for tensor in tensors]
+
+
+def plain(run, grad):
+    """A gradient as numbers in memory: without signs that are yet to change, and not of a few elements alone."""
+    if torch._C._functorch.is_legacy_batchedtensor(grad):
+        raise RuntimeError(
+            f"backward of {run.name}: one gradient at a time, not those of `is_grads_batched` or `vectorize`; "
+            "`torch.vmap` of `torch.autograd.grad` has many"
+        )
+    if grad.layout is not torch.strided:
+        grad = grad.to_dense()
+    return grad.resolve_neg()
+
+
+def no_forward_mode(ctx, *tangents):
+    raise NotImplementedError(
+        f"{ctx.run.name}: forward mode does not travel; `torch.func.jacrev` and `torch.autograd.functional.jvp` take "
+        "gradients alone"
+    )
 
 
 def check(run, tensors):
@@ -32,9 +52,12 @@ def check(run, tensors):
 
 
 class Node(torch.autograd.Function):
+    jvp = staticmethod(no_forward_mode)
+
     @staticmethod
     def forward(ctx, run, recording, *tensors):
         ctx.set_materialize_grads(False)
+        ctx.run = run
         requires_grad = ctx.needs_input_grad[2:]
         arrays = arrays_of(run, tensors)
         if recording is None:
@@ -52,7 +75,6 @@ class Node(torch.autograd.Function):
             # All of them, for the edges of second derivatives. PyTorch also watches over what it has saved: what is
             # written to before the backward is an error.
             ctx.save_for_backward(*tensors)
-            ctx.run = run
             ctx.differentiable = differentiable
             # Who asks for hooks wants to keep nothing, as checkpoints do, or to keep it elsewhere: the function is run
             # again on what they give back.
@@ -63,10 +85,15 @@ class Node(torch.autograd.Function):
     def backward(ctx, *grads):
         tensors = ctx.saved_tensors
         requires_grad = ctx.needs_input_grad[2:]
+        grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
+        grads = [None if grad is None else plain(ctx.run, grad) for grad in grads]
+        if torch._C._are_functorch_transforms_active():
+            # Of many gradients, as `vmap` has them, only the innermost call sees numbers.
+            run, tensors = gradients_of(ctx.run, tensors, grads, requires_grad)
+            return (None, None, *file("transforms")["Node"].apply(run, *tensors))
         recording = ctx.recording
         if recording is None:
             recording = ctx.run(arrays_of(ctx.run, tensors), requires_grad)[0]
-        grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
         if not torch.is_grad_enabled():
             arrays = [None if grad is None else grad.numpy() for grad in grads]
             found = recording.gradients(arrays, requires_grad)
