@@ -92,7 +92,7 @@ pub use self::{
 pub use self::{
     element::{Any, Family},
     extremes::{argmax, argmin, max, min},
-    formula::{Blocks, Formula, Loops, Pass, common_shape, evaluate, list_value, pulled_back},
+    formula::{Blocks, Formula, Loops, Pass, evaluate, list_value, pulled_back},
     lanes::zip_lanes,
     math::{activations, gelu_derivative},
     mean_var::{mean_var, norm, std},

@@ -1,6 +1,6 @@
 //! Functions of numbers as functions of tensors.
 
-use pullback::ndarray::{Array1, Array2, array};
+use pullback::ndarray::{Array1, Array2, ArrayD, IxDyn, arr0, array};
 use pullback::prelude::*;
 use pullback::{ErrorKind, Function, Order};
 
@@ -122,14 +122,46 @@ fn modes_mix() {
 }
 
 #[test]
-#[should_panic(
-    expected = "wave of shapes [[2, 3], [2, 2]]: axis 1 has the lengths 3 and 2, and only 1 is stretched"
-)]
+#[should_panic(expected = "wave of shapes [[2, 3], [2, 2]]: they do not broadcast")]
 fn lengths_must_fit() {
     let _ = wave(
         &Tensor::from(Array2::<f64>::ones((2, 3))),
         &Tensor::from(Array2::ones((2, 2))),
     );
+}
+
+type OfTwo = fn((&TensorD<f64>, &TensorD<f64>)) -> TensorD<f64>;
+
+#[test]
+fn ranks_that_are_known_when_it_runs_broadcast() {
+    let [x, row, number] = [
+        array![[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]].into_dyn(),
+        array![0.3, -0.6, 1.2].into_dyn(),
+        arr0(0.7).into_dyn(),
+    ]
+    .map(leaf);
+    for (x, y) in [(&x, &row), (&row, &x), (&x, &number), (&number, &row)] {
+        let shape = (x * y).shape().to_vec();
+        let found = wave(x, y);
+        let whole = |of: &TensorD<f64>| of.broadcast_to::<IxDyn>(&shape);
+        assert_eq!(found.to_array(), wave(&whole(x), &whole(y)).to_array());
+        let check = |of: OfTwo| {
+            Gradcheck::new()
+                .second_order()
+                .forward_mode()
+                .run(of, (x, y))
+                .unwrap();
+        };
+        check(|(x, y)| wave(x, y));
+        check(|(x, y)| given(x, y, 1.5).0);
+    }
+}
+
+#[test]
+#[should_panic(expected = "wave of shapes [[2, 3], [2]]: they do not broadcast")]
+fn axes_are_aligned_at_the_last() {
+    let [x, y] = [IxDyn(&[2, 3]), IxDyn(&[2])].map(|shape| leaf(ArrayD::<f64>::ones(shape)));
+    let _ = wave(&x, &y);
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl<F: Function> OfNumbers<F> {
     /// Applies the function, whose attribute is `at`, to tensors. Those of `places` have gradients.
     ///
     /// # Panics
-    /// If an axis has two lengths and neither is 1.
+    /// If the inputs do not broadcast.
     #[track_caller]
     pub fn apply<T, D, L, G, const I: usize, const O: usize, const E: usize>(
         loops: L,

@@ -11,9 +11,10 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-use autograd_kernels::{Loops, Pass, common_shape, evaluate, sum_to};
+use autograd_kernels::{Loops, Pass, Shape, evaluate, sum_to};
 use ndarray::{Array, ArrayView, ArrayViewD, Dimension, IxDyn};
 
+use crate::basic::operators::common_shape;
 use crate::basic::{Add, Mul};
 use crate::error::Exceeded;
 use crate::function::ForwardCall;
@@ -26,7 +27,7 @@ pub use apply::{Derivatives, OfNumbers};
 /// Returns the outputs of a function of numbers, of each element.
 ///
 /// # Panics
-/// If an axis has two lengths and neither is 1.
+/// If the inputs do not broadcast.
 #[track_caller]
 pub fn values<T: Element, D: Dimension, const O: usize>(
     name: &str,
@@ -51,12 +52,11 @@ fn outputs<T: Element, D: Dimension>(
     inputs: &[ArrayView<'_, T, D>],
 ) -> Vec<Array<T, D>> {
     let shapes = inputs.iter().map(ArrayView::shape);
-    let shape = match common_shape(shapes.clone()) {
-        Ok(shape) => shape,
-        Err((axis, [a, b])) => panic!(
-            "{name} of shapes {:?}: axis {axis} has the lengths {a} and {b}, and only 1 is stretched",
+    let Some(shape) = common(shapes.clone()) else {
+        panic!(
+            "{name} of shapes {:?}: they do not broadcast",
             shapes.collect::<Vec<_>>()
-        ),
+        )
     };
     let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
     of_outputs(loops, Pass::Values, &inputs, &shape)
@@ -96,10 +96,16 @@ fn array<T, D: Dimension>(elements: Vec<T>, shape: &[usize]) -> Array<T, D> {
     array.into_dimensionality().expect("the rank of the inputs")
 }
 
+/// Returns the shape that several shapes broadcast to.
+fn common<'a>(mut shapes: impl Iterator<Item = &'a [usize]>) -> Option<Shape> {
+    let first = Shape::from(shapes.next().unwrap_or_default());
+    shapes.try_fold(first, |common, shape| common_shape(&common, shape))
+}
+
 /// Returns the shape of the outputs.
-fn fitting<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Vec<usize> {
-    // INVARIANT: forward has seen that the inputs fit together, and all else has the shape of one or of an output.
-    common_shape(shapes).expect("shapes that fit")
+fn fitting<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Shape {
+    // INVARIANT: forward has seen that the inputs broadcast, and all else has the shape of one or of an output.
+    common(shapes).expect("shapes that broadcast")
 }
 
 /// Returns a tensor of one number everywhere.
@@ -358,7 +364,7 @@ impl<T: Element, D: Dimension> Partials<T, D> {
         let of_inputs = results.into_iter().zip(&inputs);
         let reduced = of_inputs.filter_map(|(result, input)| {
             let (result, input) = (array(result?, &shape), input.as_ref()?);
-            if input.shape() == shape {
+            if input.shape() == &shape[..] {
                 return Some(result);
             }
             Some(sum_to(&result.view(), input.shape()))

@@ -13,34 +13,13 @@ use crate::lanes::rows;
 use crate::memory;
 use crate::parallel::{split_each_mut, worth};
 
-/// Returns the shape that arrays have together, if each axis has one length or, in some of them, length 1; or else the
-/// first axis that does not, and both lengths. All have one rank.
-#[doc(hidden)]
-pub fn common_shape<'a>(
-    shapes: impl IntoIterator<Item = &'a [usize]>,
-) -> Result<Vec<usize>, (usize, [usize; 2])> {
-    let mut shapes = shapes.into_iter();
-    let mut common = shapes.next().unwrap_or_default().to_vec();
-    for shape in shapes {
-        for (axis, (length, &other)) in common.iter_mut().zip(shape).enumerate() {
-            match (*length, other) {
-                (a, b) if a == b => {}
-                (1, b) => *length = b,
-                (_, 1) => {}
-                (a, b) => return Err((axis, [a, b])),
-            }
-        }
-    }
-    Ok(common)
-}
-
 /// An input of a pass.
 enum Source<'a, T: Element> {
     /// One element everywhere.
     Repeated(T),
     /// An element for each of the results.
     Whole(Cow<'a, [T]>),
-    /// Fewer elements, with the strides over the axes of the results.
+    /// Fewer elements, with the strides over the axes of the results, of which it may not have the first.
     Stretched {
         elements: Cow<'a, [T]>,
         strides: Vec<usize>,
@@ -70,6 +49,7 @@ impl<'a, T: Element> Source<'a, T> {
                 own
             })
             .collect();
+        strides.resize(shape.len(), 0);
         strides.reverse();
         Self::Stretched { elements, strides }
     }

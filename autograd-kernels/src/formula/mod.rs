@@ -34,7 +34,7 @@ use crate::element::Element;
 use crate::real::{Dual, Literal, Real};
 use crate::wide::compiled;
 
-pub use evaluate::{common_shape, evaluate};
+pub use evaluate::evaluate;
 use level::{AllInputs, First, OneInput, Second, Third};
 use work::{AllComponents, OneComponent, Partials, Tangents, Values};
 

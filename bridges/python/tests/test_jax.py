@@ -31,6 +31,19 @@ def test_values_and_gradients_are_those_of_jax(wrap, seed):
         numpy.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_numbers_and_rows_broadcast(wrap):
+    x, _ = arrays(2)
+    for limit in (jnp.asarray(1.5), jnp.asarray([0.5, 1.0, 1.5, 2.0])):
+        ours, theirs = (
+            wrap(jax.value_and_grad(lambda x, limit: f(x, limit).sum(), (0, 1)))(x, limit) for f in (kernels.squash, squash)
+        )
+        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)):
+            numpy.testing.assert_allclose(one, other, rtol=1e-12)
+    with pytest.raises(ValueError, match="broadcast"):
+        wrap(kernels.squash)(x, jnp.ones(3))
+
+
 def test_second_derivatives():
     x, limit = arrays(0)
     check_grads(kernels.squash, (x, limit), order=2, modes=["rev"])

@@ -37,6 +37,9 @@ BESIDE = {
         lambda n: (leaf(n, 2, 3, dtype=torch.float32), leaf(1, 1, 3, dtype=torch.float32, low=0.5)),
         {"rtol": 1e-5, "atol": 1e-5},
     ),
+    "squash of a number": (kernels.squash, squash, lambda n: (leaf(n, 4), leaf(low=0.5)), {}),
+    "squash of a row": (kernels.squash, squash, lambda n: (leaf(n, 3, 4), leaf(4, low=0.5)), {}),
+    "squash of a vector": (kernels.squash, squash, lambda n: (leaf(n), leaf(2, 3, n, low=0.5)), {}),
     "polar": (kernels.polar, lambda x, y: (torch.hypot(x, y), torch.atan2(y, x)), lambda n: (leaf(n), leaf(n)), {}),
     "linear": (
         kernels.linear,
