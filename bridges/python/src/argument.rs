@@ -206,14 +206,14 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
             given.name
         )));
     }
-    match object.extract() {
-        Ok(value) => Ok(value),
-        Err(error) => {
-            let error: PyErr = error.into();
-            let text = format!("`{}`: {}", given.name, error.value(object.py()));
-            Err(PyTypeError::new_err(text))
-        }
-    }
+    let value = object.extract();
+    value.map_err(|error| refused(given, object, error))
+}
+
+/// What Python says of a value that it cannot convert.
+fn refused(given: &Given<'_, '_>, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
+    let error = error.into();
+    PyTypeError::new_err(format!("`{}`: {}", given.name, error.value(value.py())))
 }
 
 /// Whether it is a tensor of PyTorch whose gradient would be lost, or a list with one.
@@ -308,10 +308,9 @@ fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
             given.name
         )));
     };
-    let array = object
-        .py()
-        .import("numpy")?
-        .call_method1("asarray", (object,))?;
+    let numpy = object.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (object,));
+    let array = array.map_err(|error| refused(given, object, error))?;
     let refused = || {
         PyTypeError::new_err(format!(
             "`{}` must be an array of int64 with one axis",

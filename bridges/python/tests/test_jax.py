@@ -81,6 +81,17 @@ def test_mistakes_are_errors_in_the_words_of_the_function():
     for wrap in (lambda f: f, jax.jit):
         with pytest.raises(ValueError, match=r"linear of input \[5, 4\], weight \[4, 3\]"):
             wrap(kernels.linear)(a, w.T)
+    x = jnp.ones((2, 3))
+    for wrap in (lambda f: f, jax.jit):
+        with pytest.raises(TypeError, match="squash: `limit` must be float64, not float32"):
+            wrap(kernels.squash)(x, x.astype("float32"))
+        with pytest.raises(TypeError, match="squash: `x` must be float32 or float64, not int64"):
+            wrap(kernels.squash)(jnp.arange(3), x)
+    # Values are no arrays of JAX.
+    with pytest.raises(TypeError, match="pick: `places`: .* traced array"):
+        jax.jit(kernels.pick)(x[0], jnp.asarray([0, 1]))
+    with pytest.raises(TypeError, match="MulConstant: `constant`: Abstract tracer"):
+        jax.grad(lambda constant: kernels.MulConstant(x, constant).sum())(2.0)
     with pytest.raises(TypeError, match="linear: `weight` must be a jax.Array, not ndarray"):
         kernels.linear(a, numpy.ones((3, 4), "float32"))
     with pytest.raises(RuntimeError, match="the gradient of `linear` cannot be differentiated again"):

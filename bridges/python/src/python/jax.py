@@ -28,6 +28,8 @@ def lifted(run, shapes):
     def shapes_of(arrays):
         if run.function.elementwise:
             shape = jnp.broadcast_shapes(*[array.shape for array in arrays])
+            # What is wrong with their types is said here, and not when the program runs: it runs on no element.
+            host(*[numpy.empty(0, array.dtype) for array in arrays])
             return tuple(jax.ShapeDtypeStruct(shape, arrays[0].dtype) for _ in run.function.stubs[1])
         # JAX asks before there are numbers. What a function returns is known when it has been run.
         ones = [numpy.ones(array.shape, array.dtype) for array in arrays]
