@@ -102,7 +102,14 @@ fn take_large<T>(length: usize) -> Vec<T> {
         .ok()
         .and_then(|layout| cache().take(layout));
     let Some(former) = former else {
-        let mut fresh = Vec::with_capacity(length);
+        let mut fresh = Vec::new();
+        // A shape that nobody meant: the program is not ended, as it would be where small memory is short.
+        if fresh.try_reserve_exact(length).is_err() {
+            panic!(
+                "there is no memory for {length} elements of {}",
+                std::any::type_name::<T>()
+            );
+        }
         huge_pages::advise(fresh.spare_capacity_mut());
         return fresh;
     };
@@ -266,6 +273,12 @@ mod tests {
         let start = NonNull::new(elements.as_mut_ptr()).unwrap();
         let layout = layout(elements.capacity());
         Large { start, layout }
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no memory for 1152921504606846976 elements of f64")]
+    fn memory_that_there_is_not_is_a_panic() {
+        let _ = take::<f64>(1 << 60);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What functions take: tensors, and the values that have a counterpart in Python.
 
-use numpy::PyReadonlyArray1;
+use numpy::{Element as NumpyElement, PyReadonlyArray1};
 use pullback::ndarray::{Array1, ArrayView1, Dimension, IxDyn};
 use pullback::{AnyTensor, Element, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
@@ -300,7 +300,7 @@ fn view(indices: &Array1<usize>) -> ArrayView1<'_, usize> {
     indices.view()
 }
 
-/// Places along an axis: an array of `int64`, as PyTorch and JAX have them, or of `uint64`.
+/// Places along an axis: an array of whole numbers, of 64 bits in PyTorch and of 32 in JAX.
 fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
     let What::Value(object) = given.what else {
         return Err(PyTypeError::new_err(format!(
@@ -311,27 +311,31 @@ fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (object,));
     let array = array.map_err(|error| refused(given, object, error))?;
-    let refused = || {
-        PyTypeError::new_err(format!(
-            "`{}` must be an array of int64 with one axis",
-            given.name
-        ))
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let places = match &*kind {
+        "i" => places::<i64>(&array, "int64"),
+        "u" => places::<u64>(&array, "uint64"),
+        _ => None,
     };
-    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, u64>>() {
-        let places = array
-            .as_array()
-            .into_iter()
-            .map(|&place| usize::try_from(place));
-        return places.collect::<Result<_, _>>().map_err(|_| refused());
-    }
-    let array = array
-        .extract::<PyReadonlyArray1<'_, i64>>()
-        .map_err(|_| refused())?;
-    let places = array
-        .as_array()
-        .into_iter()
-        .map(|&place| usize::try_from(place));
-    places
-        .collect::<Result<_, _>>()
-        .map_err(|_| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+    let Some(places) = places else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` must be an array of whole numbers with one axis",
+            given.name
+        )));
+    };
+    places.map_err(|()| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+}
+
+/// The numbers as places, if there is one axis of them; an error if one is negative.
+fn places<T: NumpyElement + Copy>(
+    array: &Bound<'_, PyAny>,
+    dtype: &str,
+) -> Option<Result<Array1<usize>, ()>>
+where
+    usize: TryFrom<T>,
+{
+    let array = array.call_method1("astype", (dtype,)).ok()?;
+    let array = array.extract::<PyReadonlyArray1<'_, T>>().ok()?;
+    let places = array.as_array().into_iter().map(|&place| place.try_into());
+    Some(places.collect::<Result<_, _>>().map_err(|_| ()))
 }

@@ -295,6 +295,14 @@ impl Recording {
     }
 
     fn read(&self, grads: &Gradients<'_>) -> PyResult<Vec<Option<AnyTensor>>> {
+        let outputs = self.outputs.iter().filter(|known| **known).count();
+        if grads.len() != outputs {
+            return Err(PyTypeError::new_err(format!(
+                "backward of {}: {} gradients, for {outputs} outputs",
+                self.name,
+                grads.len()
+            )));
+        }
         let mut given = grads.iter();
         let grads = self.outputs.iter().map(|&known| {
             let Some(grad) = known

@@ -22,6 +22,8 @@ def test_values():
     single = kernels.MulConstant(x, 2.0)
     assert single.base is not None and single.flags.writeable
     assert kernels.above_smallest(numpy.array([3.0, 1.0]))[1] == 1
+    for dtype in ("i8", "i4", "u1", "u8"):
+        assert kernels.pick(numpy.array([3.0, 1.0]), numpy.array([1, 1, 0], dtype)).tolist() == [1, 1, 3]
 
 
 def test_unaligned_memory_is_copied():
@@ -52,6 +54,19 @@ def test_mistakes_are_errors_in_the_words_of_the_function(x, text):
     assert str(raised.value) == text
 
 
+@pytest.mark.parametrize("places", [[True], [0.5], [[0]], 0, []])
+def test_places_are_whole_numbers_with_one_axis(places):
+    with pytest.raises(TypeError, match="pick: `places` must be an array of whole numbers with one axis"):
+        kernels.pick(numpy.ones(3), numpy.asarray(places))
+
+
+def test_a_shape_that_nobody_meant_is_an_error():
+    # Together they would have 2⁴⁴ elements, of more bytes than a process has addresses.
+    x, limit = numpy.ones((1 << 22, 1)), numpy.ones((1, 1 << 22))
+    with pytest.raises(ValueError, match="squash of x .*: there is no memory for 17592186044416 elements of f64"):
+        kernels.squash(x, limit)
+
+
 def test_gradients_without_a_framework():
     x, limit = numpy.linspace(-1, 2, 12).reshape(3, 4), numpy.full((1, 1), 1.5)
     y, pull = kernels.vjp(kernels.squash, x, limit)
@@ -72,6 +87,15 @@ def test_gradients_without_a_framework():
     assert pull(distances).tolist() == [2, -2] and place == 1
     with pytest.raises(RuntimeError, match=r"shape \[2\] was started with a gradient of shape \[3\]"):
         pull(numpy.ones(3))
+    _, pull = kernels.vjp(kernels.polar, x, x + 3)
+    grad_x, _ = pull(None, numpy.ones((3, 4)))
+    numpy.testing.assert_allclose(grad_x, -(x + 3) / (x**2 + (x + 3) ** 2))
+    for grads in ((), (x,), (x, x, x)):
+        with pytest.raises(TypeError, match=f"backward of polar: {len(grads)} gradients, for 2 outputs"):
+            pull(*grads)
+    for function in (numpy.sin, lambda x: x, None):
+        with pytest.raises(TypeError, match="which is no function of a module"):
+            kernels.vjp(function, x)
 
 
 def test_neither_torch_nor_jax_is_imported():

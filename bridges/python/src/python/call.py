@@ -136,6 +136,8 @@ def vjp(function, *arguments):
         y, pull = vjp(squash, x, limit)
         grad_x, grad_limit = pull(numpy.ones_like(y))
     """
+    if not hasattr(function, "pullback"):
+        raise TypeError(f"vjp of {function!r}, which is no function of a module of pullback's")
     function = function.pullback
     arguments += (None,) * (len(function.arguments) - len(arguments))
     arrays = [arguments[place] for place in function.places if arguments[place] is not None]
