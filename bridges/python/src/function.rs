@@ -4,7 +4,7 @@ use pullback::catalogue::{Entry, catalogue};
 use pullback::{AnyTensor, Error, Order, foreign};
 use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::PyTuple;
 use std::collections::HashMap;
 use std::ffi::CString;
 
@@ -186,15 +186,12 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
-    /// The same error, with the function's name. What an error of a framework is made of is not known: one of those that
-    /// it is a kind of says what it said.
+    /// The same error, with the function's name.
     fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
-        let own = |ty: &Bound<'_, PyType>| ty.module().is_ok_and(|module| module == "builtins");
-        let kinds = error.get_type(py).mro();
-        let mut kinds = kinds.iter().filter_map(|ty| ty.cast_into::<PyType>().ok());
-        // INVARIANT: the last is `object`.
-        let kind = kinds.find(own).expect("a type of Python's own");
-        PyErr::from_type(kind, format!("{}: {}", self.name, error.value(py)))
+        PyErr::from_type(
+            error.get_type(py),
+            format!("{}: {}", self.name, error.value(py)),
+        )
     }
 }
 
