@@ -103,13 +103,13 @@ fn take_large<T>(length: usize) -> Vec<T> {
         .and_then(|layout| cache().take(layout));
     let Some(former) = former else {
         let mut fresh = Vec::new();
-        // A shape that nobody meant: the program is not ended, as it would be where small memory is short.
-        if fresh.try_reserve_exact(length).is_err() {
-            panic!(
-                "there is no memory for {length} elements of {}",
-                std::any::type_name::<T>()
-            );
-        }
+        // Of a shape that nobody meant, say. The program is not ended, as it is where small memory is short.
+        let reserved = fresh.try_reserve_exact(length);
+        assert!(
+            reserved.is_ok(),
+            "there is no memory for {length} elements of {}",
+            std::any::type_name::<T>()
+        );
         huge_pages::advise(fresh.spare_capacity_mut());
         return fresh;
     };
