@@ -190,6 +190,7 @@ def test_what_pytorch_has_yet_to_do_is_done():
         (lambda x, w: kernels.linear(x, w.detach().numpy()), TypeError, "linear: `weight` must be a torch.Tensor, not nda"),
         (lambda x, w: kernels.linear(x, w.to("meta")), ValueError, r"`weight` is on meta; .* pass `weight.cpu\(\)`"),
         (lambda x, w: kernels.linear(x, w.to_sparse()), TypeError, "layout torch.sparse_coo; pass `weight.to_dense()`"),
+        (lambda x, w: kernels.linear(torch.nested.nested_tensor([x]), w), TypeError, "linear: `input` is a nested tensor"),
         (lambda x, w: kernels.linear(x), TypeError, "missing 1 required positional argument: 'weight'"),
         (lambda x, w: kernels.linear(x, wieght=w), TypeError, "unexpected keyword argument 'wieght'"),
         (

@@ -47,6 +47,8 @@ def check(run, tensors):
             )
         if tensor.layout is not torch.strided:
             raise TypeError(f"{run.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
+        if tensor.is_nested:
+            raise TypeError(f"{run.name}: `{name}` is a nested tensor; pass one of its parts")
         if tensor.dtype not in (torch.float32, torch.float64):
             raise TypeError(f"{run.name}: `{name}` must be float32 or float64, not {str(tensor.dtype)[6:]}")
 
