@@ -1,42 +1,28 @@
-//! What Python holds: a function, one run of it, and the module that they are in.
+//! A function, as the files of `python/` see it.
 
-use pullback::catalogue::{Entry, catalogue};
-use pullback::{AnyTensor, Error, Order, foreign};
-use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError, PyValueError};
+use pullback::catalogue::Entry;
+use pullback::{AnyTensor, Order, foreign};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::collections::HashMap;
-use std::ffi::CString;
 
 use crate::argument::{Given, What};
 use crate::export::{Variant, element_types};
 use crate::output::Returned;
-use crate::{array, panics, stub};
+use crate::recording::Recording;
+use crate::{array, panics};
 
-/// A function, as the files of `python/` see it.
+/// A function, for the element types that it has a variant for.
 #[pyclass(frozen)]
-struct Function {
-    name: &'static str,
-    entry: &'static Entry,
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) entry: &'static Entry,
     /// Of `f32` and `f64`.
-    variants: [Option<Variant>; 2],
-}
-
-/// What a run saved.
-#[pyclass(frozen)]
-struct Recording {
-    name: &'static str,
-    run: foreign::Recording,
-    /// Which of its inputs Python knows: not the gradients that were `None`.
-    known: Vec<bool>,
-    /// Which of its outputs Python knows: not the gradients of such inputs.
-    outputs: Vec<bool>,
+    pub(crate) variants: [Option<Variant>; 2],
 }
 
 /// Arrays of one call; those of tensors that are `None` are left out.
 type Arrays<'py> = Vec<Bound<'py, PyAny>>;
-/// Arrays, where some may be missing.
-type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
 /// The outputs, and for each that is a tensor whether it has a gradient.
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
@@ -225,195 +211,4 @@ fn given_back<'py>(
         differentiable.push(kind);
     }
     Ok((objects, differentiable))
-}
-
-#[pymethods]
-impl Recording {
-    /// The gradients of the inputs that `needed` names.
-    fn gradients<'py>(
-        &self,
-        py: Python<'py>,
-        grads: Gradients<'py>,
-        needed: Vec<bool>,
-    ) -> PyResult<Gradients<'py>> {
-        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
-        let found = py.detach(|| panics::caught(|| self.run.gradients(grads, &needed)));
-        self.written(py, self.checked(found)?)
-    }
-
-    /// The same as a run of its own, whose inputs are those of this one and `grads`.
-    fn record_gradients<'py>(
-        &self,
-        py: Python<'py>,
-        grads: Gradients<'py>,
-        needed: Vec<bool>,
-    ) -> PyResult<(Self, Gradients<'py>, Vec<bool>)> {
-        let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
-        let known = grads.iter().map(Option::is_some);
-        let known = self.known.iter().copied().chain(known).collect();
-        let found = py.detach(|| panics::caught(|| self.run.record_gradients(grads, &needed)));
-        let (recording, found) = self.checked(found)?;
-        let differentiable = (0..found.len()).filter(|&place| self.known[place]);
-        let differentiable = differentiable.map(|place| recording.requires_grad(place));
-        let differentiable = differentiable.collect();
-        let again = Self {
-            name: self.name,
-            run: recording,
-            known,
-            outputs: self.known.clone(),
-        };
-        Ok((again, self.written(py, found)?, differentiable))
-    }
-}
-
-impl Recording {
-    /// What Python asks for, among all inputs.
-    fn spread(&self, needed: &[bool]) -> Vec<bool> {
-        let mut needed = needed.iter();
-        let known = self.known.iter();
-        known
-            .map(|&known| known && needed.next() == Some(&true))
-            .collect()
-    }
-
-    /// The gradients of the inputs that Python knows.
-    fn written<'py>(
-        &self,
-        py: Python<'py>,
-        grads: Vec<Option<AnyTensor>>,
-    ) -> PyResult<Gradients<'py>> {
-        let grads = grads
-            .into_iter()
-            .zip(&self.known)
-            .filter(|(_, known)| **known);
-        grads
-            .map(|(grad, _)| grad.map(|grad| array::write(py, grad)).transpose())
-            .collect()
-    }
-
-    fn read(&self, grads: &Gradients<'_>) -> PyResult<Vec<Option<AnyTensor>>> {
-        let outputs = self.outputs.iter().filter(|known| **known).count();
-        if grads.len() != outputs {
-            return Err(PyTypeError::new_err(format!(
-                "backward of {}: {} gradients, for {outputs} outputs",
-                self.name,
-                grads.len()
-            )));
-        }
-        let mut given = grads.iter();
-        let grads = self.outputs.iter().map(|&known| {
-            let Some(grad) = known
-                .then(|| given.next())
-                .flatten()
-                .and_then(Option::as_ref)
-            else {
-                return Ok(None);
-            };
-            let refused = || {
-                let found = grad.get_type();
-                PyTypeError::new_err(format!("backward of {}: a gradient of {found}", self.name))
-            };
-            array::read(grad)?.ok_or_else(refused).map(Some)
-        });
-        grads.collect()
-    }
-
-    fn checked<R>(&self, found: Result<Result<R, Error>, String>) -> PyResult<R> {
-        let found = found.map_err(|panic| {
-            PyRuntimeError::new_err(format!("backward of {}: {panic}", self.name))
-        })?;
-        found.map_err(|error| {
-            // The line is one of the compiler's own, where Rust calls a function that it was given.
-            let text = error.to_string();
-            let text = text.split(" (applied at ").next();
-            PyRuntimeError::new_err(text.unwrap_or_default().to_owned())
-        })
-    }
-}
-
-/// A module that is being filled.
-#[derive(Debug)]
-pub struct Functions<'m, 'py> {
-    module: &'m Bound<'py, PyModule>,
-    /// Those of `python/`, by name.
-    by_name: Bound<'py, PyAny>,
-    stub: String,
-}
-
-/// The files of `python/`: the first is compiled when a module is imported, each of the others when it is needed.
-const CALL: &str = include_str!("python/call.py");
-const FILES: [(&str, &str); 4] = [
-    ("operator", include_str!("python/operator.py")),
-    ("torch", include_str!("python/torch.py")),
-    ("jax", include_str!("python/jax.py")),
-    ("transforms", include_str!("python/transforms.py")),
-];
-
-impl<'m, 'py> Functions<'m, 'py> {
-    /// Begins the module.
-    pub fn of(module: &'m Bound<'py, PyModule>) -> PyResult<Self> {
-        let py = module.py();
-        let name = format!("{}.pullback", module.name()?);
-        let files = PyModule::from_code(py, &source(CALL), c"pullback/call.py", &source(&name))?;
-        files.setattr("FILES", FILES.into_iter().collect::<HashMap<_, _>>())?;
-        module.setattr("_call", files.getattr("call")?)?;
-        module.add("vjp", files.getattr("vjp")?)?;
-        Ok(Self {
-            module,
-            by_name: files.getattr("functions")?,
-            stub: stub::head(),
-        })
-    }
-
-    /// Adds a function, for the element types that it has a variant for.
-    pub fn add(&mut self, name: &'static str, variants: [Option<Variant>; 2]) -> PyResult<()> {
-        let py = self.module.py();
-        let Some(variant) = variants.iter().flatten().next() else {
-            return Err(PyImportError::new_err(format!(
-                "{name}: a parameter or an output of a type that has no counterpart in Python, such as a list of \
-                 tensors, a closure or a tensor that is written to"
-            )));
-        };
-        let entry = entry(variant.path)
-            .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
-        let entry = entry.ok_or_else(|| {
-            PyImportError::new_err(format!(
-                "{name}: `{}` is not a function of `#[custom_function]`",
-                variant.path
-            ))
-        })?;
-        let definition = stub::definition(name, entry, &variants);
-        self.stub += &definition.stub;
-        let function = Function {
-            name,
-            entry,
-            variants,
-        };
-        let function = Bound::new(py, function)?;
-        self.by_name.set_item(name, &function)?;
-        py.run(&source(&definition.source), Some(&self.module.dict()), None)?;
-        let wrapper = self.module.getattr(name)?;
-        wrapper.setattr("__doc__", definition.docs)?;
-        wrapper.setattr("pullback", function)?;
-        self.module.add(name, wrapper)
-    }
-
-    /// Ends the module: its stub is `__pyi__`.
-    pub fn finish(self) -> PyResult<()> {
-        self.module.add("__pyi__", self.stub)
-    }
-}
-
-/// INVARIANT: our own sources have no zeros.
-fn source(text: &str) -> CString {
-    CString::new(text).expect("a source without zeros")
-}
-
-/// The function at a path of the compiler's: `kernels::squash<f32, …>`, `kernels::_::<impl kernels::Scale<f32>>::apply`.
-fn entry(path: &str) -> Option<&'static Entry> {
-    let path = path.split_once("<impl ").map_or(path, |(_, of)| of);
-    let path = path.split(['<', '>']).next();
-    catalogue()
-        .into_iter()
-        .find(|entry| Some(&*entry.path()) == path)
 }

@@ -4,8 +4,10 @@ mod argument;
 mod array;
 mod export;
 mod function;
+mod module;
 mod output;
 mod panics;
+mod recording;
 mod stub;
 
 /// Makes a module of Python: its name, and the functions in it.
@@ -32,6 +34,6 @@ pub use pyo3;
 pub mod __private {
     pub use crate::argument::{Argument, Given, Of, OfElement, Parameter, Place};
     pub use crate::export::{ByElement, ByRank, Call, Neither, Probe, Variant};
-    pub use crate::function::Functions;
+    pub use crate::module::Functions;
     pub use crate::output::{Output, Returned};
 }
