@@ -7,7 +7,8 @@
 //! This needs no setup. Read first [`set_limit`], if memory is short, and [`empty_cache`], which frees the memory.
 //!
 //! The cache is bounded: by [`set_limit`], and by the memory that was in use at one time, as only memory that was
-//! taken here is returned here. Small arrays are left to the allocator.
+//! taken here is returned here. Small arrays are left to the allocator. Where there is no memory for a large one, that is
+//! a panic with the number of its elements, and the program goes on.
 //!
 //! ```
 //! use autograd_kernels::memory;
