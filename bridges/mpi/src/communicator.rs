@@ -52,7 +52,7 @@ impl Communicator {
             waiting,
             rank,
             size,
-            deadline: Duration::from_mins(1),
+            deadline: Duration::from_secs(60),
             link: None,
         }
     }

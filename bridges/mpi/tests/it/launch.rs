@@ -11,7 +11,7 @@ use std::{env, fs, thread};
 use pullback_mpi::Communicator;
 
 /// No test takes longer.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a program of several processes left.
 pub(crate) struct Outcome {
