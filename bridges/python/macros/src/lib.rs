@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Ident, Path, Token, parse_macro_input, parse_quote};
+use syn::{Error, Ident, Path, Token, parse_macro_input, parse_quote};
 
 /// See `pullback_python::module`.
 #[proc_macro]
@@ -21,20 +21,38 @@ struct Module {
 impl Parse for Module {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name = input.parse()?;
-        input.parse::<Token![:]>()?;
+        if input.parse::<Option<Token![:]>>()?.is_none() {
+            return Err(input.error("the module's name comes first: `kernels: linear, squash`"));
+        }
         let functions = Punctuated::<Path, Token![,]>::parse_terminated(input)?;
         if functions.is_empty() {
             return Err(input.error("name the functions of the module: `kernels: linear, squash`"));
+        }
+        // The function of each module that `Functions::of` adds.
+        let mut names = vec!["vjp".to_owned()];
+        for path in &functions {
+            let name = last(path).to_string();
+            if names.contains(&name) {
+                let text =
+                    format!("the module has a `{name}` already; rename one in a `use … as …`");
+                return Err(Error::new_spanned(path, text));
+            }
+            names.push(name);
         }
         Ok(Self { name, functions })
     }
 }
 
+/// The name that Python calls it by.
+fn last(path: &Path) -> &Ident {
+    // INVARIANT: syn reads no path without a segment.
+    &path.segments.last().expect("a segment").ident
+}
+
 fn expand(module: &Module) -> TokenStream {
     let name = &module.name;
     let functions = module.functions.iter().map(|path| {
-        // INVARIANT: syn reads no path without a segment.
-        let last = &path.segments.last().expect("a segment").ident;
+        let last = last(path);
         let function = callable(path, last);
         let name = last.to_string();
         quote! {
@@ -67,5 +85,42 @@ fn callable(path: &Path, last: &Ident) -> Path {
         parse_quote!(#path::apply)
     } else {
         path.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |text| {
+            syn::parse_str::<Module>(text)
+                .err()
+                .map(|error| error.to_string())
+        };
+        let first = "the module's name comes first: `kernels: linear, squash`";
+        let twice = "the module has a `squash` already; rename one in a `use … as …`";
+        for (text, expected) in [
+            ("kernels: squash, ops::linear", None),
+            ("squash", Some(first)),
+            ("squash, linear", Some(first)),
+            ("kernels: squash, linear, squash", Some(twice)),
+            ("kernels: squash, other::squash::<f64, Ix1>", Some(twice)),
+            (
+                "kernels: vjp",
+                Some("the module has a `vjp` already; rename one in a `use … as …`"),
+            ),
+        ] {
+            let found = error(text);
+            assert!(
+                found
+                    .as_deref()
+                    .unwrap_or_default()
+                    .ends_with(expected.unwrap_or_default())
+                    && found.is_some() == expected.is_some(),
+                "{text}: {found:?}"
+            );
+        }
     }
 }
