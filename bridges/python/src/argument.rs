@@ -193,13 +193,19 @@ optional! {
     [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
 }
 
-fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> {
+/// What Python gave for a parameter that is not a tensor.
+fn object<'a, 'py>(given: &Given<'a, 'py>) -> PyResult<&'a Bound<'py, PyAny>> {
     let What::Value(object) = given.what else {
         return Err(PyTypeError::new_err(format!(
             "`{}` is not a value",
             given.name
         )));
     };
+    Ok(object)
+}
+
+fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> {
+    let object = object(given)?;
     if requires_grad(object)? {
         return Err(PyTypeError::new_err(format!(
             "`{0}` is a value, which has no gradient, and was given a tensor that requires one; pass `{0}.detach()`",
@@ -302,40 +308,36 @@ fn view(indices: &Array1<usize>) -> ArrayView1<'_, usize> {
 
 /// Places along an axis: an array of whole numbers, of 64 bits in PyTorch and of 32 in JAX.
 fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
-    let What::Value(object) = given.what else {
-        return Err(PyTypeError::new_err(format!(
-            "`{}` is not a value",
-            given.name
-        )));
-    };
+    let object = object(given)?;
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (object,));
     let array = array.map_err(|error| refused(given, object, error))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let places = match &*kind {
-        "i" => places::<i64>(&array, "int64"),
-        "u" => places::<u64>(&array, "uint64"),
-        _ => None,
-    };
-    let Some(places) = places else {
-        return Err(PyTypeError::new_err(format!(
-            "`{}` must be an array of whole numbers with one axis",
-            given.name
-        )));
-    };
-    places.map_err(|()| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+    match &*kind {
+        "i" => places::<i64>(given, &array),
+        "u" => places::<u64>(given, &array),
+        _ => Err(no_places(given)),
+    }
 }
 
-/// The numbers as places, if there is one axis of them; an error if one is negative.
 fn places<T: NumpyElement + Copy>(
+    given: &Given<'_, '_>,
     array: &Bound<'_, PyAny>,
-    dtype: &str,
-) -> Option<Result<Array1<usize>, ()>>
+) -> PyResult<Array1<usize>>
 where
     usize: TryFrom<T>,
 {
-    let array = array.call_method1("astype", (dtype,)).ok()?;
-    let array = array.extract::<PyReadonlyArray1<'_, T>>().ok()?;
+    let array = array.call_method1("astype", (T::get_dtype(array.py()),))?;
+    let array = array.extract::<PyReadonlyArray1<'_, T>>();
+    let array = array.map_err(|_| no_places(given))?;
     let places = array.as_array().into_iter().map(|&place| place.try_into());
-    Some(places.collect::<Result<_, _>>().map_err(|_| ()))
+    let places = places.collect::<Result<_, _>>();
+    places.map_err(|_| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+}
+
+fn no_places(given: &Given<'_, '_>) -> PyErr {
+    PyTypeError::new_err(format!(
+        "`{}` must be an array of whole numbers with one axis",
+        given.name
+    ))
 }
