@@ -113,12 +113,11 @@ fn of_block<T: Element>(x: &[T], y: &[T], f: &impl Fn(T, T) -> T) -> [T; WIDE_LA
 /// Adds the last of some partial sums, and removes it.
 #[inline(always)]
 fn add_last<T: Element>(lanes: &mut [T; WIDE_LANES], parts: &mut Vec<[T; WIDE_LANES]>) {
-    if let Some(part) = parts.last() {
+    if let Some(part) = parts.pop() {
         for lane in 0..WIDE_LANES {
             lanes[lane] += part[lane];
         }
     }
-    parts.pop();
 }
 
 #[cfg(test)]
