@@ -22,8 +22,8 @@ use autograd_kernels::counted;
 /// panics.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{Tensor, checkpoint};
+/// use pullback::ndarray::array;
+/// use pullback::{Tensor, checkpoint};
 ///
 /// let x = Tensor::from(array![0.5, 1.0]).set_requires_grad(true);
 /// let y = checkpoint(|x| x.exp().tanh().exp(), &x);
@@ -32,14 +32,14 @@ use autograd_kernels::counted;
 /// x.zero_grad();
 /// x.exp().tanh().exp().sum().backward()?;
 /// assert_eq!(x.grad(), kept);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// A mask drawn at random, from a seed:
 ///
 /// ```
-/// use autograd_core::ndarray::{Array, Ix1};
-/// use autograd_core::{Tensor, Tensor1, checkpoint};
+/// use pullback::ndarray::{Array, Ix1};
+/// use pullback::{Tensor, Tensor1, checkpoint};
 /// # fn mask(seed: u64) -> Tensor1<f64> {
 /// #     Tensor::from(Array::from_shape_fn(4, |i| ((seed >> i) & 1) as f64))
 /// # }
@@ -48,7 +48,7 @@ use autograd_kernels::counted;
 /// let y = checkpoint(move |x: &Tensor1<f64>| x.exp() * mask(seed), &x);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some((x.exp() * mask(seed)).to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn checkpoint<I, O, F>(function: F, inputs: I) -> O
 where

@@ -27,9 +27,9 @@ use autograd_kernels::Shape;
 /// shared between threads; dropping it frees everything.
 ///
 /// ```
-/// use autograd_core::foreign::Recording;
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{AnyTensor, Error, Tensor1};
+/// use pullback::foreign::Recording;
+/// use pullback::ndarray::array;
+/// use pullback::{AnyTensor, Error, Tensor1};
 ///
 /// // y = x³, of a vector of the framework.
 /// let cube = |x: &Tensor1<f64>| x * x * x;
@@ -89,9 +89,9 @@ impl Recording {
     /// If `requires_grad` is not as long as `inputs`; and where the function does.
     ///
     /// ```
-    /// use autograd_core::foreign::Recording;
-    /// use autograd_core::ndarray::{arr0, array};
-    /// use autograd_core::{AnyTensor, ErrorKind, Tensor0, Tensor1};
+    /// use pullback::foreign::Recording;
+    /// use pullback::ndarray::{arr0, array};
+    /// use pullback::{AnyTensor, ErrorKind, Tensor0, Tensor1};
     ///
     /// let scaled = |(x, factor): (&Tensor1<f32>, &Tensor0<f32>)| x * factor;
     /// let inputs = vec![AnyTensor::from(array![1.0_f32, 2.0]), arr0(3.0_f32).into()];
@@ -104,7 +104,7 @@ impl Recording {
     ///     error.unwrap_err().to_string(),
     ///     "input 0 is a tensor of f64 of rank 1; the function takes one of f32 of rank 1"
     /// );
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn of<M, F: TensorFunction<M>>(
@@ -133,9 +133,9 @@ impl Recording {
     /// If `requires_grad` is not as long as `inputs`; and where the function does.
     ///
     /// ```
-    /// use autograd_core::foreign::Recording;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::{AnyTensor, Error};
+    /// use pullback::foreign::Recording;
+    /// use pullback::ndarray::array;
+    /// use pullback::{AnyTensor, Error};
     ///
     /// let (run, outputs) = Recording::run(vec![array![1.0, 2.0].into()], &[true], |inputs| {
     ///     let x = inputs[0].to_tensor::<f64>().ok_or("numbers of double precision, please")?;
@@ -184,11 +184,11 @@ impl Recording {
     /// If there is no such output.
     ///
     /// ```
-    /// # use autograd_core::{Tensor1, foreign::Recording, ndarray::array};
+    /// # use pullback::{Tensor1, foreign::Recording, ndarray::array};
     /// let detached = |x: &Tensor1<f64>| (x * 2.0, x.detach());
     /// let (run, _) = Recording::of(detached, vec![array![1.0].into()], &[true])?;
     /// assert!(run.requires_grad(0) && !run.requires_grad(1));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn requires_grad(&self, output: usize) -> bool {
@@ -206,7 +206,7 @@ impl Recording {
     /// If there are not as many gradients as outputs, or `needed` is not as long as the inputs.
     ///
     /// ```
-    /// # use autograd_core::{AnyTensor, ErrorKind, Tensor1, foreign::Recording, ndarray::array};
+    /// # use pullback::{AnyTensor, ErrorKind, Tensor1, foreign::Recording, ndarray::array};
     /// let product = |(x, y): (&Tensor1<f64>, &Tensor1<f64>)| x * y;
     /// let inputs = vec![array![2.0].into(), array![3.0].into()];
     /// let (run, _) = Recording::of(product, inputs, &[true, true])?;
@@ -216,7 +216,7 @@ impl Recording {
     ///
     /// let error = run.gradients(vec![Some(array![1.0, 1.0].into())], &[true, true]).unwrap_err();
     /// assert!(matches!(error.kind(), ErrorKind::SeedShape { .. }));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn gradients(
@@ -239,7 +239,7 @@ impl Recording {
     /// See [`gradients`](Self::gradients).
     ///
     /// ```
-    /// # use autograd_core::{Tensor1, foreign::Recording, ndarray::array};
+    /// # use pullback::{Tensor1, foreign::Recording, ndarray::array};
     /// let square = |x: &Tensor1<f64>| x * x;
     /// let (run, _) = Recording::of(square, vec![array![3.0].into()], &[true])?;
     /// let (first, _) = run.record_gradients(vec![Some(array![1.0].into())], &[true])?;
@@ -248,7 +248,7 @@ impl Recording {
     /// let grads: Vec<f64> = grads.into_iter().map(|grad| grad.unwrap().into_tensor().unwrap().item()).collect();
     /// assert_eq!(grads, [2.0, 6.0]);
     /// assert!(second.requires_grad(0));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn record_gradients(
@@ -341,7 +341,7 @@ impl fmt::Debug for Recording {
 /// Returns what a panic says, where a framework has errors instead.
 ///
 /// ```
-/// use autograd_core::foreign::panic_text;
+/// use pullback::foreign::panic_text;
 ///
 /// let panic = std::panic::catch_unwind(|| panic!("no {}", "good")).unwrap_err();
 /// assert_eq!(panic_text(&*panic), "no good");
@@ -366,8 +366,8 @@ fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
 /// `M` is what tells the compiler the types apart; it is always inferred.
 ///
 /// ```
-/// use autograd_core::foreign::TensorFunction;
-/// use autograd_core::{Tensor1, Tensor2};
+/// use pullback::foreign::TensorFunction;
+/// use pullback::{Tensor1, Tensor2};
 ///
 /// fn takes<M, F: TensorFunction<M>>(_: F) {}
 /// takes(|x: &Tensor1<f64>| x.sum());
@@ -383,8 +383,8 @@ pub trait TensorFunction<M> {
     /// Calls it.
     ///
     /// ```
-    /// use autograd_core::foreign::TensorFunction;
-    /// use autograd_core::{Tensor, Tensor1, ndarray::array};
+    /// use pullback::foreign::TensorFunction;
+    /// use pullback::{Tensor, Tensor1, ndarray::array};
     ///
     /// let double = |x: &Tensor1<f64>| x * 2.0;
     /// assert_eq!(double.call(&Tensor::from(array![1.5])).to_array(), array![3.0]);

@@ -11,7 +11,7 @@ thread_local! {
 /// Returns whether functions applied on this thread are recorded now.
 ///
 /// ```
-/// use autograd_core::{is_grad_enabled, no_grad};
+/// use pullback::{is_grad_enabled, no_grad};
 ///
 /// assert!(is_grad_enabled());
 /// assert!(!no_grad(is_grad_enabled));
@@ -27,8 +27,8 @@ pub fn is_grad_enabled() -> bool {
 /// a mode of its own.
 ///
 /// ```
-/// use autograd_core::{Tensor, no_grad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, no_grad};
+/// use pullback::ndarray::array;
 ///
 /// let w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// assert!((&w * 2.0).requires_grad());
@@ -41,7 +41,7 @@ pub fn no_grad<R>(body: impl FnOnce() -> R) -> R {
 /// Runs `body` with recording, inside [`no_grad`] too.
 ///
 /// ```
-/// use autograd_core::{enable_grad, is_grad_enabled, no_grad};
+/// use pullback::{enable_grad, is_grad_enabled, no_grad};
 ///
 /// assert!(no_grad(|| enable_grad(is_grad_enabled)));
 /// ```

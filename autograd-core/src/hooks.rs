@@ -15,8 +15,8 @@ use autograd_kernels::Element;
 /// A registered hook. [`remove`](Self::remove) takes it away; dropping the handle leaves it in place.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
 /// let handle = x.register_hook(|grad| Some(grad * 10.0));
@@ -24,7 +24,7 @@ use autograd_kernels::Element;
 /// handle.remove();
 /// (&x * 2.0).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![22.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub struct HookHandle(Weak<dyn Remove>);
 
@@ -53,15 +53,15 @@ impl HookHandle {
     /// captured is dropped, unless it is being called right now. A second call does nothing.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let hook = x.register_hook(|grad| Some(grad * 10.0));
     /// hook.remove();
     /// x.sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![1.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn remove(&self) {
         if let Some(hook) = self.0.upgrade() {
@@ -113,15 +113,15 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
     /// If the tensor does not require grad.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = &x * 3.0;
     /// y.register_hook(|grad| Some(grad * 2.0));
     /// y.sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![6.0, 6.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn register_hook<F>(&self, hook: F) -> HookHandle
@@ -153,8 +153,8 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
     /// If the tensor is not a leaf that requires grad.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// x.register_post_accumulate_grad_hook(|x| {
@@ -163,7 +163,7 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
     /// });
     /// (&x * Tensor::from(array![0.5, 4.0])).sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![0.5, 1.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn register_post_accumulate_grad_hook<F>(&self, hook: F) -> HookHandle
@@ -197,15 +197,15 @@ impl<T: Element, D: Dimension + 'static> Tensor<T, D> {
     /// If the tensor does not require grad.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = &x * 3.0;
     /// y.retain_grad();
     /// (&y * &y).sum().backward()?;
     /// assert_eq!(y.grad(), Some(array![6.0, 12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn retain_grad(&self) {
@@ -245,8 +245,8 @@ impl Node {
     /// gradients or another shape.
     ///
     /// ```
-    /// use autograd_core::{Tensor, TensorD};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, TensorD};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let y = &x * 3.0;
@@ -255,7 +255,7 @@ impl Node {
     /// });
     /// y.sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![6.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn register_prehook<T, F>(&self, hook: F) -> HookHandle
     where
@@ -276,8 +276,8 @@ impl Node {
     /// A pass fails as with [`register_prehook`](Self::register_prehook).
     ///
     /// ```
-    /// use autograd_core::{Tensor, TensorD};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, TensorD};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let y = &x * 3.0;
@@ -287,7 +287,7 @@ impl Node {
     /// });
     /// y.sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![6.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn register_hook<T, F>(&self, hook: F) -> HookHandle
     where

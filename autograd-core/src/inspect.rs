@@ -5,8 +5,8 @@
 //! which nodes backward passes ran, and when.
 //!
 //! ```
-//! use autograd_core::ndarray::array;
-//! use autograd_core::{Node, Tensor};
+//! use pullback::ndarray::array;
+//! use pullback::{Node, Tensor};
 //!
 //! fn depth(node: &Node) -> usize {
 //!     let below = node.edges().iter().flatten().map(|edge| depth(edge.node()));
@@ -34,8 +34,8 @@ impl Node {
     /// input that requires no gradient. A list has one for each of its tensors.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let constant = Tensor::from(array![2.0]);
@@ -54,8 +54,8 @@ impl Node {
     /// If the node has no such edge.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0]]).set_requires_grad(true);
     /// let node = x.matmul(&x).grad_fn().unwrap();
@@ -71,8 +71,8 @@ impl Node {
     /// Returns the shapes of the function's differentiable outputs.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let shapes = x.exp().grad_fn().unwrap().output_shapes();
@@ -85,8 +85,8 @@ impl Node {
     /// Returns whether the node accumulates the gradient of a leaf.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let node = x.exp().grad_fn().unwrap();
@@ -99,14 +99,14 @@ impl Node {
     /// Returns the gradient that has been accumulated for a leaf; `None` before the first, and for other nodes.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// x.sum().backward()?;
     /// let node = x.gradient_edge().unwrap().node().clone();
     /// assert_eq!(node.accumulated_grad().unwrap().to_tensor::<f64>().unwrap().to_array(), array![1.0, 1.0].into_dyn());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn accumulated_grad(&self) -> Option<AnyTensor> {
         let grad = self.0.accumulated()?.get()?;
@@ -118,8 +118,8 @@ impl Node {
     /// pass has freed it. Nodes of leaves save nothing.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = x.exp().sum();
@@ -129,7 +129,7 @@ impl Node {
     ///
     /// y.backward()?;
     /// assert!(exp.saved().is_none());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn saved(&self) -> Option<Vec<SavedInfo>> {
         let mut all = Vec::new();
@@ -148,8 +148,8 @@ impl Edge {
     /// Returns the node.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// assert_eq!(x.exp().gradient_edge().unwrap().node().name(), "Exp");
@@ -161,8 +161,8 @@ impl Edge {
     /// Returns which of the node's outputs the gradient is of.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// assert_eq!(x.exp().gradient_edge().unwrap().output_nr(), 0);
@@ -177,8 +177,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// constant.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let (leaf, exp) = (x.gradient_edge().unwrap().node().clone(), x.exp());
@@ -194,8 +194,8 @@ impl AnyTensor {
     /// Returns where a gradient of this tensor goes: see [`Tensor::gradient_edge`].
     ///
     /// ```
-    /// use autograd_core::{AnyTensor, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{AnyTensor, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// assert!(AnyTensor::from(x.exp()).gradient_edge().is_some());

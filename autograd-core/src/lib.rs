@@ -3,8 +3,8 @@
 //! It can be used alone; its [`custom_function`] then writes paths into this crate.
 //!
 //! ```
-//! use autograd_core::ndarray::{Array1, ArrayView1, array};
-//! use autograd_core::{Tensor, custom_function};
+//! use pullback::ndarray::{Array1, ArrayView1, array};
+//! use pullback::{Tensor, custom_function};
 //!
 //! /// y = x²
 //! pub struct Square;
@@ -25,7 +25,7 @@
 //! let x = Tensor::from(array![3.0]).set_requires_grad(true);
 //! Square::apply(&x).sum().backward()?;
 //! assert_eq!(x.grad(), Some(array![6.0]));
-//! # Ok::<(), autograd_core::Error>(())
+//! # Ok::<(), pullback::Error>(())
 //! ```
 //!
 //! Read first [`Tensor`], the values and what they know; [`custom_function`], how a function of your own becomes
@@ -86,8 +86,8 @@ mod tensor;
 /// `pullback::custom_function` says what it may contain.
 ///
 /// ```
-/// use autograd_core::ndarray::{Array1, ArrayView1, array};
-/// use autograd_core::{Gradcheck, Tensor, custom_function};
+/// use pullback::ndarray::{Array1, ArrayView1, array};
+/// use pullback::{Gradcheck, Tensor, custom_function};
 ///
 /// /// y = c·x
 /// #[custom_function(grad(x) = &grad_output * *factor)]
@@ -99,7 +99,7 @@ mod tensor;
 /// scale(&x, 3.0).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![3.0, 3.0]));
 /// Gradcheck::new().run(|x| scale(x, 3.0), &x)?;
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub use autograd_macros::custom_function_in_core as custom_function;
 pub use autograd_math::math;

@@ -7,8 +7,8 @@
 //! Small arrays are left to the allocator.
 //!
 //! ```
-//! use autograd_core::ndarray::Array1;
-//! use autograd_core::{Tensor, memory};
+//! use pullback::ndarray::Array1;
+//! use pullback::{Tensor, memory};
 //!
 //! let x = Tensor::from(Array1::<f32>::ones(1 << 20));
 //! drop(&x * 2.0);

@@ -40,8 +40,8 @@ pub(crate) fn with_running<R>(running: Vec<Running>, body: impl FnOnce() -> R) -
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{Tensor, checkpoint, is_recomputing};
+/// use pullback::ndarray::array;
+/// use pullback::{Tensor, checkpoint, is_recomputing};
 ///
 /// let batches = Arc::new(AtomicU32::new(0));
 /// let seen = Arc::clone(&batches);
@@ -54,7 +54,7 @@ pub(crate) fn with_running<R>(running: Vec<Running>, body: impl FnOnce() -> R) -
 /// }, &x);
 /// y.sum().backward()?;
 /// assert_eq!(batches.load(Ordering::Relaxed), 1);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn is_recomputing() -> bool {
     let is_second = |running: &Running| matches!(running, Running::Second(..));
@@ -71,8 +71,8 @@ pub fn is_recomputing() -> bool {
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
-/// use autograd_core::ndarray::Array1;
-/// use autograd_core::{Tensor, Tensor1, checkpoint, replayed};
+/// use pullback::ndarray::Array1;
+/// use pullback::{Tensor, Tensor1, checkpoint, replayed};
 ///
 /// let seeds = Arc::new(AtomicU64::new(7));
 /// let x: Tensor1<f64> = Tensor::from(Array1::ones(100)).set_requires_grad(true);
@@ -82,7 +82,7 @@ pub fn is_recomputing() -> bool {
 /// );
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(y.to_array())); // the second call left out the same elements
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn replayed(draw: impl FnOnce() -> u64) -> u64 {
     let running = running();

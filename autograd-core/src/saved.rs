@@ -194,8 +194,8 @@ fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
 /// Saved tensors in temporary files, which are removed with the nodes that saved them:
 ///
 /// ```
-/// use autograd_core::ndarray::{ArrayD, array};
-/// use autograd_core::{AnyTensor, Tensor, TensorD, saved_tensors_hooks};
+/// use pullback::ndarray::{ArrayD, array};
+/// use pullback::{AnyTensor, Tensor, TensorD, saved_tensors_hooks};
 /// use std::path::PathBuf;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 /// use std::{env, fs, io, process};
@@ -234,7 +234,7 @@ fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
 /// );
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(y.to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn saved_tensors_hooks<P, U, R>(
     pack: impl Fn(AnyTensor) -> P + Send + Sync + 'static,
@@ -255,8 +255,8 @@ where
 /// What `unpack` of [`saved_tensors_hooks`] may give: a tensor, or a `Result` of one.
 ///
 /// ```
-/// use autograd_core::{ErrorKind, Tensor, saved_tensors_hooks};
-/// use autograd_core::ndarray::array;
+/// use pullback::{ErrorKind, Tensor, saved_tensors_hooks};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let found = saved_tensors_hooks(|tensor| tensor, Clone::clone, || x.exp().sum());

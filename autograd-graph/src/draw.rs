@@ -15,9 +15,9 @@ impl Graph {
     /// Writes the graph in the language of Graphviz, for commands such as `dot -Tpdf`. A repeated block is a cluster.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let text = Graph::of(&x.exp()).name("x", &x).dot();
@@ -31,9 +31,9 @@ impl Graph {
     /// are boxes, leaves are round, outputs have cut corners; a repeated block has a frame.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let picture = Graph::of(&x.exp()).svg();
@@ -49,9 +49,9 @@ impl Graph {
     /// printed, it has the width of the paper.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let path = std::env::temp_dir().join(format!("graph-{}.html", std::process::id()));

@@ -13,9 +13,9 @@
 //! Read [`Graph`] first, then [`Trace`].
 //!
 //! ```
-//! use autograd_core::ndarray::array;
-//! use autograd_core::Tensor;
-//! use autograd_graph as graph;
+//! use pullback::ndarray::array;
+//! use pullback::Tensor;
+//! use pullback::graph as graph;
 //!
 //! let x = Tensor::from(array![[1.0, 2.0]]);
 //! let w = Tensor::from(array![[0.5], [0.25]]).set_requires_grad(true);
@@ -56,9 +56,9 @@ use autograd_core::{Element, Tensor};
 /// Writes the graph of `root` in the language of Graphviz, as [`Graph::dot`] does without options.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// assert!(graph::dot(&x.exp().sum()).starts_with("digraph"));
@@ -70,9 +70,9 @@ pub fn dot<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
 /// Draws the graph of `root`, as [`Graph::svg`] does without options.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let mut y = x.clone();
@@ -88,9 +88,9 @@ pub fn svg<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
 /// Writes the graph of `root` as a page, as [`Graph::html`] does without options.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// assert!(graph::html(&x.exp().sum()).starts_with("<!DOCTYPE html>"));

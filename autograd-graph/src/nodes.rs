@@ -10,9 +10,9 @@ use autograd_core::{Node, Shape};
 /// The size of a graph: see [`crate::Graph::totals`].
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_graph::Graph;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph::Graph;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = x.exp(); // its two numbers are saved
@@ -21,7 +21,7 @@ use autograd_core::{Node, Shape};
 /// y.backward_with(array![1.0, 1.0])?;
 /// let totals = Graph::of(&y).totals();
 /// assert_eq!((totals.nodes, totals.bytes, totals.freed), (1, 0, 1));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {

@@ -14,16 +14,16 @@ use autograd_core::{AnyTensor, Element, Node, Tensor};
 /// without its saved values. It does not recurse along the graph, which may be a long chain.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph::Graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph::Graph;
 ///
 /// let w = Tensor::from(array![3.0, 4.0]).set_requires_grad(true);
 /// let loss = (&w * &w).sum();
 /// loss.backward()?;
 /// let picture = Graph::of(&loss).name("weight", &w).name("loss", &loss).gradients(true).svg();
 /// assert!(picture.contains("weight") && picture.contains("|grad| 10"));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is drawn before `svg`, `html` or `dot`"]
@@ -56,9 +56,9 @@ impl Graph {
     /// Returns the graph of `root`. The graph of a constant has no nodes.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// assert_eq!(Graph::of(&x.exp().sum()).totals().nodes, 2);
@@ -71,9 +71,9 @@ impl Graph {
     /// Returns the graph of several tensors, of either element type and any rank.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::{AnyTensor, Tensor};
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::{AnyTensor, Tensor};
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let roots: [AnyTensor; 2] = [x.exp().into(), x.sum().into()];
@@ -92,9 +92,9 @@ impl Graph {
     /// Adds the graph of `root`.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (a, b) = (x.exp(), x.sum());
@@ -110,9 +110,9 @@ impl Graph {
     /// drawn. Of a name of more than 48 letters, a drawing shows both ends, and the whole name under the pointer.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
     /// let text = Graph::of(&w.exp()).name("weight", &w).dot();
@@ -133,9 +133,9 @@ impl Graph {
     /// `model.named_parameters()`.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
@@ -157,15 +157,15 @@ impl Graph {
     /// Sets whether leaves are drawn with the Euclidean norm of their accumulated gradient. The default is `false`.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![1.5, 2.0]).set_requires_grad(true);
     /// let loss = (&w * &w).sum();
     /// loss.backward()?;
     /// assert!(Graph::of(&loss).gradients(true).svg().contains("|grad| 5"));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn gradients(self, gradients: bool) -> Self {
         Self { gradients, ..self }
@@ -179,9 +179,9 @@ impl Graph {
     /// In either case, a graph of more than 2,000 boxes is drawn without those in its middle.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let mut y = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// for _ in 0..10 {
@@ -197,9 +197,9 @@ impl Graph {
     /// Returns the number of nodes, and the memory of their saved values.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph::Graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph::Graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = x.exp();

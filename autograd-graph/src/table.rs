@@ -10,9 +10,9 @@ use autograd_core::inspect::TraceEvent;
 /// One function in a [`TraceTable`].
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let (_, trace) = graph::trace(|| x.exp().exp().exp().backward_with(array![1.0, 1.0]));
@@ -41,9 +41,9 @@ pub struct TraceRow {
 /// prints them in columns.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
@@ -90,9 +90,9 @@ impl TraceTable {
     /// Returns the rows.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_graph as graph;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph as graph;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());

@@ -16,9 +16,9 @@ use autograd_core::inspect::{self, TraceEvent};
 /// about a tenth of a microsecond per node; outside of a trace nothing is measured.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
+/// use pullback::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let loss = x.exp().sum();
@@ -27,7 +27,7 @@ use autograd_core::inspect::{self, TraceEvent};
 /// let names: Vec<&str> = trace.events().iter().map(|event| event.name).collect();
 /// assert_eq!(names, ["Sum", "Exp"]);
 /// println!("{}", trace.table());
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
     let (result, events) = inspect::trace(body);
@@ -37,9 +37,9 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
 /// The nodes that [`trace`] has recorded.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_graph as graph;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::graph as graph;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let (loss, forward) = graph::trace(|| x.exp().sum());
@@ -56,9 +56,9 @@ impl Trace {
     /// Returns the nodes in the order in which they started.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_graph as graph;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph as graph;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
@@ -72,9 +72,9 @@ impl Trace {
     /// Returns the totals of each function, the most expensive first.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph as graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph as graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let loss = x.exp().exp().sum();
@@ -92,9 +92,9 @@ impl Trace {
     /// the sequence number of the node and the bytes of its gradients.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph as graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph as graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
@@ -129,9 +129,9 @@ impl Trace {
     /// If the file cannot be written.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::Tensor;
-    /// use autograd_graph as graph;
+    /// use pullback::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::graph as graph;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (_, trace) = graph::trace(|| x.exp().sum().backward());

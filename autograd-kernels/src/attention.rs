@@ -13,7 +13,7 @@ use crate::element::Element;
 /// Options of attention: the mask and the scale.
 ///
 /// ```
-/// use autograd_kernels::AttentionOptions;
+/// use pullback::kernels::AttentionOptions;
 ///
 /// let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
 /// assert!(causal.mask.is_none());
@@ -33,7 +33,7 @@ impl AttentionOptions {
     /// Returns the factor for queries of a length.
     ///
     /// ```
-    /// use autograd_kernels::AttentionOptions;
+    /// use pullback::kernels::AttentionOptions;
     ///
     /// let plain = AttentionOptions::default();
     /// let sharper = AttentionOptions { scale: Some(1.0), ..plain.clone() };

@@ -7,8 +7,8 @@ use crate::Shape;
 /// The axes of a reduction, and whether they are kept with length 1.
 ///
 /// ```
-/// use autograd_kernels::{Axes, sum_over};
-/// use autograd_kernels::ndarray::{Axis, Ix1, Ix2, array};
+/// use pullback::kernels::{Axes, sum_over};
+/// use pullback::ndarray::{Axis, Ix1, Ix2, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// let rows = Axes::one(Axis(1));
@@ -26,7 +26,7 @@ impl Axes {
     /// Returns all axes.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
+    /// use pullback::kernels::Axes;
     ///
     /// assert_eq!(Axes::all().count(&[2, 3, 4]), 24);
     /// ```
@@ -43,8 +43,8 @@ impl Axes {
     /// If it is not among the first 64.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
-    /// use autograd_kernels::ndarray::Axis;
+    /// use pullback::kernels::Axes;
+    /// use pullback::ndarray::Axis;
     ///
     /// assert_eq!(&Axes::one(Axis(1)).shape("sum", &[2, 3, 4])[..], [2, 4]);
     /// ```
@@ -59,7 +59,7 @@ impl Axes {
     /// If an axis is named twice, or is not among the first 64.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
+    /// use pullback::kernels::Axes;
     ///
     /// assert_eq!(Axes::of(&[0, 2]), Axes::of(&[2, 0]));
     /// assert_eq!(Axes::of(&[0, 2]).count(&[2, 3, 4]), 8);
@@ -89,7 +89,7 @@ impl Axes {
     /// Returns the same axes, to be kept with length 1.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
+    /// use pullback::kernels::Axes;
     ///
     /// assert_eq!(&Axes::of(&[0, 2]).keepdim().shape("sum", &[2, 3, 4])[..], [1, 3, 1]);
     /// ```
@@ -104,8 +104,8 @@ impl Axes {
     /// Returns the axis, if there is only one.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
-    /// use autograd_kernels::ndarray::Axis;
+    /// use pullback::kernels::Axes;
+    /// use pullback::ndarray::Axis;
     ///
     /// assert_eq!(Axes::of(&[2]).single(), Some(Axis(2)));
     /// assert_eq!(Axes::of(&[0, 2]).single(), None);
@@ -118,7 +118,7 @@ impl Axes {
     /// Returns whether `axis` is reduced.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
+    /// use pullback::kernels::Axes;
     ///
     /// let axes = Axes::of(&[0, 2]);
     /// assert!(axes.contains(2) && !axes.contains(1) && Axes::all().contains(1));
@@ -133,8 +133,8 @@ impl Axes {
     /// Returns how many elements of an array of `shape` are reduced to one.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
-    /// use autograd_kernels::ndarray::Axis;
+    /// use pullback::kernels::Axes;
+    /// use pullback::ndarray::Axis;
     ///
     /// assert_eq!(Axes::one(Axis(1)).count(&[2, 3, 4]), 3);
     /// ```
@@ -153,7 +153,7 @@ impl Axes {
     /// If one of the axes does not exist.
     ///
     /// ```
-    /// use autograd_kernels::Axes;
+    /// use pullback::kernels::Axes;
     ///
     /// let images = [8, 3, 32, 32];
     /// assert_eq!(&Axes::of(&[0, 2, 3]).shape("mean", &images)[..], [3]);

@@ -11,7 +11,7 @@ use crate::real::{Number, Single};
 /// implemented for other types.
 ///
 /// ```
-/// use autograd_kernels::Element;
+/// use pullback::Element;
 ///
 /// fn softplus<T: Element>(x: T) -> T {
 ///     (T::exp(x) + T::from_f64(1.0)).ln()
@@ -22,7 +22,7 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// Returns the nearest value of this type.
     ///
     /// ```
-    /// use autograd_kernels::Element;
+    /// use pullback::Element;
     ///
     /// assert_eq!(f32::from_f64(0.1), 0.1_f32);
     /// ```
@@ -31,7 +31,7 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     /// Returns the same value as an `f64`.
     ///
     /// ```
-    /// use autograd_kernels::Element;
+    /// use pullback::Element;
     ///
     /// assert_eq!(0.5_f32.as_f64(), 0.5);
     /// assert_ne!(0.1_f32.as_f64(), 0.1); // rounded when it was made

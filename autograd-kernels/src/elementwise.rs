@@ -11,8 +11,8 @@ use crate::memory;
 /// then vector code.
 ///
 /// ```
-/// use autograd_kernels::map;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::map;
+/// use pullback::ndarray::array;
 ///
 /// let x = array![[1.0, -2.0]];
 /// assert_eq!(map(&x.view(), f64::abs), array![[1.0, 2.0]]);
@@ -36,8 +36,8 @@ pub fn map<T: Copy + Sync, U: Send, D: Dimension>(
 /// If the shapes differ.
 ///
 /// ```
-/// use autograd_kernels::zip;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::zip;
+/// use pullback::ndarray::array;
 ///
 /// let (x, y) = (array![1.0, 2.0], array![10.0, 20.0]);
 /// assert_eq!(zip(&x.view(), &y.view(), |x, y| x + y), array![11.0, 22.0]);

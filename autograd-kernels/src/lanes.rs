@@ -175,8 +175,8 @@ impl<T: Element> LaneBuffer<T> {
 /// If one of the axes does not exist, or the rank of `E` is not that of the result.
 ///
 /// ```
-/// use autograd_kernels::{Axes, reduce};
-/// use autograd_kernels::ndarray::{Array1, Axis, array};
+/// use pullback::kernels::{Axes, reduce};
+/// use pullback::ndarray::{Array1, Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// let last: Array1<f64> = reduce(&x.view(), Axes::one(Axis(0)), |column| column[1]);
@@ -213,8 +213,8 @@ pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<
 /// If there is no such axis.
 ///
 /// ```
-/// use autograd_kernels::map_lanes;
-/// use autograd_kernels::ndarray::{Axis, array};
+/// use pullback::kernels::map_lanes;
+/// use pullback::ndarray::{Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// let reversed = map_lanes(&x.view(), Axis(0), |lane| lane.reverse());

@@ -11,7 +11,7 @@
 //! a panic with the number of its elements, and the program goes on.
 //!
 //! ```
-//! use autograd_kernels::memory;
+//! use pullback::kernels::memory;
 //!
 //! let x: Vec<f32> = memory::take(1 << 20); // as a tensor does
 //! memory::give_back(x); // as when it is dropped
@@ -45,7 +45,7 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache {
 /// Sets the most bytes that the cache holds; 1 GiB by default. With 0, nothing is cached.
 ///
 /// ```
-/// use autograd_kernels::memory;
+/// use pullback::kernels::memory;
 ///
 /// memory::set_limit(256 << 20);
 /// ```
@@ -60,7 +60,7 @@ pub fn set_limit(bytes: usize) {
 /// Returns how many bytes the cache holds, none of them in use.
 ///
 /// ```
-/// use autograd_kernels::memory;
+/// use pullback::kernels::memory;
 ///
 /// memory::give_back(memory::take::<f64>(10)); // too small for the cache
 /// assert_eq!(memory::reserved(), 0);
@@ -74,7 +74,7 @@ pub fn reserved() -> usize {
 /// Frees all memory in the cache.
 ///
 /// ```
-/// use autograd_kernels::memory;
+/// use pullback::kernels::memory;
 ///
 /// memory::give_back(memory::take::<f64>(100_000));
 /// memory::empty_cache();

@@ -13,7 +13,7 @@ use crate::element::Element;
 /// side of an image.
 ///
 /// ```
-/// use autograd_kernels::Pool2dOptions;
+/// use pullback::kernels::Pool2dOptions;
 ///
 /// let quarters = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
 /// assert_eq!(quarters.count(&[1, 3, 8, 6]), Some([4, 3]));
@@ -33,7 +33,7 @@ impl Pool2dOptions {
     /// the images are empty or too small, a kernel or stride is 0, or a padding is more than half of the kernel.
     ///
     /// ```
-    /// use autograd_kernels::Pool2dOptions;
+    /// use pullback::kernels::Pool2dOptions;
     ///
     /// let windows = Pool2dOptions { kernel: [3, 3], stride: [2, 2], padding: [1, 1] };
     /// assert_eq!(windows.count(&[1, 3, 8, 6]), Some([4, 3]));

@@ -44,8 +44,8 @@ pub fn dot_slices<T: Element>(x: &[T], y: &[T]) -> T {
 /// If one of the axes does not exist, or the rank of `E` is not that of the result.
 ///
 /// ```
-/// use autograd_kernels::{Axes, sum_over};
-/// use autograd_kernels::ndarray::{Array1, Array2, Axis, array};
+/// use pullback::kernels::{Axes, sum_over};
+/// use pullback::ndarray::{Array1, Array2, Axis, array};
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// let columns: Array1<f64> = sum_over(&x.view(), Axes::one(Axis(0)));

@@ -12,8 +12,8 @@ const LANES: usize = 8;
 /// Returns a copy of an array of any layout in row-major order.
 ///
 /// ```
-/// use autograd_kernels::row_major;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::row_major;
+/// use pullback::ndarray::array;
 ///
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// let transposed = row_major(&x.t());

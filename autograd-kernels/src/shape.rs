@@ -12,7 +12,7 @@ const INLINE: usize = 3;
 /// The shape of an array of any rank. It dereferences to a `[usize]`.
 ///
 /// ```
-/// use autograd_kernels::Shape;
+/// use pullback::Shape;
 ///
 /// let shape = Shape::from(&[2, 3][..]);
 /// assert_eq!(shape.len(), 2);
@@ -32,7 +32,7 @@ impl Shape {
     /// Returns the number of elements of an array of this shape; 1 for rank 0.
     ///
     /// ```
-    /// use autograd_kernels::Shape;
+    /// use pullback::Shape;
     ///
     /// assert_eq!((Shape::from(&[2, 3, 4][..]).size(), Shape::from(&[][..]).size()), (24, 1));
     /// ```

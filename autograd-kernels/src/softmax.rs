@@ -18,7 +18,7 @@ pub fn log_sum_exp<T: Element>(x: &[T]) -> T {
 /// Replaces each element by eˣ / Σ eˣ: NaN if all are −∞, or one is ∞.
 ///
 /// ```
-/// use autograd_kernels::softmax;
+/// use pullback::kernels::softmax;
 ///
 /// let mut x = [0.0, 0.0, f64::NEG_INFINITY];
 /// softmax(&mut x);

@@ -124,7 +124,7 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
 /// Replaces each element by `f` of it.
 ///
 /// ```
-/// use autograd_kernels::map_in_place;
+/// use pullback::kernels::map_in_place;
 ///
 /// let mut x = [1.0, -2.0];
 /// map_in_place(&mut x, f64::abs);
@@ -149,7 +149,7 @@ fn map_long_in_place<T: Copy + Send>(x: &mut [T], f: &(impl Fn(T) -> T + Sync)) 
 /// If the lengths differ.
 ///
 /// ```
-/// use autograd_kernels::zip_in_place;
+/// use pullback::kernels::zip_in_place;
 ///
 /// let mut x = [1.0, 2.0];
 /// zip_in_place(&mut x, &[10.0, 20.0], |x, y| x + y);

@@ -10,8 +10,8 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// x + y, element by element, of tensors of one shape; the operator broadcasts.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0], [2.0]]);
 /// assert_eq!((&x + &x).to_array(), array![[2.0], [4.0]]);

@@ -74,8 +74,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the tensor does not broadcast to `shape`, or the rank of `shape` is not that of `E`.
     ///
     /// ```
-    /// use autograd_core::{Tensor, Tensor2};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, Tensor2};
+    /// use pullback::ndarray::array;
     ///
     /// let row = Tensor::from(array![1.0, 2.0]);
     /// let twice: Tensor2<f64> = row.broadcast_to(&[2, 2]);
@@ -93,8 +93,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `shape` does not broadcast to the shape of this tensor, or its rank is not that of `E`.
     ///
     /// ```
-    /// use autograd_core::{Tensor, Tensor1};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, Tensor1};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let columns: Tensor1<f64> = x.sum_to(&[2]);

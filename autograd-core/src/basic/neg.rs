@@ -9,13 +9,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// −x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Neg};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Neg};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
 /// Neg::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![-1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Neg<T, D>(PhantomData<(T, D)>);

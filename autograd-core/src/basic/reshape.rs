@@ -10,15 +10,15 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// The elements of a tensor, in row-major order, in another shape.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor2, ops::Reshape};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor2, ops::Reshape};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]).set_requires_grad(true);
 /// let y: Tensor2<f64> = Reshape::apply(&x, &[2, 2]);
 /// assert_eq!(y.to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
 /// y.backward_with(array![[1.0, 2.0], [3.0, 4.0]])?;
 /// assert_eq!(x.grad(), Some(array![1.0, 2.0, 3.0, 4.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Reshape<T, D, E>(PhantomData<(T, D, E)>);
@@ -74,8 +74,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `shape` does not have as many elements as the tensor.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0, 3.0, 4.0]);
     /// assert_eq!(x.reshape((2, 2)).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);
@@ -92,8 +92,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no such axes, or the rank of the result is not that of `E`.
     ///
     /// ```
-    /// use autograd_core::{Tensor, Tensor2};
-    /// use autograd_core::ndarray::Array4;
+    /// use pullback::{Tensor, Tensor2};
+    /// use pullback::ndarray::Array4;
     ///
     /// let images = Tensor::from(Array4::<f32>::zeros((5, 3, 2, 2)));
     /// let rows: Tensor2<f32> = images.flatten(1, 3);

@@ -9,8 +9,8 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// x + c for a number c.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// assert_eq!((&x + 1.0).to_array(), array![2.0, 3.0]);
@@ -41,8 +41,8 @@ impl<T: Element, D: Dimension> AddScalar<T, D> {
 /// c − x for a number c.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// assert_eq!((1.0 - Tensor::from(array![1.0_f64, 2.0])).to_array(), array![0.0, -1.0]);
 /// ```
@@ -71,8 +71,8 @@ impl<T: Element, D: Dimension> ScalarSub<T, D> {
 /// c · x for a number c.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// assert_eq!((2.0 * Tensor::from(array![1.0_f64, 2.0])).to_array(), array![2.0, 4.0]);
 /// ```
@@ -101,8 +101,8 @@ impl<T: Element, D: Dimension> MulScalar<T, D> {
 /// x / c for a number c. Not x · (1/c), which rounds twice.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// assert_eq!((Tensor::from(array![1.0, 2.0]) / 4.0).to_array(), array![0.25, 0.5]);
 /// ```
@@ -131,8 +131,8 @@ impl<T: Element, D: Dimension> DivScalar<T, D> {
 /// c / x for a number c.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// assert_eq!((1.0 / Tensor::from(array![1.0_f64, 2.0])).to_array(), array![1.0, 0.5]);
 /// ```

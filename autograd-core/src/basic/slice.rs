@@ -11,15 +11,15 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// A part of a tensor, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, ndarray::s, ops::Slice};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor1, ndarray::s, ops::Slice};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).set_requires_grad(true);
 /// let y: Tensor1<f64> = Slice::apply(&x, s![1, ..;2].as_ref());
 /// assert_eq!(y.to_array(), array![4.0, 6.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Slice<T, D, E>(PhantomData<(T, D, E)>);
@@ -139,8 +139,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If a range or an index is not within its axis, or a step is 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{array, s};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{array, s};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     /// assert_eq!(x.slice(s![1, ..;-1]).to_array(), array![6.0, 5.0, 4.0]);
@@ -158,8 +158,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or the part is not within it.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, Slice, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, Slice, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     /// assert_eq!(x.slice_axis(Axis(1), Slice::from(1..)).to_array(), array![[2.0, 3.0], [5.0, 6.0]]);

@@ -11,15 +11,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// Tensors of one shape, stacked along a new axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor2, ndarray::Axis, ops::Stack};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor2, ndarray::Axis, ops::Stack};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y: Tensor2<f64> = Stack::apply(Axis(1), &[&x, &x.detach()]);
 /// assert_eq!(y.to_array(), array![[1.0, 1.0], [2.0, 2.0]]);
 /// y.backward_with(array![[1.0, 0.0], [10.0, 0.0]])?;
 /// assert_eq!(x.grad(), Some(array![1.0, 10.0])); // its column
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Stack<T, D, E>(PhantomData<(T, D, E)>);
@@ -82,8 +82,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no tensors, their shapes differ, or `axis` is larger than their rank.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
     /// assert_eq!(Tensor::stack(Axis(0), &[&x, &y]).to_array(), array![[1.0, 2.0], [3.0, 4.0]]);

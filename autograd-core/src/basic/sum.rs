@@ -10,15 +10,15 @@ use crate::{Element, Shape, Tensor, Tensor0, custom_function, kernels};
 /// The sum of all elements, added pairwise.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Sum};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Sum};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
 /// let y = Sum::apply(&x);
 /// assert_eq!(y.item(), 10.0);
 /// y.backward()?;
 /// assert_eq!(x.grad(), Some(array![[1.0, 1.0], [1.0, 1.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sum<T, D>(PhantomData<(T, D)>);
@@ -49,8 +49,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the sum of all elements, added pairwise; 0 if there are none.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).sum().item(), 10.0);
     /// ```
@@ -63,8 +63,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the mean of all elements; NaN if there are none.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).mean().item(), 3.0);
     /// ```
@@ -81,8 +81,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// If there are none, and their rank is not 0: the sum would have no shape. As `+`, if shapes do not broadcast.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, Tensor1};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor0, Tensor1};
+/// use pullback::ndarray::array;
 ///
 /// let total: Tensor1<f64> = [array![1.0, 2.0], array![10.0, 20.0]].map(Tensor::from).iter().sum();
 /// assert_eq!(total.to_array(), array![11.0, 22.0]);

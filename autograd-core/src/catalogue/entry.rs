@@ -9,7 +9,7 @@ use crate::function::Signature;
 /// One function of the program, as [`catalogue`](crate::catalogue()) lists it.
 ///
 /// ```
-/// let functions = autograd_core::catalogue();
+/// let functions = pullback::catalogue();
 /// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
 /// assert_eq!(exp.signature.outputs[0].ty, "Array<T, D>");
 /// assert_eq!(exp.docs, "Returns eˣ of each element.");
@@ -37,7 +37,7 @@ pub struct Entry {
 /// A generated test. Its [`Display`](fmt::Display) is the command that runs it.
 ///
 /// ```
-/// let functions = autograd_core::catalogue();
+/// let functions = pullback::catalogue();
 /// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
 /// let test = exp.test.expect("a generated test");
 /// assert_eq!((test.package, test.name), (Some("autograd-core"), "exp_gradcheck"));
@@ -91,7 +91,7 @@ impl Entry {
     /// Returns the name that graphs and errors show.
     ///
     /// ```
-    /// let functions = autograd_core::catalogue();
+    /// let functions = pullback::catalogue();
     /// assert!(functions.iter().any(|function| function.name() == "MatMul"));
     /// ```
     pub const fn name(&self) -> &'static str {
@@ -101,7 +101,7 @@ impl Entry {
     /// Returns the module's path and the name: `autograd_core::ops::exp::Exp`.
     ///
     /// ```
-    /// let functions = autograd_core::catalogue();
+    /// let functions = pullback::catalogue();
     /// let paths: Vec<String> = functions.iter().map(|function| function.path()).collect();
     /// assert!(paths.contains(&"autograd_core::ops::matmul::MatMul".to_owned()));
     /// ```
@@ -113,7 +113,7 @@ impl Entry {
     /// [`math!`](crate::math). Empty without documentation.
     ///
     /// ```
-    /// let functions = autograd_core::catalogue();
+    /// let functions = pullback::catalogue();
     /// let square = functions.iter().find(|function| function.name() == "Square");
     /// assert_eq!(square.expect("a built-in function").summary(), "Returns x² of each element.");
     /// ```
@@ -129,7 +129,7 @@ impl Entry {
     ///
     /// ```
     /// let folder = std::env::temp_dir().join("no test has left anything here");
-    /// for function in autograd_core::catalogue() {
+    /// for function in pullback::catalogue() {
     ///     assert_eq!(function.errors(&folder)?, None);
     /// }
     /// # Ok::<(), std::io::Error>(())

@@ -4,7 +4,7 @@
 //! A file has the function's path on its first line, and on each other one a derivative and its error:
 //!
 //! ```text
-//! autograd_core::ops::exp::Exp
+//! pullback::ops::exp::Exp
 //! gradient 2.1e-10
 //! tangent 2.1e-10
 //! ```
@@ -20,7 +20,7 @@ use crate::error::Derivative;
 /// A central difference is off by itself: by about 1e-9 in `f64` and 1e-3 in `f32`, for derivatives near 1.
 ///
 /// ```
-/// use autograd_core::catalogue::Errors;
+/// use pullback::catalogue::Errors;
 ///
 /// let mut errors = Errors::default();
 /// errors.gradient = Some(2e-10);

@@ -6,8 +6,8 @@
 //! `autograd-graph` writes the list as a page to look at and to search.
 //!
 //! ```
-//! use autograd_core::ndarray::{Array1, ArrayView1};
-//! use autograd_core::{catalogue, custom_function};
+//! use pullback::ndarray::{Array1, ArrayView1};
+//! use pullback::{catalogue, custom_function};
 //!
 //! /// y = x³
 //! #[custom_function(grad(x) = &grad_output * &x * &x * 3.0)]
@@ -49,7 +49,7 @@ inventory::collect!(Entry);
 /// A function that is generic is one function; what only tests define is there in tests.
 ///
 /// ```
-/// let functions = autograd_core::catalogue();
+/// let functions = pullback::catalogue();
 /// let exp = functions.iter().find(|function| function.name() == "Exp").expect("a built-in function");
 /// assert_eq!(exp.path(), "autograd_core::ops::exp::Exp");
 /// assert!(exp.signature.forward_mode);

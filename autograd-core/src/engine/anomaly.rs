@@ -17,8 +17,8 @@ thread_local! {
 /// known without it.
 ///
 /// ```
-/// use autograd_core::{Tensor, detect_anomaly};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, detect_anomaly};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0]).set_requires_grad(true);
 /// // The derivative of ln at 0 is infinite, that of x² is 0: their product is not a number.

@@ -25,13 +25,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// gradients are then as they were; if a backward function panics, too.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// (&x * &x).sum().backward()?;
     /// assert_eq!(x.grad(), Some(array![2.0, 4.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn backward(&self) -> Result<(), Error> {
         Backward::of(self).run()
@@ -43,13 +43,13 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// As [`backward`](Self::backward), and if `grad` has another shape than the tensor.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// (&x * &x).backward_with(array![1.0, 10.0])?;
     /// assert_eq!(x.grad(), Some(array![2.0, 40.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn backward_with(&self, grad: Array<T, D>) -> Result<(), Error> {
         Backward::of(self).seed(grad).run()
@@ -59,8 +59,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 /// [`Tensor::backward`] with options: from several tensors, for chosen inputs alone, more than once.
 ///
 /// ```
-/// use autograd_core::{Backward, Tensor};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Backward, Tensor};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let w = Tensor::from(array![3.0, 4.0]).set_requires_grad(true);
@@ -73,7 +73,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
 ///     .run()?;
 /// assert_eq!(x.grad(), Some(array![31.0, 41.0]));
 /// assert_eq!(w.grad(), None);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[must_use = "nothing is computed before `run`"]
 pub struct Backward<'a, T, D> {
@@ -88,13 +88,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Returns a pass that starts from `output`.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
     /// Backward::of(&(&x * &x).sum()).run()?;
     /// assert_eq!(x.grad(), Some(array![6.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn of(output: &'a Tensor<T, D>) -> Self {
         Self {
@@ -109,13 +109,13 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Starts with this gradient of the output that was named last, which may then have any shape.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// Backward::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run()?;
     /// assert_eq!(x.grad(), Some(array![3.0, 30.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn seed(self, seed: impl Seed<T, D>) -> Self {
         let roots = self.roots.seed(seed);
@@ -125,14 +125,14 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Starts from another output too. An output that is given twice counts twice.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let (sum, square) = (x.sum(), (&x * &x).sum());
     /// Backward::of(&sum).output(&square).output(&square).run()?;
     /// assert_eq!(x.grad(), Some(array![9.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Backward<'a, U, E> {
         Backward {
@@ -148,14 +148,14 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// them. They need not be leaves: [`grad`](Tensor::grad) of a computed tensor has it then too.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let h = &x * 3.0;
     /// Backward::of(&(&h * &h).sum()).inputs((&h,)).run()?;
     /// assert_eq!((h.grad(), x.grad()), (Some(array![12.0]), None));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn inputs<I: InputTensors>(self, inputs: I) -> Self {
         let edges = input_edges(&inputs.to_tensors().into_erased())
@@ -169,15 +169,15 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// Retains what was saved, so that a later pass can go through the same graph.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
     /// let y = (&x * &x).sum();
     /// Backward::of(&y).retain_graph(true).run()?;
     /// y.backward()?;
     /// assert_eq!(x.grad(), Some(array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn retain_graph(self, retain_graph: bool) -> Self {
         Self {
@@ -192,15 +192,15 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// cycle.
     ///
     /// ```
-    /// use autograd_core::{Backward, Tensor, grad};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, Tensor, grad};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// Backward::of(&x.powi(3).sum()).create_graph(true).run()?;
     /// let first = x.grad_tensor().expect("a gradient with a history");
     /// let (second,) = grad(&first.sum(), (&x,))?;
     /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
@@ -214,8 +214,8 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// effect where the graph is retained.
     ///
     /// ```
-    /// use autograd_core::{Backward, ErrorKind, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, ErrorKind, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let h = x.exp();
@@ -236,15 +236,15 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
     /// As [`Tensor::backward`]; and if there are inputs, but none at all, or one that does not require grad.
     ///
     /// ```
-    /// use autograd_core::{Backward, ErrorKind, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Backward, ErrorKind, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let y = &x * 2.0;
     /// assert!(matches!(Backward::of(&y).run().unwrap_err().kind(), ErrorKind::NotScalar { .. }));
     /// Backward::of(&y).seed(array![1.0, 1.0]).run()?;
     /// assert_eq!(x.grad(), Some(array![2.0, 2.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn run(self) -> Result<(), Error> {
         let roots = self.roots.finish(self.create_graph)?;

@@ -23,14 +23,14 @@ impl Node {
     /// has one: a node saves no tangents, so those of the result are not known.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let node = (&x * 3.0).grad_fn().unwrap();
     /// let grads = node.apply::<f64>(&[Some(Tensor::from(array![1.0, 1.0]).into_dyn())])?;
     /// assert_eq!(grads[0].as_ref().unwrap().to_array(), array![3.0, 3.0].into_dyn());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn apply<T: Element>(

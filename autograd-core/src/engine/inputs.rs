@@ -26,8 +26,8 @@ use autograd_kernels::Element;
 /// [`Tensor::backward`].
 ///
 /// ```
-/// use autograd_core::{Tensor, grad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, grad};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let w = Tensor::from(array![3.0, 4.0]).set_requires_grad(true);
@@ -36,7 +36,7 @@ use autograd_kernels::Element;
 /// assert_eq!(dw.to_array(), array![1.0, 2.0]);
 /// let dx = grad(&(&x * &w).sum(), &x)?;
 /// assert_eq!(dx.to_array(), array![3.0, 4.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn grad<T: Element, D: Dimension, I: InputTensors>(
@@ -49,15 +49,15 @@ pub fn grad<T: Element, D: Dimension, I: InputTensors>(
 /// [`grad()`] with options.
 ///
 /// ```
-/// use autograd_core::{Grad, Tensor, grad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Grad, Tensor, grad};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
 /// let y = (&x * &x * &x).sum();
 /// let (first,) = Grad::of(&y).create_graph(true).run((&x,))?;
 /// let (second,) = grad(&first.sum(), (&x,))?;
 /// assert_eq!((first.to_array(), second.to_array()), (array![12.0], array![12.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[must_use = "nothing is computed before `run`"]
 pub struct Grad<'a, T, D> {
@@ -72,13 +72,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Returns the gradients of `output`.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
     /// let (dx,) = Grad::of(&(&x * &x).sum()).run((&x,))?;
     /// assert_eq!((dx.to_array(), x.grad()), (array![6.0], None));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn of(output: &'a Tensor<T, D>) -> Self {
@@ -94,13 +94,13 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Starts with this gradient of the output that was named last, which may then have any shape.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (dx,) = Grad::of(&(&x * 3.0)).seed(array![1.0, 10.0]).run((&x,))?;
     /// assert_eq!(dx.to_array(), array![3.0, 30.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn seed(self, seed: impl Seed<T, D>) -> Self {
         let roots = self.roots.seed(seed);
@@ -110,14 +110,14 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Adds the gradients of another output. An output that is given twice counts twice.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let (y, z) = ((&x * 3.0).sum(), &x * &x);
     /// let (dx,) = Grad::of(&y).output(&z).seed(array![1.0, 10.0]).run((&x,))?;
     /// assert_eq!(dx.to_array(), array![5.0, 43.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn output<U: Element, E: Dimension>(self, output: &'a Tensor<U, E>) -> Grad<'a, U, E> {
         Grad {
@@ -132,14 +132,14 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Records the pass, so that the gradients can be differentiated. Retains the graph too.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor, grad};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor, grad};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let (slope,) = Grad::of(&x.powi(3).sum()).create_graph(true).run((&x,))?;
     /// let (curvature,) = grad(&slope.sum(), (&x,))?;
     /// assert_eq!(curvature.to_array(), array![12.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
@@ -151,8 +151,8 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// Retains the graph, so that a later pass can go through it.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor, grad};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor, grad};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let y = (&x * &x).sum();
@@ -160,7 +160,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// let (twice,) = grad(&y, (&x,))?;
     /// assert_eq!(once.to_array(), twice.to_array());
     /// assert!(grad(&y, (&x,)).is_err());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn retain_graph(self, retain_graph: bool) -> Self {
         Self {
@@ -173,8 +173,8 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// an error. [`run_unused`](Self::run_unused) marks such inputs by `None`.
     ///
     /// ```
-    /// use autograd_core::{ErrorKind, Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{ErrorKind, Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let unused = Tensor::from(array![5.0]).set_requires_grad(true);
@@ -182,7 +182,7 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// assert_eq!(strict.unwrap_err().kind(), &ErrorKind::UnusedInput { position: 1 });
     /// let (_, zeros) = Grad::of(&x.sum()).allow_unused(true).run((&x, &unused))?;
     /// assert_eq!(zeros.to_array(), array![0.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn allow_unused(self, allow_unused: bool) -> Self {
         Self {
@@ -197,14 +197,14 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// As [`grad()`].
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let w = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
     /// let (dw, dx) = Grad::of(&(&w * &x).sum()).run((&w, &x))?;
     /// assert_eq!((dw.to_array(), dx.to_array()), (array![[1.0, 2.0]], array![3.0, 4.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn run<I: InputTensors>(self, inputs: I) -> Result<I::Owned, Error> {
         let (create_graph, allow_unused) = (self.create_graph, self.allow_unused);
@@ -228,14 +228,14 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     /// As [`grad()`], but for unused inputs.
     ///
     /// ```
-    /// use autograd_core::{Grad, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Grad, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let unused = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let (dx, none) = Grad::of(&x.sum()).allow_unused(true).run_unused((&x, &unused))?;
     /// assert!(dx.is_some() && none.is_none());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn run_unused<I: InputTensors>(self, inputs: I) -> Result<I::Optional, Error> {
         let inputs = inputs.to_tensors();

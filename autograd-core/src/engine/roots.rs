@@ -57,15 +57,15 @@ impl<'a> Root<'a> {
 /// `create_graph` a tensor's history is part of what is recorded.
 ///
 /// ```
-/// use autograd_core::{Grad, Tensor, grad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Grad, Tensor, grad};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
 /// let (y, v) = (&x * &x, &x * 1.0);
 /// let along = Grad::of(&y).seed(&v).create_graph(true).run(&x)?;
 /// assert_eq!(along.to_array(), array![18.0]);
 /// assert_eq!(grad(&along.sum(), &x)?.to_array(), array![12.0]); // of v · 2x
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a pass cannot start with `{Self}` as the gradient of a tensor of `{T}`",

@@ -14,8 +14,8 @@ use crate::tape::{AnyGradient, Node};
 /// One node's turn in a backward pass.
 ///
 /// ```
-/// use autograd_core::{Tensor, inspect};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, inspect};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = x.exp();
@@ -67,8 +67,8 @@ thread_local! {
 /// start. That costs about a tenth of a microsecond a node; outside of a trace nothing is measured.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{Tensor, inspect};
+/// use pullback::ndarray::array;
+/// use pullback::{Tensor, inspect};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let loss = x.exp().sum();
@@ -76,7 +76,7 @@ thread_local! {
 /// result?;
 /// let names: Vec<&str> = events.iter().map(|event| event.name).collect();
 /// assert_eq!(names, ["Sum", "Exp"]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Vec<TraceEvent>) {
     let recorder = Arc::new(Recorder {

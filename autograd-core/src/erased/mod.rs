@@ -19,8 +19,8 @@ use autograd_kernels::{Any, Element, Family};
 /// A tensor of either element type and any rank.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{AnyTensor, Tensor};
+/// use pullback::ndarray::array;
+/// use pullback::{AnyTensor, Tensor};
 ///
 /// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
 /// assert_eq!(any.shape(), [1, 2]);
@@ -101,8 +101,8 @@ impl AnyTensor {
     /// Returns the tensor, `None` if its elements are of another type.
     ///
     /// ```
-    /// use autograd_core::{AnyTensor, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{AnyTensor, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let any = AnyTensor::from(Tensor::from(array![[1.0_f32, 2.0]]));
     /// assert_eq!(any.to_tensor::<f32>().map(|x| x.ndim()), Some(2));
@@ -116,8 +116,8 @@ impl AnyTensor {
     /// another type.
     ///
     /// ```
-    /// use autograd_core::AnyTensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::AnyTensor;
+    /// use pullback::ndarray::array;
     ///
     /// let any = AnyTensor::from(array![1.0, 2.0]);
     /// assert_eq!(any.into_tensor::<f64>().unwrap().into_array(), array![1.0, 2.0].into_dyn());
@@ -132,7 +132,7 @@ impl AnyTensor {
     /// Returns the shape.
     ///
     /// ```
-    /// assert_eq!(autograd_core::AnyTensor::from(autograd_core::ndarray::array![[1.0, 2.0]]).shape(), [1, 2]);
+    /// assert_eq!(pullback::AnyTensor::from(pullback::ndarray::array![[1.0, 2.0]]).shape(), [1, 2]);
     /// ```
     pub fn shape(&self) -> &[usize] {
         either!(self, tensor => tensor.shape())
@@ -141,7 +141,7 @@ impl AnyTensor {
     /// Returns the element type: `"f32"` or `"f64"`.
     ///
     /// ```
-    /// assert_eq!(autograd_core::AnyTensor::from(autograd_core::ndarray::array![1.0_f32]).element(), "f32");
+    /// assert_eq!(pullback::AnyTensor::from(pullback::ndarray::array![1.0_f32]).element(), "f32");
     /// ```
     pub const fn element(&self) -> &'static str {
         match self {

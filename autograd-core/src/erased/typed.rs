@@ -16,8 +16,8 @@ use autograd_kernels::Element;
 /// `D: Dimension + 'static`.
 ///
 /// ```
-/// use autograd_core::{Error, Gradcheck, InputTensors, Tensor, grad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Error, Gradcheck, InputTensors, Tensor, grad};
+/// use pullback::ndarray::array;
 ///
 /// let leaf = |x: f64| Tensor::from(array![x]).set_requires_grad(true);
 /// let (x, weights) = (leaf(1.0), [leaf(2.0), leaf(3.0), leaf(5.0)]);
@@ -33,7 +33,7 @@ use autograd_kernels::Element;
 /// }
 /// check(|x| x.sin().into_dyn(), &x)?;
 /// check(|(x, weights)| (x * &weights[0] * &weights[2]).into_dyn(), (&x, &weights))?;
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait InputTensors {
     /// The same tensors for any lifetime: what the function is called with. A list is a slice.
@@ -68,8 +68,8 @@ pub trait InputTensors {
 /// these.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::{Error, Gradcheck, OutputTensors, Tensor, Tensor1};
+/// use pullback::ndarray::array;
+/// use pullback::{Error, Gradcheck, OutputTensors, Tensor, Tensor1};
 ///
 /// fn check_at_one<O: OutputTensors>(function: impl Fn(&Tensor1<f64>) -> O) -> Result<(), Error> {
 ///     Gradcheck::new().run(|x| function(x), &Tensor::from(array![1.0, 1.0]))
@@ -77,7 +77,7 @@ pub trait InputTensors {
 ///
 /// check_at_one(|x| x.sin())?;
 /// check_at_one(|x| (x.exp(), vec![x.sum(), x.mean()]))?;
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait OutputTensors: Sized {
     /// The lengths of the lists among them: what their types do not say.

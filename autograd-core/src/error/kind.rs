@@ -9,8 +9,8 @@ use super::{Derivative, Error, Mismatch};
 /// What went wrong: see [`Error::kind`].
 ///
 /// ```
-/// use autograd_core::{ErrorKind, Tensor};
-/// use autograd_core::ndarray::array;
+/// use pullback::{ErrorKind, Tensor};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let error = (&x * &x).backward().unwrap_err();

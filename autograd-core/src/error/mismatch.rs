@@ -5,8 +5,8 @@ use std::fmt;
 /// Which derivative was checked.
 ///
 /// ```
-/// use autograd_core::{Derivative, ErrorKind, Tensor, functional::Functional};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Derivative, ErrorKind, Tensor, functional::Functional};
+/// use pullback::ndarray::array;
 ///
 /// // The gradient of a sum is 1, whatever the numbers: it does not depend on them.
 /// let x = Tensor::from(array![1.0, 2.0]);
@@ -28,8 +28,8 @@ pub enum Derivative {
 /// What a derivative was held against.
 ///
 /// ```
-/// use autograd_core::ndarray::{Array1, ArrayView1, array};
-/// use autograd_core::{Check, Gradcheck, Tensor, custom_function};
+/// use pullback::ndarray::{Array1, ArrayView1, array};
+/// use pullback::{Check, Gradcheck, Tensor, custom_function};
 ///
 /// #[custom_function(grad(x) = &grad_output * &grad_output)] // right where it is 1
 /// fn copy(x: ArrayView1<f64>) -> Array1<f64> {
@@ -65,8 +65,8 @@ pub enum Check {
 /// checks expects.
 ///
 /// ```
-/// use autograd_core::ndarray::{Array1, ArrayView1, array};
-/// use autograd_core::{Gradcheck, Tensor, custom_function};
+/// use pullback::ndarray::{Array1, ArrayView1, array};
+/// use pullback::{Gradcheck, Tensor, custom_function};
 ///
 /// #[custom_function(grad(x) = &grad_output * &x)] // 2x is right
 /// fn square(x: ArrayView1<f64>) -> Array1<f64> {

@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 ///
 /// ```
-/// use autograd_core::{ErrorKind, Tensor};
-/// use autograd_core::ndarray::array;
+/// use pullback::{ErrorKind, Tensor};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = (&x * &x).sum();
 /// y.backward()?;
 /// let error = y.backward().unwrap_err();
 /// assert_eq!((error.kind(), error.function()), (&ErrorKind::Freed, Some("Sum")));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Error(Arc<Inner>);
@@ -63,8 +63,8 @@ impl Error {
     /// Returns what went wrong.
     ///
     /// ```
-    /// use autograd_core::{ErrorKind, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{ErrorKind, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let error = Tensor::from(array![1.0, 2.0]).sum().backward().unwrap_err();
     /// assert_eq!(error.kind(), &ErrorKind::NoGraph);
@@ -76,8 +76,8 @@ impl Error {
     /// Returns the name of the function that it happened in.
     ///
     /// ```
-    /// use autograd_core::{Tensor, no_grad};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, no_grad};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let constant = no_grad(|| x.sum());
@@ -91,8 +91,8 @@ impl Error {
     /// Returns the line that applied the function.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
     /// # #[cfg(feature = "ops")]
@@ -105,8 +105,8 @@ impl Error {
     /// Returns what a gradient check found, if this is its error.
     ///
     /// ```
-    /// use autograd_core::ndarray::{Array1, ArrayView1, array};
-    /// use autograd_core::{Gradcheck, Tensor, custom_function};
+    /// use pullback::ndarray::{Array1, ArrayView1, array};
+    /// use pullback::{Gradcheck, Tensor, custom_function};
     ///
     /// #[custom_function(grad(x) = &grad_output * &x)] // 2x is right
     /// fn square(x: ArrayView1<f64>) -> Array1<f64> {

@@ -32,9 +32,9 @@ pub use signature::{InputSignature, Order, OutputSignature, SavedSignature, Sign
 /// Not implemented by hand: the attribute writes it beside `apply`.
 ///
 /// ```
-/// use autograd_core::Function;
-/// use autograd_core::ops::Exp;
-/// use autograd_core::ndarray::Ix1;
+/// use pullback::Function;
+/// use pullback::ops::Exp;
+/// use pullback::ndarray::Ix1;
 ///
 /// assert_eq!(Exp::<f64, Ix1>::NAME, "Exp");
 /// assert_eq!(Exp::<f64, Ix1>::SIGNATURE.inputs.len(), 1);

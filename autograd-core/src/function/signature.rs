@@ -6,9 +6,9 @@ use std::fmt;
 /// functions.
 ///
 /// ```
-/// use autograd_core::Function;
-/// use autograd_core::ndarray::Ix1;
-/// use autograd_core::ops::Exp;
+/// use pullback::Function;
+/// use pullback::ndarray::Ix1;
+/// use pullback::ops::Exp;
 ///
 /// let exp = Exp::<f64, Ix1>::SIGNATURE;
 /// assert_eq!((exp.name, exp.inputs[0].name, exp.outputs[0].name), ("Exp", "x", "output"));
@@ -36,9 +36,9 @@ impl Signature {
     /// mode.
     ///
     /// ```
-    /// use autograd_core::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
-    /// use autograd_core::ndarray::Ix1;
-    /// use autograd_core::ops::Exp;
+    /// use pullback::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
+    /// use pullback::ndarray::Ix1;
+    /// use pullback::ops::Exp;
     ///
     /// const EXP: Signature = Signature::new(
     ///     "Exp",
@@ -68,7 +68,7 @@ impl Signature {
     /// Notes how often it can be differentiated.
     ///
     /// ```
-    /// use autograd_core::{Order, Signature};
+    /// use pullback::{Order, Signature};
     ///
     /// assert_eq!(Signature::new("f", &[], &[], &[]).with_order(Order::Any).order, Order::Any);
     /// ```
@@ -80,7 +80,7 @@ impl Signature {
     /// Notes that it has a rule for forward mode.
     ///
     /// ```
-    /// assert!(autograd_core::Signature::new("f", &[], &[], &[]).forward_mode().forward_mode);
+    /// assert!(pullback::Signature::new("f", &[], &[], &[]).forward_mode().forward_mode);
     /// ```
     #[must_use]
     pub const fn forward_mode(self) -> Self {
@@ -125,9 +125,9 @@ impl Signature {
 /// An argument of `apply`.
 ///
 /// ```
-/// use autograd_core::Function;
-/// use autograd_core::ndarray::Ix2;
-/// use autograd_core::ops::Linear;
+/// use pullback::Function;
+/// use pullback::ndarray::Ix2;
+/// use pullback::ops::Linear;
 ///
 /// let [x, _, bias] = Linear::<f64, Ix2>::SIGNATURE.inputs else { panic!("three arguments") };
 /// assert_eq!((x.name, x.optional), ("x", false));
@@ -159,7 +159,7 @@ impl InputSignature {
     /// Describes a differentiable tensor.
     ///
     /// ```
-    /// let x = autograd_core::InputSignature::tensor("x", "ArrayView1<f64>");
+    /// let x = pullback::InputSignature::tensor("x", "ArrayView1<f64>");
     /// assert!(x.tensor && x.differentiable && !x.optional);
     /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
@@ -177,7 +177,7 @@ impl InputSignature {
     /// Anything else.
     ///
     /// ```
-    /// let factor = autograd_core::InputSignature::value("factor", "f64");
+    /// let factor = pullback::InputSignature::value("factor", "f64");
     /// assert!(!factor.tensor && !factor.differentiable);
     /// ```
     pub const fn value(name: &'static str, ty: &'static str) -> Self {
@@ -195,7 +195,7 @@ impl InputSignature {
     /// Notes that it can be left out.
     ///
     /// ```
-    /// let bias = autograd_core::InputSignature::tensor("bias", "Option<ArrayView1<f64>>").optional();
+    /// let bias = pullback::InputSignature::tensor("bias", "Option<ArrayView1<f64>>").optional();
     /// assert!(bias.optional && bias.differentiable);
     /// ```
     #[must_use]
@@ -209,7 +209,7 @@ impl InputSignature {
     /// Notes that it is a list of such tensors.
     ///
     /// ```
-    /// let parts = autograd_core::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list();
+    /// let parts = pullback::InputSignature::tensor("parts", "&[ArrayView1<f64>]").list();
     /// assert!(parts.list && parts.differentiable);
     /// ```
     #[must_use]
@@ -220,7 +220,7 @@ impl InputSignature {
     /// Notes that forward writes to it.
     ///
     /// ```
-    /// let x = autograd_core::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place();
+    /// let x = pullback::InputSignature::tensor("x", "ArrayViewMut1<f64>").in_place();
     /// assert!(x.in_place && x.differentiable);
     /// ```
     #[must_use]
@@ -234,7 +234,7 @@ impl InputSignature {
     /// Notes that it has no gradient.
     ///
     /// ```
-    /// let mask = autograd_core::InputSignature::tensor("mask", "ArrayView1<f64>").exempt();
+    /// let mask = pullback::InputSignature::tensor("mask", "ArrayView1<f64>").exempt();
     /// assert!(mask.tensor && !mask.differentiable);
     /// ```
     #[must_use]
@@ -249,9 +249,9 @@ impl InputSignature {
 /// A result of `apply`.
 ///
 /// ```
-/// use autograd_core::Function;
-/// use autograd_core::ndarray::Ix1;
-/// use autograd_core::ops::Exp;
+/// use pullback::Function;
+/// use pullback::ndarray::Ix1;
+/// use pullback::ops::Exp;
 ///
 /// let [output] = Exp::<f64, Ix1>::SIGNATURE.outputs else { panic!("one output") };
 /// assert_eq!((output.name, output.ty, output.differentiable), ("output", "Array<T, D>", true));
@@ -272,7 +272,7 @@ impl OutputSignature {
     /// Describes a differentiable tensor.
     ///
     /// ```
-    /// assert!(autograd_core::OutputSignature::tensor("y", "Array1<f64>").differentiable);
+    /// assert!(pullback::OutputSignature::tensor("y", "Array1<f64>").differentiable);
     /// ```
     pub const fn tensor(name: &'static str, ty: &'static str) -> Self {
         Self {
@@ -286,7 +286,7 @@ impl OutputSignature {
     /// Describes a tensor without a gradient, or anything else.
     ///
     /// ```
-    /// assert!(!autograd_core::OutputSignature::exempt("places", "Array1<usize>").differentiable);
+    /// assert!(!pullback::OutputSignature::exempt("places", "Array1<usize>").differentiable);
     /// ```
     pub const fn exempt(name: &'static str, ty: &'static str) -> Self {
         Self {
@@ -300,7 +300,7 @@ impl OutputSignature {
     /// Notes that it is a list of such tensors.
     ///
     /// ```
-    /// let parts = autograd_core::OutputSignature::tensor("parts", "Vec<Array1<f64>>").list();
+    /// let parts = pullback::OutputSignature::tensor("parts", "Vec<Array1<f64>>").list();
     /// assert!(parts.list && parts.differentiable);
     /// ```
     #[must_use]
@@ -312,8 +312,8 @@ impl OutputSignature {
 /// Something that is saved for backward.
 ///
 /// ```
-/// use autograd_core::Function;
-/// use autograd_core::ops::MatMul;
+/// use pullback::Function;
+/// use pullback::ops::MatMul;
 ///
 /// // Each operand's gradient is made of the other one.
 /// let [x, y] = MatMul::<f64>::SIGNATURE.saved else { panic!("two operands") };
@@ -332,7 +332,7 @@ impl SavedSignature {
     /// Something that is saved for the gradients of these inputs.
     ///
     /// ```
-    /// let weight = autograd_core::SavedSignature::new("weight", &["x"]);
+    /// let weight = pullback::SavedSignature::new("weight", &["x"]);
     /// assert_eq!((weight.name, weight.needed_for), ("weight", &["x"][..]));
     /// ```
     pub const fn new(name: &'static str, needed_for: &'static [&'static str]) -> Self {
@@ -343,8 +343,8 @@ impl SavedSignature {
 /// How often a function can be differentiated.
 ///
 /// ```
-/// use autograd_core::ndarray::{Array1, ArrayView1, Ix1};
-/// use autograd_core::{Function, Order, custom_function, ops::Exp};
+/// use pullback::ndarray::{Array1, ArrayView1, Ix1};
+/// use pullback::{Function, Order, custom_function, ops::Exp};
 ///
 /// struct Double;
 ///

@@ -10,13 +10,13 @@ use autograd_kernels::Element;
 /// The inputs of a function as one output of the rank of `E` sees them: one row of a Jacobian.
 ///
 /// ```
-/// use autograd_core::{Tensor, functional::jacobian};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, functional::jacobian};
+/// use pullback::ndarray::array;
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![[3.0], [4.0]]));
 /// let (by_x, by_w) = jacobian(|(x, w)| x * w, (&x, &w))?;
 /// assert_eq!((by_x.shape(), by_w.shape()), (&[2, 2, 2][..], &[2, 2, 2, 1][..]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait JacobianRow<E>: InputTensors {
     /// A tensor for each input, of its element type; first the output's axes, then the input's.
@@ -29,14 +29,14 @@ pub trait JacobianRow<E>: InputTensors {
 /// The outputs of a function of `I`: what its Jacobian is made of.
 ///
 /// ```
-/// use autograd_core::{Tensor, functional::jacobian};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, functional::jacobian};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// let (of_square, of_sum) = jacobian(|x| (x * x, x.sum()), &x)?;
 /// assert_eq!(of_square.to_array(), array![[2.0, 0.0], [0.0, 4.0]]);
 /// assert_eq!(of_sum.to_array(), array![1.0, 1.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait Jacobian<I>: OutputTensors {
     /// For each output, a tensor for each input. One output, or one input, is not in a tuple.

@@ -22,15 +22,15 @@ type HessianBlocks<I> = Blocks<<I as InputTensors>::Owned, I>;
 /// [this module](crate::functional) are shorter; they have the examples of each derivative.
 ///
 /// ```
-/// use autograd_core::functional::Functional;
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::functional::Functional;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// let options = Functional::new().forward_mode(true).strict(true);
 /// let jacobian = options.jacobian(|x| x * x, &x)?;
 /// assert_eq!(jacobian.to_array(), array![[2.0, 0.0], [0.0, 4.0]]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use = "nothing is computed before a derivative is asked for"]
@@ -44,13 +44,13 @@ impl Functional {
     /// No graph, not strict, by backward passes.
     ///
     /// ```
-    /// use autograd_core::{Tensor, functional::{Functional, jacobian}};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Tensor, functional::{Functional, jacobian}};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]);
     /// let plain = jacobian(|x| x * x, &x)?;
     /// assert_eq!(Functional::new().jacobian(|x| x * x, &x)?.to_array(), plain.to_array());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -61,15 +61,15 @@ impl Functional {
     /// results are constants.
     ///
     /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, grad};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::functional::Functional;
+    /// use pullback::{Tensor, grad};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// let jacobian = Functional::new().create_graph(true).jacobian(|x| x.powi(3), &x)?;
     /// let (second,) = grad(&jacobian.sum(), (&x,))?;
     /// assert_eq!(second.to_array(), array![6.0, 12.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn create_graph(self, create_graph: bool) -> Self {
         Self {
@@ -85,9 +85,9 @@ impl Functional {
     /// leads to; in forward mode this takes a run of its own.
     ///
     /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::functional::Functional;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]));
     /// let error = Functional::new().strict(true).jacobian(|(x, _)| x * 2.0, (&x, &w)).unwrap_err();
@@ -108,15 +108,15 @@ impl Functional {
     /// are the same, and a function without a rule is an error. The option changes nothing else.
     ///
     /// ```
-    /// use autograd_core::functional::Functional;
-    /// use autograd_core::{Tensor, Tensor1};
-    /// use autograd_core::ndarray::{arr0, array};
+    /// use pullback::functional::Functional;
+    /// use pullback::{Tensor, Tensor1};
+    /// use pullback::ndarray::{arr0, array};
     ///
     /// let x = Tensor::from(arr0(2.0));
     /// let powers = |x: &_| Tensor::from(array![1.0, 10.0]) * (x * x);
     /// let jacobian: Tensor1<f64> = Functional::new().forward_mode(true).jacobian(powers, &x)?;
     /// assert_eq!(jacobian.to_array(), array![4.0, 40.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn forward_mode(self, forward_mode: bool) -> Self {
         Self {

@@ -54,16 +54,16 @@ use autograd_kernels::Element;
 /// If a list of seeds is not as long as that of its outputs.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::functional::vjp;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::functional::vjp;
+/// use pullback::ndarray::array;
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let seed = Tensor::from(array![1.0, 10.0]);
 /// let (y, (dx, dw)) = vjp(|(x, w)| x * w, (&x, &w), &seed)?;
 /// assert_eq!(y.to_array(), array![3.0, 8.0]);
 /// assert_eq!((dx.to_array(), dw.to_array()), (array![3.0, 40.0], array![1.0, 20.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn vjp<I, S, F>(function: F, inputs: I, seeds: S) -> Result<(S::Owned, I::Owned), Error>
@@ -94,9 +94,9 @@ where
 /// If a list of tangents is not as long as that of its inputs.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::functional::jvp;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::functional::jvp;
+/// use pullback::ndarray::array;
 ///
 /// let (x, direction) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 0.5]));
 /// let (y, along) = jvp(|x| x * x, &x, &direction)?;
@@ -105,7 +105,7 @@ where
 /// let constant = Tensor::from(array![0.0, 0.0]);
 /// let (_, (along, _)) = jvp(|(x, w)| (x * w, w.exp()), (&x, &x), (&direction, &constant))?;
 /// assert_eq!(along.to_array(), array![1.0, 1.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn jvp<I, O, F>(function: F, inputs: I, tangents: I) -> Result<(O, O), Error>
@@ -128,9 +128,9 @@ where
 /// As [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, Tensor2};
-/// use autograd_core::functional::jacobian;
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor1, Tensor2};
+/// use pullback::functional::jacobian;
+/// use pullback::ndarray::array;
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let square: Tensor2<f64> = jacobian(|x| x * x, &x)?;
@@ -140,7 +140,7 @@ where
 /// assert_eq!(by_w.to_array(), array![[1.0, 0.0], [0.0, 2.0]]);
 /// let (by_x, _): (Tensor1<f64>, Tensor1<f64>) = sum;
 /// assert_eq!(by_x.to_array(), array![1.0, 1.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn jacobian<I, O, F>(function: F, inputs: I) -> Result<O::Blocks, Error>
@@ -163,16 +163,16 @@ where
 /// on arrays, and as [`Tensor::backward`](crate::Tensor::backward).
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::functional::hessian;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::functional::hessian;
+/// use pullback::ndarray::array;
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let ((xx, xw), (wx, ww)) = hessian(|(x, w)| (x * x * w).sum(), (&x, &w))?;
 /// assert_eq!(xx.to_array(), array![[6.0, 0.0], [0.0, 8.0]]);
 /// assert_eq!(xw.to_array(), array![[2.0, 0.0], [0.0, 4.0]]);
 /// assert_eq!((wx.to_array(), ww.to_array()), (xw.to_array(), array![[0.0, 0.0], [0.0, 0.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn hessian<I, T, F>(function: F, inputs: I) -> Result<<I::Owned as Jacobian<I>>::Blocks, Error>
@@ -198,15 +198,15 @@ where
 /// If a list of vectors is not as long as that of its inputs.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::functional::hvp;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::functional::hvp;
+/// use pullback::ndarray::array;
 ///
 /// let (x, v) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 10.0]));
 /// let (value, product) = hvp(|x| x.powi(3).sum(), &x, &v)?;
 /// assert_eq!(value.item(), 9.0);
 /// assert_eq!(product.to_array(), array![6.0, 120.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn hvp<I, T, F>(function: F, inputs: I, vectors: I) -> Result<(Tensor0<T>, I::Owned), Error>
@@ -230,16 +230,16 @@ where
 /// As [`hvp`].
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::functional::vhp;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::functional::vhp;
+/// use pullback::ndarray::array;
 ///
 /// let (x, w) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![3.0, 4.0]));
 /// let v = Tensor::from(array![1.0, 0.0]);
 /// let (value, (along_x, along_w)) = vhp(|(x, w)| (x * w).sum(), (&x, &w), (&v, &v))?;
 /// assert_eq!(value.item(), 11.0);
 /// assert_eq!((along_x.to_array(), along_w.to_array()), (array![1.0, 0.0], array![1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
 pub fn vhp<I, T, F>(function: F, inputs: I, vectors: I) -> Result<(Tensor0<T>, I::Owned), Error>

@@ -33,13 +33,13 @@ use tolerances::Tolerances;
 /// rounding allows no more, 4e-3, 1e-2 and 1e-2.
 ///
 /// ```
-/// use autograd_core::{Gradcheck, Tensor};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Gradcheck, Tensor};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
 /// let w = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
 /// Gradcheck::new().second_order().run(|(x, w)| (x * w).exp(), (&x, &w))?;
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use = "nothing is checked before `run`"]
@@ -58,8 +58,8 @@ impl Gradcheck {
     /// A check with the default tolerances, of the first order.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![0.5, -1.0]);
     /// assert!(Gradcheck::new().run(|x| x.sin(), &x).is_ok());
@@ -72,8 +72,8 @@ impl Gradcheck {
     /// How far each entry is moved to either side.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// // So close to its kink, |x| looks straight only from closer still.
     /// let x = Tensor::from(array![1e-7]);
@@ -90,8 +90,8 @@ impl Gradcheck {
     /// Sets the absolute tolerance.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]);
     /// let off_by_a_little = |x: &Tensor<_, _>| x * 0.0 + x.detach() * 1e-4;
@@ -108,8 +108,8 @@ impl Gradcheck {
     /// Sets the tolerance relative to the numerical value.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]);
     /// let off_by_a_hundredth = |x: &Tensor<_, _>| x * 100.0 + x.detach();
@@ -127,8 +127,8 @@ impl Gradcheck {
     /// is given, whose own history must not be lost.
     ///
     /// ```
-    /// use autograd_core::ndarray::{Array1, ArrayView1, array};
-    /// use autograd_core::{ErrorKind, Gradcheck, Tensor, custom_function};
+    /// use pullback::ndarray::{Array1, ArrayView1, array};
+    /// use pullback::{ErrorKind, Gradcheck, Tensor, custom_function};
     ///
     /// struct Double;
     ///
@@ -158,12 +158,12 @@ impl Gradcheck {
     /// passes and by forward mode once more.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![0.5, -1.0]);
     /// Gradcheck::new().forward_mode().run(|(x,)| x * &x.tanh(), (&x,))?;
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn forward_mode(self) -> Self {
         Self {
@@ -183,12 +183,12 @@ impl Gradcheck {
     /// [`thorough`](Self::thorough) looks at is not less.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::Array2;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::Array2;
     ///
     /// let x = Tensor::from(Array2::<f64>::eye(20));
     /// Gradcheck::new().fast().second_order().run(|x| x.matmul(x).tanh(), &x)?;
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn fast(self) -> Self {
         Self { fast: true, ..self }
@@ -205,12 +205,12 @@ impl Gradcheck {
     /// [`Mismatch::check`](crate::Mismatch::check) says which of these failed.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[0.5, -1.0], [2.0, 1.0]]);
     /// Gradcheck::new().thorough().run(|(x,)| x.matmul(&x.t()), (&x,))?;
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn thorough(self) -> Self {
         Self {
@@ -230,14 +230,14 @@ impl Gradcheck {
     /// If `function` does, or if its outputs change their shapes.
     ///
     /// ```
-    /// use autograd_core::{Gradcheck, Tensor};
-    /// use autograd_core::ndarray::array;
+    /// use pullback::{Gradcheck, Tensor};
+    /// use pullback::ndarray::array;
     ///
     /// let (x, w) = (Tensor::from(array![0.5, -1.0]), Tensor::from(array![2.0, 3.0]));
     /// Gradcheck::new().run(|(x, w)| (x * w, x.sum()), (&x, &w))?;
     /// let error = Gradcheck::new().run(|(x, w)| x * w.detach(), (&x, &w)).unwrap_err();
     /// assert!(error.to_string().contains("with respect to input 1"));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn run<I, O, F>(self, function: F, inputs: I) -> Result<(), Error>

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// |x| of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Abs};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Abs};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0, -3.0, 0.0]).set_requires_grad(true);
 /// Abs::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, -1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Abs<T, D>(PhantomData<(T, D)>);
@@ -50,8 +50,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns |x| of each element, with the derivative 0 at 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0]).abs().to_array(), array![2.0, 3.0]);
     /// ```

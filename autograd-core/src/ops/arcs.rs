@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// arcsin x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Asin};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Asin};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 0.6]).set_requires_grad(true);
 /// Asin::apply(&x).sum().backward()?; // 1/√(1 − x²)
 /// assert_eq!(x.grad(), Some(array![1.0, 1.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Asin<T, D>(PhantomData<(T, D)>);
@@ -49,13 +49,13 @@ impl<T: Element, D: Dimension> Asin<T, D> {
 /// arccos x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Acos};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Acos};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 0.6]).set_requires_grad(true);
 /// Acos::apply(&x).sum().backward()?; // −1/√(1 − x²)
 /// assert_eq!(x.grad(), Some(array![-1.0, -1.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Acos<T, D>(PhantomData<(T, D)>);
@@ -88,13 +88,13 @@ impl<T: Element, D: Dimension> Acos<T, D> {
 /// arctan x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Atan};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Atan};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Atan::apply(&x).sum().backward()?; // 1/(1 + x²)
 /// assert_eq!(x.grad(), Some(array![1.0, 0.5]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Atan<T, D>(PhantomData<(T, D)>);
@@ -140,8 +140,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Asin`](crate::ops::Asin) has the formula of the gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).asin().to_array(), array![0.0, 1.0_f64.asin()]);
     /// ```
@@ -156,8 +156,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Acos`](crate::ops::Acos) has the formula of the gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 0.0]).acos().to_array(), array![0.0, 0.0_f64.acos()]);
     /// ```
@@ -172,8 +172,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Atan`](crate::ops::Atan) has the formula of the gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).atan().to_array(), array![0.0, 1.0_f64.atan()]);
     /// ```

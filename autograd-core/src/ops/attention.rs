@@ -12,8 +12,8 @@ use crate::{Element, Tensor, custom_function};
 /// Scaled dot-product attention: for each query, the mean of the values, weighted by how well each key fits the query.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::AttentionOptions, ops::Attention};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::AttentionOptions, ops::Attention};
+/// use pullback::ndarray::array;
 ///
 /// // Two keys that fit the query equally well: the mean of their values.
 /// let (q, k) = (Tensor::from(array![[1.0, 0.0]]), Tensor::from(array![[1.0, 1.0], [1.0, 1.0]]));
@@ -22,7 +22,7 @@ use crate::{Element, Tensor, custom_function};
 /// assert_eq!(y.to_array(), array![[3.0]]);
 /// y.sum().backward()?;
 /// assert_eq!(v.grad(), Some(array![[0.5], [0.5]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Attention<T, D>(PhantomData<(T, D)>);
@@ -323,9 +323,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the leading axes differ, the lengths do not fit, or the mask does not broadcast.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ops::AttentionOptions;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ops::AttentionOptions;
+    /// use pullback::ndarray::array;
     ///
     /// let (q, k) = (Tensor::from(array![[0.0], [0.0]]), Tensor::from(array![[1.0], [2.0]]));
     /// let v = Tensor::from(array![[10.0], [20.0]]);

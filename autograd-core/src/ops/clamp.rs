@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// Each element limited to a range.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Clamp};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Clamp};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![-1.0, 0.5, 2.0]).set_requires_grad(true);
 /// Clamp::apply(&x, 0.0, 1.0).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.0, 1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Clamp<T, D>(PhantomData<(T, D)>);
@@ -70,8 +70,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If a bound is NaN.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0, 0.5]).clamp(-1.0, 1.0).to_array(), array![1.0, -1.0, 0.5]);
     /// ```

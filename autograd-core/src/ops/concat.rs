@@ -9,15 +9,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// The concatenation of tensors along an axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::Concat};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::Concat};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = Tensor::from(array![3.0]);
 /// let both = Concat::apply(Axis(0), &[&x, &y]);
 /// both.backward_with(array![1.0, 10.0, 100.0])?;
 /// assert_eq!(x.grad(), Some(array![1.0, 10.0])); // its part
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Concat<T, D>(PhantomData<(T, D)>);
@@ -54,8 +54,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no tensors, they do not have the axis, or they differ in the length of another axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let (x, y) = (Tensor::from(array![[1.0], [2.0]]), Tensor::from(array![[3.0], [4.0]]));
     /// assert_eq!(Tensor::concat(Axis(1), &[&x, &y]).to_array(), array![[1.0, 3.0], [2.0, 4.0]]);

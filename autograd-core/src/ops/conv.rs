@@ -53,8 +53,8 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 /// three, the first axis of the options is that of an image of height 1.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::ConvOptions, ops::Conv};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::ConvOptions, ops::Conv};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 2.0, 3.0]]]]);
 /// let weight = Tensor::from(array![[[[1.0, 10.0]]]]).set_requires_grad(true);
@@ -62,7 +62,7 @@ fn size<T>(image: &ArrayView4<'_, T>) -> [usize; 2] {
 /// assert_eq!(y.to_array(), array![[[[21.0, 32.0]]]]);
 /// y.sum().backward()?;
 /// assert_eq!(weight.grad(), Some(array![[[[3.0, 5.0]]]])); // the sum of the elements under each weight
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Conv<T, D>(PhantomData<(T, D)>);
@@ -139,8 +139,8 @@ impl<T: Element, D: Dimension> Conv<T, D> {
 /// and width `size`, plus a bias for each channel.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::ConvOptions, ops::ConvTranspose};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::ConvOptions, ops::ConvTranspose};
+/// use pullback::ndarray::array;
 ///
 /// // Each element adds the weights, times itself, to its window.
 /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
@@ -310,9 +310,9 @@ impl<T: Element> Tensor3<T> {
     /// number of channels or are longer than the padded signals, or a stride or dilation is 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ops::ConvOptions;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ops::ConvOptions;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[[1.0, 2.0, 4.0, 8.0]]]);
     /// let differences = Tensor::from(array![[[-1.0, 1.0]]]);
@@ -349,9 +349,9 @@ impl<T: Element> Tensor4<T> {
     /// number of channels or are larger than the padded images, or a stride or dilation is 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ops::ConvOptions;
-    /// use autograd_core::ndarray::Array4;
+    /// use pullback::Tensor;
+    /// use pullback::ops::ConvOptions;
+    /// use pullback::ndarray::Array4;
     ///
     /// let x = Tensor::from(Array4::<f32>::ones((1, 3, 8, 8)));
     /// let weight = Tensor::from(Array4::ones((5, 3, 3, 3)));
@@ -383,9 +383,9 @@ impl<T: Element> Tensor4<T> {
     /// than the stride.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ops::ConvOptions;
-    /// use autograd_core::ndarray::{Array4, array};
+    /// use pullback::Tensor;
+    /// use pullback::ops::ConvOptions;
+    /// use pullback::ndarray::{Array4, array};
     ///
     /// let x = Tensor::from(array![[[[1.0, 2.0]]]]);
     /// let weight = Tensor::from(Array4::ones((1, 1, 1, 2)));

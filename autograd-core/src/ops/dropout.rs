@@ -10,15 +10,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// saved.
 ///
 /// ```
-/// use autograd_core::ndarray::Array1;
-/// use autograd_core::{Tensor, ops::Dropout};
+/// use pullback::ndarray::Array1;
+/// use pullback::{Tensor, ops::Dropout};
 ///
 /// let x = Tensor::from(Array1::<f64>::ones(100)).set_requires_grad(true);
 /// let y = Dropout::apply(&x, 0.5, 7);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(y.to_array())); // 0 where it is dropped, 2 elsewhere
 /// assert_eq!(Dropout::apply(&x, 0.5, 7).to_array(), y.to_array());
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Dropout<T, D>(PhantomData<(T, D)>);
@@ -63,8 +63,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `p` is not between 0 and 1.
     ///
     /// ```
-    /// use autograd_core::ndarray::Array1;
-    /// use autograd_core::{Tensor, Tensor1};
+    /// use pullback::ndarray::Array1;
+    /// use pullback::{Tensor, Tensor1};
     ///
     /// let x: Tensor1<f64> = Tensor::from(Array1::ones(1000)).set_requires_grad(true);
     /// let y = x.dropout(0.25, 42);
@@ -72,7 +72,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// assert!((200..300).contains(&dropped));
     /// y.sum().backward()?;
     /// assert_eq!(x.grad(), Some(y.to_array()));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]

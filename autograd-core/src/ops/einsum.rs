@@ -21,9 +21,9 @@ use crate::{Element, Tensor, TensorD};
 /// lengths.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
-/// use autograd_core::ops::einsum;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
+/// use pullback::ops::einsum;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
 /// assert_eq!(einsum("ij,kj->ik", (&x, &x)).to_array(), array![[5.0, 11.0], [11.0, 25.0]].into_dyn());
@@ -42,9 +42,9 @@ pub fn einsum<O: EinsumOperands>(formula: &str, operands: O) -> TensorD<O::Eleme
 /// array or a `Vec` of references to tensors of one rank.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
-/// use autograd_core::ops::einsum;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
+/// use pullback::ops::einsum;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
 /// let several = [&x, &x, &x];

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// x of each positive element, α(eˣ − 1) of the others.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Elu};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Elu};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![3.0, 0.0]).set_requires_grad(true);
 /// Elu::apply(&x, 2.0).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 2.0])); // αeˣ on the left
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Elu<T, D>(PhantomData<(T, D)>);
@@ -69,8 +69,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Elu`](crate::ops::Elu) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, f64::NEG_INFINITY]).elu(1.0).to_array(), array![2.0, -1.0]);
     /// ```

@@ -10,15 +10,15 @@ use crate::{Element, Shape, Tensor2, custom_function, kernels};
 /// A row of the weight for each index. The row at the index `padding` has no gradient.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Embedding};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Embedding};
+/// use pullback::ndarray::array;
 ///
 /// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).set_requires_grad(true);
 /// let y = Embedding::apply(&weight, &[2, 0, 2], None);
 /// assert_eq!(y.to_array(), array![[5.0, 6.0], [1.0, 2.0], [5.0, 6.0]]);
 /// y.sum().backward()?;
 /// assert_eq!(weight.grad(), Some(array![[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Embedding<T>(PhantomData<T>);
@@ -95,15 +95,15 @@ impl<T: Element> Tensor2<T> {
     /// If an index is out of range.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let weight = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
     /// let vectors = weight.embedding(&[1, 0, 1]);
     /// assert_eq!(vectors.to_array(), array![[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]);
     /// vectors.sum().backward()?;
     /// assert_eq!(weight.grad(), Some(array![[1.0, 1.0], [2.0, 2.0]]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]
@@ -118,13 +118,13 @@ impl<T: Element> Tensor2<T> {
     /// If an index is out of range.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let weight = Tensor::from(array![[1.0], [3.0]]).set_requires_grad(true);
     /// weight.embedding_padded(&[1, 0, 1], 0).sum().backward()?;
     /// assert_eq!(weight.grad(), Some(array![[0.0], [2.0]]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]

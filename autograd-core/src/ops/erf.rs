@@ -11,13 +11,13 @@ use crate::{Element, Tensor, custom_function};
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Erf};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Erf};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0]).set_requires_grad(true);
 /// Erf::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![std::f64::consts::FRAC_2_SQRT_PI]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Erf<T, D>(PhantomData<(T, D)>);
@@ -50,8 +50,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Erf`](crate::ops::Erf) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, f64::INFINITY]).erf().to_array(), array![0.0, 1.0]);
     /// ```

@@ -9,14 +9,14 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// eˣ of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Exp};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Exp};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// let y = Exp::apply(&x);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(y.to_array())); // its own derivative
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Exp<T, D>(PhantomData<(T, D)>);
@@ -44,8 +44,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns eˣ of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).exp().to_array(), array![1.0, 1.0_f64.exp()]);
     /// ```

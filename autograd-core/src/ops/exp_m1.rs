@@ -10,8 +10,8 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// eˣ − 1 of each element, also exact near 0.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::ops::{Exp, ExpM1};
+/// use pullback::ndarray::array;
+/// use pullback::ops::{Exp, ExpM1};
 ///
 /// let x = array![1e-20_f64];
 /// assert_eq!(ExpM1::forward(x.view()), array![1e-20]);
@@ -48,8 +48,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns eˣ − 1 of each element, also exact near 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1e-20]).exp_m1().to_array(), array![0.0, 1e-20]);
     /// ```

@@ -10,15 +10,15 @@ use crate::{Element, Tensor, custom_function};
 /// A tensor with the order of its elements reversed along some axes, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Flip};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Flip};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
 /// let y = Flip::apply(&x, &[0]);
 /// assert_eq!(y.to_array(), array![3.0, 2.0, 1.0]);
 /// y.backward_with(array![1.0, 10.0, 100.0])?;
 /// assert_eq!(x.grad(), Some(array![100.0, 10.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Flip<T, D>(PhantomData<(T, D)>);
@@ -60,8 +60,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or one is named twice.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.flip(&[1]).to_array(), array![[2.0, 1.0], [4.0, 3.0]]);

@@ -11,8 +11,8 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// For each lane along an axis, the elements at the indices in the same lane of `indices`.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::Gather};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::Gather};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).set_requires_grad(true);
 /// let indices = array![[1, 1], [0, 1]].into_shared().into_dyn();
@@ -20,7 +20,7 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// assert_eq!(y.to_array(), array![[2.0, 2.0], [3.0, 4.0]]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[0.0, 2.0], [1.0, 1.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Gather<T, D>(PhantomData<(T, D)>);
@@ -61,8 +61,8 @@ impl<T: Element, D: Dimension> Gather<T, D> {
 /// A tensor to which the elements of another are added at indices, lane by lane along an axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::ScatterAdd};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::ScatterAdd};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[0.0, 0.5]]);
 /// let source = Tensor::from(array![[3.0, 4.0]]).set_requires_grad(true);
@@ -71,7 +71,7 @@ impl<T: Element, D: Dimension> Gather<T, D> {
 /// assert_eq!(y.to_array(), array![[0.0, 7.5]]);
 /// y.backward_with(array![[1.0, 10.0]])?;
 /// assert_eq!(source.grad(), Some(array![[10.0, 10.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ScatterAdd<T, D>(PhantomData<(T, D)>);
@@ -160,8 +160,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, an index is out of range, or `indices` is longer than the tensor along another axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.gather(Axis(1), &array![[1], [0]]).to_array(), array![[2.0], [3.0]]);
@@ -180,8 +180,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// shapes of `source` and `indices` differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let source = Tensor::from(array![[10.0], [20.0]]);

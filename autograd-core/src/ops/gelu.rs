@@ -12,13 +12,13 @@ use crate::{Element, Tensor, custom_function};
 /// x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Gelu};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Gelu};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0]).set_requires_grad(true);
 /// Gelu::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.5])); // Φ(0)
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Gelu<T, D>(PhantomData<(T, D)>);
@@ -49,8 +49,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Gelu`](crate::ops::Gelu) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 100.0]).gelu().to_array(), array![0.0, 100.0]);
     /// let x = Tensor::from(array![1.0_f64]);

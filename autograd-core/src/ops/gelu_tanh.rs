@@ -11,8 +11,8 @@ use crate::{Element, Tensor, custom_function};
 /// ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) of each element, which is close to x Φ(x).
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::{Gelu, GeluTanh}};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::{Gelu, GeluTanh}};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![-2.0, 0.5, 3.0]);
 /// let difference = Gelu::apply(&x) - GeluTanh::apply(&x);
@@ -49,8 +49,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`GeluTanh`](crate::ops::GeluTanh) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 100.0]).gelu_tanh().to_array(), array![0.0, 100.0]);
     /// ```

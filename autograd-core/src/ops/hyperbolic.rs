@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// sinh x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Sinh};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Sinh};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Sinh::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(x.cosh().to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sinh<T, D>(PhantomData<(T, D)>);
@@ -44,13 +44,13 @@ impl<T: Element, D: Dimension> Sinh<T, D> {
 /// cosh x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Cosh};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Cosh};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Cosh::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(x.sinh().to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Cosh<T, D>(PhantomData<(T, D)>);
@@ -81,8 +81,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Sinh`](crate::ops::Sinh) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).sinh().to_array(), array![0.0, 1.0_f64.sinh()]);
     /// ```
@@ -97,8 +97,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Cosh`](crate::ops::Cosh) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).cosh().to_array(), array![1.0, 1.0_f64.cosh()]);
     /// ```

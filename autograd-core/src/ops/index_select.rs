@@ -10,15 +10,15 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// The parts of a tensor at indices along an axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::IndexSelect};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::IndexSelect};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
 /// let y = IndexSelect::apply(&x, Axis(0), &[2, 0, 2]);
 /// assert_eq!(y.to_array(), array![3.0, 1.0, 3.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 0.0, 2.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct IndexSelect<T, D>(PhantomData<(T, D)>);
@@ -55,8 +55,8 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
 /// A tensor to which the parts of another are added at indices along an axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::IndexAdd};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::IndexAdd};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]);
 /// let source = Tensor::from(array![10.0, 20.0]).set_requires_grad(true);
@@ -64,7 +64,7 @@ impl<T: Element, D: Dimension> IndexSelect<T, D> {
 /// assert_eq!(y.to_array(), array![1.0, 32.0, 3.0]);
 /// y.backward_with(array![1.0, 5.0, 9.0])?;
 /// assert_eq!(source.grad(), Some(array![5.0, 5.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct IndexAdd<T, D>(PhantomData<(T, D)>);
@@ -122,8 +122,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or an index is out of range.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.index_select(Axis(0), &[1, 1]).to_array(), array![[3.0, 4.0], [3.0, 4.0]]);
@@ -142,8 +142,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// indices.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let (x, source) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![10.0, 20.0]));
     /// assert_eq!(x.index_add(Axis(0), &[1, 1], &source).to_array(), array![1.0, 32.0]);

@@ -39,8 +39,8 @@ const SOLVED: &str = "a matrix that was factored once";
 /// The X of AX = B, or of `AᵀX = B`.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Solve};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Solve};
+/// use pullback::ndarray::array;
 ///
 /// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
 /// let b = Tensor::from(array![2.0, 9.0]).set_requires_grad(true);
@@ -48,7 +48,7 @@ const SOLVED: &str = "a matrix that was factored once";
 /// assert_eq!(x.to_array(), array![1.0, 2.0]);
 /// x.backward_with(array![0.0, 1.0])?; // solves with Aᵀ
 /// assert_eq!(b.grad(), Some(array![-0.125, 0.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Solve<T, E>(PhantomData<(T, E)>);
@@ -142,13 +142,13 @@ impl<T: Element, E: Dimension> Solve<T, E> {
 /// The inverse of a matrix.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Inverse};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Inverse};
+/// use pullback::ndarray::array;
 ///
 /// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]).set_requires_grad(true);
 /// Inverse::apply(&a)?.sum().backward()?; // −A⁻ᵀ grad A⁻ᵀ
 /// assert_eq!(a.grad(), Some(array![[-0.25, -0.125], [-0.125, -0.0625]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Inverse<T>(PhantomData<T>);
@@ -185,13 +185,13 @@ impl<T: Element> Inverse<T> {
 /// The determinant of a matrix.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Det};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Det};
+/// use pullback::ndarray::array;
 ///
 /// let a = Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).set_requires_grad(true);
 /// Det::apply(&a)?.backward()?; // the cofactors
 /// assert_eq!(a.grad(), Some(array![[4.0, 0.0], [-1.0, 2.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Det<T>(PhantomData<T>);
@@ -230,8 +230,8 @@ impl<T: Element> Det<T> {
 /// or NaN.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::SolveTriangular};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::SolveTriangular};
+/// use pullback::ndarray::array;
 ///
 /// let l = Tensor::from(array![[2.0, 9.0], [1.0, 4.0]]); // the 9 is not read
 /// let b = Tensor::from(array![[2.0], [9.0]]);
@@ -306,13 +306,13 @@ fn lower<T: Element>(x: &Tensor2<T>, diagonal: T) -> Tensor2<T> {
 /// The lower triangular L of `A = LLᵀ`.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Cholesky};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Cholesky};
+/// use pullback::ndarray::array;
 ///
 /// let a = Tensor::from(array![[4.0]]).set_requires_grad(true);
 /// Cholesky::apply(&a)?.sum().backward()?; // of a number, the root
 /// assert_eq!(a.grad(), Some(array![[0.25]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Cholesky<T>(PhantomData<T>);
@@ -373,13 +373,13 @@ impl<T: Element> Tensor2<T> {
     /// If A is not square, the number of rows of b is different, or b does not have one or two axes.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let a = Tensor::from(array![[2.0, 0.0], [1.0, 4.0]]);
     /// let x = a.solve(&Tensor::from(array![2.0, 9.0]))?;
     /// assert_eq!(x.to_array(), array![1.0, 2.0]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn solve<E: Dimension>(&self, b: &Tensor<T, E>) -> Result<Tensor<T, E>, Error> {
@@ -395,12 +395,12 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let a = Tensor::from(array![[2.0, 0.0], [0.0, 4.0]]);
     /// assert_eq!(a.inv()?.to_array(), array![[0.5, 0.0], [0.0, 0.25]]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn inv(&self) -> Result<Self, Error> {
@@ -416,11 +416,11 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[2.0, 1.0], [0.0, 4.0]]).det()?.item(), 8.0);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn det(&self) -> Result<Tensor0<T>, Error> {
@@ -436,12 +436,12 @@ impl<T: Element> Tensor2<T> {
     /// If the matrix is not square.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let a = Tensor::from(array![[4.0, 2.0], [2.0, 10.0]]);
     /// assert_eq!(a.cholesky()?.to_array(), array![[2.0, 0.0], [1.0, 3.0]]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn cholesky(&self) -> Result<Self, Error> {

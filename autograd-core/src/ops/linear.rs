@@ -11,8 +11,8 @@ use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
 /// x Wᵀ + b along the last axis of x.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Linear};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Linear};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
 /// let weight = Tensor::from(array![[10.0, 100.0]]).set_requires_grad(true);
@@ -21,7 +21,7 @@ use crate::{Element, Shape, Tensor, Tensor1, Tensor2, custom_function};
 /// assert_eq!(y.to_array(), array![[210.5], [430.5]]);
 /// y.sum().backward()?;
 /// assert_eq!((weight.grad(), bias.grad()), (Some(array![[4.0, 6.0]]), Some(array![2.0])));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Linear<T, D>(PhantomData<(T, D)>);
@@ -124,8 +124,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// of `weight`.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// let weight = Tensor::from(array![[3.0, 4.0], [5.0, 6.0]]);

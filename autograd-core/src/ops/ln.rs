@@ -9,13 +9,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// ln x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Ln};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Ln};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0, 4.0]).set_requires_grad(true);
 /// Ln::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.5, 0.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Ln<T, D>(PhantomData<(T, D)>);
@@ -43,8 +43,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns ln x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).ln().to_array(), array![0.0, 2.0_f64.ln()]);
     /// ```

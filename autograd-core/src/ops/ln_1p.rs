@@ -10,8 +10,8 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// ln(1 + x) of each element, also exact near 0.
 ///
 /// ```
-/// use autograd_core::ndarray::array;
-/// use autograd_core::ops::{Ln, Ln1p};
+/// use pullback::ndarray::array;
+/// use pullback::ops::{Ln, Ln1p};
 ///
 /// let x = array![1e-20_f64];
 /// assert_eq!(Ln1p::forward(x.view()), array![1e-20]);
@@ -48,8 +48,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns ln(1 + x) of each element, also exact near 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1e-20]).ln_1p().to_array(), array![0.0, 1e-20]);
     /// ```

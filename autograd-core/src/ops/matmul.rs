@@ -12,14 +12,14 @@ use crate::{Element, Tensor, Tensor2, custom_function};
 /// The product of two matrices. Transposed operands are multiplied without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::MatMul};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::MatMul};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0]]).set_requires_grad(true);
 /// let y = Tensor::from(array![[3.0, 5.0], [4.0, 6.0]]);
 /// MatMul::apply(&x, &y).backward_with(array![[1.0, 10.0]])?; // grad yᵀ
 /// assert_eq!(x.grad(), Some(array![[53.0, 64.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct MatMul<T>(PhantomData<T>);
@@ -69,8 +69,8 @@ impl<T: Element> MatMul<T> {
 /// matrices broadcast.
 ///
 /// ```
-/// use autograd_core::ndarray::{Array1, Array2, Array3};
-/// use autograd_core::{Tensor, Tensor0, Tensor2, Tensor3};
+/// use pullback::ndarray::{Array1, Array2, Array3};
+/// use pullback::{Tensor, Tensor0, Tensor2, Tensor3};
 ///
 /// let vector = Tensor::from(Array1::<f64>::ones(4));
 /// let matrix = Tensor::from(Array2::<f64>::ones((4, 4)));
@@ -114,8 +114,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the inner lengths differ, leading axes do not broadcast, or either has rank 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.matmul(&x.t()).to_array(), array![[5.0]]);

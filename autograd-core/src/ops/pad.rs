@@ -10,15 +10,15 @@ use crate::{Element, Shape, Tensor, custom_function, kernels};
 /// A tensor with one value around it.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Pad};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Pad};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = Pad::apply(&x, &[(1, 2)], 0.5);
 /// assert_eq!(y.to_array(), array![0.5, 1.0, 2.0, 0.5, 0.5]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Pad<T, D>(PhantomData<(T, D)>);
@@ -66,8 +66,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is not a pair of widths for each axis, or the result is larger than any memory.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.pad(&[(0, 1), (1, 0)], 0.0).to_array(), array![[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]);

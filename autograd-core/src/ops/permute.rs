@@ -10,8 +10,8 @@ use crate::{Element, Tensor, custom_function};
 /// A tensor with its axes in another order, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Permute};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Permute};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[1.0], [2.0]]]);
 /// assert_eq!(Permute::apply(&x, &[2, 0, 1]).to_array(), array![[[1.0, 2.0]]]);
@@ -59,8 +59,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `axes` does not name each axis once.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::Array3;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::Array3;
     ///
     /// let x = Tensor::from(Array3::<f32>::zeros((2, 3, 4)));
     /// assert_eq!(x.permute(&[2, 0, 1]).shape(), [4, 2, 3]);
@@ -77,8 +77,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::Array3;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::Array3;
     ///
     /// let x = Tensor::from(Array3::<f32>::zeros((2, 3, 4)));
     /// assert_eq!(x.swap_axes(0, 2).shape(), [4, 3, 2]);

@@ -14,14 +14,14 @@ use crate::{Element, Tensor4, custom_function};
 /// The maximum of each window.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::MaxPool2d};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Pool2dOptions, ops::MaxPool2d};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
 /// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
 /// MaxPool2d::apply(&x, windows).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[[[0.0, 1.0], [0.0, 0.0]]]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct MaxPool2d<T>(PhantomData<T>);
@@ -122,8 +122,8 @@ impl<T: Element> MaxUnpool2d<T> {
 /// The mean of each window; the padding counts as zeros.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Pool2dOptions, ops::AvgPool2d};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Pool2dOptions, ops::AvgPool2d};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[[[1.0, 3.0], [2.0, 0.0]]]]).set_requires_grad(true);
 /// let windows = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
@@ -131,7 +131,7 @@ impl<T: Element> MaxUnpool2d<T> {
 /// assert_eq!(y.to_array(), array![[[[1.5]]]]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[[[0.25, 0.25], [0.25, 0.25]]]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct AvgPool2d<T>(PhantomData<T>);
@@ -209,8 +209,8 @@ impl<T: Element> Tensor4<T> {
     /// than a window.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]]);
     /// assert_eq!(x.max_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[5.0, 5.0]]]]);
@@ -234,8 +234,8 @@ impl<T: Element> Tensor4<T> {
     /// than a window.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[[[1.0, 5.0, 2.0], [4.0, 2.0, 0.0]]]]);
     /// assert_eq!(x.avg_pool2d([2, 2], [1, 1], [0, 0]).to_array(), array![[[[3.0, 2.25]]]]);

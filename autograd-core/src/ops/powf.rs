@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// xᵖ of each element, for any number p.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Powf};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Powf};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Powf::apply(&x, 1.5).sum().backward()?; // p xᵖ⁻¹
 /// assert_eq!(x.grad(), Some(array![3.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Powf<T, D>(PhantomData<(T, D)>);
@@ -54,8 +54,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns xᵖ of each element, for any number p; NaN for negative elements if p is not whole.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![4.0, 9.0]).powf(0.5).to_array(), array![2.0, 3.0]);
     /// ```

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// xⁿ of each element, for a whole n.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Powi};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Powi};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0, 0.0]).set_requires_grad(true);
 /// Powi::apply(&x, 3).sum().backward()?; // n xⁿ⁻¹
 /// assert_eq!(x.grad(), Some(array![12.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Powi<T, D>(PhantomData<(T, D)>);
@@ -59,8 +59,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns xⁿ of each element, for a whole n.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0]).powi(3).to_array(), array![8.0, -27.0]);
     /// ```

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// 1/x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Recip};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Recip};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
 /// Recip::apply(&x).sum().backward()?; // −1/x²
 /// assert_eq!(x.grad(), Some(array![-0.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Recip<T, D>(PhantomData<(T, D)>);
@@ -49,8 +49,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns 1/x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, -4.0]).recip().to_array(), array![1.0, -0.25]);
     /// ```

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// max(x, 0) of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Relu};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Relu};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
 /// Relu::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Relu<T, D>(PhantomData<(T, D)>);
@@ -53,13 +53,13 @@ impl<T: Element, D: Dimension> Relu<T, D> {
 /// x of each positive element, slope · x of the others.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::LeakyRelu};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::LeakyRelu};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![-1.0, 2.0]).set_requires_grad(true);
 /// LeakyRelu::apply(&x, 0.1).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.1, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct LeakyRelu<T, D>(PhantomData<(T, D)>);
@@ -98,8 +98,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns max(x, 0) of each element, with the derivative 0 at 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0]).relu().to_array(), array![2.0, 0.0]);
     /// ```
@@ -114,8 +114,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`LeakyRelu`](crate::ops::LeakyRelu) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0]).leaky_relu(0.1).to_array(), array![2.0, -3.0 * 0.1]);
     /// ```

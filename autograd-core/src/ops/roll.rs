@@ -10,15 +10,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// A tensor with its elements shifted along an axis, cyclically.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::Roll};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::Roll};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
 /// let y = Roll::apply(&x, Axis(0), 1);
 /// assert_eq!(y.to_array(), array![3.0, 1.0, 2.0]);
 /// y.backward_with(array![1.0, 10.0, 100.0])?;
 /// assert_eq!(x.grad(), Some(array![10.0, 100.0, 1.0])); // and back
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Roll<T, D>(PhantomData<(T, D)>);
@@ -68,8 +68,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![1.0, 2.0, 3.0]);
     /// assert_eq!(x.roll(Axis(0), 1).to_array(), array![3.0, 1.0, 2.0]);

@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// √x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Sqrt};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Sqrt};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Sqrt::apply(&x).sum().backward()?; // 1/(2√x)
 /// assert_eq!(x.grad(), Some(array![0.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sqrt<T, D>(PhantomData<(T, D)>);
@@ -48,13 +48,13 @@ impl<T: Element, D: Dimension> Sqrt<T, D> {
 /// 1/√x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Rsqrt};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Rsqrt};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![4.0]).set_requires_grad(true);
 /// Rsqrt::apply(&x).sum().backward()?; // −1/(2x√x)
 /// assert_eq!(x.grad(), Some(array![-0.0625]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Rsqrt<T, D>(PhantomData<(T, D)>);
@@ -89,8 +89,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns √x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 4.0]).sqrt().to_array(), array![0.0, 2.0]);
     /// ```
@@ -105,8 +105,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Rsqrt`](crate::ops::Rsqrt) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 4.0]).rsqrt().to_array(), array![1.0, 0.5]);
     /// ```

@@ -11,13 +11,13 @@ use crate::{Element, Tensor, custom_function};
 /// 1 / (1 + e⁻ˣ) of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Sigmoid};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Sigmoid};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Sigmoid::apply(&x).sum().backward()?; // y (1 − y)
 /// assert_eq!(x.grad(), Some(array![0.25, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sigmoid<T, D>(PhantomData<(T, D)>);
@@ -53,8 +53,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Sigmoid`](crate::ops::Sigmoid) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, f64::INFINITY]).sigmoid().to_array(), array![0.5, 1.0]);
     /// ```

@@ -11,13 +11,13 @@ use crate::{Element, Tensor, custom_function};
 /// x / (1 + e⁻ˣ) of each element, also known as swish.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Silu};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Silu};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Silu::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.5, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Silu<T, D>(PhantomData<(T, D)>);
@@ -48,8 +48,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Silu`](crate::ops::Silu) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 100.0]).silu().to_array(), array![0.0, 100.0]);
     /// ```

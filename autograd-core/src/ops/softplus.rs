@@ -11,15 +11,15 @@ use crate::{Element, Tensor, custom_function};
 /// ln(1 + eˣ) of each element, which never overflows.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Softplus};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Softplus};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// let y = Softplus::apply(&x);
 /// assert_eq!(y.view()[1], 1000.0);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.5, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Softplus<T, D>(PhantomData<(T, D)>);
@@ -52,8 +52,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Softplus`](crate::ops::Softplus) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1000.0]).softplus().to_array(), array![2.0_f64.ln(), 1000.0]);
     /// ```

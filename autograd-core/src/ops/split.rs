@@ -10,15 +10,15 @@ use crate::{Element, Tensor, custom_function};
 /// The two parts of a tensor before and from an index on along an axis, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::SplitAt};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::SplitAt};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 3.0]).set_requires_grad(true);
 /// let (before, after) = SplitAt::apply(&x, Axis(0), 1);
 /// assert_eq!((before.to_array(), after.to_array()), (array![1.0], array![2.0, 3.0]));
 /// after.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.0, 1.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SplitAt<T, D>(PhantomData<(T, D)>);
@@ -79,8 +79,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or the lengths do not add up to its length.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let parts = Tensor::from(array![1.0, 2.0, 3.0]).split(Axis(0), &[1, 2]);
     /// assert_eq!(parts[1].to_array(), array![2.0, 3.0]);
@@ -112,8 +112,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or `count` is 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let parts = Tensor::from(array![1.0, 2.0, 3.0]).chunks(Axis(0), 2);
     /// assert_eq!(parts[0].to_array(), array![1.0, 2.0]);

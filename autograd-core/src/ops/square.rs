@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// x² of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Square};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Square};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![3.0]).set_requires_grad(true);
 /// Square::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![6.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Square<T, D>(PhantomData<(T, D)>);
@@ -49,8 +49,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns x² of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![2.0, -3.0]).square().to_array(), array![4.0, 9.0]);
     /// ```

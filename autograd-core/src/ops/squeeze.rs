@@ -10,14 +10,14 @@ use crate::{Element, Tensor, custom_function};
 /// A tensor without one of its axes of length 1, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, ndarray::Axis, ops::Squeeze};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor1, ndarray::Axis, ops::Squeeze};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0]]).set_requires_grad(true);
 /// let y: Tensor1<f64> = Squeeze::apply(&x, Axis(0));
 /// y.backward_with(array![1.0, 10.0])?;
 /// assert_eq!(x.grad(), Some(array![[1.0, 10.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Squeeze<T, D, E>(PhantomData<(T, D, E)>);
@@ -56,8 +56,8 @@ impl<T: Element, D: Dimension, E: Dimension> Squeeze<T, D, E> {
 /// A tensor with one more axis, of length 1, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor2, ndarray::Axis, ops::Unsqueeze};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor2, ndarray::Axis, ops::Unsqueeze};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]);
 /// let y: Tensor2<f64> = Unsqueeze::apply(&x, Axis(1));
@@ -103,8 +103,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or its length is not 1.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let column = Tensor::from(array![[1.0], [2.0]]);
     /// assert_eq!(column.squeeze(Axis(1)).to_array(), array![1.0, 2.0]);
@@ -121,8 +121,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `axis` is larger than the rank.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![1.0, 2.0]);
     /// assert_eq!(x.unsqueeze(Axis(1)).to_array(), array![[1.0], [2.0]]);

@@ -11,13 +11,13 @@ use crate::{Element, Tensor, custom_function};
 /// tanh x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Tanh};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Tanh};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1000.0]).set_requires_grad(true);
 /// Tanh::apply(&x).sum().backward()?; // 1 − y²
 /// assert_eq!(x.grad(), Some(array![1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Tanh<T, D>(PhantomData<(T, D)>);
@@ -51,8 +51,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Tanh`](crate::ops::Tanh) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).tanh().to_array(), array![0.0, 1.0_f64.tanh()]);
     /// ```

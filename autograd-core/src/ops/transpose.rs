@@ -9,8 +9,8 @@ use crate::{Element, Tensor, custom_function};
 /// A tensor with its axes in reverse order, without a copy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Transpose};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Transpose};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 2.0, 3.0]]);
 /// assert_eq!(Transpose::apply(&x).to_array(), array![[1.0], [2.0], [3.0]]);
@@ -41,8 +41,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Reverses the order of the axes, without a copy: the transpose of a matrix.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).t().to_array(), array![[1.0], [2.0]]);
     /// ```

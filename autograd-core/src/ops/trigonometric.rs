@@ -10,13 +10,13 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// sin x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Sin};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Sin};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Sin::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some(x.cos().to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sin<T, D>(PhantomData<(T, D)>);
@@ -43,13 +43,13 @@ impl<T: Element, D: Dimension> Sin<T, D> {
 /// cos x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Cos};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Cos};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// Cos::apply(&x).sum().backward()?;
 /// assert_eq!(x.grad(), Some((-x.sin()).to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Cos<T, D>(PhantomData<(T, D)>);
@@ -76,14 +76,14 @@ impl<T: Element, D: Dimension> Cos<T, D> {
 /// tan x of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Tan};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Tan};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 1.0]).set_requires_grad(true);
 /// let y = Tan::apply(&x);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some((y.square() + 1.0).to_array()));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Tan<T, D>(PhantomData<(T, D)>);
@@ -117,8 +117,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns sin x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).sin().to_array(), array![0.0, 1.0_f64.sin()]);
     /// ```
@@ -131,8 +131,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns cos x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).cos().to_array(), array![1.0, 1.0_f64.cos()]);
     /// ```
@@ -145,8 +145,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns tan x of each element.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![0.0, 1.0]).tan().to_array(), array![0.0, 1.0_f64.tan()]);
     /// ```

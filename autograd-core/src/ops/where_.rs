@@ -12,8 +12,8 @@ use crate::{Element, Tensor, custom_function};
 /// broadcasts.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Where};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Where};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let mask = array![true, false].into_shared().into_dyn();
@@ -21,7 +21,7 @@ use crate::{Element, Tensor, custom_function};
 /// assert_eq!(y.to_array(), array![1.0, 20.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Where<T, D>(PhantomData<(T, D)>);
@@ -96,8 +96,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the tensors do not broadcast, or the mask does not to their common shape.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let zero = Tensor::from(array![0.0]);

@@ -71,8 +71,8 @@ use crate::former::Former;
 /// answers. A leaf's node accumulates its gradient.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let y = x.exp().sum();
@@ -115,8 +115,8 @@ impl Node {
     /// Returns the function's name.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// assert_eq!(x.exp().grad_fn().map(|node| node.name()), Some("Exp"));
@@ -129,8 +129,8 @@ impl Node {
     /// requires no gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let constant = Tensor::from(array![2.0]);
@@ -149,12 +149,12 @@ impl Node {
     /// Larger than that of every node this one depends on. 0 for leaves.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let (exp, sum) = (x.exp(), x.exp().sum());
-    /// let number = |node: autograd_core::Node| node.sequence_nr();
+    /// let number = |node: pullback::Node| node.sequence_nr();
     /// assert!(exp.grad_fn().map(number) < sum.grad_fn().map(number));
     /// ```
     #[inline]
@@ -165,8 +165,8 @@ impl Node {
     /// Returns the line that applied the function.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
     /// let line = line!() + 1;
@@ -214,8 +214,8 @@ impl fmt::Debug for Node {
 /// Where a gradient goes: a node, and which of its outputs the gradient is of.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
 /// let exp = x.exp().grad_fn().unwrap();

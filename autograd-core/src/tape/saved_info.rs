@@ -7,8 +7,8 @@ use autograd_kernels::Shape;
 /// Something that a node saved for its backward: see [`Node::saved`](crate::Node::saved).
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![2.0, 3.0]).set_requires_grad(true);
 /// let saved = x.powi(3).grad_fn().and_then(|node| node.saved()).expect("not freed yet");

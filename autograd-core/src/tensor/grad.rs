@@ -16,8 +16,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns whether a backward pass would compute a gradient for this tensor, or through it.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, w) = (Tensor::from(array![1.0]), Tensor::from(array![2.0]).set_requires_grad(true));
     /// assert!((&x * &w).requires_grad() && !(&x * &x).requires_grad());
@@ -29,8 +29,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns whether the tensor was made by the user rather than computed from tensors that require grad.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// assert!(w.is_leaf() && !w.exp().is_leaf());
@@ -49,15 +49,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If `required` is false for a computed tensor: [`detach`](Self::detach) says what is meant.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// (&w * 3.0).sum().backward()?;
     /// assert_eq!(w.grad(), Some(array![3.0]));
     /// let frozen = w.set_requires_grad(false);
     /// assert!(!(&frozen * 3.0).requires_grad());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use = "the leaf is the tensor that is returned"]
     #[track_caller]
@@ -82,14 +82,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the same value as a constant, sharing the memory.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0]).set_requires_grad(true);
     /// let loss = (&x * (&x).detach()).sum();
     /// loss.backward()?;
     /// assert_eq!(x.grad(), Some(array![2.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     pub fn detach(&self) -> Self {
@@ -100,15 +100,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// for computed tensors without [`retain_grad`](Self::retain_grad).
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// assert_eq!(w.grad(), None);
     /// (&w * 3.0).sum().backward()?;
     /// (&w * 3.0).sum().backward()?;
     /// assert_eq!(w.grad(), Some(array![6.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn grad(&self) -> Option<Array<T, D>> {
         let grad: Gradient<T> = self.accumulated()?.get()?.recover()?;
@@ -118,14 +118,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the accumulated gradient as a tensor: with a history if the pass was run with `create_graph`.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// (&w * 3.0).sum().backward()?;
     /// let grad = w.grad_tensor().unwrap();
     /// assert!(grad.view() == array![3.0] && !grad.requires_grad());
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn grad_tensor(&self) -> Option<Self> {
         let grad = self.accumulated()?.get()?;
@@ -135,14 +135,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Forgets the accumulated gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// (&w * 3.0).sum().backward()?;
     /// w.zero_grad();
     /// assert_eq!(w.grad(), None);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub fn zero_grad(&self) {
         if let Some(place) = self.accumulated() {
@@ -165,14 +165,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the tensor is not a leaf that requires grad, or `grad` has another shape.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// w.set_grad(array![10.0]);
     /// (&w * 3.0).sum().backward()?; // accumulates
     /// assert_eq!(w.grad(), Some(array![13.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn set_grad(&self, grad: Array<T, D>) {
@@ -192,8 +192,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the node that computed the tensor; `None` for leaves and constants.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
     /// assert!(w.grad_fn().is_none());

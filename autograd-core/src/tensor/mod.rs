@@ -27,15 +27,15 @@ marked! {
     /// a *leaf*, for which [`backward`](Self::backward) accumulates a gradient.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// let w = Tensor::from(array![[0.5, 0.5]]).set_requires_grad(true);
     /// let loss = (&x * &w + 1.0).sum();
     /// loss.backward()?;
     /// assert_eq!(w.grad(), Some(array![[4.0, 6.0]]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     pub struct Tensor<T, D = IxDyn> {
         pub(crate) raw: RawTensor<T>,
@@ -88,7 +88,7 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use autograd_core::Tensor2;
+    /// use pullback::Tensor2;
     ///
     /// let shared: Arc<[f64]> = Arc::from([1.0, 2.0, 3.0, 4.0]);
     /// let x = Tensor2::from_owner(&[2, 2], Arc::clone(&shared));
@@ -108,8 +108,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the shape.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape(), [2, 3]);
     /// ```
@@ -121,8 +121,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the number of axes.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).ndim(), 2);
     /// assert_eq!(Tensor::from(array![[1.0, 2.0]]).sum().ndim(), 0);
@@ -134,8 +134,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the number of elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).len(), 6);
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).sum().len(), 1);
@@ -147,8 +147,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns whether there are no elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::Array2;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::Array2;
     ///
     /// assert!(Tensor::from(Array2::<f64>::zeros((3, 0))).is_empty());
     /// ```
@@ -159,8 +159,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns a view of the value.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// assert_eq!(x.view()[[0, 1]], 2.0);
@@ -173,8 +173,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns a copy of the value.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1.0, 2.0]);
     /// let mut copy = x.to_array();
@@ -188,8 +188,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the value: its memory if no other tensor and no node holds it, else a copy.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).into_array(), array![1.0, 2.0]);
     /// ```
@@ -202,8 +202,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// them so, else a copy.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.t().into_elements(), [1.0, 3.0, 2.0, 4.0]);
@@ -219,8 +219,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is not exactly one.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0]).sum().item(), 3.0);
     /// ```
@@ -243,8 +243,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the same tensor with its rank known at run time only; value, history and gradient are shared.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, y) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![[3.0]]));
     /// let both = [x.into_dyn(), y.into_dyn()];
@@ -257,8 +257,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the same tensor with another dimension type, `None` if its rank is not that of `E`.
     ///
     /// ```
-    /// use autograd_core::{Tensor, Tensor2, TensorD};
-    /// use autograd_core::ndarray::{Ix1, Ix2, array};
+    /// use pullback::{Tensor, Tensor2, TensorD};
+    /// use pullback::ndarray::{Ix1, Ix2, array};
     ///
     /// let x: TensorD<f64> = Tensor::from(array![[1.0, 2.0]]).into_dyn();
     /// assert!(x.clone().into_dimensionality::<Ix1>().is_none());

@@ -19,8 +19,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// history would no longer be true.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let mut w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// w.update(|mut w| w *= 10.0);
@@ -44,14 +44,14 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// As [`update`](Self::update).
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let mut w = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
     /// (&w * &w).sum().backward()?;
     /// w.update_by_grad(|mut w, grad| w.scaled_add(-0.1, &grad));
     /// assert_eq!(w.to_array(), array![0.8, 1.6]);
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[track_caller]
     pub fn update_by_grad<R>(
@@ -65,8 +65,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Looks at the accumulated gradient of a leaf without copying it; `None` if it has none.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
     /// assert_eq!(w.with_grad(|grad| grad.sum()), None);
@@ -82,8 +82,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// the changed one; if `change` panics, the gradient is forgotten.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
     /// w.set_grad(array![2.0]);
@@ -102,8 +102,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the same tensor with its rank at run time: nothing is copied.
     ///
     /// ```
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::{Tensor, TensorD};
+    /// use pullback::ndarray::array;
+    /// use pullback::{Tensor, TensorD};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0]]);
     /// let any: &TensorD<f64> = x.as_dyn();

@@ -1,9 +1,9 @@
 //! A page of all functions of a program, with a search.
 //!
 //! ```
-//! use autograd_core::custom_function;
-//! use autograd_core::ndarray::{Array1, ArrayView1};
-//! use autograd_graph::catalogue;
+//! use pullback::custom_function;
+//! use pullback::ndarray::{Array1, ArrayView1};
+//! use pullback::catalogue;
 //!
 //! /// y = x³
 //! #[custom_function(grad(x) = &grad_output * &x * &x * 3.0)]
@@ -42,7 +42,7 @@ use escape::{Escaped, anchor};
 /// `catalogue.html#q=conv` opens the page with a search, `catalogue.html#autograd_core.ops.exp.Exp` at a function.
 ///
 /// ```
-/// use autograd_graph::catalogue::Page;
+/// use pullback::catalogue::Page;
 ///
 /// let page = Page::new().title("What my model is made of").html();
 /// assert!(page.starts_with("<!DOCTYPE html>"));
@@ -66,7 +66,7 @@ impl Page {
     /// Returns a page of all functions of the program.
     ///
     /// ```
-    /// use autograd_graph::catalogue::Page;
+    /// use pullback::catalogue::Page;
     ///
     /// assert!(Page::new().html().contains("autograd_core.ops.exp.Exp"));
     /// ```
@@ -81,7 +81,7 @@ impl Page {
     /// Sets the title.
     ///
     /// ```
-    /// use autograd_graph::catalogue::Page;
+    /// use pullback::catalogue::Page;
     ///
     /// assert!(Page::new().title("Kernels & models").html().contains("<title>Kernels &amp; models</title>"));
     /// ```
@@ -93,8 +93,8 @@ impl Page {
     /// Sets the functions that the page lists.
     ///
     /// ```
-    /// use autograd_core::catalogue::catalogue;
-    /// use autograd_graph::catalogue::Page;
+    /// use pullback::catalogue::catalogue;
+    /// use pullback::catalogue::Page;
     ///
     /// let mut functions = catalogue();
     /// functions.retain(|function| function.signature.forward_mode);
@@ -110,7 +110,7 @@ impl Page {
     /// `PULLBACK_CATALOGUE=folder cargo test --workspace gradcheck`.
     ///
     /// ```
-    /// use autograd_graph::catalogue::Page;
+    /// use pullback::catalogue::Page;
     ///
     /// let page = Page::new().errors("measured/on/the/large/machine").html();
     /// # assert!(page.contains("Not measured"));
@@ -123,7 +123,7 @@ impl Page {
     /// Returns the page. If the errors of a function cannot be read, the page has the reason instead.
     ///
     /// ```
-    /// use autograd_graph::catalogue::Page;
+    /// use pullback::catalogue::Page;
     ///
     /// let page = Page::new();
     /// assert!(page.html().ends_with("</html>\n"));
@@ -232,7 +232,7 @@ impl Page {
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("catalogue-{}.html", std::process::id()));
-/// std::fs::write(&path, autograd_graph::catalogue::html())?; // to be opened in a browser
+/// std::fs::write(&path, pullback::catalogue::html())?; // to be opened in a browser
 /// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), std::io::Error>(())

@@ -6,7 +6,7 @@ use crate::counted;
 /// Options of a convolution over `N` axes.
 ///
 /// ```
-/// use autograd_kernels::ConvOptions;
+/// use pullback::kernels::ConvOptions;
 ///
 /// let every_other = ConvOptions { stride: [2, 2], ..ConvOptions::default() };
 /// assert_eq!(every_other.padding, [0, 0]);

@@ -30,8 +30,8 @@ pub(crate) use product::{Operand, Product};
 /// If the columns of `a` are not as many as the rows of `b`, or the product has too many elements.
 ///
 /// ```
-/// use autograd_kernels::matmul;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::matmul;
+/// use pullback::ndarray::array;
 ///
 /// let a = array![[1.0, 2.0], [3.0, 4.0]];
 /// assert_eq!(matmul(&a.view(), &a.t()), array![[5.0, 11.0], [11.0, 25.0]]);
@@ -67,8 +67,8 @@ pub fn matmul<T: Element>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> Array
 /// If the shapes do not fit.
 ///
 /// ```
-/// use autograd_kernels::gemm;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::gemm;
+/// use pullback::ndarray::array;
 ///
 /// let (a, b) = (array![[1.0, 2.0]], array![[3.0], [4.0]]);
 /// let mut c = array![[100.0]];
@@ -111,8 +111,8 @@ pub fn gemm<T: Element>(
 /// If the shapes do not fit, or the result has too many elements.
 ///
 /// ```
-/// use autograd_kernels::affine;
-/// use autograd_kernels::ndarray::array;
+/// use pullback::kernels::affine;
+/// use pullback::ndarray::array;
 ///
 /// let (x, weight) = (array![[1.0], [2.0]], array![[10.0, 100.0]]);
 /// let rows = affine(&x.view(), &weight.view(), Some(&array![3.0, 4.0].view()));

@@ -60,8 +60,8 @@ functions! {
     /// Returns eˣ, to one unit in the last place.
     ///
     /// ```
-    /// use autograd_kernels::{exp, map};
-    /// use autograd_kernels::ndarray::array;
+    /// use pullback::kernels::{exp, map};
+    /// use pullback::ndarray::array;
     ///
     /// let x = array![0.0, 1.0, f64::NEG_INFINITY];
     /// assert_eq!(map(&x.view(), exp), array![1.0, std::f64::consts::E, 0.0]);
@@ -71,43 +71,43 @@ functions! {
     /// Returns eˣ − 1, to two units in the last place near zero too.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::exp_m1(1e-20), 1e-20);
+    /// assert_eq!(pullback::kernels::exp_m1(1e-20), 1e-20);
     /// ```
     exp_m1 = exponential;
 
     /// Returns ln x, to one unit in the last place; NaN for negative numbers.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::ln(1.0), 0.0);
-    /// assert_eq!(autograd_kernels::ln(0.0), f64::NEG_INFINITY);
+    /// assert_eq!(pullback::kernels::ln(1.0), 0.0);
+    /// assert_eq!(pullback::kernels::ln(0.0), f64::NEG_INFINITY);
     /// ```
     ln = logarithm;
 
     /// Returns ln(1 + x), to two units in the last place near zero too.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::ln_1p(1e-20), 1e-20);
+    /// assert_eq!(pullback::kernels::ln_1p(1e-20), 1e-20);
     /// ```
     ln_1p = logarithm;
 
     /// Returns tanh x, to two units in the last place.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::tanh(-1000.0), -1.0);
+    /// assert_eq!(pullback::kernels::tanh(-1000.0), -1.0);
     /// ```
     tanh = exponential;
 
     /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::sigmoid(0.0), 0.5);
+    /// assert_eq!(pullback::kernels::sigmoid(0.0), 0.5);
     /// ```
     sigmoid = exponential;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::erf(-10.0), -1.0);
+    /// assert_eq!(pullback::kernels::erf(-10.0), -1.0);
     /// ```
     erf = gaussian;
 
@@ -115,14 +115,14 @@ functions! {
     /// both tails.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::normal_cdf(0.0), 0.5);
+    /// assert_eq!(pullback::kernels::normal_cdf(0.0), 0.5);
     /// ```
     normal_cdf = gaussian;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::normal_pdf(100.0), 0.0);
+    /// assert_eq!(pullback::kernels::normal_pdf(100.0), 0.0);
     /// ```
     normal_pdf = gaussian;
 
@@ -130,15 +130,15 @@ functions! {
     /// last place.
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::gelu(20.0), 20.0);
-    /// assert_eq!(autograd_kernels::gelu(0.0), 0.0);
+    /// assert_eq!(pullback::kernels::gelu(20.0), 20.0);
+    /// assert_eq!(pullback::kernels::gelu(0.0), 0.0);
     /// ```
     gelu = gaussian;
 
     /// Returns the derivative of [`gelu`], Φ(x) + x φ(x).
     ///
     /// ```
-    /// assert_eq!(autograd_kernels::gelu_derivative(0.0), 0.5);
+    /// assert_eq!(pullback::kernels::gelu_derivative(0.0), 0.5);
     /// ```
     gelu_derivative = gaussian;
 }

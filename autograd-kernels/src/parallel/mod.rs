@@ -43,7 +43,7 @@ thread_local! {
 /// If the variable is not a number from 1 on.
 ///
 /// ```
-/// use autograd_kernels::{set_threads, threads};
+/// use pullback::kernels::{set_threads, threads};
 ///
 /// assert_eq!(threads(), std::thread::available_parallelism().map_or(1, usize::from));
 /// set_threads(2);
@@ -79,7 +79,7 @@ fn threads_from_outside() -> usize {
 /// If `count` is 0.
 ///
 /// ```
-/// use autograd_kernels::{set_threads, threads};
+/// use pullback::kernels::{set_threads, threads};
 ///
 /// set_threads(1);
 /// assert_eq!(threads(), 1);
@@ -100,7 +100,7 @@ pub fn set_threads(count: usize) {
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
-/// use autograd_kernels::split;
+/// use pullback::kernels::split;
 ///
 /// let sum = AtomicUsize::new(0);
 /// split(1000, 100, |range| {
@@ -132,7 +132,7 @@ fn split_in(parts: usize, count: usize, work: impl Fn(Range<usize>) + Sync) {
 /// If `elements` is not a whole number of rows, or if `work` does.
 ///
 /// ```
-/// use autograd_kernels::split_mut;
+/// use pullback::kernels::split_mut;
 ///
 /// let mut matrix = vec![0; 12];
 /// split_mut(&mut matrix, 3, 1, |first, rows| {

@@ -25,7 +25,7 @@ pub(crate) use number::{Number, Single};
 /// Each function says what its derivative is where that is not obvious: at a kink, or at the edge of its domain.
 ///
 /// ```
-/// use autograd_kernels::Real;
+/// use pullback::Real;
 ///
 /// fn hypotenuse<T: Real>(x: T, y: T) -> T {
 ///     (x * x + y * y).sqrt()
@@ -64,7 +64,7 @@ pub trait Real:
     /// Returns eˣ.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::exp(0.0), 1.0);
     /// ```
@@ -74,7 +74,7 @@ pub trait Real:
     /// Returns eˣ − 1, also exact near 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::exp_m1(1e-20), 1e-20);
     /// ```
@@ -84,7 +84,7 @@ pub trait Real:
     /// Returns ln x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::ln(1.0), 0.0);
     /// ```
@@ -94,7 +94,7 @@ pub trait Real:
     /// Returns ln(1 + x), also exact near 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::ln_1p(1e-20), 1e-20);
     /// ```
@@ -104,7 +104,7 @@ pub trait Real:
     /// Returns xⁿ for a whole n; the derivative is 0 for n = 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::powi(-2.0, 3), -8.0);
     /// ```
@@ -114,7 +114,7 @@ pub trait Real:
     /// Returns xᵖ. The derivative with respect to x is 0 for p = 0, and that with respect to p is 0 where xᵖ is.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::powf(4.0, 1.5), 8.0);
     /// ```
@@ -124,7 +124,7 @@ pub trait Real:
     /// Returns √x; the derivative is infinite at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::sqrt(9.0), 3.0);
     /// ```
@@ -134,7 +134,7 @@ pub trait Real:
     /// Returns ∛x; the derivative is infinite at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::cbrt(-8.0), -2.0);
     /// ```
@@ -144,7 +144,7 @@ pub trait Real:
     /// Returns 1/x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::recip(4.0), 0.25);
     /// ```
@@ -154,7 +154,7 @@ pub trait Real:
     /// Returns |x|, with the derivative 0 at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::abs(-2.0), 2.0);
     /// ```
@@ -164,7 +164,7 @@ pub trait Real:
     /// Returns 1 for positive numbers and +0, −1 for negative numbers and −0; the derivative is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::signum(-2.0), -1.0);
     /// ```
@@ -174,7 +174,7 @@ pub trait Real:
     /// Returns the largest whole number that is not larger; the derivative is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::floor(-1.5), -2.0);
     /// ```
@@ -184,7 +184,7 @@ pub trait Real:
     /// Returns the smallest whole number that is not smaller; the derivative is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::ceil(-1.5), -1.0);
     /// ```
@@ -194,7 +194,7 @@ pub trait Real:
     /// Returns the nearest whole number, of two the one farther from 0; the derivative is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::round(2.5), 3.0);
     /// ```
@@ -204,7 +204,7 @@ pub trait Real:
     /// Returns the nearest whole number, of two the even one; the derivative is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::round_ties_even(2.5), 2.0);
     /// ```
@@ -214,7 +214,7 @@ pub trait Real:
     /// Returns sin x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::sin(0.0), 0.0);
     /// ```
@@ -224,7 +224,7 @@ pub trait Real:
     /// Returns cos x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::cos(0.0), 1.0);
     /// ```
@@ -234,7 +234,7 @@ pub trait Real:
     /// Returns tan x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::tan(0.0), 0.0);
     /// ```
@@ -246,7 +246,7 @@ pub trait Real:
     /// ```
     /// use std::f64::consts::FRAC_PI_2;
     ///
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::asin(1.0), FRAC_PI_2);
     /// ```
@@ -256,7 +256,7 @@ pub trait Real:
     /// Returns arccos x; the derivative is infinite at −1 and 1.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::acos(1.0), 0.0);
     /// ```
@@ -268,7 +268,7 @@ pub trait Real:
     /// ```
     /// use std::f64::consts::FRAC_PI_2;
     ///
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::atan(f64::INFINITY), FRAC_PI_2);
     /// ```
@@ -280,7 +280,7 @@ pub trait Real:
     /// ```
     /// use std::f64::consts::FRAC_PI_2;
     ///
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::atan2(2.0, 0.0), FRAC_PI_2);
     /// ```
@@ -290,7 +290,7 @@ pub trait Real:
     /// Returns sinh x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::sinh(0.0), 0.0);
     /// ```
@@ -300,7 +300,7 @@ pub trait Real:
     /// Returns cosh x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::cosh(0.0), 1.0);
     /// ```
@@ -310,7 +310,7 @@ pub trait Real:
     /// Returns tanh x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::tanh(-1000.0), -1.0);
     /// ```
@@ -320,7 +320,7 @@ pub trait Real:
     /// Returns arsinh x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::asinh(0.0), 0.0);
     /// ```
@@ -330,7 +330,7 @@ pub trait Real:
     /// Returns arcosh x; the derivative is infinite at 1.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::acosh(1.0), 0.0);
     /// ```
@@ -340,7 +340,7 @@ pub trait Real:
     /// Returns artanh x; the derivative is infinite at −1 and 1.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::atanh(0.0), 0.0);
     /// ```
@@ -350,7 +350,7 @@ pub trait Real:
     /// Returns 1 / (1 + e⁻ˣ).
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::sigmoid(0.0), 0.5);
     /// ```
@@ -360,7 +360,7 @@ pub trait Real:
     /// Returns ln(1 + eˣ), which never overflows.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::softplus(1000.0), 1000.0);
     /// ```
@@ -370,7 +370,7 @@ pub trait Real:
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::erf(10.0), 1.0);
     /// ```
@@ -381,7 +381,7 @@ pub trait Real:
     /// relative error in both tails.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::normal_cdf(0.0), 0.5);
     /// ```
@@ -391,7 +391,7 @@ pub trait Real:
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::normal_pdf(100.0), 0.0);
     /// ```
@@ -401,7 +401,7 @@ pub trait Real:
     /// Returns x Φ(x).
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::gelu(20.0), 20.0);
     /// ```
@@ -411,7 +411,7 @@ pub trait Real:
     /// Returns √(x² + y²) without overflow; the derivatives are 0 where it is 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::hypot(3.0, 4.0), 5.0);
     /// ```
@@ -421,7 +421,7 @@ pub trait Real:
     /// Returns the larger of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::max(3.0, 4.0), 4.0);
     /// ```
@@ -431,7 +431,7 @@ pub trait Real:
     /// Returns the smaller of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::min(3.0, 4.0), 3.0);
     /// ```
@@ -442,7 +442,7 @@ pub trait Real:
     /// is larger.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::clamp(3.0, 0.0, 1.0), 1.0);
     /// ```
@@ -457,7 +457,7 @@ pub trait Real:
     /// Returns `self` · a + b, rounded twice.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::mul_add(3.0, 2.0, 1.0), 7.0);
     /// ```
@@ -470,7 +470,7 @@ pub trait Real:
     /// Returns x².
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::square(-3.0), 9.0);
     /// ```
@@ -483,7 +483,7 @@ pub trait Real:
     /// Returns 1/√x.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::rsqrt(4.0), 0.5);
     /// ```
@@ -496,7 +496,7 @@ pub trait Real:
     /// Returns max(x, 0), with the derivative 0 at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::relu(-3.0), 0.0);
     /// ```
@@ -509,7 +509,7 @@ pub trait Real:
     /// Returns x where it is positive and slope · x elsewhere, with the derivative `slope` at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::leaky_relu(-3.0, 0.5), -1.5);
     /// ```
@@ -523,7 +523,7 @@ pub trait Real:
     /// Returns x where it is positive and α(eˣ − 1) elsewhere, with the derivative α at 0.
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::elu(0.0, 2.0), 0.0);
     /// ```
@@ -537,7 +537,7 @@ pub trait Real:
     /// Returns x / (1 + e⁻ˣ).
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::silu(0.0), 0.0);
     /// ```
@@ -550,7 +550,7 @@ pub trait Real:
     /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
     ///
     /// ```
-    /// use autograd_kernels::Real;
+    /// use pullback::Real;
     ///
     /// assert_eq!(Real::gelu_tanh(20.0), 20.0);
     /// ```

@@ -11,9 +11,9 @@ use autograd_kernels::Element;
 /// for the examples.
 ///
 /// ```
-/// use autograd_core::functional::{Batch, vmap};
-/// use autograd_core::ndarray::{Axis, array};
-/// use autograd_core::{Error, InputTensors, Tensor, Tensor0, Tensor1};
+/// use pullback::functional::{Batch, vmap};
+/// use pullback::ndarray::{Axis, array};
+/// use pullback::{Error, InputTensors, Tensor, Tensor0, Tensor1};
 ///
 /// /// The largest value that a function has on a batch.
 /// fn largest<I: Batch>(
@@ -35,9 +35,9 @@ pub trait Batch: InputTensors {
 /// What the function of a map returns for each example: tensors as [`OutputTensors`], or a [`Result`] of them.
 ///
 /// ```
-/// use autograd_core::functional::{ExampleOutputs, vmap};
-/// use autograd_core::ndarray::{Axis, array};
-/// use autograd_core::{Error, Tensor, Tensor1};
+/// use pullback::functional::{ExampleOutputs, vmap};
+/// use pullback::ndarray::{Axis, array};
+/// use pullback::{Error, Tensor, Tensor1};
 ///
 /// /// Of the rows of a matrix.
 /// fn by_rows<O: ExampleOutputs>(function: impl Fn(&Tensor1<f64>) -> O + Sync) -> Result<O::Stacked, Error> {
@@ -52,7 +52,7 @@ pub trait Batch: InputTensors {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`vmap` cannot put values of type `{Self}` together",
-    note = "the function returns a tensor, a `Vec` of tensors or a tuple of these, or a `Result<_, autograd_core::Error>` \
+    note = "the function returns a tensor, a `Vec` of tensors or a tuple of these, or a `Result<_, pullback::Error>` \
             of them"
 )]
 pub trait ExampleOutputs {

@@ -47,9 +47,9 @@ use turns::Turns;
 /// The function returns tensors, or a [`Result`] of them. Per-example gradients, for one, are those that it computes:
 ///
 /// ```
-/// use autograd_core::functional::vmap;
-/// use autograd_core::ndarray::{Axis, array};
-/// use autograd_core::{Tensor, grad};
+/// use pullback::functional::vmap;
+/// use pullback::ndarray::{Axis, array};
+/// use pullback::{Tensor, grad};
 ///
 /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
 /// let w = Tensor::from(array![0.5, -1.0]).set_requires_grad(true);
@@ -63,22 +63,22 @@ use turns::Turns;
 /// // The gradient of the weights for each example.
 /// let gradients = vmap(|x| grad(&(x * &w).sum().powi(2), &w), Axis(0), &x)?;
 /// assert_eq!(gradients.to_array(), array![[-3.0, -6.0], [-15.0, -20.0], [-35.0, -42.0]]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// Several inputs are a tuple or a list, and share the axis; several outputs, too:
 ///
 /// ```
-/// use autograd_core::functional::vmap;
-/// use autograd_core::ndarray::{Axis, array};
-/// use autograd_core::{Tensor, Tensor1, Tensor2};
+/// use pullback::functional::vmap;
+/// use pullback::ndarray::{Axis, array};
+/// use pullback::{Tensor, Tensor1, Tensor2};
 ///
 /// let (x, factor) = (Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]), Tensor::from(array![10.0, 100.0]));
 /// let (scaled, sums): (Tensor2<f64>, Tensor1<f64>) =
 ///     vmap(|(x, factor)| (x * factor, x.sum()), Axis(0), (&x, &factor))?;
 /// assert_eq!(scaled.to_array(), array![[10.0, 20.0], [300.0, 400.0]]);
 /// assert_eq!(sums.to_array(), array![3.0, 7.0]);
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 ///
 /// Examples are begun in their order and run at the same time: numbers that they draw from one counter, and gradients

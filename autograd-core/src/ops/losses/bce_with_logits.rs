@@ -11,14 +11,14 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// ln (1 + eˣ) − x · target of each element, stable.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::BceWithLogits};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::BceWithLogits};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 0.0, 1000.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![1.0, 0.0, 1.0]);
 /// BceWithLogits::apply(&x, &target).sum().backward()?; // p − target
 /// assert_eq!(x.grad(), Some(array![-0.5, 0.5, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct BceWithLogits<T, D>(PhantomData<(T, D)>);
@@ -79,9 +79,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let (x, target) = (Tensor::from(array![0.0, -1000.0]), Tensor::from(array![1.0, 0.0]));
     /// let loss = x.bce_with_logits(&target, Reduction::Mean);
@@ -102,8 +102,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![0.0, 1000.0]), Tensor::from(array![1.0, 0.0]));
     /// assert_eq!(x.bce_with_logits_unreduced(&target).to_array(), array![2.0_f64.ln(), 1000.0]);

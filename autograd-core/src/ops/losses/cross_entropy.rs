@@ -13,8 +13,8 @@ use crate::{Element, Tensor, Tensor0, Tensor1, Tensor2, custom_function, kernels
 /// Options of a cross-entropy.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::{CrossEntropyOptions, Reduction}};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::{CrossEntropyOptions, Reduction}};
+/// use pullback::ndarray::array;
 ///
 /// let logits = Tensor::from(array![[1000.0, 0.0]]);
 /// let smooth = CrossEntropyOptions { label_smoothing: 0.5, ..Default::default() };
@@ -56,8 +56,8 @@ impl CrossEntropyOptions {
 /// backward read the memory once each.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::{CrossEntropy, CrossEntropyOptions}};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::{CrossEntropy, CrossEntropyOptions}};
+/// use pullback::ndarray::array;
 ///
 /// let logits = Tensor::from(array![[0.0, 0.0]]);
 /// let (losses, probabilities) = CrossEntropy::apply(&logits, &[1], CrossEntropyOptions::default());
@@ -260,16 +260,16 @@ impl<T: Element> Tensor2<T> {
     /// If there is not a label for each row, or a label is not a class.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]).set_requires_grad(true);
     /// let loss = logits.cross_entropy(&[1, 0], Reduction::Sum);
     /// assert_eq!(loss.item(), 2.0_f64.ln());
     /// loss.backward()?;
     /// assert_eq!(logits.grad(), Some(array![[0.5, -0.5], [0.0, 0.0]]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]
@@ -285,9 +285,9 @@ impl<T: Element> Tensor2<T> {
     /// between 0 and 1.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::{CrossEntropyOptions, Reduction};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::{CrossEntropyOptions, Reduction};
     ///
     /// let logits = Tensor::from(array![[0.0, 0.0], [5.0, 0.0]]);
     /// let options = CrossEntropyOptions { ignore_index: Some(7), ..Default::default() };
@@ -318,8 +318,8 @@ impl<T: Element> Tensor2<T> {
     /// between 0 and 1.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let logits = Tensor::from(array![[0.0, 0.0], [1000.0, 0.0]]);
     /// let losses = logits.cross_entropy_unreduced(&[1, 1], Default::default());

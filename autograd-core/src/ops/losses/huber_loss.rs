@@ -11,13 +11,13 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// ½ d² of each d = x − target up to δ, and δ (|d| − ½ δ) beyond.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::HuberLoss};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::HuberLoss};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.5, 3.0]).set_requires_grad(true);
 /// HuberLoss::apply(&x, &Tensor::from(array![0.0, 0.0]), 1.0).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![0.5, 1.0])); // at most δ
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct HuberLoss<T, D>(PhantomData<(T, D)>);
@@ -98,9 +98,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ, or `delta` is not positive.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
     /// assert_eq!(x.huber_loss(&target, 1.0, Reduction::Sum).item(), 0.5 + 2.5);
@@ -119,8 +119,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ, or `delta` is not positive.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![2.0, 5.0]));
     /// assert_eq!(x.huber_loss_unreduced(&target, 1.0).to_array(), array![0.5, 2.5]);

@@ -11,8 +11,8 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// target · (ln target − x) of each element, where x is the logarithm of a probability; 0 where the target is 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::KlDiv};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::KlDiv};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![-1.0, -2.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![1.0, 0.0]);
@@ -20,7 +20,7 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// assert_eq!(y.to_array(), array![1.0, 0.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![-1.0, 0.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct KlDiv<T, D>(PhantomData<(T, D)>);
@@ -81,9 +81,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
     /// assert_eq!(x.kl_div(&target, Reduction::Sum).item(), 2.0_f64.ln());
@@ -103,8 +103,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![0.5, 0.5]).ln(), Tensor::from(array![1.0, 0.0]));
     /// assert_eq!(x.kl_div_unreduced(&target).to_array(), array![2.0_f64.ln(), 0.0]);

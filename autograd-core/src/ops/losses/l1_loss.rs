@@ -11,14 +11,14 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// |x − target| of each element. Where they are equal, the gradient is 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::L1Loss};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::L1Loss};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 2.0, 5.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![4.0, 2.0, 1.0]);
 /// L1Loss::apply(&x, &target).sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![-1.0, 0.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct L1Loss<T, D>(PhantomData<(T, D)>);
@@ -82,9 +82,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
     /// assert_eq!(x.l1_loss(&target, Reduction::Mean).item(), 1.5);
@@ -101,8 +101,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
     /// assert_eq!(x.l1_loss_unreduced(&target).to_array(), array![0.0, 3.0]);

@@ -27,8 +27,8 @@ use crate::{Element, Tensor, Tensor0};
 /// How the losses of all elements or examples are reduced to a number.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::Reduction};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::Reduction};
+/// use pullback::ndarray::array;
 ///
 /// let (x, target) = (Tensor::from(array![1.0, 4.0]), Tensor::from(array![0.0, 0.0]));
 /// assert_eq!(x.mse_loss(&target, Reduction::Mean).item(), 8.5);

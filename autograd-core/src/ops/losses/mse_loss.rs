@@ -11,14 +11,14 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// (x − target)² of each element.
 ///
 /// ```
-/// use autograd_core::{Tensor, ops::MseLoss};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ops::MseLoss};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 4.0]).set_requires_grad(true);
 /// let target = Tensor::from(array![0.0, 7.0]);
 /// MseLoss::apply(&x, &target).sum().backward()?; // 2 (x − target)
 /// assert_eq!(x.grad(), Some(array![2.0, -6.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct MseLoss<T, D>(PhantomData<(T, D)>);
@@ -69,9 +69,9 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
-    /// use autograd_core::ops::Reduction;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
+    /// use pullback::ops::Reduction;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
     /// assert_eq!(x.mse_loss(&target, Reduction::Mean).item(), 4.5);
@@ -88,8 +88,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If the shapes differ.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let (x, target) = (Tensor::from(array![1.0, 2.0]), Tensor::from(array![1.0, 5.0]));
     /// assert_eq!(x.mse_loss_unreduced(&target).to_array(), array![0.0, 9.0]);

@@ -9,8 +9,8 @@ use crate::{Element, Tensor, Tensor1};
 /// The mean and variance of each channel of a batch, for running averages.
 ///
 /// ```
-/// use autograd_core::Tensor;
-/// use autograd_core::ndarray::array;
+/// use pullback::Tensor;
+/// use pullback::ndarray::array;
 ///
 /// let batch = Tensor::from(array![[1.0], [3.0]]);
 /// let (_, statistics) = batch.batch_norm(None, None, 1e-5);
@@ -38,8 +38,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// than two elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
     /// let (y, statistics) = x.batch_norm(None, None, 0.0);
@@ -82,8 +82,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no second axis, or `mean`, `variance`, `weight` or `bias` does not have its length.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![[1.0, 10.0], [3.0, 30.0]]);
     /// let (mean, variance) = (Tensor::from(array![1.0, 20.0]), Tensor::from(array![4.0, 100.0]));

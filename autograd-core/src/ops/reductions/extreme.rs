@@ -209,15 +209,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0, 2.0, 1.0]).set_requires_grad(true);
     /// let max = x.max();
     /// assert_eq!(max.item(), 2.0);
     /// max.backward()?;
     /// assert_eq!(x.grad(), Some(array![0.5, 0.5, 0.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]
@@ -231,8 +231,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or it has length 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 0.0]]);
     /// assert_eq!(x.argmax_axis(Axis(1)), array![1, 0]);
@@ -249,8 +249,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[4.0, 2.0], [0.0, 4.0]]).argmax(), 0);
     /// ```
@@ -267,15 +267,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![2.0, 2.0, 1.0]).set_requires_grad(true);
     /// let min = x.min();
     /// assert_eq!(min.item(), 1.0);
     /// min.backward()?;
     /// assert_eq!(x.grad(), Some(array![0.0, 0.0, 1.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]
@@ -289,8 +289,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis, or it has length 0.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 2.0], [3.0, 0.0]]);
     /// assert_eq!(x.argmin_axis(Axis(1)), array![0, 1]);
@@ -307,8 +307,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there are no elements.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![[4.0, 2.0], [0.0, 4.0]]).argmin(), 2);
     /// ```

@@ -12,15 +12,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// x − ln Σ eˣ along an axis, stable.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::LogSoftmax};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::LogSoftmax};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1000.0, 0.0]).set_requires_grad(true);
 /// let y = LogSoftmax::apply(&x, Axis(0));
 /// assert_eq!(y.to_array(), array![0.0, -1000.0]);
 /// y.backward_with(array![0.0, 1.0])?;
 /// assert_eq!(x.grad(), Some(array![-1.0, 1.0]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct LogSoftmax<T, D>(PhantomData<(T, D)>);
@@ -113,8 +113,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 1.0], [1000.0, 0.0]]);
     /// let half = 0.5_f64.ln();

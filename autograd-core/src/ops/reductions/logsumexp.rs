@@ -11,15 +11,15 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// ln Σ eˣ over some axes, numerically stable. The gradient is softmax: NaN where all elements are −∞.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::LogSumExp};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor0, kernels::Axes, ops::LogSumExp};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1000.0, 0.0]).set_requires_grad(true);
 /// let y: Tensor0<f64> = LogSumExp::apply(&x, Axes::all());
 /// assert_eq!(y.item(), 1000.0);
 /// y.backward()?;
 /// assert_eq!(x.grad(), Some(array![1.0, 0.0])); // softmax
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct LogSumExp<T, D, E>(PhantomData<(T, D, E)>);
@@ -80,8 +80,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`LogSumExp`](crate::ops::LogSumExp) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![1000.0, 1000.0]);
     /// assert_eq!(x.logsumexp().item(), 1000.0 + 2.0_f64.ln());

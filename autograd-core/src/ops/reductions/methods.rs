@@ -24,8 +24,8 @@ macro_rules! methods {
             /// If there is no such axis, or too few elements along it.
             ///
             /// ```
-            /// use autograd_core::Tensor;
-            /// use autograd_core::ndarray::{Axis, array};
+            /// use pullback::Tensor;
+            /// use pullback::ndarray::{Axis, array};
             ///
             #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
             #[doc = concat!("let rows = x.", stringify!($axis), "(Axis(1)", $(", ", $example,)? ");")]
@@ -44,8 +44,8 @@ macro_rules! methods {
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
             ///
             /// ```
-            /// use autograd_core::Tensor;
-            /// use autograd_core::ndarray::{arr0, array};
+            /// use pullback::Tensor;
+            /// use pullback::ndarray::{arr0, array};
             ///
             #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
             #[doc = concat!("let whole = x.", stringify!($axes), "([0, 1]", $(", ", $example,)? ");")]
@@ -68,8 +68,8 @@ macro_rules! methods {
             /// If one of the axes does not exist or is named twice, or if there are too few elements along them.
             ///
             /// ```
-            /// use autograd_core::Tensor;
-            /// use autograd_core::ndarray::array;
+            /// use pullback::Tensor;
+            /// use pullback::ndarray::array;
             ///
             #[doc = concat!("let x = Tensor::from(array!", $array, ");")]
             #[doc = concat!("let whole = x.", stringify!($keepdim), "(&[0, 1]", $(", ", $example,)? ");")]

@@ -11,14 +11,14 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// The product along one axis.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Prod};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Prod};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[2.0, 3.0, 4.0], [0.0, 3.0, 4.0]]).set_requires_grad(true);
 /// let products: Tensor1<f64> = Prod::apply(&x, Axes::one(Axis(1)));
 /// products.sum().backward()?; // the product of the other elements
 /// assert_eq!(x.grad(), Some(array![[12.0, 8.0, 6.0], [12.0, 0.0, 0.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Prod<T, D, E>(PhantomData<(T, D, E)>);
@@ -123,15 +123,15 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// Returns the product of all elements; 1 if there are none.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// let x = Tensor::from(array![0.0, 2.0, 5.0]).set_requires_grad(true);
     /// let product = x.prod();
     /// assert_eq!(product.item(), 0.0);
     /// product.backward()?;
     /// assert_eq!(x.grad(), Some(array![10.0, 0.0, 0.0]));
-    /// # Ok::<(), autograd_core::Error>(())
+    /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]
     #[track_caller]

@@ -12,15 +12,15 @@ use crate::{Element, Tensor, custom_function, kernels};
 /// eˣ / Σ eˣ along an axis, numerically stable.
 ///
 /// ```
-/// use autograd_core::{Tensor, ndarray::Axis, ops::Softmax};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, ndarray::Axis, ops::Softmax};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![0.0, 0.0]).set_requires_grad(true);
 /// let y = Softmax::apply(&x, Axis(0));
 /// assert_eq!(y.to_array(), array![0.5, 0.5]);
 /// y.backward_with(array![1.0, 0.0])?;
 /// assert_eq!(x.grad(), Some(array![0.25, -0.25]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Softmax<T, D>(PhantomData<(T, D)>);
@@ -110,8 +110,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// If there is no such axis.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::{Axis, array};
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::{Axis, array};
     ///
     /// let x = Tensor::from(array![[1.0, 1.0], [1000.0, 0.0]]);
     /// assert_eq!(x.softmax(Axis(1)).to_array(), array![[0.5, 0.5], [1.0, 0.0]]);

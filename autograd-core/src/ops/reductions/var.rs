@@ -11,15 +11,15 @@ use crate::{Element, Tensor, Tensor0, custom_function, kernels};
 /// The variance over some axes, Σ (x − x̄)² / (n − ddof).
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor0, kernels::Axes, ops::Var};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor0, kernels::Axes, ops::Var};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![1.0, 3.0]).set_requires_grad(true);
 /// let y: Tensor0<f64> = Var::apply(&x, Axes::all(), 1);
 /// assert_eq!(y.item(), 2.0);
 /// y.backward()?;
 /// assert_eq!(x.grad(), Some(array![-2.0, 2.0])); // 2 (x − x̄) / (n − ddof)
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Var<T, D, E>(PhantomData<(T, D, E)>);
@@ -59,15 +59,15 @@ impl<T: Element, D: Dimension, E: Dimension> Var<T, D, E> {
 /// The standard deviation over some axes, the square root of [`Var`]. Where all elements are equal, the gradient is 0.
 ///
 /// ```
-/// use autograd_core::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Std};
-/// use autograd_core::ndarray::array;
+/// use pullback::{Tensor, Tensor1, kernels::Axes, ndarray::Axis, ops::Std};
+/// use pullback::ndarray::array;
 ///
 /// let x = Tensor::from(array![[1.0, 3.0], [5.0, 5.0]]).set_requires_grad(true);
 /// let y: Tensor1<f64> = Std::apply(&x, Axes::one(Axis(1)), 0);
 /// assert_eq!(y.to_array(), array![1.0, 0.0]);
 /// y.sum().backward()?;
 /// assert_eq!(x.grad(), Some(array![[-0.5, 0.5], [0.0, 0.0]]));
-/// # Ok::<(), autograd_core::Error>(())
+/// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Std<T, D, E>(PhantomData<(T, D, E)>);
@@ -142,8 +142,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Var`](crate::ops::Var) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 2.0, 6.0]).var(1).item(), 7.0);
     /// ```
@@ -159,8 +159,8 @@ impl<T: Element, D: Dimension> Tensor<T, D> {
     /// [`Std`](crate::ops::Std) has the formula.
     ///
     /// ```
-    /// use autograd_core::Tensor;
-    /// use autograd_core::ndarray::array;
+    /// use pullback::Tensor;
+    /// use pullback::ndarray::array;
     ///
     /// assert_eq!(Tensor::from(array![1.0, 3.0]).std(0).item(), 1.0);
     /// ```
