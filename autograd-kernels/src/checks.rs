@@ -1,4 +1,6 @@
-//! Checks of axes and shapes, for kernels and functions.
+//! Checks of axes and shapes, for kernels and functions, and the words of their messages.
+
+use std::fmt::Display;
 
 use ndarray::Dimension;
 
@@ -71,4 +73,21 @@ pub fn size(shape: &[usize]) -> Option<usize> {
         .try_fold(1, usize::checked_mul)?;
     isize::try_from(most).ok()?;
     Some(if shape.contains(&0) { 0 } else { most })
+}
+
+/// Returns a number with its noun: `1 gradient`, `2 gradients`.
+pub fn counted<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+    let noun = if number == N::from(1) { one } else { many };
+    format!("{number} {noun}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn one_is_singular() {
+        let words = [0_usize, 1, 2].map(|number| counted(number, "axis", "axes"));
+        assert_eq!(words, ["0 axes", "1 axis", "2 axes"]);
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::{exp, gelu_derivative, ln_1p, sigmoid};
 use crate::element::Element;
+pub use crate::element::real::{GELU_TANH, GELU_TANH_BOUND};
 
 /// Returns x / (1 + e⁻ˣ).
 #[inline(always)]
@@ -24,13 +25,6 @@ fn gelu_tanh_inner<T: Element>(x: T) -> (T, T) {
     let three = T::from_f64(3.0);
     (x * (linear + cubic * x * x), linear + three * cubic * x * x)
 }
-
-/// √(8/π), and that times 0.044715.
-pub const GELU_TANH: [f64; 2] = [1.595_769_121_605_730_7, 0.071_354_816_272_600_25];
-
-/// Beyond this bound the sigmoid in the approximation of gelu is exactly 0 or 1: its slope is 0, whatever power of x
-/// it is multiplied by.
-pub const GELU_TANH_BOUND: f64 = 100.0;
 
 /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))), which is x times a sigmoid.
 #[inline(always)]

@@ -1,11 +1,11 @@
 //! Large work on several processors.
 //!
-//! Work is cut into parts, which the calling thread and the helpers of `pool` take one after the other. Helpers cost
+//! Work is cut into parts, which the calling thread and the threads of `helpers` take one after the other. Helpers cost
 //! something, and each kernel says how much work is worth it.
 //!
 //! Work within a part is not cut again: nested calls run where they are.
 
-mod pool;
+mod helpers;
 pub(crate) mod worth;
 
 use std::cell::Cell;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-use crate::counted;
+use crate::checks::counted;
 
 /// More parts than threads, so that the others take over from a thread that is interrupted.
 const PARTS_PER_THREAD: usize = 4;
@@ -203,7 +203,7 @@ pub(crate) fn parts(threads: usize, count: usize, at_least: usize) -> usize {
     let mut worth = count / at_least;
     if worth < 2 {
         worth = count / at_least.div_ceil(WAKING);
-        if worth < 2 || !pool::is_awake() {
+        if worth < 2 || !helpers::is_awake() {
             return 1;
         }
     }
@@ -222,7 +222,7 @@ fn share(count: usize, parts: usize, part: usize) -> Range<usize> {
 fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let first_panic = Mutex::new(None);
-    pool::call(threads.min(parts) - 1, &|| {
+    helpers::call(threads.min(parts) - 1, &|| {
         let outer = AT_WORK.replace(true);
         let result = catch_unwind(AssertUnwindSafe(|| {
             loop {

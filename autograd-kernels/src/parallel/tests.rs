@@ -168,7 +168,7 @@ fn while_one_is_awake_less_work_is_worth_it() {
     let parts_now = || parts(2, 10, 8);
     loop {
         in_parts(2, 2, &|_| ());
-        let awake = (pool::is_awake(), parts_now(), pool::is_awake());
+        let awake = (helpers::is_awake(), parts_now(), helpers::is_awake());
         if let (true, parts, true) = awake {
             // Unless another test was helped in between.
             if parts == 8 {

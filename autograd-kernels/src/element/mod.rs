@@ -1,0 +1,120 @@
+//! The element types of tensors.
+
+pub(crate) mod real;
+pub(crate) mod single;
+
+use ndarray::NdFloat;
+
+use real::Number;
+use single::Single;
+
+/// An element of a tensor: `f32` or `f64`.
+///
+/// It has the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
+/// conversions from and to `f64`, so that a function can be written once for both types. It cannot be
+/// implemented for other types.
+///
+/// ```
+/// use pullback::Element;
+///
+/// fn softplus<T: Element>(x: T) -> T {
+///     (T::exp(x) + T::from_f64(1.0)).ln()
+/// }
+/// assert!((softplus(0.0_f32) - 0.693_147_2).abs() < 1e-6);
+/// ```
+pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
+    /// Returns the nearest value of this type.
+    ///
+    /// ```
+    /// use pullback::Element;
+    ///
+    /// assert_eq!(f32::from_f64(0.1), 0.1_f32);
+    /// ```
+    fn from_f64(value: f64) -> Self;
+
+    /// Returns the same value as an `f64`.
+    ///
+    /// ```
+    /// use pullback::Element;
+    ///
+    /// assert_eq!(0.5_f32.as_f64(), 0.5);
+    /// assert_ne!(0.1_f32.as_f64(), 0.1); // rounded when it was made
+    /// ```
+    fn as_f64(self) -> f64;
+
+    /// The element as a number beside which there may be `f64`s.
+    #[doc(hidden)]
+    type Number: Number<Self>;
+
+    /// Returns a value without its element type in the type.
+    #[doc(hidden)]
+    fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
+
+    /// Returns the value of this element type; `None` if it has the other one.
+    #[doc(hidden)]
+    fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>>;
+}
+
+/// A family of types that differ in their element type, such as all `Vec<T>`: code that knows `T` and code that
+/// does not pass values to each other as [`Any`] of a family.
+#[doc(hidden)]
+pub trait Family {
+    type Of<T: Element>;
+}
+
+/// A value of a family, of either element type.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "passed on at once")]
+pub enum Any<F: Family> {
+    F32(F::Of<f32>),
+    F64(F::Of<f64>),
+}
+
+macro_rules! elements {
+    ($($T:ident $Variant:ident $Other:ident $Number:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
+        impl Element for $T {
+            type Number = $Number;
+
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                $from_f64(value)
+            }
+
+            #[inline]
+            fn as_f64(self) -> f64 {
+                $as_f64(self)
+            }
+
+            #[inline]
+            fn into_any<F: Family>(value: F::Of<Self>) -> Any<F> {
+                Any::$Variant(value)
+            }
+
+            #[inline]
+            fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>> {
+                match any {
+                    Any::$Variant(value) => Some(value),
+                    Any::$Other(_) => None,
+                }
+            }
+        }
+    )+};
+}
+
+elements! {
+    f32 F32 F64 Single, rounded, f64::from;
+    f64 F64 F32 f64, |value| value, |value| value;
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "it is documented to round")]
+#[inline]
+fn rounded(value: f64) -> f32 {
+    value as f32
+}
+
+mod sealed {
+    /// Kernels, engine and errors name the two element types.
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}

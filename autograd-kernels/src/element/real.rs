@@ -1,0 +1,641 @@
+//! Numbers that functions of numbers are written on: the elements of tensors, and numbers that carry derivatives.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is vector code only if all of its body is in it"
+)]
+
+use std::fmt::Debug;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A real number, in a function under `#[custom_function(elementwise)]`.
+///
+/// Such a function is compiled for elements of tensors and for numbers that carry derivatives, so it may use what is
+/// here: `+ - * /` with other such numbers and with `f64` on either side, comparisons with an `f64` on the right, and the
+/// functions below.
+/// Wherever a function takes a second number, that may be an `f64` too. `T::from(0.0)` makes a number.
+///
+/// Each function says what its derivative is where that is not obvious: at a kink, or at the edge of its domain.
+///
+/// ```
+/// use pullback::Real;
+///
+/// fn hypotenuse<T: Real>(x: T, y: T) -> T {
+///     (x * x + y * y).sqrt()
+/// }
+/// assert_eq!(hypotenuse(3.0, 4.0), 5.0);
+/// ```
+pub trait Real:
+    Copy
+    + Debug
+    + Send
+    + Sync
+    + 'static
+    + From<f64>
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<Output = Self>
+    + Div<f64, Output = Self>
+    + AddAssign
+    + AddAssign<f64>
+    + SubAssign
+    + SubAssign<f64>
+    + MulAssign
+    + MulAssign<f64>
+    + DivAssign
+    + DivAssign<f64>
+    + PartialOrd
+    + PartialOrd<f64>
+    + Sum
+    + sealed::Sealed
+{
+    /// Returns eˣ.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::exp(0.0), 1.0);
+    /// ```
+    #[must_use]
+    fn exp(self) -> Self;
+
+    /// Returns eˣ − 1, also exact near 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::exp_m1(1e-20), 1e-20);
+    /// ```
+    #[must_use]
+    fn exp_m1(self) -> Self;
+
+    /// Returns ln x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::ln(1.0), 0.0);
+    /// ```
+    #[must_use]
+    fn ln(self) -> Self;
+
+    /// Returns ln(1 + x), also exact near 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::ln_1p(1e-20), 1e-20);
+    /// ```
+    #[must_use]
+    fn ln_1p(self) -> Self;
+
+    /// Returns xⁿ for a whole n; the derivative is 0 for n = 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::powi(-2.0, 3), -8.0);
+    /// ```
+    #[must_use]
+    fn powi(self, n: i32) -> Self;
+
+    /// Returns xᵖ. The derivative with respect to x is 0 for p = 0, and that with respect to p is 0 where xᵖ is.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::powf(4.0, 1.5), 8.0);
+    /// ```
+    #[must_use]
+    fn powf(self, p: impl Into<Self>) -> Self;
+
+    /// Returns √x; the derivative is infinite at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::sqrt(9.0), 3.0);
+    /// ```
+    #[must_use]
+    fn sqrt(self) -> Self;
+
+    /// Returns ∛x; the derivative is infinite at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::cbrt(-8.0), -2.0);
+    /// ```
+    #[must_use]
+    fn cbrt(self) -> Self;
+
+    /// Returns 1/x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::recip(4.0), 0.25);
+    /// ```
+    #[must_use]
+    fn recip(self) -> Self;
+
+    /// Returns |x|, with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::abs(-2.0), 2.0);
+    /// ```
+    #[must_use]
+    fn abs(self) -> Self;
+
+    /// Returns 1 for positive numbers and +0, −1 for negative numbers and −0; the derivative is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::signum(-2.0), -1.0);
+    /// ```
+    #[must_use]
+    fn signum(self) -> Self;
+
+    /// Returns the largest whole number that is not larger; the derivative is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::floor(-1.5), -2.0);
+    /// ```
+    #[must_use]
+    fn floor(self) -> Self;
+
+    /// Returns the smallest whole number that is not smaller; the derivative is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::ceil(-1.5), -1.0);
+    /// ```
+    #[must_use]
+    fn ceil(self) -> Self;
+
+    /// Returns the nearest whole number, of two the one farther from 0; the derivative is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::round(2.5), 3.0);
+    /// ```
+    #[must_use]
+    fn round(self) -> Self;
+
+    /// Returns the nearest whole number, of two the even one; the derivative is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::round_ties_even(2.5), 2.0);
+    /// ```
+    #[must_use]
+    fn round_ties_even(self) -> Self;
+
+    /// Returns sin x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::sin(0.0), 0.0);
+    /// ```
+    #[must_use]
+    fn sin(self) -> Self;
+
+    /// Returns cos x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::cos(0.0), 1.0);
+    /// ```
+    #[must_use]
+    fn cos(self) -> Self;
+
+    /// Returns tan x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::tan(0.0), 0.0);
+    /// ```
+    #[must_use]
+    fn tan(self) -> Self;
+
+    /// Returns arcsin x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::asin(1.0), FRAC_PI_2);
+    /// ```
+    #[must_use]
+    fn asin(self) -> Self;
+
+    /// Returns arccos x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::acos(1.0), 0.0);
+    /// ```
+    #[must_use]
+    fn acos(self) -> Self;
+
+    /// Returns arctan x.
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::atan(f64::INFINITY), FRAC_PI_2);
+    /// ```
+    #[must_use]
+    fn atan(self) -> Self;
+
+    /// Returns the angle of the point (x, `self`), between −π and π; the derivatives are NaN at (0, 0).
+    ///
+    /// ```
+    /// use std::f64::consts::FRAC_PI_2;
+    ///
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::atan2(2.0, 0.0), FRAC_PI_2);
+    /// ```
+    #[must_use]
+    fn atan2(self, x: impl Into<Self>) -> Self;
+
+    /// Returns sinh x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::sinh(0.0), 0.0);
+    /// ```
+    #[must_use]
+    fn sinh(self) -> Self;
+
+    /// Returns cosh x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::cosh(0.0), 1.0);
+    /// ```
+    #[must_use]
+    fn cosh(self) -> Self;
+
+    /// Returns tanh x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::tanh(-1000.0), -1.0);
+    /// ```
+    #[must_use]
+    fn tanh(self) -> Self;
+
+    /// Returns arsinh x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::asinh(0.0), 0.0);
+    /// ```
+    #[must_use]
+    fn asinh(self) -> Self;
+
+    /// Returns arcosh x; the derivative is infinite at 1.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::acosh(1.0), 0.0);
+    /// ```
+    #[must_use]
+    fn acosh(self) -> Self;
+
+    /// Returns artanh x; the derivative is infinite at −1 and 1.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::atanh(0.0), 0.0);
+    /// ```
+    #[must_use]
+    fn atanh(self) -> Self;
+
+    /// Returns 1 / (1 + e⁻ˣ).
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::sigmoid(0.0), 0.5);
+    /// ```
+    #[must_use]
+    fn sigmoid(self) -> Self;
+
+    /// Returns ln(1 + eˣ), which never overflows.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::softplus(1000.0), 1000.0);
+    /// ```
+    #[must_use]
+    fn softplus(self) -> Self;
+
+    /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::erf(10.0), 1.0);
+    /// ```
+    #[must_use]
+    fn erf(self) -> Self;
+
+    /// Returns Φ(x) = ½ (1 + erf(x/√2)), the distribution function of the standard normal distribution, to the same
+    /// relative error in both tails.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::normal_cdf(0.0), 0.5);
+    /// ```
+    #[must_use]
+    fn normal_cdf(self) -> Self;
+
+    /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::normal_pdf(100.0), 0.0);
+    /// ```
+    #[must_use]
+    fn normal_pdf(self) -> Self;
+
+    /// Returns x Φ(x).
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::gelu(20.0), 20.0);
+    /// ```
+    #[must_use]
+    fn gelu(self) -> Self;
+
+    /// Returns √(x² + y²) without overflow; the derivatives are 0 where it is 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::hypot(3.0, 4.0), 5.0);
+    /// ```
+    #[must_use]
+    fn hypot(self, y: impl Into<Self>) -> Self;
+
+    /// Returns the larger of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::max(3.0, 4.0), 4.0);
+    /// ```
+    #[must_use]
+    fn max(self, other: impl Into<Self>) -> Self;
+
+    /// Returns the smaller of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::min(3.0, 4.0), 3.0);
+    /// ```
+    #[must_use]
+    fn min(self, other: impl Into<Self>) -> Self;
+
+    /// Returns the number limited to the range from `min` to `max`, with the derivative 1 at the bounds; `max` if `min`
+    /// is larger.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::clamp(3.0, 0.0, 1.0), 1.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn clamp(self, min: impl Into<Self>, max: impl Into<Self>) -> Self {
+        let (min, max) = (min.into(), max.into());
+        let raised = if self < min { min } else { self };
+        if raised > max { max } else { raised }
+    }
+
+    /// Returns `self` · a + b, rounded twice.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::mul_add(3.0, 2.0, 1.0), 7.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn mul_add(self, a: impl Into<Self>, b: impl Into<Self>) -> Self {
+        self * a.into() + b.into()
+    }
+
+    /// Returns x².
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::square(-3.0), 9.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn square(self) -> Self {
+        self * self
+    }
+
+    /// Returns 1/√x.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::rsqrt(4.0), 0.5);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn rsqrt(self) -> Self {
+        self.sqrt().recip()
+    }
+
+    /// Returns max(x, 0), with the derivative 0 at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::relu(-3.0), 0.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn relu(self) -> Self {
+        if self <= 0.0 { Self::from(0.0) } else { self }
+    }
+
+    /// Returns x where it is positive and slope · x elsewhere, with the derivative `slope` at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::leaky_relu(-3.0, 0.5), -1.5);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn leaky_relu(self, slope: impl Into<Self>) -> Self {
+        let left = self * slope.into();
+        if self > 0.0 { self } else { left }
+    }
+
+    /// Returns x where it is positive and α(eˣ − 1) elsewhere, with the derivative α at 0.
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::elu(0.0, 2.0), 0.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn elu(self, alpha: impl Into<Self>) -> Self {
+        let left = self.exp_m1() * alpha.into();
+        if self > 0.0 { self } else { left }
+    }
+
+    /// Returns x / (1 + e⁻ˣ).
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::silu(0.0), 0.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn silu(self) -> Self {
+        self * self.sigmoid()
+    }
+
+    /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
+    ///
+    /// ```
+    /// use pullback::Real;
+    ///
+    /// assert_eq!(Real::gelu_tanh(20.0), 20.0);
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    fn gelu_tanh(self) -> Self {
+        let [linear, cubic] = GELU_TANH;
+        let x = Real::clamp(self, -GELU_TANH_BOUND, GELU_TANH_BOUND);
+        self * (x * (x * x * cubic + linear)).sigmoid()
+    }
+}
+
+/// √(8/π), and that times 0.044715.
+pub const GELU_TANH: [f64; 2] = [1.595_769_121_605_730_7, 0.071_354_816_272_600_25];
+
+/// Beyond this bound the sigmoid in the approximation of gelu is exactly 0 or 1: its slope is 0, whatever power of x
+/// it is multiplied by.
+pub const GELU_TANH_BOUND: f64 = 100.0;
+
+/// An element as a real number.
+#[doc(hidden)]
+pub trait Number<T>: Real {
+    /// Returns the element as a number.
+    fn of(element: T) -> Self;
+
+    /// Returns the number as an element.
+    fn element(self) -> T;
+}
+
+impl Number<Self> for f64 {
+    #[inline(always)]
+    fn of(element: Self) -> Self {
+        element
+    }
+
+    #[inline(always)]
+    fn element(self) -> Self {
+        self
+    }
+}
+
+/// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64` can be
+/// compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
+///
+/// The macro adds this bound for `f64` to a function of numbers. No bound of `T` itself could say it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "an `f64` cannot be on the left of a `{T}` here",
+    note = "functions of numbers that others call are written under `#[custom_function(elementwise)]`, and called by \
+            `TheirName::scalar(…)`"
+)]
+pub trait Literal<T>:
+    Add<f64, Output = f64>
+    + Add<T, Output = T>
+    + Sub<f64, Output = f64>
+    + Sub<T, Output = T>
+    + Mul<f64, Output = f64>
+    + Mul<T, Output = T>
+    + Div<f64, Output = f64>
+    + Div<T, Output = T>
+{
+}
+
+impl<T> Literal<T> for f64 where
+    Self: Add<Self, Output = Self>
+        + Add<T, Output = T>
+        + Sub<T, Output = T>
+        + Mul<T, Output = T>
+        + Div<T, Output = T>
+{
+}
+
+/// A number without derivatives.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a derivative of this function is given by `grad(…) = …`, which a formula that calls it would lose",
+    label = "its `scalar` is for `f64` alone",
+    note = "apply the function to tensors instead"
+)]
+pub trait Plain: Real {}
+
+impl Plain for f64 {}
+
+pub(crate) mod sealed {
+    /// What is compiled for one of these must be right for all.
+    pub trait Sealed {
+        /// Returns whether the number and all of its tangents are 0.
+        fn is_zero(&self) -> bool;
+
+        /// Returns the number, or 0 with as many tangents: which ones there are must not depend on numbers.
+        #[must_use]
+        fn unless(self, is_zero: bool) -> Self;
+    }
+}

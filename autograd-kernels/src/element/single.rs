@@ -1,0 +1,114 @@
+//! `f32` as a real number, with operators beside `f64`.
+
+use std::cmp::Ordering;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use super::Element;
+use super::real::Number;
+
+/// An `f32` beside which an `f64` is rounded to one: the standard library has no such operators.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Single(pub(crate) f32);
+
+impl Number<f32> for Single {
+    #[inline(always)]
+    fn of(element: f32) -> Self {
+        Self(element)
+    }
+
+    #[inline(always)]
+    fn element(self) -> f32 {
+        self.0
+    }
+}
+
+impl From<f64> for Single {
+    #[inline(always)]
+    fn from(value: f64) -> Self {
+        Self(f32::from_f64(value))
+    }
+}
+
+impl Neg for Single {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Sum for Single {
+    #[inline(always)]
+    fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
+        numbers.fold(Self(0.0), Add::add)
+    }
+}
+
+macro_rules! operators {
+    ($($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt;)*) => {$(
+        impl $Trait for Single {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Self(self.0 $sign other.0)
+            }
+        }
+
+        impl $Trait<f64> for Single {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: f64) -> Self {
+                self $sign Self::from(other)
+            }
+        }
+
+        impl $Trait<Single> for f64 {
+            type Output = Single;
+
+            #[inline(always)]
+            fn $method(self, other: Single) -> Single {
+                Single::from(self) $sign other
+            }
+        }
+
+        impl $Assign for Single {
+            #[inline(always)]
+            fn $assign(&mut self, other: Self) {
+                *self = *self $sign other;
+            }
+        }
+
+        impl $Assign<f64> for Single {
+            #[inline(always)]
+            fn $assign(&mut self, other: f64) {
+                *self = *self $sign other;
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add AddAssign add_assign +;
+    Sub sub SubAssign sub_assign -;
+    Mul mul MulAssign mul_assign *;
+    Div div DivAssign div_assign /;
+}
+
+impl PartialEq<f64> for Single {
+    #[inline(always)]
+    fn eq(&self, other: &f64) -> bool {
+        *self == Self::from(*other)
+    }
+}
+
+impl PartialOrd<f64> for Single {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &f64) -> Option<Ordering> {
+        self.partial_cmp(&Self::from(*other))
+    }
+}

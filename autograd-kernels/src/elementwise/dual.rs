@@ -1,0 +1,724 @@
+//! Numbers that carry derivatives.
+//!
+//! A dual number x + Σᵢ tᵢ εᵢ with εᵢ εⱼ = 0 has in tᵢ the derivative of x along a direction i. The parts of a dual
+//! number may be dual numbers: then its derivatives are differentiated too.
+//!
+//! Which tangents there are at all is known when the program is compiled, wherever the formula has no branches: code
+//! for the others vanishes. That is not only faster. A tangent that is merely 0 would make NaN of an infinite slope.
+//!
+//! No closures here: the compiler might not inline a large one, and a loop around it would not be vector code.
+
+use std::cmp::Ordering;
+use std::f64::consts::FRAC_2_SQRT_PI;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use crate::element::real::{Real, sealed};
+
+/// A number and its derivatives along `N` directions.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Dual<R, const N: usize> {
+    pub(crate) value: R,
+    /// 0 where there is none.
+    pub(crate) tangents: [R; N],
+    /// Which tangents there are, a bit for each.
+    live: u32,
+    /// Whether the tangents are those of directions that are given when the program runs. Some are missing, which is a 0
+    /// that no slope makes NaN. Known when the program is compiled, as `live` is.
+    is_directed: bool,
+}
+
+/// Returns `$x`'s function of this value and, where `$x` has tangents, of this slope.
+macro_rules! chain {
+    ($x:ident, $value:expr, $slope:expr) => {{
+        let value = $value;
+        if $x.live == 0 {
+            Self::constant(value)
+        } else {
+            let slope = $slope;
+            $x.scaled(value, slope)
+        }
+    }};
+}
+
+/// Returns a function of two numbers of this value and, where they have tangents, of these slopes.
+///
+/// Each operation is written once: in dual numbers of dual numbers, a second place would double the code at each depth.
+macro_rules! chain_2 {
+    ($x:ident, $y:ident, $value:expr, $slope_x:expr, $slope_y:expr) => {{
+        let value = $value;
+        let zero = R::from(0.0);
+        let slope_x = if $x.live == 0 { zero } else { $slope_x };
+        let slope_y = if $y.live == 0 { zero } else { $slope_y };
+        Self::combined(value, ($x, slope_x), ($y, slope_y))
+    }};
+}
+
+impl<R: Real, const N: usize> Dual<R, N> {
+    /// Returns a number without tangents.
+    #[inline(always)]
+    pub(crate) fn constant(value: R) -> Self {
+        Self {
+            value,
+            tangents: [R::from(0.0); N],
+            live: 0,
+            is_directed: false,
+        }
+    }
+
+    /// Returns the variable whose derivative along direction `index` is 1.
+    #[inline(always)]
+    pub(crate) fn variable(value: R, index: usize) -> Self {
+        let mut variable = Self::constant(value);
+        variable.tangents[index] = R::from(1.0);
+        variable.live = 1 << index;
+        variable
+    }
+
+    /// Returns a number with all tangents, of directions, of which some may be missing.
+    #[inline(always)]
+    pub(crate) fn along(value: R, tangents: [R; N], some_missing: bool) -> Self {
+        Self {
+            value,
+            tangents,
+            live: !(u32::MAX << N),
+            is_directed: some_missing,
+        }
+    }
+
+    /// Returns the tangent in direction `index`, if there is one.
+    #[inline(always)]
+    pub(crate) fn tangent(&self, index: usize) -> Option<R> {
+        if self.has(index) {
+            Some(self.tangents[index])
+        } else {
+            None
+        }
+    }
+
+    #[inline(always)]
+    fn has(&self, index: usize) -> bool {
+        self.live >> index & 1 == 1
+    }
+
+    /// Returns `value` with the tangents times `slope`.
+    #[inline(always)]
+    pub(crate) fn scaled(mut self, value: R, slope: R) -> Self {
+        self.value = value;
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] = self.times(index, slope);
+            }
+            index += 1;
+        }
+        self
+    }
+
+    /// Returns a tangent times a slope.
+    #[inline(always)]
+    fn times(&self, index: usize, slope: R) -> R {
+        let tangent = self.tangents[index];
+        let product = tangent * slope;
+        if self.is_directed {
+            product.unless(tangent.is_zero())
+        } else {
+            product
+        }
+    }
+
+    /// Returns a number whose tangents are those of both times their slopes.
+    #[inline(always)]
+    fn combined(value: R, (x, slope_x): (Self, R), (y, slope_y): (Self, R)) -> Self {
+        let mut result = Self::constant(value);
+        let mut index = 0;
+        while index < N {
+            let mut sum = result.tangents[index];
+            if x.has(index) {
+                sum = x.times(index, slope_x);
+            }
+            if y.has(index) {
+                let term = y.times(index, slope_y);
+                sum = if x.has(index) { sum + term } else { term };
+            }
+            result.tangents[index] = sum;
+            index += 1;
+        }
+        result.live = x.live | y.live;
+        result.is_directed = x.is_directed | y.is_directed;
+        result
+    }
+
+    /// Returns `value` with the tangents times an `f64`.
+    #[inline(always)]
+    fn multiplied(mut self, value: R, factor: f64) -> Self {
+        self.value = value;
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] *= factor;
+            }
+            index += 1;
+        }
+        self
+    }
+
+    /// Returns the number with the tangents of `other` added.
+    #[inline(always)]
+    fn plus(mut self, other: Self) -> Self {
+        let mut index = 0;
+        while index < N {
+            match (self.has(index), other.has(index)) {
+                (true, true) => self.tangents[index] += other.tangents[index],
+                (false, true) => self.tangents[index] = other.tangents[index],
+                (_, false) => {}
+            }
+            index += 1;
+        }
+        self.live |= other.live;
+        self.is_directed |= other.is_directed;
+        self
+    }
+
+    /// Returns the number with the signs of the tangents changed.
+    #[inline(always)]
+    fn turned(mut self) -> Self {
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] = -self.tangents[index];
+            }
+            index += 1;
+        }
+        self
+    }
+
+    /// Returns the number with half of the tangents of both: what one of two equal numbers is.
+    #[inline(always)]
+    fn shared(self, other: Self) -> Self {
+        let half = R::from(0.5);
+        self.scaled(self.value, half)
+            .plus(other.scaled(other.value, half))
+    }
+}
+
+impl<R: Real, const N: usize> sealed::Sealed for Dual<R, N> {
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        let mut is_zero = self.value.is_zero();
+        let mut index = 0;
+        while index < N {
+            is_zero &= !self.has(index) || self.tangents[index].is_zero();
+            index += 1;
+        }
+        is_zero
+    }
+
+    #[inline(always)]
+    fn unless(mut self, is_zero: bool) -> Self {
+        self.value = self.value.unless(is_zero);
+        let mut index = 0;
+        while index < N {
+            if self.has(index) {
+                self.tangents[index] = self.tangents[index].unless(is_zero);
+            }
+            index += 1;
+        }
+        self
+    }
+}
+
+impl<R: Real, const N: usize> From<f64> for Dual<R, N> {
+    #[inline(always)]
+    fn from(value: f64) -> Self {
+        Self::constant(R::from(value))
+    }
+}
+
+impl<R: Real, const N: usize> Neg for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(mut self) -> Self {
+        self.value = -self.value;
+        self.turned()
+    }
+}
+
+impl<R: Real, const N: usize> Sum for Dual<R, N> {
+    #[inline(always)]
+    fn sum<I: Iterator<Item = Self>>(numbers: I) -> Self {
+        numbers.fold(Self::from(0.0), Add::add)
+    }
+}
+
+impl<R: Real, const N: usize> Add for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(mut self, other: Self) -> Self {
+        self.value += other.value;
+        self.plus(other)
+    }
+}
+
+impl<R: Real, const N: usize> Sub for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(mut self, other: Self) -> Self {
+        self.value -= other.value;
+        self.plus(other.turned())
+    }
+}
+
+impl<R: Real, const N: usize> Mul for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let (x, y) = (self, other);
+        chain_2!(x, y, x.value * y.value, y.value, x.value)
+    }
+}
+
+impl<R: Real, const N: usize> Div for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let (x, y) = (self, other);
+        let quotient = x.value / y.value;
+        chain_2!(
+            x,
+            y,
+            quotient,
+            y.value.recip(),
+            -(quotient * y.value.recip())
+        )
+    }
+}
+
+impl<R: Real, const N: usize> Add<f64> for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(mut self, other: f64) -> Self {
+        self.value += other;
+        self
+    }
+}
+
+impl<R: Real, const N: usize> Sub<f64> for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(mut self, other: f64) -> Self {
+        self.value -= other;
+        self
+    }
+}
+
+impl<R: Real, const N: usize> Mul<f64> for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: f64) -> Self {
+        self.multiplied(self.value * other, other)
+    }
+}
+
+impl<R: Real, const N: usize> Div<f64> for Dual<R, N> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn div(self, other: f64) -> Self {
+        self.multiplied(self.value / other, other.recip())
+    }
+}
+
+macro_rules! operators {
+    ($($Trait:ident $method:ident $Assign:ident $assign:ident $sign:tt, |$x:ident, $y:ident| $first:expr;)*) => {$(
+        impl<R: Real, const N: usize> $Trait<Dual<R, N>> for f64 {
+            type Output = Dual<R, N>;
+
+            #[inline(always)]
+            fn $method(self, $y: Dual<R, N>) -> Dual<R, N> {
+                let $x = self;
+                $first
+            }
+        }
+
+        impl<R: Real, const N: usize> $Assign for Dual<R, N> {
+            #[inline(always)]
+            fn $assign(&mut self, other: Self) {
+                *self = *self $sign other;
+            }
+        }
+
+        impl<R: Real, const N: usize> $Assign<f64> for Dual<R, N> {
+            #[inline(always)]
+            fn $assign(&mut self, other: f64) {
+                *self = *self $sign other;
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add AddAssign add_assign +, |x, y| y + x;
+    Sub sub SubAssign sub_assign -, |x, y| -y + x;
+    Mul mul MulAssign mul_assign *, |x, y| y * x;
+    Div div DivAssign div_assign /, |x, y| {
+        let quotient = R::from(x) / y.value;
+        if y.live == 0 { Dual::constant(quotient) } else { y.scaled(quotient, -(quotient * y.value.recip())) }
+    };
+}
+
+/// Compares the values, as each operator does: a loop over comparisons by `partial_cmp` is no vector code.
+macro_rules! compared {
+    (<$R:ident, $N:ident> $This:ty, $Other:ty, |$x:ident, $y:ident| $left:expr, $right:expr) => {
+        impl<$R: Real, const $N: usize> PartialEq<$Other> for $This {
+            #[inline(always)]
+            fn eq(&self, other: &$Other) -> bool {
+                let ($x, $y) = (self, other);
+                $left == $right
+            }
+        }
+
+        impl<$R: Real, const $N: usize> PartialOrd<$Other> for $This {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &$Other) -> Option<Ordering> {
+                let ($x, $y) = (self, other);
+                $left.partial_cmp(&$right)
+            }
+
+            #[inline(always)]
+            fn lt(&self, other: &$Other) -> bool {
+                let ($x, $y) = (self, other);
+                $left < $right
+            }
+
+            #[inline(always)]
+            fn le(&self, other: &$Other) -> bool {
+                let ($x, $y) = (self, other);
+                $left <= $right
+            }
+
+            #[inline(always)]
+            fn gt(&self, other: &$Other) -> bool {
+                let ($x, $y) = (self, other);
+                $left > $right
+            }
+
+            #[inline(always)]
+            fn ge(&self, other: &$Other) -> bool {
+                let ($x, $y) = (self, other);
+                $left >= $right
+            }
+        }
+    };
+}
+
+compared!(<R, N> Dual<R, N>, Dual<R, N>, |x, y| x.value, y.value);
+compared!(<R, N> Dual<R, N>, f64, |x, y| x.value, *y);
+
+impl<R: Real, const N: usize> Real for Dual<R, N> {
+    #[inline(always)]
+    fn exp(self) -> Self {
+        let exp = self.value.exp();
+        chain!(self, exp, exp)
+    }
+
+    #[inline(always)]
+    fn exp_m1(self) -> Self {
+        let exp_m1 = self.value.exp_m1();
+        chain!(self, exp_m1, exp_m1 + 1.0)
+    }
+
+    #[inline(always)]
+    fn ln(self) -> Self {
+        chain!(self, self.value.ln(), self.value.recip())
+    }
+
+    #[inline(always)]
+    fn ln_1p(self) -> Self {
+        chain!(self, self.value.ln_1p(), (self.value + 1.0).recip())
+    }
+
+    #[inline(always)]
+    fn powi(self, n: i32) -> Self {
+        let power = self.value.powi(n);
+        if n == 0 {
+            return Self::constant(power);
+        }
+        // One less than the smallest does not exist.
+        chain!(
+            self,
+            power,
+            match n.checked_sub(1) {
+                Some(lower) => self.value.powi(lower) * f64::from(n),
+                None => power / self.value * f64::from(n),
+            }
+        )
+    }
+
+    #[inline(always)]
+    fn powf(self, p: impl Into<Self>) -> Self {
+        let p = p.into();
+        let power = self.value.powf(p.value);
+        chain_2!(
+            self,
+            p,
+            power,
+            {
+                let slope = p.value * self.value.powf(p.value - 1.0);
+                // 0 · ∞ where x is 0 too. Elsewhere the slope is 0, but may have a derivative with respect to p.
+                #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+                let is_nan = slope != slope;
+                if p.value == 0.0 && (p.live == 0 || is_nan) {
+                    R::from(0.0)
+                } else {
+                    slope
+                }
+            },
+            if power == 0.0 {
+                R::from(0.0)
+            } else {
+                power * self.value.ln()
+            }
+        )
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        let root = self.value.sqrt();
+        chain!(self, root, (root + root).recip())
+    }
+
+    #[inline(always)]
+    fn cbrt(self) -> Self {
+        let root = self.value.cbrt();
+        chain!(self, root, (root * root * 3.0).recip())
+    }
+
+    #[inline(always)]
+    fn recip(self) -> Self {
+        let recip = self.value.recip();
+        chain!(self, recip, -(recip * recip))
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        chain!(
+            self,
+            self.value.abs(),
+            if self.value == 0.0 {
+                R::from(0.0)
+            } else {
+                self.value.signum()
+            }
+        )
+    }
+
+    #[inline(always)]
+    fn signum(self) -> Self {
+        Self::constant(self.value.signum())
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Self::constant(self.value.floor())
+    }
+
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        Self::constant(self.value.ceil())
+    }
+
+    #[inline(always)]
+    fn round(self) -> Self {
+        Self::constant(self.value.round())
+    }
+
+    #[inline(always)]
+    fn round_ties_even(self) -> Self {
+        Self::constant(self.value.round_ties_even())
+    }
+
+    #[inline(always)]
+    fn sin(self) -> Self {
+        chain!(self, self.value.sin(), self.value.cos())
+    }
+
+    #[inline(always)]
+    fn cos(self) -> Self {
+        chain!(self, self.value.cos(), -self.value.sin())
+    }
+
+    #[inline(always)]
+    fn tan(self) -> Self {
+        let tan = self.value.tan();
+        chain!(self, tan, tan * tan + 1.0)
+    }
+
+    #[inline(always)]
+    fn asin(self) -> Self {
+        chain!(self, self.value.asin(), within_one(self.value).rsqrt())
+    }
+
+    #[inline(always)]
+    fn acos(self) -> Self {
+        chain!(self, self.value.acos(), -within_one(self.value).rsqrt())
+    }
+
+    #[inline(always)]
+    fn atan(self) -> Self {
+        chain!(
+            self,
+            self.value.atan(),
+            (self.value * self.value + 1.0).recip()
+        )
+    }
+
+    #[inline(always)]
+    fn atan2(self, x: impl Into<Self>) -> Self {
+        let x = x.into();
+        // No squares, which may overflow.
+        let distance = self.value.hypot(x.value);
+        chain_2!(
+            self,
+            x,
+            self.value.atan2(x.value),
+            x.value / distance / distance,
+            -(self.value / distance / distance)
+        )
+    }
+
+    #[inline(always)]
+    fn sinh(self) -> Self {
+        chain!(self, self.value.sinh(), self.value.cosh())
+    }
+
+    #[inline(always)]
+    fn cosh(self) -> Self {
+        chain!(self, self.value.cosh(), self.value.sinh())
+    }
+
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        let tanh = self.value.tanh();
+        chain!(self, tanh, -(tanh * tanh) + 1.0)
+    }
+
+    #[inline(always)]
+    fn asinh(self) -> Self {
+        chain!(
+            self,
+            self.value.asinh(),
+            (self.value * self.value + 1.0).rsqrt()
+        )
+    }
+
+    #[inline(always)]
+    fn acosh(self) -> Self {
+        chain!(
+            self,
+            self.value.acosh(),
+            ((self.value - 1.0) * (self.value + 1.0)).rsqrt()
+        )
+    }
+
+    #[inline(always)]
+    fn atanh(self) -> Self {
+        chain!(self, self.value.atanh(), within_one(self.value).recip())
+    }
+
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        let sigmoid = self.value.sigmoid();
+        chain!(self, sigmoid, sigmoid * (-sigmoid + 1.0))
+    }
+
+    #[inline(always)]
+    fn softplus(self) -> Self {
+        chain!(self, self.value.softplus(), self.value.sigmoid())
+    }
+
+    #[inline(always)]
+    fn erf(self) -> Self {
+        chain!(
+            self,
+            self.value.erf(),
+            (-(self.value * self.value)).exp() * FRAC_2_SQRT_PI
+        )
+    }
+
+    #[inline(always)]
+    fn normal_cdf(self) -> Self {
+        chain!(self, self.value.normal_cdf(), self.value.normal_pdf())
+    }
+
+    #[inline(always)]
+    fn normal_pdf(self) -> Self {
+        let density = self.value.normal_pdf();
+        chain!(self, density, -(self.value * density))
+    }
+
+    #[inline(always)]
+    fn gelu(self) -> Self {
+        chain!(
+            self,
+            self.value.gelu(),
+            self.value.normal_cdf() + self.value * self.value.normal_pdf()
+        )
+    }
+
+    #[inline(always)]
+    fn hypot(self, y: impl Into<Self>) -> Self {
+        let y = y.into();
+        let hypot = self.value.hypot(y.value);
+        chain_2!(
+            self,
+            y,
+            hypot,
+            if hypot == 0.0 {
+                R::from(0.0)
+            } else {
+                self.value / hypot
+            },
+            if hypot == 0.0 {
+                R::from(0.0)
+            } else {
+                y.value / hypot
+            }
+        )
+    }
+
+    #[inline(always)]
+    fn max(self, other: impl Into<Self>) -> Self {
+        let other = other.into();
+        let shared = other.shared(self);
+        #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+        let is_first = self > other || self != self;
+        let larger = if is_first { self } else { other };
+        if self == other { shared } else { larger }
+    }
+
+    #[inline(always)]
+    fn min(self, other: impl Into<Self>) -> Self {
+        let other = other.into();
+        let shared = other.shared(self);
+        #[expect(clippy::eq_op, reason = "NaN alone differs from itself")]
+        let is_first = self < other || self != self;
+        let smaller = if is_first { self } else { other };
+        if self == other { shared } else { smaller }
+    }
+}
+
+/// Returns 1 − x², exact near −1 and 1.
+#[inline(always)]
+fn within_one<R: Real>(x: R) -> R {
+    (-x + 1.0) * (x + 1.0)
+}

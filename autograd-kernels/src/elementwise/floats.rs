@@ -1,0 +1,118 @@
+//! The functions of [`Real`] for `f64` and for [`Single`].
+
+use crate::element::real::{Real, sealed};
+use crate::element::single::Single;
+use crate::math;
+
+/// Implements the functions, by those of `kernels` where it has one.
+macro_rules! functions {
+    (
+        $Number:ty, $float:ident, |$wrapped:ident| $wrap:expr, |$x:ident| $unwrap:expr;
+        ours: $($ours:ident = $path:path),*; std: $($std:ident),*;
+    ) => {
+        impl sealed::Sealed for $Number {
+            #[inline(always)]
+            fn is_zero(&self) -> bool {
+                *self == 0.0
+            }
+
+            #[inline(always)]
+            fn unless(self, is_zero: bool) -> Self {
+                if is_zero { Self::from(0.0) } else { self }
+            }
+        }
+
+        impl Real for $Number {
+            $(
+                #[inline(always)]
+                fn $ours(self) -> Self {
+                    let $x = self;
+                    let $wrapped = $path($unwrap);
+                    $wrap
+                }
+            )*
+
+            $(
+                #[inline(always)]
+                fn $std(self) -> Self {
+                    let $x = self;
+                    let $wrapped = $float::$std($unwrap);
+                    $wrap
+                }
+            )*
+
+            #[inline(always)]
+            fn powi(self, n: i32) -> Self {
+                let $x = self;
+                let x = $unwrap;
+                // Products, which are vector code, where the power is known.
+                let $wrapped = match n {
+                    0 => 1.0,
+                    1 => x,
+                    2 => x * x,
+                    3 => x * x * x,
+                    4 => (x * x) * (x * x),
+                    -1 => 1.0 / x,
+                    -2 => 1.0 / (x * x),
+                    _ => $float::powi(x, n),
+                };
+                $wrap
+            }
+
+            #[inline(always)]
+            fn powf(self, p: impl Into<Self>) -> Self {
+                let $x = p.into();
+                let p = $unwrap;
+                let $x = self;
+                let $wrapped = $float::powf($unwrap, p);
+                $wrap
+            }
+
+            #[inline(always)]
+            fn atan2(self, x: impl Into<Self>) -> Self {
+                let $x = x.into();
+                let x = $unwrap;
+                let $x = self;
+                let $wrapped = $float::atan2($unwrap, x);
+                $wrap
+            }
+
+            #[inline(always)]
+            fn hypot(self, y: impl Into<Self>) -> Self {
+                let $x = y.into();
+                let y = $unwrap;
+                let $x = self;
+                let $wrapped = $float::hypot($unwrap, y);
+                $wrap
+            }
+
+            #[inline(always)]
+            fn max(self, other: impl Into<Self>) -> Self {
+                let other = other.into();
+                // NaN alone differs from itself.
+                if self > other || self != self { self } else { other }
+            }
+
+            #[inline(always)]
+            fn min(self, other: impl Into<Self>) -> Self {
+                let other = other.into();
+                // NaN alone differs from itself.
+                if self < other || self != self { self } else { other }
+            }
+        }
+    };
+}
+
+macro_rules! both {
+    ($($functions:tt)*) => {
+        functions! { f64, f64, |wrapped| wrapped, |x| x; $($functions)* }
+        functions! { Single, f32, |wrapped| Single(wrapped), |x| x.0; $($functions)* }
+    };
+}
+
+both! {
+    ours: exp = math::exp, exp_m1 = math::exp_m1, ln = math::ln, ln_1p = math::ln_1p, tanh = math::tanh,
+        sigmoid = math::sigmoid, softplus = math::activations::softplus, erf = math::erf, gelu = math::gelu,
+        normal_cdf = math::normal_cdf, normal_pdf = math::normal_pdf;
+    std: sqrt, cbrt, recip, abs, signum, floor, ceil, round, round_ties_even, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh;
+}

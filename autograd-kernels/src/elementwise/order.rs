@@ -1,0 +1,100 @@
+//! Which numbers a formula is called with: the variables, and how many components they have.
+
+use super::Formula;
+use super::dual::Dual;
+use crate::element::real::Real;
+
+/// Which inputs are variables.
+pub(super) trait Variables {
+    /// Returns the place of an input among the variables.
+    fn place(input: usize) -> Option<usize>;
+}
+
+pub(super) struct AllInputs;
+
+impl Variables for AllInputs {
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        Some(input)
+    }
+}
+
+pub(super) struct OneInput<const INDEX: usize>;
+
+impl<const INDEX: usize> Variables for OneInput<INDEX> {
+    #[inline(always)]
+    fn place(input: usize) -> Option<usize> {
+        if input == INDEX { Some(0) } else { None }
+    }
+}
+
+/// How often c has been differentiated along directions.
+pub(super) trait Level {
+    /// The components of a number.
+    type Of<X: Copy>: Copy + AsRef<[X]> + AsMut<[X]>;
+
+    /// How many there are.
+    const COUNT: usize;
+
+    fn filled<X: Copy>(component: X) -> Self::Of<X>;
+
+    /// Computes a formula of numbers with these components. Of several inputs, not all need have a direction.
+    fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+        formula: &F,
+        inputs: [Self::Of<Dual<B, N>>; I],
+    ) -> [Self::Of<Dual<B, N>>; O];
+}
+
+macro_rules! levels {
+    ($($Level:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
+        pub(super) struct $Level;
+
+        impl Level for $Level {
+            type Of<X: Copy> = [X; $count];
+
+            const COUNT: usize = $count;
+
+            #[inline(always)]
+            fn filled<X: Copy>(component: X) -> [X; $count] {
+                [component; $count]
+            }
+
+            #[inline(always)]
+            fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
+                formula: &F,
+                inputs: [[Dual<B, N>; $count]; I],
+            ) -> [[Dual<B, N>; $count]; O] {
+                let zero = Dual::constant(B::from(0.0));
+                let mut numbers: [$Number; I] = [$number([zero; $count], I > 1); I];
+                let mut input = 0;
+                while input < I {
+                    numbers[input] = $number(inputs[input], I > 1);
+                    input += 1;
+                }
+                let results = formula.at(numbers);
+                let mut outputs = [[zero; $count]; O];
+                let mut output = 0;
+                while output < O {
+                    outputs[output] = $components(results[output]);
+                    output += 1;
+                }
+                outputs
+            }
+        }
+    )*};
+}
+
+levels! {
+    First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
+    Second: 2, Dual<Dual<B, N>, 1>,
+        |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),
+        |number: Dual<_, 1>| [number.value, number.tangents[0]];
+    Third: 4, Dual<Dual<Dual<B, N>, 1>, 1>,
+        |[value, inner, outer, both]: [_; 4], _| {
+            Dual::along(Dual::along(value, [inner], true), [Dual::along(outer, [both], true)], true)
+        },
+        |number: Dual<Dual<_, 1>, 1>| {
+            let (value, outer) = (number.value, number.tangents[0]);
+            [value.value, value.tangents[0], outer.value, outer.tangents[0]]
+        };
+}

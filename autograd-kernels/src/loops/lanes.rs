@@ -1,0 +1,385 @@
+//! Loops over lanes: the elements along one axis, or along the axes that are reduced.
+//!
+//! Whatever the layout, the functions that are called get a lane as a slice. Where its elements are not
+//! contiguous, a few neighboring lanes at a time are copied into a buffer.
+
+use std::borrow::Cow;
+
+use ndarray::{Array, ArrayView, Axis, Dimension};
+
+use super::axes::Axes;
+use super::map::repeated;
+use crate::element::Element;
+use crate::memory;
+use crate::shape::Shape;
+
+/// How many neighboring lanes are copied at a time: as many `f32` as a cache line has.
+const NEIGHBORS: usize = 16;
+
+/// Elements as `outer` blocks of `length` rows of `inner` elements: a lane is a column of a block.
+pub(crate) struct Lanes<'a, T: Element> {
+    pub(crate) elements: Cow<'a, [T]>,
+    pub(crate) outer: usize,
+    pub(crate) length: usize,
+    pub(crate) inner: usize,
+}
+
+impl<'a, T: Element> Lanes<'a, T> {
+    /// Returns the lanes of `x` along the reduced axes, in the row-major order of the other axes.
+    pub(crate) fn of<D: Dimension>(x: &'a ArrayView<'_, T, D>, reduced_axes: Axes) -> Self {
+        let axes = order(x, reduced_axes).unwrap_or_else(|| (0..x.ndim()).collect());
+        let (kept, reduced): (Vec<usize>, Vec<usize>) =
+            axes.iter().partition(|axis| !reduced_axes.contains(**axis));
+        if let Some([outer, length, inner]) = blocks(&axes, x.shape(), reduced_axes) {
+            return Self {
+                elements: elements(x, &axes),
+                outer,
+                length,
+                inner,
+            };
+        }
+        let size = |axes: &[usize]| axes.iter().map(|&axis| x.len_of(Axis(axis))).product();
+        Self {
+            outer: size(&kept),
+            length: size(&reduced),
+            inner: 1,
+            elements: elements(x, &[kept, reduced].concat()),
+        }
+    }
+
+    /// Calls `f` with each lane.
+    fn for_each(&self, mut f: impl FnMut(&[T])) {
+        if self.length == 0 {
+            (0..self.outer * self.inner).for_each(|_| f(&[]));
+        } else if self.inner == 1 {
+            self.elements.chunks_exact(self.length).for_each(f);
+        } else if self.inner > 0 {
+            let mut lanes = LaneBuffer::new(self.length);
+            for block in self.elements.chunks_exact(self.length * self.inner) {
+                for first in (0..self.inner).step_by(NEIGHBORS) {
+                    let count = lanes.gather(block, self.inner, first);
+                    (0..count).for_each(|position| f(lanes.lane(position)));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the axes in the order that they have in memory, if there are no gaps between the elements and the kept
+/// axes are in their own order. A transposed matrix is then reduced without a copy.
+fn order<T, D: Dimension>(x: &ArrayView<'_, T, D>, reduced_axes: Axes) -> Option<Vec<usize>> {
+    let mut axes: Vec<usize> = (0..x.ndim()).collect();
+    if x.is_standard_layout() || x.as_slice_memory_order().is_none() {
+        return Some(axes);
+    }
+    axes.sort_by_key(|&axis| std::cmp::Reverse(x.stride_of(Axis(axis))));
+    let is_kept = |axis: &&usize| !reduced_axes.contains(**axis) && x.len_of(Axis(**axis)) != 1;
+    axes.iter().filter(is_kept).is_sorted().then_some(axes)
+}
+
+/// Returns the elements with the axes in another order.
+fn elements<'a, T: Element, D: Dimension>(
+    x: &'a ArrayView<'_, T, D>,
+    axes: &[usize],
+) -> Cow<'a, [T]> {
+    if axes.is_sorted() {
+        return rows(x);
+    }
+    let permuted = x.view().into_dyn().permuted_axes(axes);
+    match x.as_slice_memory_order() {
+        Some(elements) if permuted.is_standard_layout() => Cow::Borrowed(elements),
+        _ => Cow::Owned(permuted.iter().copied().collect()),
+    }
+}
+
+/// Returns the elements in row-major order.
+pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> Cow<'a, [T]> {
+    match (x.as_slice(), repeated(x)) {
+        (Some(elements), _) => Cow::Borrowed(elements),
+        // Such as the gradient of a sum.
+        (_, Some(element)) => Cow::Owned(vec![element; x.len()]),
+        _ => Cow::Owned(x.iter().copied().collect()),
+    }
+}
+
+/// Returns the blocks that the axes of a `shape`, in this order, make up: see [`Lanes`]. `None` if the reduced axes,
+/// apart from axes of length 1, are not adjacent.
+fn blocks(axes: &[usize], shape: &[usize], reduced_axes: Axes) -> Option<[usize; 3]> {
+    let mut blocks = [1; 3];
+    let mut block = 0;
+    for &axis in axes.iter().filter(|&&axis| shape[axis] != 1) {
+        block = match (block, reduced_axes.contains(axis)) {
+            (0, false) => 0,
+            (0 | 1, true) => 1,
+            (_, false) => 2,
+            (_, true) => return None,
+        };
+        blocks[block] *= shape[axis];
+    }
+    Some(blocks)
+}
+
+/// A few neighboring lanes of a block, one after the other. Between them are gaps, so that lanes whose length is a
+/// power of two do not compete for one line of the cache.
+struct LaneBuffer<T> {
+    elements: Vec<T>,
+    length: usize,
+    stride: usize,
+}
+
+impl<T: Element> LaneBuffer<T> {
+    fn new(length: usize) -> Self {
+        let stride = length + NEIGHBORS;
+        Self {
+            elements: vec![T::zero(); stride * NEIGHBORS],
+            length,
+            stride,
+        }
+    }
+
+    /// Copies the lanes from column `first` on, as many as there is room for, and returns how many.
+    fn gather(&mut self, block: &[T], inner: usize, first: usize) -> usize {
+        let columns = first..inner.min(first + NEIGHBORS);
+        for (index, row) in block.chunks_exact(inner).enumerate() {
+            let to = self.elements[index..].iter_mut().step_by(self.stride);
+            for (to, &element) in to.zip(&row[columns.clone()]) {
+                *to = element;
+            }
+        }
+        columns.len()
+    }
+
+    /// Copies the lanes back, as the reverse of [`gather`](Self::gather).
+    fn scatter(&self, block: &mut [T], inner: usize, first: usize) {
+        let columns = first..inner.min(first + NEIGHBORS);
+        for (index, row) in block.chunks_exact_mut(inner).enumerate() {
+            let from = self.elements[index..].iter().step_by(self.stride);
+            for (to, &element) in row[columns.clone()].iter_mut().zip(from) {
+                *to = element;
+            }
+        }
+    }
+
+    fn lane(&self, position: usize) -> &[T] {
+        &self.elements[position * self.stride..][..self.length]
+    }
+
+    fn lane_mut(&mut self, position: usize) -> &mut [T] {
+        &mut self.elements[position * self.stride..][..self.length]
+    }
+}
+
+/// Returns `f` of each lane along the reduced axes. A lane is in row-major order, unless it has several axes that
+/// have another order in memory.
+///
+/// # Panics
+/// If one of the axes does not exist, or the rank of `E` is not that of the result.
+///
+/// ```
+/// use pullback::kernels::{Axes, reduce};
+/// use pullback::ndarray::{Array1, Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let last: Array1<f64> = reduce(&x.view(), Axes::one(Axis(0)), |column| column[1]);
+/// assert_eq!(last, array![3.0, 4.0]);
+/// ```
+#[track_caller]
+pub fn reduce<T: Element, U, D: Dimension, E: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    reduced_axes: Axes,
+    mut f: impl FnMut(&[T]) -> U,
+) -> Array<U, E> {
+    let shape = reduced_axes.shape("reduce", x.shape());
+    let mut results = memory::take(shape.size());
+    Lanes::of(x, reduced_axes).for_each(|lane| results.push(f(lane)));
+    reduced(results, &shape)
+}
+
+/// Returns the array of results in row-major order.
+#[track_caller]
+pub(crate) fn reduced<U, E: Dimension>(results: Vec<U>, shape: &Shape) -> Array<U, E> {
+    let Some(dimension) = shape.dimension::<E>() else {
+        panic!(
+            "a result of shape {shape} does not have rank {:?}",
+            E::NDIM.unwrap_or_default()
+        );
+    };
+    // INVARIANT: there is a result for each entry of the shape.
+    Array::from_shape_vec(dimension, results).expect("a result for each")
+}
+
+/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place.
+///
+/// # Panics
+/// If there is no such axis.
+///
+/// ```
+/// use pullback::kernels::map_lanes;
+/// use pullback::ndarray::{Axis, array};
+///
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let reversed = map_lanes(&x.view(), Axis(0), |lane| lane.reverse());
+/// assert_eq!(reversed, array![[3.0, 4.0], [1.0, 2.0]]);
+/// ```
+#[track_caller]
+pub fn map_lanes<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    axis: Axis,
+    mut f: impl FnMut(&mut [T]),
+) -> Array<T, D> {
+    each_lane(x, None, axis, |lane, _| f(lane))
+}
+
+/// Returns a copy of `x` whose lanes along `axis` `f` has changed in place, given the lanes of `y`.
+///
+/// # Panics
+/// If there is no such axis, or the shapes differ.
+#[track_caller]
+pub fn zip_lanes<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: &ArrayView<'_, T, D>,
+    axis: Axis,
+    f: impl FnMut(&mut [T], &[T]),
+) -> Array<T, D> {
+    assert!(
+        x.shape() == y.shape(),
+        "lanes of arrays of one shape are needed, found {:?} and {:?}",
+        x.shape(),
+        y.shape()
+    );
+    each_lane(x, Some(y), axis, f)
+}
+
+/// Calls `f` with each lane of a copy of `x`, and the corresponding lane of `y` if there is a `y`.
+#[track_caller]
+fn each_lane<T: Element, D: Dimension>(
+    x: &ArrayView<'_, T, D>,
+    y: Option<&ArrayView<'_, T, D>>,
+    axis: Axis,
+    mut f: impl FnMut(&mut [T], &[T]),
+) -> Array<T, D> {
+    let reduced_axes = Axes::one(axis);
+    let _ = reduced_axes.shape("a function of the lanes", x.shape());
+    let axes: Vec<usize> = (0..x.ndim()).collect();
+    let [_, length, inner] = blocks(&axes, x.shape(), reduced_axes).unwrap_or([1; 3]);
+    let block = length * inner;
+    let (rows_x, rows_y) = (rows(x), y.map(rows));
+    let mut results: Vec<T> = memory::take(x.len());
+    let mut buffers = (inner > 1 && !x.is_empty()).then(|| {
+        let others = y.map(|_| LaneBuffer::new(length));
+        (LaneBuffer::new(length), others)
+    });
+    for start in (0..x.len()).step_by(block.max(1)) {
+        let of_y = rows_y
+            .as_ref()
+            .map_or(&[][..], |y| &y[start..start + block]);
+        results.extend_from_slice(&rows_x[start..start + block]);
+        let target = &mut results[start..];
+        let Some((lanes, others)) = &mut buffers else {
+            f(target, of_y);
+            continue;
+        };
+        for first in (0..inner).step_by(NEIGHBORS) {
+            let count = lanes.gather(target, inner, first);
+            if let Some(others) = others {
+                others.gather(of_y, inner, first);
+            }
+            for position in 0..count {
+                let other = others
+                    .as_ref()
+                    .map_or(&[][..], |others| others.lane(position));
+                f(lanes.lane_mut(position), other);
+            }
+            lanes.scatter(target, inner, first);
+        }
+    }
+    // INVARIANT: every element was copied and written back.
+    Array::from_shape_vec(x.raw_dim(), results).expect("one for each")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::sum::{dot_axes, sum_over};
+    use ndarray::{Array3, Array4, ArrayD, IxDyn, s};
+
+    fn counting() -> Array4<f64> {
+        let mut next = 0.0;
+        Array4::from_shape_simple_fn((2, 3, 1, 37), || {
+            next += 1.0;
+            next
+        })
+    }
+
+    /// Sums with ndarray, axis after axis.
+    fn by_ndarray(x: &ArrayD<f64>, reduced_axes: Axes) -> ArrayD<f64> {
+        (0..x.ndim())
+            .rev()
+            .filter(|&axis| reduced_axes.contains(axis))
+            .fold(x.clone(), |x, axis| x.sum_axis(Axis(axis)))
+    }
+
+    #[test]
+    fn lanes_of_every_layout_are_whole() {
+        let x = counting();
+        let views = [
+            x.view(),
+            x.t(),
+            x.slice(s![..;-1, .., .., 1..;3]),
+            x.slice(s![.., 1..1, .., ..]),
+            x.view().permuted_axes([3, 1, 0, 2]),
+            x.view().permuted_axes([1, 3, 2, 0]),
+        ];
+        for view in views {
+            let owned = view.to_owned().into_dyn();
+            for axes in 0..16_usize {
+                let axes: Vec<usize> = (0..4).filter(|axis| axes >> axis & 1 == 1).collect();
+                let reduced_axes = Axes::of(&axes);
+                let sums: ArrayD<f64> = reduce(&view, reduced_axes, |lane| lane.iter().sum());
+                assert_eq!(sums, by_ndarray(&owned, reduced_axes), "{axes:?}");
+                let sums: ArrayD<f64> = sum_over(&view, reduced_axes);
+                assert_eq!(sums, by_ndarray(&owned, reduced_axes), "{axes:?}");
+                let dots: ArrayD<f64> = dot_axes(&view, &view, reduced_axes);
+                assert_eq!(
+                    dots,
+                    by_ndarray(&(&owned * &owned), reduced_axes),
+                    "{axes:?}"
+                );
+                let counts: ArrayD<usize> = reduce(&view, reduced_axes.keepdim(), <[f64]>::len);
+                assert!(
+                    counts
+                        .iter()
+                        .all(|&count| count == reduced_axes.count(view.shape()))
+                );
+            }
+            for axis in 0..4 {
+                let mut expected = view.to_owned();
+                expected.invert_axis(Axis(axis));
+                let found = map_lanes(&view, Axis(axis), <[f64]>::reverse);
+                assert_eq!(found, expected);
+                let zipped = zip_lanes(&view, &expected.view(), Axis(axis), |x, y| {
+                    x.iter_mut().zip(y.iter().rev()).for_each(|(x, &y)| *x -= y);
+                });
+                assert_eq!(zipped, Array4::zeros(view.raw_dim()));
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_in_the_order_of_the_axes() {
+        let x = counting();
+        let lanes: Array3<Vec<f64>> = reduce(&x.view(), Axes::one(Axis(1)), <[f64]>::to_vec);
+        for ((i, j, k), lane) in lanes.indexed_iter() {
+            assert_eq!(lane, &x.slice(s![i, .., j, k]).to_vec());
+        }
+        let same: ArrayD<f64> = reduce(&x.view(), Axes::of(&[]), |lane| lane[0]);
+        assert_eq!(same, x.into_dyn());
+    }
+
+    #[test]
+    #[should_panic(expected = "a result of shape [3] does not have rank 2")]
+    fn a_result_of_another_rank_is_refused() {
+        let x = ArrayD::<f64>::zeros(IxDyn(&[2, 3]));
+        let _: ndarray::Array2<f64> = reduce(&x.view(), Axes::one(Axis(0)), |_| 0.0);
+    }
+}

@@ -1,0 +1,15 @@
+//! Loops over elements and along axes.
+
+pub(crate) mod axes;
+pub(crate) mod lanes;
+pub(crate) mod map;
+pub(crate) mod max;
+pub(crate) mod mean_var;
+pub(crate) mod movement;
+pub(crate) mod pairwise;
+pub(crate) mod row_major;
+pub(crate) mod rows;
+pub(crate) mod slices;
+pub(crate) mod softmax;
+pub(crate) mod sum;
+pub(crate) mod wide;

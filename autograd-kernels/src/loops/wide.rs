@@ -1,0 +1,232 @@
+//! Loops on slices, each compiled for several instruction sets; the best that the processor supports is chosen at
+//! run time. Large loops run on several threads.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a loop is compiled for an instruction set if it is inlined into a function that is"
+)]
+
+use std::mem::MaybeUninit;
+
+use crate::parallel::{split_mut, worth};
+
+/// The length from which on it is worth asking what the processor supports.
+pub(crate) const SHORT: usize = 32;
+
+/// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
+///
+/// The slices are arguments of a separate function, `each`: only there does the compiler know that writing to one
+/// changes neither the others nor what `f` has borrowed.
+pub(crate) trait Loop {
+    fn run(self);
+}
+
+/// `out[i] = f(x[i])`
+struct Map<'a, T, U, F>(&'a [T], &'a mut [MaybeUninit<U>], &'a F);
+
+impl<T: Copy, U, F: Fn(T) -> U> Loop for Map<'_, T, U, F> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Copy, U>(x: &[T], out: &mut [MaybeUninit<U>], f: &impl Fn(T) -> U) {
+            for (out, &x) in out.iter_mut().zip(x) {
+                *out = MaybeUninit::new(f(x));
+            }
+        }
+        each(self.0, self.1, self.2);
+    }
+}
+
+/// `out[i] = f(x[i], y[i])`
+struct Zip<'a, T, U, V, F>(&'a [T], &'a [U], &'a mut [MaybeUninit<V>], &'a F);
+
+impl<T: Copy, U: Copy, V, F: Fn(T, U) -> V> Loop for Zip<'_, T, U, V, F> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Copy, U: Copy, V>(
+            x: &[T],
+            y: &[U],
+            out: &mut [MaybeUninit<V>],
+            f: &impl Fn(T, U) -> V,
+        ) {
+            for ((out, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *out = MaybeUninit::new(f(x, y));
+            }
+        }
+        each(self.0, self.1, self.2, self.3);
+    }
+}
+
+/// `x[i] = f(x[i])`
+struct MapInPlace<'a, T, F>(&'a mut [T], &'a F);
+
+impl<T: Copy, F: Fn(T) -> T> Loop for MapInPlace<'_, T, F> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Copy>(x: &mut [T], f: &impl Fn(T) -> T) {
+            for x in x {
+                *x = f(*x);
+            }
+        }
+        each(self.0, self.1);
+    }
+}
+
+/// `x[i] = f(x[i], y[i])`
+struct ZipInPlace<'a, T, U, F>(&'a mut [T], &'a [U], &'a F);
+
+impl<T: Copy, U: Copy, F: Fn(T, U) -> T> Loop for ZipInPlace<'_, T, U, F> {
+    #[inline(always)]
+    fn run(self) {
+        #[inline(always)]
+        fn each<T: Copy, U: Copy>(x: &mut [T], y: &[U], f: &impl Fn(T, U) -> T) {
+            for (x, &y) in x.iter_mut().zip(y) {
+                *x = f(*x, y);
+            }
+        }
+        each(self.0, self.1, self.2);
+    }
+}
+
+/// Writes `f` of each element to `out`.
+#[inline(never)]
+pub(crate) fn map_into<T: Copy + Sync, U: Send>(
+    x: &[T],
+    out: &mut [MaybeUninit<U>],
+    f: &(impl Fn(T) -> U + Sync),
+) {
+    assert_eq!(x.len(), out.len(), "one element for each");
+    split_mut(out, 1, worth::LOOP, |first, out| {
+        widest(Map(&x[first..first + out.len()], out, f));
+    });
+}
+
+/// Writes `f` of the elements of both to `out`.
+#[inline(never)]
+pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
+    x: &[T],
+    y: &[U],
+    out: &mut [MaybeUninit<V>],
+    f: &(impl Fn(T, U) -> V + Sync),
+) {
+    assert!(
+        x.len() == out.len() && y.len() == out.len(),
+        "one element for each"
+    );
+    split_mut(out, 1, worth::LOOP, |first, out| {
+        let range = first..first + out.len();
+        widest(Zip(&x[range.clone()], &y[range], out, f));
+    });
+}
+
+/// Replaces each element by `f` of it.
+///
+/// ```
+/// use pullback::kernels::map_in_place;
+///
+/// let mut x = [1.0, -2.0];
+/// map_in_place(&mut x, f64::abs);
+/// assert_eq!(x, [1.0, 2.0]);
+/// ```
+#[inline]
+pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Sync) {
+    if x.len() < SHORT {
+        return MapInPlace(x, &f).run();
+    }
+    map_long_in_place(x, &f);
+}
+
+#[inline(never)]
+fn map_long_in_place<T: Copy + Send>(x: &mut [T], f: &(impl Fn(T) -> T + Sync)) {
+    split_mut(x, 1, worth::LOOP, |_, x| widest(MapInPlace(x, f)));
+}
+
+/// Replaces each element by `f` of it and the element of `y` at its index.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// use pullback::kernels::zip_in_place;
+///
+/// let mut x = [1.0, 2.0];
+/// zip_in_place(&mut x, &[10.0, 20.0], |x, y| x + y);
+/// assert_eq!(x, [11.0, 22.0]);
+/// ```
+#[inline]
+#[track_caller]
+pub fn zip_in_place<T: Copy + Send, U: Copy + Sync>(
+    x: &mut [T],
+    y: &[U],
+    f: impl Fn(T, U) -> T + Sync,
+) {
+    assert!(
+        x.len() == y.len(),
+        "slices of one length are needed, found {} and {}",
+        x.len(),
+        y.len()
+    );
+    if x.len() < SHORT {
+        return ZipInPlace(x, y, &f).run();
+    }
+    zip_long_in_place(x, y, &f);
+}
+
+#[inline(never)]
+fn zip_long_in_place<T: Copy + Send, U: Copy + Sync>(
+    x: &mut [T],
+    y: &[U],
+    f: &(impl Fn(T, U) -> T + Sync),
+) {
+    split_mut(x, 1, worth::LOOP, |first, x| {
+        widest(ZipInPlace(x, &y[first..first + x.len()], f));
+    });
+}
+
+/// Runs a loop, for the widest registers if the program is compiled for speed: in a debug build that would only be three
+/// copies of slow code. Not inlined: without optimization, the stack of a function has room for all that is inlined into it.
+#[inline(never)]
+pub(crate) fn compiled(work: impl Loop) {
+    if cfg!(debug_assertions) {
+        work.run();
+    } else {
+        widest(work);
+    }
+}
+
+/// Runs a loop with the widest registers that the processor has.
+#[inline(always)]
+pub(crate) fn widest(work: impl Loop) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // SAFETY: the processor has what the function is compiled for, as was just checked.
+            #[expect(unsafe_code, reason = "see above")]
+            return unsafe { avx512(work) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            #[expect(unsafe_code, reason = "see above")]
+            return unsafe { avx2(work) };
+        }
+    }
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn avx512(work: impl Loop) {
+    work.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2(work: impl Loop) {
+    work.run();
+}

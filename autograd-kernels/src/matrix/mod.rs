@@ -1,0 +1,7 @@
+//! Products of matrices, contractions of arrays, and linear algebra.
+
+#[cfg(feature = "ops")]
+pub(crate) mod contract;
+pub(crate) mod gemm;
+#[cfg(feature = "ops")]
+pub(crate) mod linalg;
