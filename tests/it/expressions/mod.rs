@@ -83,7 +83,7 @@ fn derivatives_are_those_of_the_same_functions_of_tensors() {
 /// A new function must occur in the expressions.
 #[test]
 fn all_functions_of_real_numbers_occur() {
-    let source = include_str!("../../../autograd-kernels/src/real/mod.rs");
+    let source = include_str!("../../../autograd-kernels/src/element/real.rs");
     let names: Vec<&str> = source
         .lines()
         .filter_map(|line| line.strip_prefix("    fn ")?.split('(').next())
