@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
-use crate::grad_mode::{enable_grad, is_grad_enabled};
-use crate::pass_end;
-use crate::replay::{self, Numbers};
 use crate::saved::{SavedHooks, Unpack, save, with_saved_hooks};
+use crate::thread::cleanup;
+use crate::thread::replay::{self, Numbers};
+use crate::thread::{enable_grad, is_grad_enabled};
 use autograd_kernels::Shape;
 use autograd_kernels::counted;
 
@@ -147,7 +147,7 @@ impl Checkpoint {
         // call runs itself leave it for those that come later.
         if self.complete.get().is_some() {
             let checkpoint = Arc::clone(self);
-            pass_end::at_end(move || {
+            cleanup::defer(move || {
                 let unused = std::mem::take(&mut *lock(&checkpoint.recomputed));
                 drop(unused);
             });

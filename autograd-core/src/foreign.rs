@@ -16,9 +16,9 @@ use std::panic::Location;
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::grad_mode::with_grad_mode;
 use crate::recorded::set_apart;
 use crate::tape::Edge;
+use crate::thread::with_grad_mode;
 use autograd_kernels::Shape;
 
 /// One run of a function on tensors of another framework, and what it saved.

@@ -5,8 +5,8 @@ use std::panic::Location;
 
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
-use crate::former::Former;
 use crate::tape::{Failure, new_level};
+use crate::thread::Scoped;
 
 thread_local! {
     static RUNS: Cell<usize> = const { Cell::new(0) };
@@ -35,7 +35,7 @@ pub(crate) fn outputs_along(
             Some(tangent) => primal.with_tangent(level, tangent),
         })
         .collect();
-    let run = Former::of(&RUNS, RUNS.get() + 1);
+    let run = Scoped::set(&RUNS, RUNS.get() + 1);
     let outputs = function(&duals)?.into_iter();
     drop(run);
     Ok(outputs.map(|output| output.split(level)).collect())

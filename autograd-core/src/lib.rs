@@ -63,11 +63,9 @@ mod engine;
 mod erased;
 mod error;
 pub mod foreign;
-mod former;
 mod forward_mode;
 mod function;
 pub mod functional;
-mod grad_mode;
 mod gradcheck;
 mod hooks;
 pub mod inspect;
@@ -75,12 +73,11 @@ pub mod memory;
 
 #[cfg(feature = "ops")]
 pub mod ops;
-mod pass_end;
 mod recorded;
-mod replay;
 mod saved;
 mod tape;
 mod tensor;
+mod thread;
 
 /// Makes a differentiable function of an `impl` block or of a function; the page of
 /// `pullback::custom_function` says what it may contain.
@@ -115,10 +112,9 @@ pub use erased::{AnyTensor, InputTensors, OutputTensors};
 pub use error::{Check, Derivative, Error, ErrorKind, Mismatch};
 pub use function::{Function, InputSignature, Order, OutputSignature, SavedSignature, Signature};
 pub use functional::jvp;
-pub use grad_mode::{enable_grad, is_grad_enabled, no_grad};
 pub use gradcheck::Gradcheck;
 pub use hooks::HookHandle;
-pub use replay::{is_recomputing, replayed};
 pub use saved::{Unpacked, saved_tensors_hooks};
 pub use tape::Node;
 pub use tensor::{Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD};
+pub use thread::{enable_grad, is_grad_enabled, is_recomputing, no_grad, replayed};

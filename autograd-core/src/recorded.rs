@@ -5,8 +5,8 @@ use std::panic::Location;
 use crate::engine::{LostTangents, gradients};
 use crate::erased::AnyTensor;
 use crate::error::Error;
-use crate::grad_mode::enable_grad;
-use crate::tape::{BackwardCall, Edge, OwnRule, own_node};
+use crate::tape::{BackwardCall, Edge, InternalRule, internal_node};
+use crate::thread::enable_grad;
 use autograd_kernels::Shape;
 
 pub(crate) struct Recorded {
@@ -118,13 +118,13 @@ pub(crate) fn set_apart(
     called_at: &'static Location<'static>,
 ) -> AnyTensor {
     let edges = [tensor.edge().filter(|_| create_graph).cloned()];
-    let edge = own_node(Input, edges, &Shape::from(tensor.shape()), called_at);
+    let edge = internal_node(Input, edges, &Shape::from(tensor.shape()), called_at);
     tensor.clone().with_edge(Some(edge))
 }
 
 struct Input;
 
-impl OwnRule for Input {
+impl InternalRule for Input {
     const NAME: &'static str = "Input";
 
     fn input_name(&self, _edge: usize) -> String {

@@ -5,7 +5,7 @@
 //! applied, and the node saves what `pack` returns; `unpack` makes a tensor of it again when the node runs.
 //! Shape and element type must be the former ones. Both run without recording, and outside any such hooks.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,11 +13,10 @@ use ndarray::{Array, Dimension};
 
 use crate::array::Buffer;
 use crate::erased::AnyTensor;
-use crate::former::Former;
-use crate::grad_mode::no_grad;
 use crate::tape::RawTensor;
-use crate::tape::{SavedInfo, let_go};
+use crate::tape::{SavedInfo, drop_held};
 use crate::tensor::{Tensor, TensorD};
+use crate::thread::{Scoped, current, no_grad};
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
@@ -77,10 +76,10 @@ impl<T: Element> Saved<T> {
     #[cold]
     fn packed(buffer: Buffer<T>) -> Self {
         // INVARIANT: `PACKING` is set only while there are hooks.
-        let hooks = HOOKS.with_borrow(|hooks| Arc::clone(hooks.last().expect("hooks of a body")));
+        let hooks = current(&HOOKS).expect("hooks of a body");
         let shape = buffer.shape().clone();
         let tensor = TensorD::from_raw(RawTensor::new(buffer, None));
-        let unpack = aside(|| hooks.pack(AnyTensor::new(tensor)));
+        let unpack = without_hooks(|| hooks.pack(AnyTensor::new(tensor)));
         let unpack = Some(unpack);
         Self::Packed(Arc::new(Packed { shape, unpack }))
     }
@@ -108,7 +107,7 @@ impl Packed {
     fn restore<T: Element>(&self) -> Result<Buffer<T>, String> {
         // INVARIANT: taken in `drop` alone.
         let unpack = self.unpack.as_ref().expect("there until it is dropped");
-        let tensor = aside(unpack)?;
+        let tensor = without_hooks(unpack)?;
         if tensor.shape() != &self.shape[..] {
             let (expected, found) = (&self.shape, Shape::from(tensor.shape()));
             return Err(format!("`unpack` gave shape {found} for {expected}"));
@@ -121,7 +120,7 @@ impl Packed {
 
 impl Drop for Packed {
     fn drop(&mut self) {
-        let_go(self.unpack.take());
+        drop_held(self.unpack.take());
     }
 }
 
@@ -132,54 +131,23 @@ pub(crate) trait SavedHooks: Send + Sync {
 }
 
 thread_local! {
-    /// Whether the tensors that are saved now are packed.
-    static PACKING: Cell<bool> = const { Cell::new(false) };
-    /// The innermost last.
-    static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
+    /// Whether saved tensors are packed: read for each of them.
+    pub(crate) static PACKING: Cell<bool> = const { Cell::new(false) };
+    /// The innermost hooks.
+    pub(crate) static HOOKS: Cell<Option<Arc<dyn SavedHooks>>> = const { Cell::new(None) };
 }
 
-/// Runs `body`; the tensors that functions applied in it save for their backward go through `hooks`.
+/// Runs `body`; the tensors that functions applied in it save for their backward are packed by `hooks`.
 pub(crate) fn with_saved_hooks<R>(hooks: Arc<dyn SavedHooks>, body: impl FnOnce() -> R) -> R {
-    /// Takes the hooks away again, in a panic too.
-    struct Guard;
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            let gone = HOOKS.with_borrow_mut(Vec::pop);
-            drop(gone);
-        }
-    }
-    HOOKS.with_borrow_mut(|stack| stack.push(hooks));
-    let _guard = Guard;
-    packing(true, body)
-}
-
-/// The hooks of this thread, if tensors are packed now; for a thread that goes on in its stead.
-pub(crate) fn saved_hooks() -> Vec<Arc<dyn SavedHooks>> {
-    if PACKING.get() {
-        HOOKS.with_borrow(Clone::clone)
-    } else {
-        Vec::new()
-    }
-}
-
-/// Runs `body` on a thread without hooks, as on the thread that these are of.
-pub(crate) fn with_all_saved_hooks<R>(
-    hooks: Vec<Arc<dyn SavedHooks>>,
-    body: impl FnOnce() -> R,
-) -> R {
-    let any = !hooks.is_empty();
-    HOOKS.set(hooks);
-    packing(any, body)
-}
-
-/// Runs code of the hooks.
-fn aside<R>(body: impl FnOnce() -> R) -> R {
-    packing(false, || no_grad(body))
-}
-
-fn packing<R>(packing: bool, body: impl FnOnce() -> R) -> R {
-    let _former = Former::of(&PACKING, packing);
+    let _hooks = Scoped::set(&HOOKS, Some(hooks));
+    let _packing = Scoped::set(&PACKING, true);
     body()
+}
+
+/// Runs code of the hooks: what it saves is not packed, and nothing is recorded.
+fn without_hooks<R>(body: impl FnOnce() -> R) -> R {
+    let _packing = Scoped::set(&PACKING, false);
+    no_grad(body)
 }
 
 /// Runs `body`; what the functions applied in it save of tensors goes through `pack`, and comes back

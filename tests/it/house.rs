@@ -9,15 +9,8 @@ use syn::{ItemMod, ItemUse, UseName, UseRename, UseTree};
 
 /// The modules of `autograd-core`, the lowest first. Each may import those of the lines above its own.
 const LAYERS: &[&[&str]] = &[
-    &["former"],
-    &[
-        "alloc",
-        "error",
-        "grad_mode",
-        "memory",
-        "pass_end",
-        "replay",
-    ],
+    &["thread"],
+    &["alloc", "error", "memory"],
     &["array"],
     &["tape"],
     &["tensor"],

@@ -20,7 +20,6 @@ pub use crate::function::{
     Order, Origin, OutputList, OutputSignature, Restore, Rule, SavedItem, SavedItems, SavedNumber,
     SavedSignature, SavedValue, Signature, attach, meta, record,
 };
-pub use crate::grad_mode::unrecorded;
 pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{gradcheck, lent, made, sample, succeeded};
@@ -29,6 +28,7 @@ pub use crate::tape::{AnyGradient, Dual, Edge, Gradient, Node, RawTensor};
 pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
+pub use crate::thread::unrecorded;
 pub use argument::{Argument, Save, Single, View};
 pub use autograd_kernels::{
     Blocks, Element, Formula, Literal, Plain, Real, list_value, pulled_back,

@@ -11,10 +11,10 @@ use crate::basic::{Add, Mul};
 use crate::function::{
     Call, ForwardCall, Function, GradOutput, Origin, Rule, SavedItems, attach, meta, record,
 };
-use crate::grad_mode::{is_grad_enabled, unrecorded};
 use crate::saved::Saved;
 use crate::tape::SavedInfo;
 use crate::tensor::Tensor;
+use crate::thread::{is_grad_enabled, unrecorded};
 use crate::{Element, Error};
 
 /// The runtime of a function of numbers.

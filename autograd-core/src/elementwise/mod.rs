@@ -18,7 +18,7 @@ use crate::basic::operators::common_shape;
 use crate::basic::{Add, Mul};
 use crate::error::Exceeded;
 use crate::function::ForwardCall;
-use crate::tape::let_go;
+use crate::tape::drop_held;
 use crate::tensor::Tensor;
 use crate::{Element, custom_function};
 
@@ -153,7 +153,7 @@ impl<T: Element> Drop for Shared<T> {
     fn drop(&mut self) {
         // The formula's values are the user's.
         if let Some(function) = self.0.take_if(|function| Arc::strong_count(function) == 1) {
-            let_go(function);
+            drop_held(function);
         }
     }
 }

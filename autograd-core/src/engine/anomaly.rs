@@ -3,11 +3,12 @@
 use std::cell::Cell;
 
 use crate::error::{Error, ErrorKind};
-use crate::former::Former;
 use crate::tape::{AnyGradient, Node};
+use crate::thread::Scoped;
 
 thread_local! {
-    static WATCHING: Cell<bool> = const { Cell::new(false) };
+    /// Whether passes check each gradient.
+    pub(super) static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `body`; a backward pass in it that meets a gradient which is not a number fails, and names the
@@ -29,12 +30,7 @@ thread_local! {
 /// ));
 /// ```
 pub fn detect_anomaly<R>(body: impl FnOnce() -> R) -> R {
-    watching(true, body)
-}
-
-/// Runs `body`, watched or not.
-pub(super) fn watching<R>(watching: bool, body: impl FnOnce() -> R) -> R {
-    let _former = Former::of(&WATCHING, watching);
+    let _scope = Scoped::set(&WATCHING, true);
     body()
 }
 

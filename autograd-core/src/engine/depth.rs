@@ -12,8 +12,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::thread;
 
-use super::Modes;
-use crate::former::Former;
+use crate::thread::Scoped;
 
 /// A quarter of the smallest stack that threads have by default.
 const ROOM: usize = 512 << 10;
@@ -29,7 +28,7 @@ pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     let here = (&raw const marker).addr();
     let top = TOP.get();
     if top == 0 {
-        let _outside = Former::of(&TOP, here);
+        let _scope = Scoped::set(&TOP, here);
         body()
     } else if top.abs_diff(here) < ROOM {
         body()
@@ -39,9 +38,9 @@ pub(super) fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> R {
 }
 
 fn on_a_thread_of_its_own<R: Send>(body: impl FnOnce() -> R + Send) -> R {
-    let modes = Modes::of_this_thread();
+    let modes = super::modes();
     thread::scope(|scope| {
-        let result = scope.spawn(|| modes.on_new_thread(body)).join();
+        let result = scope.spawn(|| modes.apply(body)).join();
         result.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }

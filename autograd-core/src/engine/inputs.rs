@@ -11,10 +11,10 @@ use super::pass::Pass;
 use super::roots::{Roots, Seed};
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
-use crate::grad_mode::with_grad_mode;
 use crate::tape::Failure;
 use crate::tape::{AnyGradient, Edge, Retained};
 use crate::tensor::Tensor;
+use crate::thread::with_grad_mode;
 use autograd_kernels::Element;
 
 /// Returns the gradients of `output`, of one element, with respect to `inputs`: a tensor by reference, a list

@@ -1,17 +1,16 @@
 //! Running gradients back along the tape.
 //!
 //! `pass` walks the tape once; `backward` starts it from tensors and has `accumulate` write the result into
-//! the leaves; `inputs` starts it from tensors and hands the result back ([`grad`]); `by_hand` runs one node.
+//! the leaves; `inputs` starts it from tensors and hands the result back ([`grad`]); `node_apply` runs one node.
 //!
 //! The engine knows nodes only as `dyn TapeNode`: neither functions nor ranks.
 
 mod accumulate;
 mod anomaly;
 mod backward;
-mod by_hand;
 mod depth;
 mod inputs;
-mod modes;
+mod node_apply;
 mod notes;
 mod pass;
 mod roots;
@@ -21,14 +20,34 @@ pub use anomaly::detect_anomaly;
 pub use backward::Backward;
 pub use inputs::{Grad, grad};
 pub(crate) use inputs::{LostTangents, gradients, gradients_above};
-pub(crate) use modes::Modes;
 pub use roots::Seed;
 pub use trace::{TraceEvent, trace};
 
-use crate::grad_mode::with_grad_mode;
-use crate::pass_end;
+use crate::saved;
+use crate::thread::{self, Mode, Modes, cleanup, replay, with_grad_mode};
+
+/// The modes that a thread has: helper threads take them over. A new mode goes in here.
+const MODES: [&dyn Mode; 6] = [
+    &thread::RECORDING,
+    &anomaly::WATCHING,
+    &trace::RECORDER,
+    &replay::CALLS,
+    &saved::PACKING,
+    &saved::HOOKS,
+];
+
+/// Copies the modes of this thread, for helper threads.
+pub(crate) fn modes() -> Modes {
+    Modes::capture(&MODES)
+}
+
+/// Returns whether work must be done in order and on this thread: for the events of a trace, which are nested, and
+/// for a checkpoint, whose second call has to do the same as the first.
+pub(crate) fn is_ordered() -> bool {
+    trace::recorder().is_some() || replay::is_in_checkpoint()
+}
 
 /// Runs a pass, which is recorded only under `create_graph`, where there is room for it.
 fn in_mode<R: Send>(create_graph: bool, pass: impl FnOnce() -> R + Send) -> R {
-    depth::with_room(|| pass_end::pass(|| with_grad_mode(create_graph, pass)))
+    depth::with_room(|| cleanup::run_pass(|| with_grad_mode(create_graph, pass)))
 }

@@ -3,13 +3,14 @@
 //! A pass looks once whether anybody does; without, each node costs it one branch. Passes inside of passes
 //! write into the same record, on whatever threads they run: the outer ones wait for them meanwhile.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::tape::{AnyGradient, Node};
+use crate::thread::{Scoped, current};
 
 /// One node's turn in a backward pass.
 ///
@@ -57,7 +58,8 @@ struct Turns {
 }
 
 thread_local! {
-    static RECORDER: RefCell<Option<Arc<Recorder>>> = const { RefCell::new(None) };
+    /// The trace that passes on this thread are recorded in.
+    pub(super) static RECORDER: Cell<Option<Arc<Recorder>>> = const { Cell::new(None) };
 }
 
 /// Runs `body` and records what each node of the backward passes in it did: when its backward functions ran,
@@ -83,7 +85,9 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Vec<TraceEvent>) {
         begun: Instant::now(),
         turns: Mutex::default(),
     });
-    let result = with_recorder(Some(Arc::clone(&recorder)), body);
+    let scope = Scoped::set(&RECORDER, Some(Arc::clone(&recorder)));
+    let result = body();
+    drop(scope);
     let mut events = std::mem::take(&mut recorder.turns().done);
     sort(&mut events);
     (result, events)
@@ -95,26 +99,9 @@ fn sort(events: &mut [TraceEvent]) {
     events.sort_by_key(|event| (event.start, Reverse(event.duration)));
 }
 
-/// Runs `body`, whose passes write into `recorder`.
-pub(super) fn with_recorder<R>(recorder: Option<Arc<Recorder>>, body: impl FnOnce() -> R) -> R {
-    /// The recorder to go back to, in a panic too.
-    struct Former(Option<Arc<Recorder>>);
-    impl Drop for Former {
-        fn drop(&mut self) {
-            RECORDER.set(self.0.take());
-        }
-    }
-    let _former = Former(RECORDER.replace(recorder));
-    body()
-}
-
-/// Where passes that start on this thread now write, if anywhere.
+/// Returns the trace that passes which start on this thread are recorded in.
 pub(super) fn recorder() -> Option<Arc<Recorder>> {
-    // A thread that is ending has none any more.
-    RECORDER
-        .try_with(|recorder| recorder.borrow().clone())
-        .ok()
-        .flatten()
+    current(&RECORDER)
 }
 
 impl Recorder {

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::tensor::Tensor;
 
-    /// A node that kept its edges would drop the nodes behind it one inside the other: see `tape::release`.
+    /// A node that kept its edges would drop the nodes behind it one inside the other: see `tape::drop`.
     #[test]
     fn edges_of_lists_can_be_taken() {
         let x = Tensor::from(array![1.0]).set_requires_grad(true);

@@ -14,9 +14,9 @@ use crate::function::EdgeList;
 use crate::function::lists::owner;
 use crate::function::{Call, OutputList, SavedItems, Signature};
 use crate::tape::{
-    self, BackwardCall, Edge, Header, Node, NoteSaved, RawTensor, TapeNode, let_go, release_edges,
+    self, BackwardCall, Edge, Header, Node, NoteSaved, RawTensor, TapeNode, drop_edges, drop_held,
 };
-use crate::tape::{Hooking, Hooks, hooked, hooked_late};
+use crate::tape::{Hooking, Hooks, call_new_hooks, hooked};
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
@@ -73,7 +73,7 @@ impl<V: 'static> Drop for SavedValue<V> {
     fn drop(&mut self) {
         // Of two that go at once, neither may be the last here; the value then goes in the ordinary way.
         if let Some(value) = self.value.take_if(|value| Arc::strong_count(value) == 1) {
-            let_go(value);
+            drop_held(value);
         }
     }
 }
@@ -281,7 +281,7 @@ where
         let Some(hooks) = hooks else {
             // While saved tensors were unpacked, user code may have registered hooks.
             if self.run(saved, call.reborrow())? && call.hooking != Hooking::None {
-                return hooked_late(self.hooks(), call);
+                return call_new_hooks(self.hooks(), call);
             }
             return Ok(());
         };
@@ -292,10 +292,15 @@ where
     fn free(&self) {
         let mut contents = self.contents();
         let freed = match &*contents {
-            Contents::Hooked(hooked) => hooked.hooks.of_freed().map_or(Contents::Freed, |hooks| {
-                let (saved, hooks) = (None, Arc::new(hooks));
-                Contents::Hooked(Box::new(Hooked { saved, hooks }))
-            }),
+            Contents::Hooked(hooked) => {
+                hooked
+                    .hooks
+                    .only_retained()
+                    .map_or(Contents::Freed, |hooks| {
+                        let (saved, hooks) = (None, Arc::new(hooks));
+                        Contents::Hooked(Box::new(Hooked { saved, hooks }))
+                    })
+            }
             _ => Contents::Freed,
         };
         let former = std::mem::replace(&mut *contents, freed);
@@ -347,7 +352,7 @@ where
 
 impl<S: 'static, E: EdgeList, O: OutputList> Drop for FunctionNode<S, E, O> {
     fn drop(&mut self) {
-        release_edges(self.edges.edges_mut());
+        drop_edges(self.edges.edges_mut());
     }
 }
 

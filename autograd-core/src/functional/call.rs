@@ -7,9 +7,9 @@ use super::stack::{self, Layout, assemble, cast, row_blocks};
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{Derivative, Error, ErrorKind};
 use crate::forward_mode::{Along, known, outputs_along};
-use crate::grad_mode::{enable_grad, with_grad_mode};
 use crate::recorded::{Recorded, or_zeros, set_apart};
 use crate::tape::Failure;
+use crate::thread::{enable_grad, with_grad_mode};
 
 /// Tensors in the order of the outputs, or of the inputs.
 type Tensors = Vec<AnyTensor>;

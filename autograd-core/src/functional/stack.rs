@@ -8,9 +8,9 @@ use ndarray::{ArrayD, ArrayViewD, Axis};
 use crate::custom_function;
 use crate::erased::AnyTensor;
 use crate::error::Error;
-use crate::grad_mode::with_grad_mode;
 use crate::recorded::Recorded;
 use crate::tensor::{Tensor, TensorD};
+use crate::thread::with_grad_mode;
 use autograd_kernels::Element;
 use autograd_kernels::Shape;
 

@@ -9,8 +9,8 @@ use super::tolerances::Tolerances;
 use crate::erased::{AnyTensor, ErasedFn};
 use crate::error::{self, Derivative, Error, ErrorKind, Mismatch};
 use crate::forward_mode::{known, outputs_along};
-use crate::grad_mode::no_grad;
 use crate::recorded::{Recorded, or_zeros};
+use crate::thread::no_grad;
 
 /// How a derivative is computed.
 #[derive(Clone, Copy, PartialEq)]

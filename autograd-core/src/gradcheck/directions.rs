@@ -9,7 +9,7 @@
 use super::check::{CHANGED, Check, Mode};
 use crate::erased::AnyTensor;
 use crate::error::Error;
-use crate::grad_mode::no_grad;
+use crate::thread::no_grad;
 
 impl Check<'_> {
     /// Whether the derivatives along one direction of each input are what differences give.

@@ -13,8 +13,8 @@ use super::{Gradcheck, run};
 use crate::catalogue::{Errors, figures};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
 use crate::error::Derivative;
-use crate::grad_mode::no_grad;
 use crate::tensor::Tensor;
+use crate::thread::no_grad;
 use autograd_kernels::Element;
 
 /// An input for a function to be checked at: a leaf, of numbers that differ from one `seed` to another.

@@ -3,7 +3,9 @@
 use std::panic::Location;
 
 use crate::error::Error;
-use crate::tape::{AnyGradient, BackwardCall, Gradient, OwnRule, RawTensor, Tangent, own_node};
+use crate::tape::{
+    AnyGradient, BackwardCall, Gradient, InternalRule, RawTensor, Tangent, internal_node,
+};
 use autograd_kernels::{Any, Element};
 
 /// Adds `new` to what is there. The first gradient is moved in, never added to zeros.
@@ -57,7 +59,7 @@ fn record<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
     if edges.iter().all(Option::is_none) {
         return total;
     }
-    let edge = own_node(
+    let edge = internal_node(
         AccumulateGradients,
         edges,
         total.buffer.shape(),
@@ -68,7 +70,7 @@ fn record<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
 
 struct AccumulateGradients;
 
-impl OwnRule for AccumulateGradients {
+impl InternalRule for AccumulateGradients {
     const NAME: &'static str = "AccumulateGradients";
 
     fn input_name(&self, edge: usize) -> String {

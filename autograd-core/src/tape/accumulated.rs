@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::tape::{AnyGradient, accumulate, let_go};
+use crate::tape::{AnyGradient, accumulate, drop_held};
 
 /// The gradient that passes have accumulated in one place.
 ///
@@ -108,7 +108,7 @@ impl Drop for Accumulated {
         let sum = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Its history may end in another such place.
         if let Some(grad) = sum.grad.take_if(|grad| grad.history().is_some()) {
-            let_go(grad);
+            drop_held(grad);
         }
     }
 }

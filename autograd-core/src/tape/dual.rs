@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, ErrorKind};
-use crate::grad_mode::is_grad_enabled;
 use crate::tape::{Edge, RawTensor};
+use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
 static LEVELS: AtomicU64 = AtomicU64::new(1);

@@ -24,7 +24,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind};
-use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, Retained, let_go};
+use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, Retained, drop_held};
 use autograd_kernels::Shape;
 
 /// Gets the gradient of a tensor and gives what takes its place.
@@ -97,7 +97,7 @@ impl Hooks {
 
     /// What is left of the hooks of a node that was freed: it does not run again. Lets go of what the
     /// others have captured, and so of cycles through it.
-    pub(crate) fn of_freed(&self) -> Option<Self> {
+    pub(crate) fn only_retained(&self) -> Option<Self> {
         (!self.retained.is_empty()).then(|| {
             let mut left = Self::default();
             left.retained.clone_from(&self.retained);
@@ -238,12 +238,12 @@ impl Hooks {
 impl Drop for Hooks {
     fn drop(&mut self) {
         let (tensor, pre) = (mem::take(&mut self.tensor), mem::take(&mut self.pre));
-        let_go((tensor, pre));
+        drop_held((tensor, pre));
         let (post_accumulate, post) = (
             mem::take(&mut self.post_accumulate),
             mem::take(&mut self.post),
         );
-        let_go((post_accumulate, post));
+        drop_held((post_accumulate, post));
     }
 }
 
@@ -293,7 +293,7 @@ pub(crate) fn hooked(
 
 /// Calls the hooks of a node that had none when it began to run.
 #[cold]
-pub(crate) fn hooked_late(
+pub(crate) fn call_new_hooks(
     latest: Option<Arc<Hooks>>,
     mut call: BackwardCall<'_>,
 ) -> Result<(), Error> {

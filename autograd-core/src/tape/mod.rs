@@ -24,34 +24,34 @@
 
 mod accumulate;
 mod accumulated;
+mod drop;
 mod dual;
 mod gradient;
 mod hook_slot;
 mod hooks;
+mod internal;
 mod leaf;
 mod mark;
 mod once;
-mod own;
 mod raw;
-mod release;
 mod saved_info;
 
 pub(crate) use accumulate::accumulate;
 pub(crate) use accumulated::{Accumulated, Undo};
+pub(crate) use drop::{drop_edges, drop_held};
 pub use dual::Dual;
 pub(crate) use dual::{Failure, Tangent, new_level};
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use hook_slot::HookSlot;
 pub(crate) use hooks::{
-    AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, TensorHook, hooked,
-    hooked_late,
+    AccumulateHook, Hook, Hooking, Hooks, NodeHook, OtherElementType, Prehook, TensorHook,
+    call_new_hooks, hooked,
 };
+pub(crate) use internal::{InternalRule, internal_node, internal_node_with_outputs};
 pub(crate) use leaf::Leaf;
 pub(crate) use mark::{Mark, Places};
 pub(crate) use once::once_differentiable;
-pub(crate) use own::{OwnRule, own_node, own_node_of};
 pub use raw::RawTensor;
-pub(crate) use release::{let_go, release_edges};
 pub(crate) use saved_info::NoteSaved;
 pub use saved_info::SavedInfo;
 
@@ -65,7 +65,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::alloc::Thin;
 use crate::array::PackedShape;
 use crate::error::{Error, ErrorKind};
-use crate::former::Former;
+use crate::thread::Scoped;
 
 /// One use of a function, as it was recorded: what [`Tensor::grad_fn`](crate::Tensor::grad_fn)
 /// answers. A leaf's node accumulates its gradient.
@@ -250,7 +250,7 @@ pub(crate) fn new_floor() -> u64 {
 
 /// Runs `body`, whose nodes have numbers above `floor`. Afterwards this thread counts on from where it was.
 pub(crate) fn above<R>(floor: u64, body: impl FnOnce() -> R) -> R {
-    let _former = Former::of(&LAST_SEQUENCE_NR, floor);
+    let _scope = Scoped::set(&LAST_SEQUENCE_NR, floor);
     body()
 }
 

@@ -7,7 +7,7 @@
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind};
-use crate::tape::{AnyGradient, BackwardCall, Edge, OwnRule, own_node};
+use crate::tape::{AnyGradient, BackwardCall, Edge, InternalRule, internal_node};
 
 /// `derivative`, which a rule of `function` computed on arrays from what `edges` lead to, as something
 /// that can be used but not differentiated.
@@ -19,14 +19,14 @@ pub(crate) fn once_differentiable(
 ) -> AnyGradient {
     let shape = derivative.shape().clone();
     let rule = OnceDifferentiable { function };
-    derivative.with_edge(own_node(rule, edges, &shape, applied_at))
+    derivative.with_edge(internal_node(rule, edges, &shape, applied_at))
 }
 
 struct OnceDifferentiable {
     function: &'static str,
 }
 
-impl OwnRule for OnceDifferentiable {
+impl InternalRule for OnceDifferentiable {
     const NAME: &'static str = "OnceDifferentiable";
 
     fn input_name(&self, _edge: usize) -> String {

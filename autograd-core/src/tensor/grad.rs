@@ -7,9 +7,9 @@ use ndarray::{Array, Dimension};
 
 use super::Tensor;
 use crate::array::Buffer;
-use crate::grad_mode::is_grad_enabled;
 use crate::tape::RawTensor;
 use crate::tape::{Accumulated, AnyGradient, Edge, Gradient, Header, Leaf, Node};
+use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
 impl<T: Element, D: Dimension> Tensor<T, D> {

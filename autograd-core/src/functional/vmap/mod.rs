@@ -11,9 +11,9 @@
 //! others as its forward was; hooks of what was captured are called by the pass around, with the sum.
 
 mod batch;
-mod gather;
+mod collect;
 mod node;
-mod turns;
+mod schedule;
 
 pub use batch::{Batch, ExampleOutputs};
 
@@ -25,15 +25,15 @@ use ndarray::{Axis, SliceInfoElem};
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode;
-use crate::grad_mode::is_grad_enabled;
 use crate::recorded::set_apart;
 use crate::tape::new_floor;
 use crate::tensor::{Tensor, TensorD};
+use crate::thread::is_grad_enabled;
 use autograd_kernels::{Element, Shape};
 use batch::LengthsOf;
-use gather::{Given, Role, gather};
+use collect::{Given, Role, gather};
 use node::{Example, Parts, Recording};
-use turns::Turns;
+use schedule::Turns;
 
 /// Calls `function` with each part of `inputs` along `axis`, on all [threads](crate::kernels::threads), and returns the
 /// outputs stacked: the examples are along their first axis.

@@ -5,17 +5,18 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Stopped;
-use super::gather::{Given, Role, gather};
-use super::turns::Turns;
+use super::collect::{Given, Role, gather};
+use super::schedule::Turns;
 use crate::array::PackedShape;
 use crate::engine::gradients_above;
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
-use crate::pass_end;
 use crate::recorded::set_apart;
 use crate::tape::{
-    self, BackwardCall, Edge, Node, NoteSaved, OwnRule, Retained, let_go, own_node_of,
+    self, BackwardCall, Edge, InternalRule, Node, NoteSaved, Retained, drop_held,
+    internal_node_with_outputs,
 };
+use crate::thread::cleanup;
 use autograd_kernels::Shape;
 
 /// What one example recorded.
@@ -125,7 +126,8 @@ impl Recording {
             outputs: parts.outputs,
             examples: Mutex::new(Some(Arc::new(examples))),
         };
-        let node = own_node_of(map, edges.into_boxed_slice(), shapes, parts.called_at);
+        let node =
+            internal_node_with_outputs(map, edges.into_boxed_slice(), shapes, parts.called_at);
         let values = (0..).zip(values).zip(has_history);
         values
             .map(|((output_nr, value), has_history)| {
@@ -165,7 +167,7 @@ impl Map {
     }
 }
 
-impl OwnRule for Map {
+impl InternalRule for Map {
     const NAME: &'static str = "Vmap";
 
     fn input_name(&self, edge: usize) -> String {
@@ -204,7 +206,7 @@ impl OwnRule for Map {
 
     fn free(&self) {
         let examples = self.examples().take();
-        let_go(examples);
+        drop_held(examples);
     }
 
     fn saved(&self, note: &mut NoteSaved<'_>) -> bool {
@@ -223,8 +225,8 @@ impl OwnRule for Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // What the examples captured is before them: see `let_go`.
-        let_go(self.examples().take());
+        // What the examples captured is before them: see `drop_held`.
+        drop_held(self.examples().take());
     }
 }
 
@@ -262,7 +264,7 @@ impl Pull<'_> {
                 let (found, kept) = if turns.ordered {
                     pass()?
                 } else {
-                    pass_end::pass(pass)?
+                    cleanup::run_pass(pass)?
                 };
                 if !kept.is_empty() {
                     // Each example runs once.

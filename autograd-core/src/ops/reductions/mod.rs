@@ -5,10 +5,10 @@
 
 mod axis_list;
 mod cumsum;
-mod extreme;
 mod lanes;
 mod log_softmax;
 mod logsumexp;
+mod max;
 mod mean;
 mod methods;
 mod norm;
@@ -19,9 +19,9 @@ mod var;
 
 pub use axis_list::AxisList;
 pub use cumsum::CumSum;
-pub use extreme::{Extremum, FirstExtremum, SharedExtremum};
 pub use log_softmax::{LogSoftmax, LogSoftmaxBackward};
 pub use logsumexp::LogSumExp;
+pub use max::{Extremum, FirstExtremum, SharedExtremum};
 pub use norm::Norm;
 pub use prod::Prod;
 pub use softmax::{Softmax, SoftmaxBackward};

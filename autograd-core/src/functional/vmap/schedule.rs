@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-use crate::engine::Modes;
+use crate::engine;
+use crate::thread::Modes;
 use autograd_kernels::{split, threads};
 
 /// How the examples of a map are run: who takes the next one.
@@ -20,10 +21,9 @@ pub(super) struct Turns {
 impl Turns {
     /// In the modes of this thread, which may ask for an order of their own.
     pub(super) fn new(ordered: bool) -> Self {
-        let modes = Modes::of_this_thread();
         Self {
-            ordered: ordered || modes.are_ordered(),
-            modes,
+            ordered: ordered || engine::is_ordered(),
+            modes: engine::modes(),
             caller: thread::current().id(),
         }
     }
@@ -69,7 +69,7 @@ impl Turns {
         if thread::current().id() == self.caller {
             body();
         } else {
-            self.modes.on_new_thread(body);
+            self.modes.apply(body);
         }
     }
 }

@@ -6,12 +6,12 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 
-use crate::former::Former;
 use crate::tape::{Edge, Node};
+use crate::thread::Scoped;
 
 /// Drops `edges` and all that nothing else holds behind them, in a loop.
 #[inline]
-pub(crate) fn release_edges(edges: &mut [Option<Edge>]) {
+pub(crate) fn drop_edges(edges: &mut [Option<Edge>]) {
     // A chain needs no more than `next`; only where nodes have several inputs is memory allocated.
     let mut next = None;
     let mut pending = Vec::new();
@@ -51,7 +51,7 @@ thread_local! {
 
 /// Drops a user's value that a node held: a value, a hook, what was packed. It may hold tensors,
 /// and so the nodes before, which hold such things in turn: a chain of another kind, that edges do not show.
-pub(crate) fn let_go<V: 'static>(value: V) {
+pub(crate) fn drop_held<V: 'static>(value: V) {
     let depth = DROPPING.get();
     if depth >= DEPTH {
         // Once a thread has no list any more, it is about to end: there is nothing left that could be deep.
@@ -64,7 +64,7 @@ pub(crate) fn let_go<V: 'static>(value: V) {
         debug_assert!(kept.is_err() || value.is_none());
         return;
     }
-    let _former = Former::of(&DROPPING, depth + 1);
+    let _scope = Scoped::set(&DROPPING, depth + 1);
     drop(value);
     while depth == 0
         && let Some(next) = LATER

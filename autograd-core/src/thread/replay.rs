@@ -1,40 +1,34 @@
-//! Numbers that a second call of a checkpointed function gets again.
+//! Numbers that a checkpointed function draws once, though it is called twice.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The numbers of one call of a checkpointed function, in their order.
+use super::scoped::{Scoped, current};
+
+/// The numbers drawn in one call of a checkpointed function, in their order.
 pub(crate) type Numbers = Arc<Mutex<Vec<u64>>>;
 
-/// A call that runs, on this thread and on those that go on in its stead.
+/// A call of a checkpointed function, on its thread and on helper threads.
 #[derive(Clone)]
-pub(crate) enum Running {
+pub(crate) enum CheckpointCall {
     First(Numbers),
-    /// With the place of the next number.
+    /// With the index of the next number.
     Second(Numbers, Arc<AtomicUsize>),
 }
 
 thread_local! {
-    /// The innermost last.
-    static RUNNING: RefCell<Vec<Running>> = const { RefCell::new(Vec::new()) };
+    /// The calls that this thread is in, the innermost last.
+    pub(crate) static CALLS: Cell<Vec<CheckpointCall>> = const { Cell::new(Vec::new()) };
 }
 
-/// The calls that run on this thread. None if the thread is ending, when there is no list any more.
-pub(crate) fn running() -> Vec<Running> {
-    RUNNING
-        .try_with(|running| running.borrow().clone())
-        .unwrap_or_default()
+/// Returns whether this thread is in a call of a checkpointed function.
+pub(crate) fn is_in_checkpoint() -> bool {
+    !current(&CALLS).is_empty()
 }
 
-/// Runs `body` on a new thread as on the thread that `running` is of.
-pub(crate) fn with_running<R>(running: Vec<Running>, body: impl FnOnce() -> R) -> R {
-    RUNNING.set(running);
-    body()
-}
-
-/// Returns whether this is the second call of a function within [`checkpoint`](crate::checkpoint), which a backward
-/// pass makes to compute again what was not saved. Code that counts or averages over calls leaves it out.
+/// Returns whether [`checkpoint`](crate::checkpoint) is calling its function again, in a backward pass, to compute
+/// values that were not saved. Code that counts or averages over calls skips that call.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -57,15 +51,14 @@ pub(crate) fn with_running<R>(running: Vec<Running>, body: impl FnOnce() -> R) -
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn is_recomputing() -> bool {
-    let is_second = |running: &Running| matches!(running, Running::Second(..));
-    RUNNING
-        .try_with(|running| running.borrow().iter().any(is_second))
-        .unwrap_or(false)
+    let calls = current(&CALLS);
+    calls
+        .iter()
+        .any(|call| matches!(call, CheckpointCall::Second(..)))
 }
 
-/// Returns a number from `draw`, or, in the second call of a function within [`checkpoint`](crate::checkpoint), the
-/// number that the first call had in this place: seeds and counters that move on with each call stay true to
-/// it. Outside checkpoints `draw` is just called.
+/// Returns a number from `draw`; when [`checkpoint`](crate::checkpoint) recomputes, returns the number drawn at that
+/// point before. So a seed or a counter that changes with each call is the same in both.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -85,22 +78,22 @@ pub fn is_recomputing() -> bool {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn replayed(draw: impl FnOnce() -> u64) -> u64 {
-    let running = running();
-    let second = running
+    let calls = current(&CALLS);
+    let second = calls
         .iter()
         .enumerate()
         .rev()
         .find_map(|(i, call)| match call {
-            Running::First(_) => None,
-            Running::Second(numbers, next) => {
+            CheckpointCall::First(_) => None,
+            CheckpointCall::Second(numbers, next) => {
                 let next = next.fetch_add(1, Ordering::Relaxed);
                 // A second call that draws more often than the first is refused by what it saves, if it matters at all.
                 lock(numbers).get(next).map(|number| (i + 1, *number))
             }
         });
     let (inner, number) = second.unwrap_or_else(|| (0, draw()));
-    for call in &running[inner..] {
-        if let Running::First(numbers) = call {
+    for call in &calls[inner..] {
+        if let CheckpointCall::First(numbers) = call {
             lock(numbers).push(number);
         }
     }
@@ -112,26 +105,20 @@ fn lock(numbers: &Numbers) -> MutexGuard<'_, Vec<u64>> {
     numbers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the first call of a function, whose numbers go to `numbers`.
+/// Runs the first call of a function, which adds the numbers that it draws to `numbers`.
 pub(crate) fn first<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
-    run(Running::First(Arc::clone(numbers)), call)
+    run(CheckpointCall::First(Arc::clone(numbers)), call)
 }
 
-/// Runs the second call, which gets `numbers`.
+/// Runs the second call, which gets `numbers` again.
 pub(crate) fn second<R>(numbers: &Numbers, call: impl FnOnce() -> R) -> R {
-    run(Running::Second(Arc::clone(numbers), Arc::default()), call)
+    let next = Arc::default();
+    run(CheckpointCall::Second(Arc::clone(numbers), next), call)
 }
 
-fn run<R>(running: Running, call: impl FnOnce() -> R) -> R {
-    /// Takes the call away again, in a panic too.
-    struct Guard;
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            let gone = RUNNING.with_borrow_mut(Vec::pop);
-            drop(gone);
-        }
-    }
-    RUNNING.with_borrow_mut(|all| all.push(running));
-    let _guard = Guard;
-    call()
+fn run<R>(call: CheckpointCall, body: impl FnOnce() -> R) -> R {
+    let mut calls = current(&CALLS);
+    calls.push(call);
+    let _scope = Scoped::set(&CALLS, calls);
+    body()
 }

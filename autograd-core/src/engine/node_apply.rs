@@ -5,10 +5,10 @@ use std::panic::Location;
 use super::pass::check;
 use super::{anomaly, in_mode, trace};
 use crate::error::{Error, ErrorKind};
-use crate::grad_mode::is_grad_enabled;
 use crate::tape::Hooking;
 use crate::tape::{AnyGradient, BackwardCall, Gradient, Node};
 use crate::tensor::{Tensor, TensorD};
+use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
 impl Node {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use ndarray::{ArrayD, Axis};
 
 use super::Stopped;
-use super::turns::Turns;
+use super::schedule::Turns;
 use crate::erased::AnyTensor;
 use crate::tape::{AnyGradient, accumulate};
 use crate::tensor::{Tensor, TensorD};

@@ -1,30 +1,32 @@
-//! Whether what a thread computes is recorded.
+//! Recording mode: whether functions applied on a thread are recorded.
 
 use std::cell::Cell;
 
-use crate::former::Former;
+use super::scoped::Scoped;
 
 thread_local! {
-    static ENABLED: Cell<bool> = const { Cell::new(true) };
+    /// Whether functions are recorded.
+    pub(crate) static RECORDING: Cell<bool> = const { Cell::new(true) };
 }
 
 /// Returns whether functions applied on this thread are recorded now.
 ///
 /// ```
-/// use pullback::{is_grad_enabled, no_grad};
+/// use pullback::{enable_grad, is_grad_enabled, no_grad};
 ///
 /// assert!(is_grad_enabled());
 /// assert!(!no_grad(is_grad_enabled));
+/// assert!(no_grad(|| enable_grad(is_grad_enabled)));
 /// ```
 #[inline]
 pub fn is_grad_enabled() -> bool {
-    ENABLED.get()
+    RECORDING.get()
 }
 
-/// Runs `body` without recording: what it computes has no `grad_fn` and saves nothing.
+/// Runs `body` without recording: its results have no `grad_fn` and save nothing.
 ///
-/// Nests with [`enable_grad`]; the former mode is back when `body` returns or panics. Each thread has
-/// a mode of its own.
+/// Nests with [`enable_grad`]; the former mode is set again when `body` returns or panics. Each thread has
+/// its own mode.
 ///
 /// ```
 /// use pullback::{Tensor, no_grad};
@@ -38,28 +40,22 @@ pub fn no_grad<R>(body: impl FnOnce() -> R) -> R {
     with_grad_mode(false, body)
 }
 
-/// Runs `body` with recording, inside [`no_grad`] too.
-///
-/// ```
-/// use pullback::{enable_grad, is_grad_enabled, no_grad};
-///
-/// assert!(no_grad(|| enable_grad(is_grad_enabled)));
-/// ```
+/// Runs `body` with recording, inside [`no_grad`] too: see [`is_grad_enabled`].
 pub fn enable_grad<R>(body: impl FnOnce() -> R) -> R {
     with_grad_mode(true, body)
 }
 
-/// Runs `body` in the given mode.
+/// Runs `body` with recording on or off.
 pub(crate) fn with_grad_mode<R>(enabled: bool, body: impl FnOnce() -> R) -> R {
-    let _former = Former::of(&ENABLED, enabled);
+    let _scope = Scoped::set(&RECORDING, enabled);
     body()
 }
 
-/// Stops recording until this is dropped: how generated code runs a forward function.
+/// Stops recording until the result is dropped, for generated code that runs a forward function.
 #[doc(hidden)]
 #[inline]
-pub fn unrecorded() -> Former<bool> {
-    Former::of(&ENABLED, false)
+pub fn unrecorded() -> Scoped<bool> {
+    Scoped::set(&RECORDING, false)
 }
 
 #[cfg(test)]

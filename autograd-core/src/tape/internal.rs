@@ -4,12 +4,12 @@ use std::panic::Location;
 
 use crate::array::PackedShape;
 use crate::error::Error;
-use crate::tape::{BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, release_edges};
+use crate::tape::{BackwardCall, Edge, Header, Node, NoteSaved, TapeNode, drop_edges};
 use crate::tape::{HookSlot, hooked};
 use autograd_kernels::Shape;
 
 /// What such a node does.
-pub(crate) trait OwnRule: Send + Sync + 'static {
+pub(crate) trait InternalRule: Send + Sync + 'static {
     const NAME: &'static str;
 
     /// What errors call the tensor that an edge leads to.
@@ -28,37 +28,37 @@ pub(crate) trait OwnRule: Send + Sync + 'static {
 }
 
 /// Makes such a node of one output, of the shape of `output`; `edges` are an array or a boxed slice.
-pub(crate) fn own_node<R, E>(
+pub(crate) fn internal_node<R, E>(
     rule: R,
     edges: E,
     output: &Shape,
     applied_at: &'static Location<'static>,
 ) -> Edge
 where
-    R: OwnRule,
+    R: InternalRule,
     E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync + 'static,
 {
     Edge {
-        node: own_node_of(rule, edges, [PackedShape::from(output)], applied_at),
+        node: internal_node_with_outputs(rule, edges, [PackedShape::from(output)], applied_at),
         output_nr: 0,
     }
 }
 
 /// The same with the shapes of any number of outputs, an array or a boxed slice.
-pub(crate) fn own_node_of<R, E, O>(
+pub(crate) fn internal_node_with_outputs<R, E, O>(
     rule: R,
     edges: E,
     outputs: O,
     applied_at: &'static Location<'static>,
 ) -> Node
 where
-    R: OwnRule,
+    R: InternalRule,
     E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync + 'static,
     O: AsRef<[PackedShape]> + Send + Sync + 'static,
 {
     let header = Header::after(edges.as_ref(), applied_at);
     let hooks = HookSlot::default();
-    let node = OwnNode {
+    let node = InternalNode {
         rule,
         edges,
         outputs,
@@ -67,16 +67,16 @@ where
     Node::new(header, node)
 }
 
-struct OwnNode<R, E: AsMut<[Option<Edge>]>, O> {
+struct InternalNode<R, E: AsMut<[Option<Edge>]>, O> {
     rule: R,
     edges: E,
     outputs: O,
     hooks: HookSlot,
 }
 
-impl<R, E, O> TapeNode for OwnNode<R, E, O>
+impl<R, E, O> TapeNode for InternalNode<R, E, O>
 where
-    R: OwnRule,
+    R: InternalRule,
     E: AsRef<[Option<Edge>]> + AsMut<[Option<Edge>]> + Send + Sync,
     O: AsRef<[PackedShape]> + Send + Sync,
 {
@@ -125,8 +125,8 @@ where
     }
 }
 
-impl<R, E: AsMut<[Option<Edge>]>, O> Drop for OwnNode<R, E, O> {
+impl<R, E: AsMut<[Option<Edge>]>, O> Drop for InternalNode<R, E, O> {
     fn drop(&mut self) {
-        release_edges(self.edges.as_mut());
+        drop_edges(self.edges.as_mut());
     }
 }
