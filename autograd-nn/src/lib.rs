@@ -2,14 +2,24 @@
 //!
 //! Use it as part of `pullback`, under the feature `nn`: [`nn`] is `pullback::nn`, [`optim`] is `pullback::optim`.
 
-// `#[derive(Module)]` writes the paths that users have.
+// `#[derive(Module)]` writes the paths that users have: `pullback::nn`, `pullback::Element`, `pullback::ndarray`.
 extern crate self as pullback;
+use autograd_core::{Element, ndarray};
 
 mod atomic;
+mod buffer;
+mod field;
+mod forward;
+mod generator;
+mod init;
+mod layers;
+mod mode;
+mod module;
 pub mod nn;
 pub mod optim;
-
-use autograd_core::{
-    AnyTensor, Element, Error, Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, enable_grad,
-    is_recomputing, kernels, math, ndarray, ops, replayed,
-};
+mod parameter;
+mod path;
+mod rng_state;
+mod show;
+mod state;
+mod visit;

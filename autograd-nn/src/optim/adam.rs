@@ -1,14 +1,15 @@
 //! Adam, and its variant with weight decay beside the gradient.
 
-use super::FirstOrder;
-use super::rule::{Rule, Step};
-use super::settings::{below_one, not_negative};
-use crate::Element;
-use crate::kernels::zip_slices_in_place;
+use autograd_core::Element;
+use autograd_kernels::zip_slices_in_place;
+
+use crate::optim::first_order::FirstOrder;
+use crate::optim::rule::{Rule, Step};
+use crate::optim::settings::{below_one, not_negative};
 
 /// Adam: steps of about the learning rate, whatever the scale of the gradients. With g = ∇θ + decay θ, at the
 /// update t:
-#[doc = crate::math!(
+#[doc = autograd_core::math!(
     r"\begin{aligned}"
     r"m &\gets \beta_1 m + (1 - \beta_1) \, g \\"
     r"v &\gets \beta_2 v + (1 - \beta_2) \, g^2 \\"
@@ -33,7 +34,7 @@ pub type Adam = FirstOrder<AdamRule<false>>;
 
 /// Adam with weight decay beside the gradient: θ = θ − rate decay θ before each update, and g = ∇θ. How
 /// strongly a value decays then does not depend on its gradients.
-#[doc = crate::math!(r"\theta \gets \theta - \text{rate} \cdot \left(\text{decay} \cdot \theta + \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}\right)")]
+#[doc = autograd_core::math!(r"\theta \gets \theta - \text{rate} \cdot \left(\text{decay} \cdot \theta + \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}\right)")]
 /// All else is [`Adam`]'s; the weight decay is 0.01 unless it is set. Loshchilov and Hutter, *Decoupled Weight
 /// Decay Regularization* (2019).
 ///

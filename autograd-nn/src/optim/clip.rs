@@ -4,12 +4,15 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
-use super::settings::positive;
-use super::slot::in_blocks;
-use crate::Element;
-use crate::kernels::{map_in_place, norm};
-use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, AnyView, AnyViewMut, Field, ParameterId, each_parameter};
+use autograd_core::Element;
+use autograd_core::ndarray::{ArrayViewD, ArrayViewMutD};
+use autograd_kernels::{map_in_place, norm};
+
+use crate::optim::settings::positive;
+use crate::optim::slot::in_blocks;
+use crate::parameter::ParameterId;
+use crate::parameter::any::{AnyParameter, AnyView, AnyViewMut};
+use crate::visit::{Field, each_parameter};
 
 /// A norm of the gradients of a model, taken as one vector.
 ///
@@ -97,7 +100,7 @@ pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
 /// the norm that they had. If that is infinite or NaN, the gradients stay as they are: see
 /// [`try_clip_grad_norm`]. As PyTorch, which adds 10⁻⁶ to the norm before it divides by it, this leaves them a
 /// little shorter. Memory is allocated by a thread's first call alone.
-#[doc = crate::math!(r"g \gets g \cdot \min\left(1, \frac{\text{max norm}}{\lVert g \rVert + 10^{-6}}\right)")]
+#[doc = autograd_core::math!(r"g \gets g \cdot \min\left(1, \frac{\text{max norm}}{\lVert g \rVert + 10^{-6}}\right)")]
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
 ///

@@ -3,13 +3,16 @@
 
 use std::fmt;
 
-use super::Optimizer;
-use super::group::Group;
-use super::rule::{Rule, Settings};
-use super::settings::not_negative;
-use super::slot::{Slot, mismatch, slots};
-use super::state::{LEARNING_RATE, Reader, number, write};
-use crate::nn::{Field, StateDict, StateError, assign, each_parameter_mut};
+use crate::optim::group::Group;
+use crate::optim::optimizer::Optimizer;
+use crate::optim::rule::{Rule, Settings};
+use crate::optim::settings::not_negative;
+use crate::optim::slot::{Slot, mismatch, slots};
+use crate::optim::state::{LEARNING_RATE, Reader, number, write};
+use crate::parameter::any::assign;
+use crate::state::dict::StateDict;
+use crate::state::error::StateError;
+use crate::visit::{Field, each_parameter_mut};
 
 /// An optimizer that updates each parameter by a formula, from its gradient: [`Sgd`](super::Sgd),
 /// [`Adam`](super::Adam) or [`AdamW`](super::AdamW).

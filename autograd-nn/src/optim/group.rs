@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
-use super::rule::Settings;
-use super::slot::Slot;
+use crate::optim::rule::Settings;
+use crate::optim::slot::Slot;
 
 /// Whether the parameter of this path belongs to a group.
 pub(super) type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;

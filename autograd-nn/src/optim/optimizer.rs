@@ -1,6 +1,8 @@
 //! The trait of all optimizers but L-BFGS.
 
-use crate::nn::{Field, StateDict, StateError};
+use crate::state::dict::StateDict;
+use crate::state::error::StateError;
+use crate::visit::Field;
 
 /// Changes parameters by their gradients.
 ///

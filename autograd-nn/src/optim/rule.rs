@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Element;
+use autograd_core::Element;
 
 /// An optimizer's formula, with its settings.
 pub trait Rule: Clone + fmt::Debug {

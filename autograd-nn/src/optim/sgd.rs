@@ -1,13 +1,14 @@
 //! Stochastic gradient descent.
 
-use super::FirstOrder;
-use super::rule::{Rule, Step};
-use super::settings::not_negative;
-use crate::Element;
-use crate::kernels::{zip_in_place, zip_slices_in_place};
+use autograd_core::Element;
+use autograd_kernels::{zip_in_place, zip_slices_in_place};
+
+use crate::optim::first_order::FirstOrder;
+use crate::optim::rule::{Rule, Step};
+use crate::optim::settings::not_negative;
 
 /// Stochastic gradient descent, with momentum where it is set:
-#[doc = crate::math!(
+#[doc = autograd_core::math!(
     r"\begin{aligned}"
     r"g &= \nabla \theta + \text{decay} \cdot \theta \\"
     r"v &\gets \begin{cases}"

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::rule::{Rule, Step};
-use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{AnyParameter, Field, ParameterId, each_parameter};
-use crate::{AnyTensor, Element};
+use autograd_core::ndarray::{ArrayViewD, ArrayViewMutD};
+use autograd_core::{AnyTensor, Element};
 use autograd_kernels::{Any, Family, counted};
+
+use crate::optim::rule::{Rule, Step};
+use crate::parameter::ParameterId;
+use crate::parameter::any::AnyParameter;
+use crate::visit::{Field, each_parameter};
 
 /// The place of a parameter in the order of the visit, and what is saved for it.
 pub(super) struct Slot {

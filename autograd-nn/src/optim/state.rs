@@ -3,11 +3,13 @@
 use std::any::type_name;
 use std::collections::HashSet;
 
-use super::slot::Slot;
-use crate::ndarray::{Array1, ArrayD, arr0};
-use crate::nn::{Difference, StateDict, StateError, TensorSpec};
-use crate::{AnyTensor, Element, Tensor};
+use autograd_core::ndarray::{Array1, ArrayD, arr0};
+use autograd_core::{AnyTensor, Element, Tensor};
 use autograd_kernels::Any;
+
+use crate::optim::slot::Slot;
+use crate::state::dict::StateDict;
+use crate::state::error::{Difference, StateError, TensorSpec};
 
 pub(super) const LEARNING_RATE: &str = "learning_rate";
 const STEP: &str = "step";

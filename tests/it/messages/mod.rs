@@ -87,8 +87,8 @@ fn messages_are_those_that_were_read() {
     panics::all(&mut page);
     for (file, name) in [
         ("autograd-core/src/error/kind.rs", "ErrorKind"),
-        ("autograd-nn/src/nn/state/error.rs", "Difference"),
-        ("autograd-nn/src/nn/state/error.rs", "StateError"),
+        ("autograd-nn/src/state/error.rs", "Difference"),
+        ("autograd-nn/src/state/error.rs", "StateError"),
     ] {
         let variants = variants(file, name);
         assert!(variants.len() > 1, "{name}: {variants:?}");

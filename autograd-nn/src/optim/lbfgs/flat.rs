@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::Element;
-use crate::ndarray::{ArrayViewD, ArrayViewMutD};
-use crate::nn::{
-    AnyParameter, AnyView, AnyViewMut, Field, ParameterId, each_parameter, each_parameter_mut,
-};
+use autograd_core::Element;
+use autograd_core::ndarray::{ArrayViewD, ArrayViewMutD};
+
+use crate::parameter::ParameterId;
+use crate::parameter::any::{AnyParameter, AnyView, AnyViewMut};
+use crate::visit::{Field, each_parameter, each_parameter_mut};
 
 /// Which part of the vector each parameter is, in the order of the visit. Tied ones have one part; those that
 /// are not trained have none.
@@ -45,8 +46,8 @@ impl Layout {
 
     pub(super) fn values(&self, model: &(impl Field + ?Sized)) -> Vec<f64> {
         self.gather(model, |parameter, part| match parameter.to_any() {
-            crate::AnyTensor::F32(tensor) => read(&tensor.view(), part),
-            crate::AnyTensor::F64(tensor) => read(&tensor.view(), part),
+            autograd_core::AnyTensor::F32(tensor) => read(&tensor.view(), part),
+            autograd_core::AnyTensor::F64(tensor) => read(&tensor.view(), part),
         })
     }
 

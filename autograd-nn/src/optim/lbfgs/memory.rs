@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::kernels::{dot_slices, zip_in_place};
+use autograd_kernels::{dot_slices, zip_in_place};
 
 /// The state between steps.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,11 +9,11 @@ use flat::Layout;
 use memory::{Memory, add};
 use wolfe::{Point, Search};
 
-use super::settings::{at_least_one, not_negative};
-use crate::kernels::dot_slices;
-use crate::nn::{Field, each_parameter};
-use crate::{Element, Error, Tensor0, enable_grad};
-use autograd_kernels::counted;
+use autograd_core::{Element, Error, Tensor0, enable_grad};
+use autograd_kernels::{counted, dot_slices};
+
+use crate::optim::settings::{at_least_one, not_negative};
+use crate::visit::{Field, each_parameter};
 
 /// L-BFGS: Newton's method with a curvature that is estimated from the last steps. For losses that are computed
 /// exactly, not from samples, of up to some hundred thousand parameters.

@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::Lbfgs;
-use super::flat::Layout;
-use super::memory::{Memory, Pair};
-use crate::AnyTensor;
-use crate::ndarray::Array2;
-use crate::nn::{Field, StateDict, StateError};
+use autograd_core::AnyTensor;
+use autograd_core::ndarray::Array2;
+
+use crate::optim::lbfgs::Lbfgs;
+use crate::optim::lbfgs::flat::Layout;
+use crate::optim::lbfgs::memory::{Memory, Pair};
 use crate::optim::state::{LEARNING_RATE, Reader, list, number};
+use crate::state::dict::StateDict;
+use crate::state::error::StateError;
+use crate::visit::Field;
 
 const ITERATIONS: &str = "iterations";
 const DIRECTION: &str = "direction";

@@ -1,6 +1,6 @@
 //! How far to go along a direction.
 
-use crate::Error;
+use autograd_core::Error;
 
 /// A point along the direction: how far it is, and the loss there.
 #[derive(Clone, Debug)]

@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-use super::Schedule;
+use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
 /// Falls from one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
 /// then on the smallest. PyTorch's `CosineAnnealingLR` has the same formula, and rises again after its end.
 /// Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
-#[doc = crate::math!(r"\text{min} + \frac{\text{rate} - \text{min}}{2} \left(1 + \cos\left(\pi \, \frac{\text{step}}{\text{steps}}\right)\right)")]
+#[doc = autograd_core::math!(r"\text{min} + \frac{\text{rate} - \text{min}}{2} \left(1 + \cos\left(\pi \, \frac{\text{step}}{\text{steps}}\right)\right)")]
 /// ```
 /// use pullback::optim::schedule::{Cosine, Schedule};
 ///

@@ -1,10 +1,10 @@
 //! Decay by a factor.
 
-use super::Schedule;
+use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
 /// The rate times a factor after every `every` steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
-#[doc = crate::math!(r"\text{rate} \cdot \text{factor}^{\left\lfloor \text{step} / \text{every} \right\rfloor}")]
+#[doc = autograd_core::math!(r"\text{rate} \cdot \text{factor}^{\left\lfloor \text{step} / \text{every} \right\rfloor}")]
 /// ```
 /// use pullback::optim::schedule::{Schedule, Step};
 ///

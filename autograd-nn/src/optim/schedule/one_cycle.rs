@@ -1,7 +1,7 @@
 //! A rise, and a fall to far below the start.
 
-use super::Schedule;
-use super::cosine::half_cosine;
+use crate::optim::schedule::Schedule;
+use crate::optim::schedule::cosine::half_cosine;
 use crate::optim::settings::{not_negative, positive};
 
 /// Rises from a part of the largest rate to it, and falls to very little, along half cosines: PyTorch's

@@ -1,12 +1,12 @@
 //! A rise to the rate in a straight line.
 
-use super::Schedule;
+use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
 /// Rises from a part of the rate to all of it in a straight line, and stays there:
 /// `rate · (start + (1 − start) step / steps)`. PyTorch's `LinearLR`, which starts from a third by
 /// default; this one starts from a share of one step.
-#[doc = crate::math!(r"\text{rate} \cdot \left(\text{start} + \left(1 - \text{start}\right) \frac{\min(\text{step}, \text{steps})}{\text{steps}}\right)")]
+#[doc = autograd_core::math!(r"\text{rate} \cdot \left(\text{start} + \left(1 - \text{start}\right) \frac{\min(\text{step}, \text{steps})}{\text{steps}}\right)")]
 /// ```
 /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
 ///

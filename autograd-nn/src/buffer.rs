@@ -1,0 +1,263 @@
+//! Buffers: tensors that are saved with a module and not trained.
+
+use std::fmt;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use autograd_core::__private::HoldsTensor;
+use autograd_core::ndarray::{Array, Dimension};
+use autograd_core::{AnyTensor, Element, Tensor};
+
+/// A constant that belongs to a module's state: saved with it, never trained, such as the running mean of
+/// batch normalization.
+///
+/// `forward` has the module by shared reference and may yet [`set`](Self::set) a buffer;
+/// [`get`](Self::get) returns the value of that moment.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::Buffer;
+///
+/// let mean = Buffer::new(array![0.0, 0.0]);
+/// mean.set(mean.get() * 0.9 + 0.1);
+/// assert_eq!(mean.get().to_array(), array![0.1, 0.1]);
+/// assert!(!mean.get().requires_grad());
+/// ```
+pub struct Buffer<T, D> {
+    value: Mutex<Tensor<T, D>>,
+    shape: D,
+    persistent: bool,
+}
+
+impl<T: Element, D: Dimension> Buffer<T, D> {
+    /// Creates a buffer with this value, which is saved with the state.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let mean = Buffer::new(array![0.0, 0.0]);
+    /// assert_eq!(mean.get().to_array(), array![0.0, 0.0]);
+    /// ```
+    pub fn new(value: Array<T, D>) -> Self {
+        Self {
+            shape: value.raw_dim(),
+            value: Mutex::new(value.into()),
+            persistent: true,
+        }
+    }
+
+    /// Returns the shape.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// assert_eq!(Buffer::new(array![[0.0, 0.0]]).shape(), [1, 2]);
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        self.shape.slice()
+    }
+
+    /// Sets whether it is saved with the state; it is by default.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Buffer, Stateful};
+    ///
+    /// let (mean, cache) = (Buffer::new(array![0.0]), Buffer::new(array![0.0]).persistent(false));
+    /// let state = (mean, cache).state_dict();
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["0"]);
+    /// ```
+    #[must_use]
+    pub fn persistent(mut self, persistent: bool) -> Self {
+        self.persistent = persistent;
+        self
+    }
+
+    /// Returns the value.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let count = Buffer::new(array![1.0]);
+    /// let before = count.get();
+    /// count.set(before.clone() + 1.0);
+    /// assert_eq!((before.item(), count.get().item()), (1.0, 2.0));
+    /// ```
+    pub fn get(&self) -> Tensor<T, D> {
+        self.lock().clone()
+    }
+
+    /// Sets the value, without its history.
+    ///
+    /// # Panics
+    /// If the shape is another.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Buffer;
+    ///
+    /// let mean = Buffer::new(array![1.0, 2.0]);
+    /// mean.set(array![3.0, 4.0]);
+    /// assert_eq!(mean.get().to_array(), array![3.0, 4.0]);
+    /// ```
+    #[track_caller]
+    pub fn set(&self, value: impl Into<Tensor<T, D>>) {
+        let value = value.into().detach();
+        assert!(
+            value.shape() == self.shape(),
+            "a value of shape {:?} for a buffer of shape {:?}",
+            value.shape(),
+            self.shape()
+        );
+        let former = mem::replace(&mut *self.lock(), value);
+        drop(former);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tensor<T, D>> {
+        // A clone or a move, under the lock, does not panic half-way.
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T, D> HoldsTensor for Buffer<T, D> {}
+
+impl<T: Element, D: Dimension> Clone for Buffer<T, D> {
+    fn clone(&self) -> Self {
+        Self {
+            value: Mutex::new(self.get()),
+            shape: self.shape.clone(),
+            persistent: self.persistent,
+        }
+    }
+}
+
+impl<T: Element, D: Dimension> From<Array<T, D>> for Buffer<T, D> {
+    fn from(value: Array<T, D>) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Element, D: Dimension> fmt::Debug for Buffer<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Buffer").field(&self.get()).finish()
+    }
+}
+
+/// A buffer of any element type and rank.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyBuffer, Buffer};
+///
+/// let (mean, steps) = (Buffer::new(array![0.5_f32, 1.5]), Buffer::new(array![[7.0_f64]]));
+/// let buffers: [&dyn AnyBuffer; 2] = [&mean, &steps];
+/// assert_eq!(buffers.map(|buffer| buffer.shape().len()), [1, 2]);
+/// ```
+pub trait AnyBuffer: Send + Sync + sealed::Sealed {
+    /// Returns the shape.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// assert_eq!(AnyBuffer::shape(&Buffer::new(array![[0.0, 0.0]])), [1, 2]);
+    /// ```
+    fn shape(&self) -> &[usize];
+
+    /// Returns the value.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let any = Buffer::new(array![0.5_f32]).to_any();
+    /// assert!(any.to_tensor::<f32>().is_some() && any.to_tensor::<f64>().is_none());
+    /// ```
+    fn to_any(&self) -> AnyTensor;
+
+    /// Sets the value. Returns false, and does nothing, if element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let mean = Buffer::new(array![0.0_f32]);
+    /// assert!(mean.set_any(&array![2.0_f32].into()));
+    /// assert!(!mean.set_any(&array![3.0_f64].into()));
+    /// assert_eq!(mean.get().to_array(), array![2.0]);
+    /// ```
+    #[must_use = "whether it fits"]
+    fn set_any(&self, value: &AnyTensor) -> bool;
+
+    /// Returns whether it is saved with the state.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyBuffer, Buffer};
+    ///
+    /// let cache = Buffer::new(array![0.0]).persistent(false);
+    /// assert!(!cache.is_persistent());
+    /// ```
+    fn is_persistent(&self) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T, D> Sealed for super::Buffer<T, D> {}
+}
+
+impl<T: Element, D: Dimension + 'static> AnyBuffer for Buffer<T, D> {
+    fn shape(&self) -> &[usize] {
+        self.shape.slice()
+    }
+
+    fn to_any(&self) -> AnyTensor {
+        self.get().into()
+    }
+
+    fn set_any(&self, value: &AnyTensor) -> bool {
+        let value = value
+            .to_tensor::<T>()
+            .and_then(Tensor::into_dimensionality::<D>);
+        match value {
+            Some(value) if value.shape() == self.shape.slice() => self.set(value),
+            _ => return false,
+        }
+        true
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.persistent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use autograd_core::ndarray::{Array1, array};
+
+    #[test]
+    fn other_threads_may_set_it() {
+        let buffer = Buffer::new(Array1::zeros(100));
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let buffer = &buffer;
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        buffer.set(Array1::from_elem(100, f64::from(thread)));
+                        assert!(buffer.get().view().iter().all(|x| (0.0..4.0).contains(x)));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "a value of shape [2] for a buffer of shape [1]")]
+    fn a_value_of_another_shape_is_refused() {
+        Buffer::new(array![0.0]).set(array![1.0, 2.0]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Convolutions of images.
+
+use rand_core::Rng;
+
+use autograd_core::ndarray::{Ix1, Ix4};
+use autograd_core::ops::ConvOptions;
+use autograd_core::{Element, Tensor4};
+
+use crate::forward::Forward;
+use crate::layers::conv::builder::ConvBuilder;
+use crate::layers::conv::options;
+use crate::layers::shapes::PerAxis;
+use crate::layers::{evenly, shapes};
+use crate::module::Module;
+use crate::parameter::Parameter;
+
+/// The convolution of images of shape `[batch, channels, height, width]`.
+///
+/// ```
+/// use pullback::ndarray::Array4;
+/// use pullback::nn::{Conv2d, Forward, Generator};
+/// use pullback::prelude::*;
+///
+/// let conv = Conv2d::<f32>::builder(3, 16, 5).padding(2).build(&mut Generator::seed(7));
+/// assert_eq!(conv.forward(&Tensor::from(Array4::zeros((8, 3, 28, 28)))).shape(), [8, 16, 28, 28]);
+/// ```
+#[derive(Debug, Module)]
+#[module(extra_repr = Self::options)]
+pub struct Conv2d<T: Element = f32> {
+    /// Of shape `[out_channels, in_channels / groups, rows, columns]`.
+    pub weight: Parameter<T, Ix4>,
+    /// Of shape `[out_channels]`, if there is one.
+    pub bias: Option<Parameter<T, Ix1>>,
+    /// Stride, padding, dilation and groups.
+    #[module(skip)]
+    pub options: ConvOptions<2>,
+}
+
+impl<T: Element> Conv2d<T> {
+    /// Creates a convolution with stride 1, no padding and a bias, whose weights and bias are within 1 / √(inputs of
+    /// an output) of 0.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv2d, Generator};
+    ///
+    /// let conv = Conv2d::<f32>::new(3, 16, 5, &mut Generator::seed(7));
+    /// let shown = "Conv2d(3, 16, kernel_size=(5, 5), stride=(1, 1), weight: [16, 3, 5, 5], bias: [16])";
+    /// assert!(conv.to_string().starts_with(shown));
+    /// ```
+    pub fn new(
+        in_channels: usize,
+        out_channels: usize,
+        kernel: impl Into<PerAxis<2>>,
+        generator: &mut impl Rng,
+    ) -> Self {
+        Self::builder(in_channels, out_channels, kernel).build(generator)
+    }
+
+    /// Returns a builder, for other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv2d, Generator};
+    ///
+    /// let conv = Conv2d::<f32>::builder(3, 16, 5).stride([2, 1]).padding(2).build(&mut Generator::seed(7));
+    /// assert_eq!((conv.options.stride, conv.options.padding), ([2, 1], [2, 2]));
+    /// ```
+    pub fn builder(
+        in_channels: usize,
+        out_channels: usize,
+        kernel: impl Into<PerAxis<2>>,
+    ) -> ConvBuilder<Self, 2> {
+        ConvBuilder::new([in_channels, out_channels], kernel)
+    }
+
+    fn in_channels(&self) -> usize {
+        self.weight.shape()[1] * self.options.groups
+    }
+
+    fn options(&self) -> String {
+        let shape = self.weight.shape();
+        let channels = [self.in_channels(), shape[0]];
+        options(
+            channels,
+            &shape[2..],
+            &self.options,
+            [0; 2],
+            self.bias.is_some(),
+        )
+    }
+}
+
+impl<T: Element> ConvBuilder<Conv2d<T>, 2> {
+    /// Creates the layer, with values from the generator.
+    ///
+    /// # Panics
+    /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{Conv2d, Generator};
+    ///
+    /// let conv = Conv2d::<f32>::builder(4, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [6, 2, 5, 3]);
+    /// ```
+    #[track_caller]
+    pub fn build(self, generator: &mut impl Rng) -> Conv2d<T> {
+        let [inputs, _] = self.channels_of_a_group("Conv2d");
+        let ([_, outputs], [rows, columns]) = (self.channels, self.kernel);
+        let seen = inputs * rows * columns;
+        Conv2d {
+            weight: evenly((outputs, inputs, rows, columns), seen, generator),
+            bias: self.bias.then(|| evenly(outputs, seen, generator)),
+            options: self.options,
+        }
+    }
+}
+
+impl<T: Element> Forward<&Tensor4<T>> for Conv2d<T> {
+    type Output = Tensor4<T>;
+
+    /// # Panics
+    /// If there are other channels, or the padded images are smaller than the kernel.
+    #[track_caller]
+    fn forward(&self, input: &Tensor4<T>) -> Tensor4<T> {
+        let fits = input.shape()[1] == self.in_channels();
+        shapes::fits(
+            self,
+            input.shape(),
+            fits,
+            "its second length is not `in_channels`",
+        );
+        input.conv2d(&self.weight, self.bias.as_deref(), self.options)
+    }
+}

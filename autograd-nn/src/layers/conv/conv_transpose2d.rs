@@ -1,0 +1,154 @@
+//! The reverse of a convolution of images.
+
+use rand_core::Rng;
+
+use autograd_core::ndarray::{Ix1, Ix4};
+use autograd_core::ops::ConvOptions;
+use autograd_core::{Element, Tensor4};
+
+use crate::forward::Forward;
+use crate::layers::conv::builder::ConvBuilder;
+use crate::layers::conv::options;
+use crate::layers::shapes::PerAxis;
+use crate::layers::{evenly, shapes};
+use crate::module::Module;
+use crate::parameter::Parameter;
+
+/// The reverse of a convolution, of images of shape `[batch, channels, height, width]`: each pixel adds itself
+/// wherever the convolution would have looked at it. With a stride the images grow.
+///
+/// ```
+/// use pullback::ndarray::Array4;
+/// use pullback::nn::{ConvTranspose2d, Forward, Generator};
+/// use pullback::prelude::*;
+///
+/// let conv = ConvTranspose2d::<f32>::builder(16, 3, 4).stride(2).padding(1).build(&mut Generator::seed(7));
+/// assert_eq!(conv.forward(&Tensor::from(Array4::zeros((8, 16, 14, 14)))).shape(), [8, 3, 28, 28]);
+/// ```
+#[derive(Debug, Module)]
+#[module(extra_repr = Self::options)]
+pub struct ConvTranspose2d<T: Element = f32> {
+    /// Of shape `[in_channels, out_channels / groups, rows, columns]`.
+    pub weight: Parameter<T, Ix4>,
+    /// Of shape `[out_channels]`, if there is one.
+    pub bias: Option<Parameter<T, Ix1>>,
+    /// Stride, padding, dilation and groups: those of the convolution whose reverse it is.
+    #[module(skip)]
+    pub options: ConvOptions<2>,
+    /// How many rows and columns are added to the smallest images that are convolved to such inputs.
+    #[module(skip)]
+    pub output_padding: [usize; 2],
+}
+
+impl<T: Element> ConvTranspose2d<T> {
+    /// Creates a layer with stride 1, no padding and a bias, whose weights and bias are within 1 / √n of 0, where n is
+    /// that of the elements which one pixel adds to, in one group.
+    ///
+    /// ```
+    /// use pullback::nn::{ConvTranspose2d, Generator};
+    ///
+    /// let conv = ConvTranspose2d::<f32>::new(16, 3, [2, 5], &mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [16, 3, 2, 5]);
+    /// ```
+    pub fn new(
+        in_channels: usize,
+        out_channels: usize,
+        kernel: impl Into<PerAxis<2>>,
+        generator: &mut impl Rng,
+    ) -> Self {
+        Self::builder(in_channels, out_channels, kernel).build(generator)
+    }
+
+    /// Returns a builder, for other options.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array4;
+    /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
+    ///
+    /// let larger = ConvTranspose2d::<f32>::builder(8, 1, 2).stride(2).build(&mut Generator::seed(7));
+    /// assert_eq!(larger.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape(), [1, 1, 10, 10]);
+    /// ```
+    pub fn builder(
+        in_channels: usize,
+        out_channels: usize,
+        kernel: impl Into<PerAxis<2>>,
+    ) -> ConvBuilder<Self, 2> {
+        ConvBuilder::new([in_channels, out_channels], kernel)
+    }
+
+    fn options(&self) -> String {
+        let shape = self.weight.shape();
+        let channels = [shape[0], shape[1] * self.options.groups];
+        let bias = self.bias.is_some();
+        options(
+            channels,
+            &shape[2..],
+            &self.options,
+            self.output_padding,
+            bias,
+        )
+    }
+}
+
+impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
+    /// How many rows and columns are added to the smallest images that are convolved to such inputs; none
+    /// unless this says otherwise.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array4;
+    /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
+    ///
+    /// // Images of 9 and of 10 rows become 5 with a stride of 2: this says which of them they were.
+    /// let larger = || ConvTranspose2d::<f32>::builder(8, 1, 3).stride(2).padding(1);
+    /// let rows = |conv: ConvTranspose2d<f32>| conv.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape()[2];
+    /// assert_eq!(rows(larger().build(&mut Generator::seed(7))), 9);
+    /// assert_eq!(rows(larger().output_padding(1).build(&mut Generator::seed(7))), 10);
+    /// ```
+    pub fn output_padding(mut self, output_padding: impl Into<PerAxis<2>>) -> Self {
+        self.output_padding = output_padding.into().0;
+        self
+    }
+
+    /// Creates the layer, with values from the generator.
+    ///
+    /// # Panics
+    /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{ConvTranspose2d, Generator};
+    ///
+    /// let conv = ConvTranspose2d::<f32>::builder(8, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
+    /// assert_eq!(conv.weight.shape(), [8, 3, 5, 3]);
+    /// ```
+    #[track_caller]
+    pub fn build(self, generator: &mut impl Rng) -> ConvTranspose2d<T> {
+        let [_, outputs] = self.channels_of_a_group("ConvTranspose2d");
+        let ([inputs, all_outputs], [rows, columns]) = (self.channels, self.kernel);
+        let seen = outputs * rows * columns;
+        ConvTranspose2d {
+            weight: evenly((inputs, outputs, rows, columns), seen, generator),
+            bias: self.bias.then(|| evenly(all_outputs, seen, generator)),
+            options: self.options,
+            output_padding: self.output_padding,
+        }
+    }
+}
+
+impl<T: Element> Forward<&Tensor4<T>> for ConvTranspose2d<T> {
+    type Output = Tensor4<T>;
+
+    /// # Panics
+    /// If there are other channels, or `output_padding` is neither 0 nor smaller than the stride.
+    #[track_caller]
+    fn forward(&self, input: &Tensor4<T>) -> Tensor4<T> {
+        let fits = input.shape()[1] == self.weight.shape()[0];
+        shapes::fits(
+            self,
+            input.shape(),
+            fits,
+            "its second length is not `in_channels`",
+        );
+        let bias = self.bias.as_deref();
+        input.conv_transpose2d(&self.weight, bias, self.options, self.output_padding)
+    }
+}

@@ -1,0 +1,132 @@
+//! Elements left out at random, while training.
+
+use rand_core::Rng;
+
+use autograd_core::ndarray::Dimension;
+use autograd_core::{Element, Tensor};
+
+use crate::forward::Forward;
+use crate::mode::Mode;
+use crate::module::Module;
+use crate::rng_state::RngState;
+
+/// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
+/// (Srivastava and others, 2014).
+///
+/// The elements follow from its seed and from the number of its calls in training: a
+/// program that runs again does the same, and so do threads if each has its own layer. Neither is part of
+/// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
+/// continues bit for bit.
+///
+/// Within [`checkpoint`](autograd_core::checkpoint()) the second call leaves out the same elements and is not counted.
+///
+/// ```
+/// use pullback::ndarray::Array1;
+/// use pullback::nn::{Dropout, Generator};
+/// use pullback::prelude::*;
+///
+/// let mut dropout = Dropout::new(0.5, &mut Generator::seed(7));
+/// let x = Tensor::from(Array1::<f32>::ones(1000));
+/// let (first, second) = (dropout.forward(&x).to_array(), dropout.forward(&x).to_array());
+/// assert!(first.iter().all(|&y| y == 0.0 || y == 2.0));
+/// assert_ne!(first, second);
+/// dropout.eval();
+/// assert_eq!(dropout.forward(&x).to_array(), x.to_array());
+/// ```
+#[derive(Debug, Module)]
+pub struct Dropout {
+    /// Whether elements are left out.
+    pub mode: Mode,
+    #[module(skip, show)]
+    p: f64,
+    /// Which elements are left out, call by call.
+    pub seeds: RngState,
+}
+
+impl Dropout {
+    /// Creates a layer with a seed from the generator.
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    ///
+    /// ```
+    /// use pullback::nn::{Dropout, Generator};
+    ///
+    /// let mut generator = Generator::seed(7);
+    /// let (first, second) = (Dropout::new(0.5, &mut generator), Dropout::new(0.5, &mut generator));
+    /// assert_ne!(first.seeds.first(), second.seeds.first());
+    /// ```
+    #[track_caller]
+    pub fn new(p: f64, generator: &mut impl Rng) -> Self {
+        Self::seeded(p, generator.next_u64())
+    }
+
+    /// Creates a layer with this seed. No other layer of the model should have it.
+    ///
+    /// ```
+    /// use pullback::nn::Dropout;
+    ///
+    /// assert_eq!(Dropout::seeded(0.5, 7).to_string(), "Dropout(p=0.5)");
+    /// ```
+    ///
+    /// # Panics
+    /// If `p` is not between 0 and 1.
+    #[track_caller]
+    pub fn seeded(p: f64, seed: u64) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&p),
+            "Dropout with the probability {p}: it must be between 0 and 1"
+        );
+        Self {
+            mode: Mode::default(),
+            p,
+            seeds: RngState::new(seed),
+        }
+    }
+
+    /// Returns the number of calls that left elements out.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::Dropout;
+    /// use pullback::prelude::*;
+    ///
+    /// let mut dropout = Dropout::seeded(0.5, 7);
+    /// dropout.forward(&Tensor::from(array![1.0]));
+    /// dropout.eval();
+    /// dropout.forward(&Tensor::from(array![1.0])); // leaves nothing out
+    /// assert_eq!(dropout.calls(), 1);
+    /// ```
+    pub fn calls(&self) -> u64 {
+        self.seeds.calls()
+    }
+
+    /// Continues as after this number of calls.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array1;
+    /// use pullback::nn::Dropout;
+    /// use pullback::prelude::*;
+    ///
+    /// let dropout = Dropout::seeded(0.5, 7);
+    /// let x = Tensor::from(Array1::<f32>::ones(100));
+    /// let first = dropout.forward(&x);
+    /// dropout.set_calls(0);
+    /// assert_eq!(dropout.forward(&x).to_array(), first.to_array());
+    /// ```
+    pub fn set_calls(&self, calls: u64) {
+        self.seeds.set_calls(calls);
+    }
+}
+
+impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Dropout {
+    type Output = Tensor<T, D>;
+
+    #[track_caller]
+    fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
+        if !self.mode.is_training() || self.p == 0.0 {
+            return input.clone();
+        }
+        input.dropout(self.p, self.seeds.draw())
+    }
+}

@@ -1,0 +1,181 @@
+//! A vector for each index.
+
+use std::marker::PhantomData;
+
+use rand_core::Rng;
+
+use autograd_core::ndarray::{Array, Dimension, Ix2};
+use autograd_core::ops::Reshape;
+use autograd_core::{Element, Tensor, Tensor2};
+use autograd_kernels::counted;
+
+use crate::forward::Forward;
+use crate::init;
+use crate::layers::print;
+use crate::module::Module;
+use crate::parameter::Parameter;
+
+/// A vector for each index: the rows of a table, which are trained.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Embedding, Forward, Generator};
+///
+/// let words = Embedding::<f32>::new(1000, 16, &mut Generator::seed(7));
+/// assert_eq!(words.forward(&[3, 1, 4][..]).shape(), [3, 16]);
+/// assert_eq!(words.forward(&array![[3, 1, 4], [1, 5, 9]]).shape(), [2, 3, 16]);
+/// ```
+#[derive(Debug, Module)]
+#[module(extra_repr = Self::options)]
+pub struct Embedding<T: Element = f32> {
+    /// Of shape `[num_embeddings, embedding_dim]`.
+    pub weight: Parameter<T, Ix2>,
+    /// An index whose vector gets no gradient: the one that fills up shorter texts.
+    #[module(skip)]
+    pub padding_idx: Option<usize>,
+}
+
+impl<T: Element> Embedding<T> {
+    /// Creates a table of numbers of the standard normal distribution.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Generator};
+    ///
+    /// let words = Embedding::<f32>::new(1000, 16, &mut Generator::seed(7));
+    /// assert_eq!(words.weight.shape(), [1000, 16]);
+    /// ```
+    pub fn new(num_embeddings: usize, embedding_dim: usize, generator: &mut impl Rng) -> Self {
+        Self::builder(num_embeddings, embedding_dim).build(generator)
+    }
+
+    /// Returns a builder, for other options.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Generator};
+    ///
+    /// let words = Embedding::<f32>::builder(10, 3).padding_idx(0).build(&mut Generator::seed(7));
+    /// assert!(words.weight.view().row(0).iter().all(|&x| x == 0.0));
+    /// ```
+    pub fn builder(num_embeddings: usize, embedding_dim: usize) -> EmbeddingBuilder<T> {
+        EmbeddingBuilder {
+            shape: [num_embeddings, embedding_dim],
+            padding_idx: None,
+            element: PhantomData,
+        }
+    }
+
+    #[track_caller]
+    fn rows(&self, indices: &[usize]) -> Tensor2<T> {
+        let rows = self.weight.shape()[0];
+        if let Some(index) = indices.iter().find(|&&index| index >= rows) {
+            panic!(
+                "Embedding({}) of the index {index}: it has no such row",
+                self.options()
+            )
+        }
+        match self.padding_idx {
+            Some(padding) => self.weight.embedding_padded(indices, padding),
+            None => self.weight.embedding(indices),
+        }
+    }
+
+    fn options(&self) -> String {
+        let shape = self.weight.shape();
+        let mut text = format!("{}, {}", shape[0], shape[1]);
+        if let Some(padding) = self.padding_idx {
+            print::add(&mut text, "padding_idx", padding);
+        }
+        text
+    }
+}
+
+impl<T: Element> Forward<&[usize]> for Embedding<T> {
+    type Output = Tensor2<T>;
+
+    /// # Panics
+    /// If an index has no row.
+    #[track_caller]
+    fn forward(&self, indices: &[usize]) -> Tensor2<T> {
+        self.rows(indices)
+    }
+}
+
+/// The vectors are along the last axis.
+impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
+    type Output = Tensor<T, D::Larger>;
+
+    /// # Panics
+    /// If an index has no row.
+    #[track_caller]
+    fn forward(&self, indices: &Array<usize, D>) -> Tensor<T, D::Larger> {
+        let list: Vec<usize> = indices.iter().copied().collect();
+        let mut shape = indices.shape().to_vec();
+        shape.push(self.weight.shape()[1]);
+        Reshape::apply(&self.rows(&list), &shape)
+    }
+}
+
+/// The options of an [`Embedding`].
+///
+/// ```
+/// use pullback::nn::{Embedding, EmbeddingBuilder, Generator};
+///
+/// let builder: EmbeddingBuilder<f32> = Embedding::builder(10, 3).padding_idx(0);
+/// assert_eq!(builder.build(&mut Generator::seed(7)).padding_idx, Some(0));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder makes nothing until it is asked to `build`"]
+pub struct EmbeddingBuilder<T> {
+    shape: [usize; 2],
+    padding_idx: Option<usize>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> EmbeddingBuilder<T> {
+    /// Sets an index whose vector is zeros, and gets no gradient.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Forward, Generator};
+    ///
+    /// let words = Embedding::<f32>::builder(10, 3).padding_idx(0).build(&mut Generator::seed(7));
+    /// words.forward(&[0, 4][..]).sum().backward()?;
+    /// let grad = words.weight.grad().unwrap();
+    /// assert!(grad.row(0).sum() == 0.0 && grad.row(4).sum() == 3.0);
+    /// # Ok::<(), pullback::Error>(())
+    /// ```
+    pub fn padding_idx(self, index: usize) -> Self {
+        Self {
+            padding_idx: Some(index),
+            ..self
+        }
+    }
+
+    /// Creates the table, with values from the generator.
+    ///
+    /// # Panics
+    /// If the padding has no row.
+    ///
+    /// ```
+    /// use pullback::nn::{Embedding, Generator};
+    ///
+    /// let words = Embedding::<f64>::builder(1000, 16).build(&mut Generator::seed(7));
+    /// assert!((words.weight.var(1).item() - 1.0).abs() < 0.1);
+    /// ```
+    #[track_caller]
+    pub fn build(self, generator: &mut impl Rng) -> Embedding<T> {
+        let mut values = init::normal(self.shape, 0.0, 1.0, generator);
+        if let Some(padding) = self.padding_idx {
+            let rows = self.shape[0];
+            assert!(
+                padding < rows,
+                "Embedding of {} with the padding {padding}: there is no such row",
+                counted(rows, "row", "rows")
+            );
+            values.row_mut(padding).fill(T::zero());
+        }
+        Embedding {
+            weight: Parameter::new(values),
+            padding_idx: self.padding_idx,
+        }
+    }
+}

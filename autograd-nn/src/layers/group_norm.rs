@@ -1,0 +1,131 @@
+//! Groups of channels, each example for itself.
+
+use autograd_core::ndarray::{Array1, Dimension, Ix1};
+use autograd_core::{Element, Tensor};
+use autograd_kernels::counted;
+
+use crate::forward::Forward;
+use crate::layers::{print, shapes};
+use crate::module::Module;
+use crate::parameter::Parameter;
+
+/// The channels, which are the second axis, in groups of one size: those of each example and group less their
+/// mean and over their deviation √(variance + `eps`), then times a weight for each channel, plus a bias (Wu and
+/// He, 2018).
+#[doc = autograd_core::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
+/// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
+/// and ε is `eps`.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::GroupNorm;
+/// use pullback::prelude::*;
+///
+/// let norm = GroupNorm::new(2, 4).eps(0.0);
+/// let x = Tensor::from(array![[1.0, 3.0, 10.0, 30.0]]);
+/// assert_eq!(norm.forward(&x).to_array(), array![[-1.0, 1.0, -1.0, 1.0]]);
+/// ```
+#[derive(Debug, Module)]
+#[module(extra_repr = Self::options)]
+pub struct GroupNorm<T: Element = f32> {
+    /// Of shape `[num_channels]`: what is multiplied by, if anything.
+    pub weight: Option<Parameter<T, Ix1>>,
+    /// Of shape `[num_channels]`: what is added, if anything.
+    pub bias: Option<Parameter<T, Ix1>>,
+    #[module(skip)]
+    num_groups: usize,
+    #[module(skip)]
+    num_channels: usize,
+    #[module(skip)]
+    eps: f64,
+}
+
+impl<T: Element> GroupNorm<T> {
+    /// Creates a layer with weights of 1, biases of 0 and an `eps` of 1e-5.
+    ///
+    /// # Panics
+    /// If the groups do not divide the channels.
+    ///
+    /// ```
+    /// use pullback::nn::{GroupNorm, Module};
+    ///
+    /// assert_eq!(GroupNorm::<f32>::new(2, 4).parameter_count(), 4 + 4);
+    /// ```
+    #[track_caller]
+    pub fn new(num_groups: usize, num_channels: usize) -> Self {
+        assert!(
+            num_groups > 0 && num_channels.is_multiple_of(num_groups),
+            "GroupNorm of {} in {}: the groups must divide the channels",
+            counted(num_channels, "channel", "channels"),
+            counted(num_groups, "group", "groups")
+        );
+        Self {
+            weight: Some(Parameter::new(Array1::ones(num_channels))),
+            bias: Some(Parameter::new(Array1::zeros(num_channels))),
+            num_groups,
+            num_channels,
+            eps: 1e-5,
+        }
+    }
+
+    /// Sets the number that is added to variances before the square root.
+    ///
+    /// # Panics
+    /// If it is negative or not finite.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::GroupNorm;
+    /// use pullback::prelude::*;
+    ///
+    /// // The variance is 1, and 3 more make a deviation of 2.
+    /// let norm = GroupNorm::new(1, 2).eps(3.0);
+    /// assert_eq!(norm.forward(&Tensor::from(array![[1.0, 3.0]])).to_array(), array![[-0.5, 0.5]]);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn eps(self, eps: f64) -> Self {
+        shapes::is_eps("GroupNorm", eps);
+        Self { eps, ..self }
+    }
+
+    /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
+    ///
+    /// ```
+    /// use pullback::nn::{GroupNorm, Module};
+    ///
+    /// assert_eq!(GroupNorm::<f32>::new(2, 4).affine(false).parameter_count(), 0);
+    /// ```
+    #[must_use]
+    pub fn affine(mut self, affine: bool) -> Self {
+        let filled =
+            |value| affine.then(|| Parameter::new(Array1::from_elem(self.num_channels, value)));
+        (self.weight, self.bias) = (filled(T::one()), filled(T::zero()));
+        self
+    }
+
+    fn options(&self) -> String {
+        let affine = print::truth(self.weight.is_some());
+        let (groups, channels) = (self.num_groups, self.num_channels);
+        format!("{groups}, {channels}, eps={:?}, affine={affine}", self.eps)
+    }
+}
+
+impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for GroupNorm<T> {
+    type Output = Tensor<T, D>;
+
+    /// # Panics
+    /// If there are other channels.
+    #[track_caller]
+    fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
+        let fits = input.shape().get(1) == Some(&self.num_channels);
+        shapes::fits(
+            self,
+            input.shape(),
+            fits,
+            "its second length is not `num_channels`",
+        );
+        let (weight, bias) = (self.weight.as_deref(), self.bias.as_deref());
+        input.group_norm(self.num_groups, weight, bias, T::from_f64(self.eps))
+    }
+}

@@ -1,0 +1,66 @@
+//! Modules as functions of a tensor by reference.
+
+use crate::forward::Forward;
+use crate::module::Module;
+
+/// A module that computes something from `&X`, and can be part of a [`Sequential`](crate::nn::Sequential). Every
+/// module is one that implements [`Forward`] for references to `X`; it is not implemented by hand.
+///
+/// Boxed layers of one signature can be in one list, and are layers too:
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Forward, Layer, LeakyRelu, Relu};
+/// use pullback::prelude::*;
+///
+/// type Boxed = Box<dyn Layer<Tensor1<f64>, Output = Tensor1<f64>>>;
+/// let layers: [Boxed; 2] = [Box::new(LeakyRelu::new(0.5)), Box::new(Relu)];
+/// let outputs = layers.map(|layer| layer.forward(&Tensor::from(array![-1.0])).item());
+/// assert_eq!(outputs, [-0.5, 0.0]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer of `&{X}`",
+    label = "does not implement `Forward<&{X}>`",
+    note = "a layer is a module that implements `Forward<&{X}>`"
+)]
+pub trait Layer<X>: Module {
+    /// The type of the output.
+    type Output;
+
+    /// Computes the output: what [`Forward::forward`] does.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Layer, Relu};
+    /// use pullback::prelude::*;
+    ///
+    /// fn twice<X: Clone>(layer: &impl Layer<X, Output = X>, input: &X) -> X {
+    ///     layer.call(&layer.call(input))
+    /// }
+    ///
+    /// assert_eq!(twice(&Relu, &Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
+    /// ```
+    fn call(&self, input: &X) -> Self::Output;
+}
+
+// The compiler then says "not a layer", and not which of the two bounds is missing.
+#[diagnostic::do_not_recommend]
+impl<M, X, Y> Layer<X> for M
+where
+    M: Module + for<'a> Forward<&'a X, Output = Y>,
+{
+    type Output = Y;
+
+    #[track_caller]
+    fn call(&self, input: &X) -> Y {
+        self.forward(input)
+    }
+}
+
+impl<X: 'static, Y: 'static> Forward<&X> for Box<dyn Layer<X, Output = Y>> {
+    type Output = Y;
+
+    fn forward(&self, input: &X) -> Y {
+        (**self).call(input)
+    }
+}

@@ -1,0 +1,354 @@
+//! Parameters whose element types and ranks are forgotten.
+
+use std::marker::PhantomData;
+
+use autograd_core::ndarray::{ArrayViewD, ArrayViewMutD, Dimension};
+use autograd_core::{AnyTensor, Element, Tensor};
+use autograd_kernels::{Any, Family};
+
+use crate::parameter::{Parameter, ParameterId};
+
+/// An array of either element type, to read.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, AnyView, Parameter};
+///
+/// let (w, v) = (Parameter::new(array![0.0_f32]), Parameter::new(array![0.0_f64]));
+/// w.set_grad(array![3.0]);
+/// v.set_grad(array![4.0]);
+/// let mut squares = 0.0;
+/// for parameter in [&w as &dyn AnyParameter, &v] {
+///     parameter.look_at_grad_any(&mut |grad| {
+///         squares += match grad {
+///             AnyView::F32(grad) => grad.iter().map(|&x| f64::from(x * x)).sum::<f64>(),
+///             AnyView::F64(grad) => grad.iter().map(|x| x * x).sum(),
+///         };
+///     });
+/// }
+/// assert_eq!(squares, 25.0);
+/// ```
+pub type AnyView<'a> = Any<Views<'a>>;
+
+/// An array of either element type, to change. The elements of a parameter are in row-major order.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+///
+/// let (mut w, mut v) = (Parameter::new(array![1.0_f32]), Parameter::new(array![2.0_f64]));
+/// for parameter in [&mut w as &mut dyn AnyParameter, &mut v] {
+///     parameter.update_any(&mut |value| match value {
+///         AnyViewMut::F32(mut value) => value.fill(7.0),
+///         AnyViewMut::F64(mut value) => value.fill(7.0),
+///     });
+/// }
+/// assert_eq!((w.item(), v.item()), (7.0, 7.0));
+/// ```
+pub type AnyViewMut<'a> = Any<ViewsMut<'a>>;
+
+/// [`AnyView`] of each element type.
+#[derive(Debug)]
+pub struct Views<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for Views<'a> {
+    type Of<T: Element> = ArrayViewD<'a, T>;
+}
+
+/// [`AnyViewMut`] of each element type.
+#[derive(Debug)]
+pub struct ViewsMut<'a>(PhantomData<&'a mut ()>);
+
+impl<'a> Family for ViewsMut<'a> {
+    type Of<T: Element> = ArrayViewMutD<'a, T>;
+}
+
+/// Copies the elements of a tensor of the same element type and shape.
+pub(crate) fn assign(own: AnyViewMut<'_>, value: &AnyTensor) {
+    match (own, value) {
+        (Any::F32(mut own), AnyTensor::F32(value)) => own.assign(&value.view()),
+        (Any::F64(mut own), AnyTensor::F64(value)) => own.assign(&value.view()),
+        // INVARIANT: the callers compare the element types.
+        _ => unreachable!("values of two element types"),
+    }
+}
+
+/// A parameter of any element type and rank.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{AnyParameter, Parameter};
+///
+/// let parameters: [&dyn AnyParameter; 2] =
+///     [&Parameter::new(array![1.0_f32, 2.0]), &Parameter::new(array![[1.0_f64]])];
+/// assert_eq!(parameters.map(AnyParameter::len), [2, 1]);
+/// ```
+pub trait AnyParameter: Send + Sync + sealed::Sealed {
+    /// Returns the shape.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert_eq!(AnyParameter::shape(&Parameter::new(array![[1.0, 2.0]])), [1, 2]);
+    /// ```
+    fn shape(&self) -> &[usize];
+
+    /// Returns the number of elements.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert_eq!(AnyParameter::len(&Parameter::new(array![[1.0, 2.0], [3.0, 4.0]])), 4);
+    /// ```
+    fn len(&self) -> usize {
+        self.shape().iter().product()
+    }
+
+    /// Returns whether there are no elements.
+    ///
+    /// ```
+    /// use pullback::ndarray::Array2;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert!(AnyParameter::is_empty(&Parameter::new(Array2::<f32>::zeros((0, 3)))));
+    /// ```
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the identity of the parameter, which tied ones share.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// assert_eq!(w.clone().id(), w.id());
+    /// ```
+    fn id(&self) -> ParameterId;
+
+    /// Returns a clone of the tensor, which shares value and gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let any = Parameter::new(array![1.0_f32, 2.0]).to_any();
+    /// assert_eq!(any.to_tensor::<f32>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
+    /// ```
+    fn to_any(&self) -> AnyTensor;
+
+    /// Returns whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// assert!(AnyParameter::requires_grad(&Parameter::new(array![1.0])));
+    /// ```
+    fn requires_grad(&self) -> bool;
+
+    /// Sets whether it is trained. A frozen parameter drops its gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// w.set_requires_grad(false);
+    /// assert!(!(&*w * 2.0).requires_grad() && w.grad().is_none());
+    /// ```
+    fn set_requires_grad(&mut self, required: bool);
+
+    /// Ties it to `other`: they share gradient and identity from now on, and this one takes the
+    /// value.
+    ///
+    /// # Panics
+    /// If element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let (mut decoder, encoder) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
+    /// decoder.tie(&encoder);
+    /// assert_eq!((decoder.item(), decoder.id()), (2.0, encoder.id()));
+    /// ```
+    fn tie(&mut self, other: &dyn AnyParameter);
+
+    /// Replaces its tensor by `tensor`, with its gradient; the identity stays.
+    ///
+    /// # Panics
+    /// If element type or shape differ.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let (mut w, other) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
+    /// w.show(&other.to_any());
+    /// assert!(w.item() == 2.0 && w.id() != other.id());
+    /// ```
+    fn show(&mut self, tensor: &AnyTensor);
+
+    /// Changes the value in place; see [`Tensor::update`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0, 2.0]);
+    /// w.update_any(&mut |value| {
+    ///     if let AnyViewMut::F64(mut value) = value {
+    ///         value *= 10.0;
+    ///     }
+    /// });
+    /// assert_eq!(w.to_array(), array![10.0, 20.0]);
+    /// ```
+    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
+
+    /// Changes the value in place by the gradient. Returns false, and does nothing, if there is
+    /// none. See [`Tensor::update_by_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyView, AnyViewMut, Parameter};
+    ///
+    /// let mut w = Parameter::new(array![1.0, 2.0]);
+    /// let mut step = |value: AnyViewMut<'_>, grad: AnyView<'_>| {
+    ///     if let (AnyViewMut::F64(mut value), AnyView::F64(grad)) = (value, grad) {
+    ///         value.scaled_add(-0.5, &grad);
+    ///     }
+    /// };
+    /// assert!(!w.update_by_grad_any(&mut step)); // no gradient yet
+    /// w.set_grad(array![2.0, 4.0]);
+    /// assert!(w.update_by_grad_any(&mut step));
+    /// assert_eq!(w.to_array(), array![0.0, 0.0]);
+    /// ```
+    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
+
+    /// Changes the gradient in place. Returns false if there is none. See [`Tensor::update_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// w.update_grad_any(&mut |grad| {
+    ///     if let AnyViewMut::F64(mut grad) = grad {
+    ///         grad.fill(1.0);
+    ///     }
+    /// });
+    /// assert_eq!(w.grad(), Some(array![1.0]));
+    /// ```
+    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
+
+    /// Reads the gradient without copying it. Returns false if there is none. See [`Tensor::with_grad`].
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// assert!(!w.look_at_grad_any(&mut |_| unreachable!("there is no gradient")));
+    /// ```
+    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
+
+    /// Drops the gradient.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{AnyParameter, Parameter};
+    ///
+    /// let w = Parameter::new(array![1.0]);
+    /// w.set_grad(array![5.0]);
+    /// AnyParameter::zero_grad(&w);
+    /// assert_eq!(w.grad(), None);
+    /// ```
+    fn zero_grad(&self);
+}
+
+/// A clone of the tensor, as [`AnyParameter::to_any`] returns it.
+impl From<&dyn AnyParameter> for AnyTensor {
+    fn from(parameter: &dyn AnyParameter) -> Self {
+        parameter.to_any()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T, D> Sealed for super::Parameter<T, D> {}
+}
+
+impl<T: Element, D: Dimension + 'static> AnyParameter for Parameter<T, D> {
+    fn shape(&self) -> &[usize] {
+        self.tensor.shape()
+    }
+
+    fn id(&self) -> ParameterId {
+        self.id
+    }
+
+    fn to_any(&self) -> AnyTensor {
+        self.tensor.clone().into()
+    }
+
+    fn requires_grad(&self) -> bool {
+        self.tensor.requires_grad()
+    }
+
+    fn set_requires_grad(&mut self, required: bool) {
+        self.tensor = self.tensor.clone().set_requires_grad(required);
+    }
+
+    fn tie(&mut self, other: &dyn AnyParameter) {
+        self.show(&other.to_any());
+        self.id = other.id();
+    }
+
+    fn show(&mut self, tensor: &AnyTensor) {
+        let same_type = tensor.to_tensor::<T>();
+        match same_type.and_then(Tensor::into_dimensionality::<D>) {
+            Some(tensor) if tensor.shape() == self.shape() => self.tensor = tensor,
+            _ => panic!(
+                "a parameter of shape {:?} cannot show a tensor of shape {:?} or of another element type",
+                self.shape(),
+                tensor.shape()
+            ),
+        }
+    }
+
+    fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>)) {
+        self.tensor
+            .update(|value| change(T::into_any(value.into_dyn())));
+    }
+
+    fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool {
+        let done = self.tensor.update_by_grad(|value, grad| {
+            change(T::into_any(value.into_dyn()), T::into_any(grad.into_dyn()));
+        });
+        done.is_some()
+    }
+
+    fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool {
+        let done = self
+            .tensor
+            .update_grad(|grad| change(T::into_any(grad.into_dyn())));
+        done.is_some()
+    }
+
+    fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool {
+        let done = self
+            .tensor
+            .with_grad(|grad| look(T::into_any(grad.into_dyn())));
+        done.is_some()
+    }
+
+    fn zero_grad(&self) {
+        self.tensor.zero_grad();
+    }
+}

@@ -1,0 +1,130 @@
+//! Where something is in a module.
+
+use std::fmt;
+
+/// The path from a module to one of its parts, printed with dots: `layers.0.weight`.
+///
+/// A path lives on the stack of a visit: it is a name and what is above it. `to_string` makes the name that
+/// [`named_parameters`](crate::nn::Module::named_parameters) gives.
+///
+/// ```
+/// use pullback::nn::ParameterPath;
+///
+/// let root = ParameterPath::root();
+/// let layers = root.field("layers");
+/// assert_eq!(layers.item(0).field("weight").to_string(), "layers.0.weight");
+/// assert_eq!(root.to_string(), "");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterPath<'a> {
+    above: Option<&'a ParameterPath<'a>>,
+    name: Name<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Name<'a> {
+    Root,
+    Field(&'a str),
+    Item(usize),
+}
+
+impl<'a> ParameterPath<'a> {
+    /// Returns the path of the module that is visited: no name.
+    ///
+    /// ```
+    /// use pullback::nn::ParameterPath;
+    ///
+    /// assert_eq!((ParameterPath::root().to_string(), ParameterPath::root().depth()), (String::new(), 0));
+    /// ```
+    pub fn root() -> Self {
+        Self {
+            above: None,
+            name: Name::Root,
+        }
+    }
+
+    /// Returns the path of a field, or of an entry of a map.
+    ///
+    /// ```
+    /// use pullback::nn::ParameterPath;
+    ///
+    /// assert_eq!(ParameterPath::root().field("layers").field("weight").to_string(), "layers.weight");
+    /// ```
+    #[must_use]
+    pub fn field(&'a self, name: &'a str) -> Self {
+        Self {
+            above: Some(self),
+            name: Name::Field(name),
+        }
+    }
+
+    /// Returns the path of an item of a list or a tuple.
+    ///
+    /// ```
+    /// use pullback::nn::ParameterPath;
+    ///
+    /// assert_eq!(ParameterPath::root().field("layers").item(2).to_string(), "layers.2");
+    /// ```
+    #[must_use]
+    pub fn item(&'a self, number: usize) -> Self {
+        Self {
+            above: Some(self),
+            name: Name::Item(number),
+        }
+    }
+
+    /// Returns the number of names.
+    ///
+    /// ```
+    /// use pullback::nn::ParameterPath;
+    ///
+    /// assert_eq!(ParameterPath::root().field("layers").item(2).depth(), 2);
+    /// ```
+    pub fn depth(&self) -> usize {
+        self.above.map_or(0, |above| above.depth() + 1)
+    }
+
+    /// Returns the path without its first `depth` names, to print: the path from a module on it.
+    ///
+    /// ```
+    /// use pullback::nn::ParameterPath;
+    ///
+    /// let root = ParameterPath::root();
+    /// let layers = root.field("layers");
+    /// let first = layers.item(0);
+    /// assert_eq!(first.field("weight").below(1).to_string(), "0.weight");
+    /// ```
+    pub fn below(&'a self, depth: usize) -> impl fmt::Display + use<'a> {
+        Below { path: self, depth }
+    }
+}
+
+struct Below<'a> {
+    path: &'a ParameterPath<'a>,
+    depth: usize,
+}
+
+impl fmt::Display for Below<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.depth() <= self.depth {
+            return Ok(());
+        }
+        if let Some(path) = self.path.above
+            && path.depth() > self.depth
+        {
+            let depth = self.depth;
+            write!(f, "{}.", Below { path, depth })?;
+        }
+        match self.path.name {
+            Name::Root => Ok(()),
+            Name::Field(name) => f.write_str(name),
+            Name::Item(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+impl fmt::Display for ParameterPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.below(0).fmt(f)
+    }
+}

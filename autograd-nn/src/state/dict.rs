@@ -1,0 +1,312 @@
+//! Tensors under names.
+
+use std::collections::{BTreeMap, btree_map};
+use std::fmt;
+use std::ops::Index;
+
+use autograd_core::AnyTensor;
+
+use crate::state::error::TensorSpec;
+
+/// Tensors under dotted paths, in the order of the names: the state of a module, of an optimizer, or of both.
+///
+/// [`Stateful::state_dict`](crate::nn::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
+/// module until that changes, and keeps its values.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::nn::{Parameter, StateDict, Stateful};
+///
+/// let mut model = vec![Parameter::new(array![1.0, 2.0])];
+/// let state: StateDict = model.state_dict();
+/// model[0].set(array![5.0, 6.0].view());
+/// assert_eq!(state["0"].to_tensor::<f64>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
+/// assert_eq!(format!("{state:?}"), r#"{"0": f64 of shape [2]}"#);
+/// ```
+#[derive(Clone, Default)]
+pub struct StateDict {
+    tensors: BTreeMap<String, AnyTensor>,
+}
+
+impl StateDict {
+    /// Creates a state without tensors.
+    ///
+    /// ```
+    /// use pullback::nn::StateDict;
+    ///
+    /// assert!(StateDict::new().is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Inserts a tensor or an array under a name, and returns the one that was there before.
+    ///
+    /// ```
+    /// use pullback::ndarray::{arr0, array};
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![0.5_f32]);
+    /// assert!(state.insert("steps", arr0(100.0)).is_none());
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["mean", "steps"]);
+    /// assert!(state.contains("steps") && state.get("epochs").is_none());
+    /// assert!(state.remove("steps").is_some() && state.len() == 1);
+    /// ```
+    pub fn insert(
+        &mut self,
+        name: impl Into<String>,
+        tensor: impl Into<AnyTensor>,
+    ) -> Option<AnyTensor> {
+        self.tensors.insert(name.into(), tensor.into())
+    }
+
+    /// Returns the tensor of this name.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![0.5, 1.5]);
+    /// assert_eq!(state.get("mean").map(|mean| mean.shape()), Some(&[2][..]));
+    /// assert!(state.get("variance").is_none());
+    /// ```
+    pub fn get(&self, name: &str) -> Option<&AnyTensor> {
+        self.tensors.get(name)
+    }
+
+    /// Removes the tensor of this name and returns it.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, StateDict, Stateful};
+    ///
+    /// // All of a model but its head, for another number of classes.
+    /// let mut state = StateDict::new();
+    /// state.insert("0", array![5.0]);
+    /// state.insert("1", array![1.0, 2.0]);
+    /// assert!(state.remove("1").is_some());
+    /// let mut model = (Parameter::new(array![0.0]), Parameter::new(array![0.0, 0.0, 0.0]));
+    /// assert_eq!(model.load_state_dict(&state, false)?.missing, ["1"]);
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn remove(&mut self, name: &str) -> Option<AnyTensor> {
+        self.tensors.remove(name)
+    }
+
+    /// Returns whether there is a tensor of this name.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![0.5]);
+    /// assert!(state.contains("mean") && !state.contains("variance"));
+    /// ```
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// Returns the number of tensors.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![0.5, 1.5, 2.5]);
+    /// assert_eq!(state.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Returns whether there are no tensors.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, Stateful};
+    ///
+    /// assert!(Vec::<Parameter<f32, pullback::ndarray::Ix1>>::new().state_dict().is_empty());
+    /// assert!(!Parameter::new(array![1.0]).state_dict().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// Returns the names, in their order.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("weight", array![1.0]);
+    /// state.insert("bias", array![0.0]);
+    /// assert_eq!(state.names().collect::<Vec<_>>(), ["bias", "weight"]);
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Returns names and tensors, in the order of the names.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("weight", array![[1.0, 2.0]]);
+    /// state.insert("bias", array![0.0]);
+    /// let mut ranks = state.iter().map(|(name, tensor)| (&name[..], tensor.shape().len()));
+    /// assert_eq!((ranks.next(), ranks.next()), (Some(("bias", 1)), Some(("weight", 2))));
+    /// ```
+    pub fn iter(&self) -> btree_map::Iter<'_, String, AnyTensor> {
+        self.tensors.iter()
+    }
+
+    /// Returns the tensors under different names, for example those of another model's part.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("module.weight", array![1.0]);
+    /// let state = state.rename(|name| name.replace("module.", "encoder."));
+    /// assert!(state.contains("encoder.weight"));
+    /// ```
+    #[must_use]
+    pub fn rename(self, name: impl Fn(&str) -> String) -> Self {
+        let tensors = self.tensors.into_iter();
+        tensors.map(|(old, tensor)| (name(&old), tensor)).collect()
+    }
+
+    /// Returns all tensors with `prefix` and a dot before their names: the inverse of [`part`](Self::part).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("weight", array![1.0]);
+    /// assert!(state.prefixed("encoder").contains("encoder.weight"));
+    /// ```
+    #[must_use]
+    pub fn prefixed(self, prefix: &str) -> Self {
+        self.rename(|name| below(prefix, name))
+    }
+
+    /// Returns the tensors whose names begin with `prefix` and a dot, without that prefix.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::StateDict;
+    ///
+    /// let mut state = StateDict::new();
+    /// state.insert("encoder.weight", array![1.0]);
+    /// state.insert("decoder.weight", array![2.0]);
+    /// let encoder = state.part("encoder");
+    /// assert_eq!(encoder.names().collect::<Vec<_>>(), ["weight"]);
+    /// assert!(encoder.prefixed("encoder").contains("encoder.weight"));
+    /// ```
+    #[must_use]
+    pub fn part(&self, prefix: &str) -> Self {
+        let parts = self.iter().filter_map(|(name, tensor)| {
+            let name = strip(prefix, name)?;
+            Some((name.to_owned(), tensor.clone()))
+        });
+        parts.collect()
+    }
+}
+
+/// A name with `prefix` before it. An empty name becomes the prefix.
+pub(super) fn below(prefix: &str, name: &str) -> String {
+    match (prefix, name) {
+        ("", name) => name.to_owned(),
+        (prefix, "") => prefix.to_owned(),
+        (prefix, name) => format!("{prefix}.{name}"),
+    }
+}
+
+/// The inverse of [`below`]; `None` if the name does not have that prefix.
+pub(super) fn strip<'a>(prefix: &str, name: &'a str) -> Option<&'a str> {
+    match (prefix, name.strip_prefix(prefix)?) {
+        ("", rest) | (_, rest @ "") => Some(rest),
+        (_, rest) => rest.strip_prefix('.'),
+    }
+}
+
+impl Index<&str> for StateDict {
+    type Output = AnyTensor;
+
+    /// Returns the tensor of this name.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn index(&self, name: &str) -> &AnyTensor {
+        match self.get(name) {
+            Some(tensor) => tensor,
+            None => panic!("no tensor is named `{name}`"),
+        }
+    }
+}
+
+impl FromIterator<(String, AnyTensor)> for StateDict {
+    fn from_iter<I: IntoIterator<Item = (String, AnyTensor)>>(tensors: I) -> Self {
+        Self {
+            tensors: BTreeMap::from_iter(tensors),
+        }
+    }
+}
+
+impl Extend<(String, AnyTensor)> for StateDict {
+    fn extend<I: IntoIterator<Item = (String, AnyTensor)>>(&mut self, tensors: I) {
+        self.tensors.extend(tensors);
+    }
+}
+
+impl IntoIterator for StateDict {
+    type Item = (String, AnyTensor);
+    type IntoIter = btree_map::IntoIter<String, AnyTensor>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.tensors.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a StateDict {
+    type Item = (&'a String, &'a AnyTensor);
+    type IntoIter = btree_map::Iter<'a, String, AnyTensor>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Names, element types and shapes: elements would fill many screens.
+impl fmt::Debug for StateDict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (name, tensor) in self {
+            map.entry(name, &format_args!("{}", TensorSpec::of(tensor)));
+        }
+        map.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use autograd_core::ndarray::array;
+
+    #[test]
+    fn a_state_with_a_tensor_is_not_empty() {
+        let mut state = StateDict::new();
+        assert!(state.is_empty());
+        state.insert("mean", array![0.5]);
+        assert!(!state.is_empty());
+    }
+}

@@ -1,0 +1,225 @@
+//! The header of a file, checked against its length.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use autograd_kernels::counted;
+
+use crate::state::file::json;
+
+/// The longest header, as every reader of the format has it.
+pub(super) const LONGEST: u64 = 100_000_000;
+
+/// The name that no tensor has.
+pub(super) const METADATA: &str = "__metadata__";
+
+/// What [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes under `format`.
+pub(super) const FORMAT: &str = "pullback";
+
+/// What it writes under `version`.
+pub(super) const VERSION: &str = "1";
+
+/// A type of elements: its name and how many bits one takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dtype {
+    pub(super) name: &'static str,
+    pub(super) bits: usize,
+}
+
+impl Dtype {
+    pub(super) const F32: Self = Self::new("F32", 32);
+    pub(super) const F64: Self = Self::new("F64", 64);
+
+    /// Those of the format.
+    const ALL: [Self; 22] = [
+        Self::new("F4", 4),
+        Self::new("F6_E2M3", 6),
+        Self::new("F6_E3M2", 6),
+        Self::new("BOOL", 8),
+        Self::new("U8", 8),
+        Self::new("I8", 8),
+        Self::new("F8_E5M2", 8),
+        Self::new("F8_E4M3", 8),
+        Self::new("F8_E8M0", 8),
+        Self::new("F8_E4M3FNUZ", 8),
+        Self::new("F8_E5M2FNUZ", 8),
+        Self::new("I16", 16),
+        Self::new("U16", 16),
+        Self::new("F16", 16),
+        Self::new("BF16", 16),
+        Self::new("I32", 32),
+        Self::new("U32", 32),
+        Self::F32,
+        Self::new("C64", 64),
+        Self::F64,
+        Self::new("I64", 64),
+        Self::new("U64", 64),
+    ];
+
+    const fn new(name: &'static str, bits: usize) -> Self {
+        Self { name, bits }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.name == name)
+    }
+}
+
+/// A tensor in a file.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    /// Its first byte, counted from the end of the header.
+    pub(super) begin: u64,
+    /// The first byte after it.
+    pub(super) end: u64,
+}
+
+/// What a file has.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) tensors: BTreeMap<String, Stored>,
+    /// Names of tensors whose elements are another's.
+    pub(super) ties: BTreeMap<String, String>,
+    /// Without the ties.
+    pub(super) metadata: BTreeMap<String, String>,
+}
+
+/// Reads the header's text from the beginning of a file of `length` bytes; the inner error is what is wrong
+/// with it.
+///
+/// Piece by piece, and only while it may be JSON: a file that claims a long header and has a hole instead
+/// costs no memory.
+pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8>, String>> {
+    if length < 8 {
+        let reason = format!(
+            "it has {}, and the length of its header alone takes 8",
+            counted(length, "byte", "bytes")
+        );
+        return Ok(Err(reason));
+    }
+    let mut announced = [0; 8];
+    file.read_exact(&mut announced)?;
+    let announced = u64::from_le_bytes(announced);
+    if announced > LONGEST {
+        let reason = format!("its header should have {announced} bytes, more than {LONGEST}");
+        return Ok(Err(reason));
+    }
+    if announced > length - 8 {
+        let rest = length - 8;
+        let reason = format!(
+            "its header should have {}, and the file has {rest} for it",
+            counted(announced, "byte", "bytes")
+        );
+        return Ok(Err(reason));
+    }
+    let mut text = Vec::new();
+    let mut piece = [0; 8 << 10];
+    let mut left = announced;
+    while left > 0 {
+        let next = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.read_exact(&mut piece[..next])?;
+        let is_text = |byte: &u8| *byte >= b' ' || b"\t\n\r".contains(byte);
+        if !piece[..next].iter().all(is_text) {
+            return Ok(Err(
+                "its header is not JSON: it has control characters".to_owned()
+            ));
+        }
+        text.extend_from_slice(&piece[..next]);
+        left -= next as u64;
+    }
+    if text.first() != Some(&b'{') {
+        return Ok(Err("its header does not begin with `{`".to_owned()));
+    }
+    Ok(Ok(text))
+}
+
+impl Header {
+    /// Reads the text and checks it against the number of bytes that follow it.
+    pub(super) fn parse(text: &[u8], bytes: u64) -> Result<Self, String> {
+        let (tensors, metadata) = json::parse(text)?;
+        check_places(&tensors, bytes)?;
+        let is_tie = |(name, first): &(String, String)| {
+            !is_reserved(name) && tensors.contains_key(first) && !tensors.contains_key(name)
+        };
+        let (ties, metadata): (_, BTreeMap<_, _>) = metadata.into_iter().partition(is_tie);
+        let value = |key| metadata.get(key).map(String::as_str);
+        check_version(value("format"), value("version"))?;
+        Ok(Self {
+            tensors,
+            ties,
+            metadata,
+        })
+    }
+
+    /// The tensor of this name, be it tied to another.
+    pub(super) fn get(&self, name: &str) -> Option<&Stored> {
+        let own = self.tensors.get(name);
+        own.or_else(|| self.tensors.get(self.ties.get(name)?))
+    }
+}
+
+/// Whether this key of the metadata describes the kind of file.
+pub(super) fn is_reserved(key: &str) -> bool {
+    key == "format" || key == "version"
+}
+
+/// Files of a later version may mean something else.
+pub(super) fn check_version(format: Option<&str>, version: Option<&str>) -> Result<(), String> {
+    if format != Some(FORMAT) || version == Some(VERSION) {
+        return Ok(());
+    }
+    let version = version.unwrap_or("none");
+    Err(format!(
+        "its format `{FORMAT}` has version {version}, expected {VERSION}"
+    ))
+}
+
+/// Checks that the tensors fill the `bytes` after the header, one after the other.
+fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), String> {
+    let mut in_order: Vec<(&String, &Stored)> = tensors.iter().collect();
+    in_order.sort_by_key(|(_, stored)| (stored.begin, stored.end));
+    let mut place = 0;
+    for (name, stored) in in_order {
+        let &Stored { begin, end, .. } = stored;
+        let (dtype, shape) = (stored.dtype.name, &stored.shape);
+        if begin != place || end < begin {
+            return Err(format!(
+                "the bytes of `{name}` are [{begin}, {end}], and those before it end at {place}"
+            ));
+        }
+        let Some(bits) = stored.bits() else {
+            return Err(format!(
+                "the shape {shape:?} of `{name}`, of {dtype}, is larger than any memory"
+            ));
+        };
+        if bits != 8 * u128::from(end - begin) {
+            let (has, takes) = (end - begin, bits.div_ceil(8));
+            return Err(format!(
+                "`{name}` has {}, and {dtype} of shape {shape:?} takes {takes}",
+                counted(has, "byte", "bytes")
+            ));
+        }
+        place = end;
+    }
+    if place != bytes {
+        return Err(format!(
+            "its header describes {} of elements, and the file has {bytes}",
+            counted(place, "byte", "bytes")
+        ));
+    }
+    Ok(())
+}
+
+impl Stored {
+    /// How many bits the elements take; `None` if no array can have that shape, even without elements.
+    fn bits(&self) -> Option<u128> {
+        let axes = self.shape.iter().filter(|length| **length != 0);
+        let product = axes.copied().try_fold(1, usize::checked_mul)?;
+        let bits = product as u128 * self.dtype.bits as u128;
+        let fits = bits / 8 <= isize::MAX as u128;
+        let is_empty = self.shape.contains(&0);
+        fits.then_some(if is_empty { 0 } else { bits })
+    }
+}

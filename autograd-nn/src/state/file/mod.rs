@@ -1,0 +1,372 @@
+//! Safetensors files: eight bytes with the length of a JSON header, the header, the elements.
+//!
+//! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header`
+//! checks it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` writes a state into one;
+//! here they are read.
+
+mod elements;
+mod header;
+mod json;
+mod write;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::path::{Path as FilePath, PathBuf};
+
+use autograd_core::AnyTensor;
+use autograd_core::ndarray::ArrayD;
+
+use crate::parameter::any::AnyViewMut;
+use crate::path::ParameterPath;
+use crate::state::dict::StateDict;
+use crate::state::dict::strip;
+use crate::state::error::{Difference, StateError, TensorSpec};
+use crate::state::load::IncompatibleKeys;
+use crate::state::load::{Source, load};
+use crate::visit::Field;
+use header::{Dtype, Header, Stored};
+
+/// A safetensors file that was opened and checked, without reading an element.
+///
+/// Opening it reads the header and checks it against the length of the file: names that are there twice, elements
+/// that overlap, are outside or leave gaps, and shapes that do not fit the number of bytes are errors. Memory
+/// is allocated for what is really there, never for what a header merely claims.
+///
+/// ```
+/// use pullback::ndarray::{Array1, array};
+/// use pullback::nn::{StateDict, StateFile};
+///
+/// let path = std::env::temp_dir().join(format!("file-{}.safetensors", std::process::id()));
+/// let mut state = StateDict::new();
+/// state.insert("mean", array![1.0, 2.0]);
+/// state.insert("table", Array1::<f32>::zeros(1000));
+/// state.save_safetensors(&path, &[("trained_on", "digits")])?;
+///
+/// let mut file = StateFile::open(&path)?;
+/// assert_eq!(file.metadata()["trained_on"], "digits");
+/// assert_eq!(file.spec("table").unwrap().to_string(), "f32 of shape [1000]");
+/// let mean = file.tensor("mean")?.unwrap();
+/// assert_eq!(mean.to_tensor::<f64>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
+/// # std::fs::remove_file(path).unwrap();
+/// # Ok::<(), pullback::nn::StateError>(())
+/// ```
+#[derive(Debug)]
+pub struct StateFile {
+    path: PathBuf,
+    file: File,
+    /// Where the elements begin.
+    start: u64,
+    header: Header,
+}
+
+impl StateFile {
+    /// Opens a file and checks it.
+    ///
+    /// # Errors
+    /// [`StateError::Io`] if it cannot be opened or read, [`StateError::Malformed`] if it is damaged or
+    /// something else.
+    ///
+    /// ```
+    /// use pullback::nn::{StateError, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("open-{}.safetensors", std::process::id()));
+    /// assert!(matches!(StateFile::open(&path), Err(StateError::Io { .. })));
+    /// std::fs::write(&path, "something else").unwrap();
+    /// assert!(matches!(StateFile::open(&path), Err(StateError::Malformed { .. })));
+    /// # std::fs::remove_file(path).unwrap();
+    /// ```
+    pub fn open(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
+        let path = path.as_ref();
+        let malformed = |reason| StateError::Malformed {
+            path: path.to_owned(),
+            reason,
+        };
+        // Asked before it is opened: to open a pipe would wait for a writer.
+        let about = fs::metadata(path).map_err(StateError::io(path, "open"))?;
+        if !about.is_file() {
+            return Err(malformed("it is not a regular file".to_owned()));
+        }
+        let mut file = File::open(path).map_err(StateError::io(path, "open"))?;
+        let length = file.metadata().map_err(StateError::io(path, "read"))?.len();
+        let text = header::read(&mut file, length)
+            .map_err(StateError::io(path, "read"))?
+            .map_err(malformed)?;
+        let start = 8 + text.len() as u64;
+        let header = Header::parse(&text, length - start).map_err(malformed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            start,
+            header,
+        })
+    }
+
+    /// Returns the strings of the file: those given when it was saved, and `format` and `version`.
+    ///
+    /// ```
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("metadata-{}.safetensors", std::process::id()));
+    /// StateDict::new().save_safetensors(&path, &[("trained_on", "digits")])?;
+    /// assert_eq!(StateFile::open(&path)?.metadata()["trained_on"], "digits");
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.header.metadata
+    }
+
+    /// Returns all names, those that share their elements with another too.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, StateFile, Stateful};
+    ///
+    /// let path = std::env::temp_dir().join(format!("names-{}.safetensors", std::process::id()));
+    /// let weight = Parameter::new(array![1.0]);
+    /// vec![weight.clone(), weight].save_safetensors(&path)?; // written once
+    /// assert_eq!(StateFile::open(&path)?.names().collect::<Vec<_>>(), ["0", "1"]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.header.tensors.keys().chain(self.header.ties.keys());
+        names.map(String::as_str)
+    }
+
+    /// Returns the element type and shape of the tensor of this name.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("spec-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![[1.0_f32, 2.0]]);
+    /// state.save_safetensors(&path, &[])?;
+    /// let file = StateFile::open(&path)?;
+    /// assert_eq!(file.spec("mean").map(|spec| spec.to_string()), Some("f32 of shape [1, 2]".to_owned()));
+    /// assert_eq!(file.spec("variance"), None);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn spec(&self, name: &str) -> Option<TensorSpec> {
+        self.header.get(name).map(spec)
+    }
+
+    /// Reads the tensor of this name. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// [`StateError::Keys`] if its elements are neither `f32` nor `f64`, [`StateError::Io`] if the disk fails.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("tensor-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![1.0, 2.0]);
+    /// state.save_safetensors(&path, &[])?;
+    /// let mean = StateFile::open(&path)?.tensor("mean")?.and_then(|mean| mean.to_tensor::<f64>());
+    /// assert_eq!(mean.unwrap().to_array(), array![1.0, 2.0].into_dyn());
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn tensor(&mut self, name: &str) -> Result<Option<AnyTensor>, StateError> {
+        let Some(stored) = self.header.get(name) else {
+            return Ok(None);
+        };
+        let shape = &stored.shape[..];
+        let tensor = match stored.dtype {
+            Dtype::F32 => {
+                let mut array = ArrayD::<f32>::zeros(shape);
+                self.copy_to(name, AnyViewMut::F32(array.view_mut()))?;
+                array.into()
+            }
+            Dtype::F64 => {
+                let mut array = ArrayD::<f64>::zeros(shape);
+                self.copy_to(name, AnyViewMut::F64(array.view_mut()))?;
+                array.into()
+            }
+            _ => {
+                return Err(StateError::keys(
+                    Some(&self.path),
+                    self.unsupported(&[name]),
+                ));
+            }
+        };
+        Ok(Some(tensor))
+    }
+
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// As [`tensor`](Self::tensor); all tensors of other element types are named.
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("all-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("mean", array![1.0, 2.0]);
+    /// state.save_safetensors(&path, &[])?;
+    /// assert_eq!(format!("{:?}", StateFile::open(&path)?.state_dict()?), format!("{state:?}"));
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn state_dict(&mut self) -> Result<StateDict, StateError> {
+        self.part("")
+    }
+
+    /// Reads the tensors whose names begin with `prefix` and a dot, under what follows: what
+    /// [`StateDict::part`] would give.
+    ///
+    /// # Errors
+    /// As [`state_dict`](Self::state_dict).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("part-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("encoder.weight", array![1.0]);
+    /// state.insert("decoder.weight", array![2.0]);
+    /// state.save_safetensors(&path, &[])?;
+    /// let encoder = StateFile::open(&path)?.part("encoder")?;
+    /// assert_eq!(encoder.names().collect::<Vec<_>>(), ["weight"]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn part(&mut self, prefix: &str) -> Result<StateDict, StateError> {
+        let names: Vec<String> = self
+            .names()
+            .filter(|name| strip(prefix, name).is_some())
+            .map(str::to_owned)
+            .collect();
+        let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
+        let unsupported = self.unsupported(&borrowed);
+        if !unsupported.is_empty() {
+            return Err(StateError::keys(Some(&self.path), unsupported));
+        }
+        let mut read: BTreeMap<&str, AnyTensor> = BTreeMap::new();
+        let mut state = StateDict::new();
+        for name in &borrowed {
+            // Tied ones are read once, and tied in memory too.
+            let first = self.header.ties.get(*name).map(String::as_str);
+            let tensor = match first.and_then(|first| read.get(first)) {
+                Some(tensor) => tensor.clone(),
+                None => self.read(name)?,
+            };
+            let short = strip(prefix, name).unwrap_or(name);
+            state.insert(short, tensor.clone());
+            read.insert(name, tensor);
+        }
+        Ok(state)
+    }
+
+    /// Copies the values into a module, or another [`Field`], when all of them have been read: they are
+    /// in memory once more until then. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for
+    /// `strict`.
+    ///
+    /// # Errors
+    /// As [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors).
+    ///
+    /// ```
+    /// use pullback::ndarray::array;
+    /// use pullback::nn::{Parameter, StateDict, StateFile};
+    ///
+    /// let path = std::env::temp_dir().join(format!("load-{}.safetensors", std::process::id()));
+    /// let mut state = StateDict::new();
+    /// state.insert("0", array![1.0, 2.0]);
+    /// state.save_safetensors(&path, &[])?;
+    ///
+    /// let mut model = (Parameter::new(array![0.0, 0.0]), Parameter::new(array![9.0]));
+    /// let left = StateFile::open(&path)?.load_into(&mut model, false)?;
+    /// assert_eq!(left.missing, ["1"]);
+    /// assert_eq!(model.0.to_array(), array![1.0, 2.0]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), pullback::nn::StateError>(())
+    /// ```
+    pub fn load_into(
+        &mut self,
+        tree: &mut (impl Field + ?Sized),
+        strict: bool,
+    ) -> Result<IncompatibleKeys, StateError> {
+        load(tree, self, &ParameterPath::root(), strict)
+    }
+
+    /// Reads the elements of the tensor of this name into an array of its type and shape.
+    fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError> {
+        // INVARIANT: only names that are there are asked for.
+        let stored = self.header.get(name).expect("a name of the file");
+        let place = self.start + stored.begin;
+        let copy = || {
+            self.file.seek(SeekFrom::Start(place))?;
+            elements::read(&mut self.file, target)
+        };
+        copy().map_err(StateError::io(&self.path, format!("read `{name}` from")))
+    }
+
+    fn unsupported(&self, names: &[&str]) -> Vec<Difference> {
+        let stored = names
+            .iter()
+            .filter_map(|name| Some((name, self.header.get(name)?)));
+        let others = stored.filter(|(_, stored)| {
+            let dtype = stored.dtype;
+            dtype != Dtype::F32 && dtype != Dtype::F64
+        });
+        let unsupported = others.map(|(name, stored)| Difference::Unsupported {
+            key: (*name).to_owned(),
+            found: spec(stored),
+        });
+        unsupported.collect()
+    }
+}
+
+fn spec(stored: &Stored) -> TensorSpec {
+    TensorSpec {
+        dtype: stored.dtype.name.to_lowercase(),
+        shape: stored.shape.clone(),
+    }
+}
+
+impl Source for StateFile {
+    fn path(&self) -> Option<&FilePath> {
+        Some(&self.path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        // Without the tied ones: they can be read, but need not be.
+        self.header.tensors.keys().cloned().collect()
+    }
+
+    fn spec(&self, name: &str) -> Option<TensorSpec> {
+        StateFile::spec(self, name)
+    }
+
+    fn read(&mut self, name: &str) -> Result<AnyTensor, StateError> {
+        let tensor = self.tensor(name)?;
+        // INVARIANT: only names that are there are asked for.
+        Ok(tensor.expect("a name of the file"))
+    }
+}
+
+impl StateDict {
+    /// Reads a safetensors file. [`StateFile`] can look at it first, and read it in part.
+    ///
+    /// # Errors
+    /// As [`StateFile::open`] and [`StateFile::state_dict`].
+    ///
+    /// ```
+    /// use pullback::nn::StateDict;
+    ///
+    /// let error = StateDict::load_safetensors("Cargo.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with("Cargo.toml is not a complete safetensors file: its header should have"));
+    /// ```
+    pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
+        StateFile::open(path)?.state_dict()
+    }
+}
