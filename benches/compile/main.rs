@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 const NAME: &str = "compile/macro";
-const NUMBERS: &str = "compile/elementwise";
+const ELEMENTWISE_NAME: &str = "compile/elementwise";
 const FUNCTIONS: usize = 200;
 const ROUNDS: usize = 7;
 
@@ -33,8 +33,8 @@ fn main() {
     if wants(NAME) {
         macro_alone();
     }
-    if wants(NUMBERS) {
-        functions_of_numbers();
+    if wants(ELEMENTWISE_NAME) {
+        elementwise();
     }
     if wants(first::NAME) {
         first::run();
@@ -56,8 +56,8 @@ fn macro_alone() {
     compare(NAME, FUNCTIONS, [&ours, &limit, &empty]);
 }
 
-/// Functions of numbers beside the short form of the same formula, with its gradients by hand.
-fn functions_of_numbers() {
+/// Elementwise functions beside the short form of the same formula, with its gradients by hand.
+fn elementwise() {
     let many = |definition: &str| {
         let numbers = 0..FUNCTIONS / 4;
         let all = numbers.map(|number| definition.replace("NUMBER", &number.to_string()));
@@ -66,7 +66,7 @@ fn functions_of_numbers() {
     let ours = Crate::new("elementwise", &many(ELEMENTWISE));
     let limit = Crate::new("by_hand", &many(BY_HAND));
     let empty = Crate::new("empty", HEAD);
-    compare(NUMBERS, FUNCTIONS / 4, [&ours, &limit, &empty]);
+    compare(ELEMENTWISE_NAME, FUNCTIONS / 4, [&ours, &limit, &empty]);
 }
 
 /// Prints the time for each function of our crate, and of the other; the third has no functions.

@@ -12,20 +12,18 @@
     reason = "a program has no public items"
 )]
 
+mod black_scholes;
+mod chain;
 mod counting;
+mod fused;
+mod gradcheck;
 mod harness;
+mod linear;
+mod long_chain;
+mod second_order;
+mod training_step;
 mod vectorized;
 mod vmap;
-mod w1;
-mod w2;
-mod w3;
-mod w4;
-mod w4e;
-mod w5;
-mod w6;
-mod w6e;
-mod w7;
-mod w9;
 
 use harness::Filter;
 
@@ -33,21 +31,19 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments
         .first()
-        .is_some_and(|argument| argument == w5::CHILD)
+        .is_some_and(|argument| argument == long_chain::CHILD)
     {
-        return w5::print_memory();
+        return long_chain::print_memory();
     }
     let filter = Filter::new(arguments);
     filter.set_threads();
-    w1::run(&filter);
-    w2::run(&filter);
-    w3::run(&filter);
-    w4::run(&filter);
-    w4e::run(&filter);
-    w5::run(&filter);
-    w6::run(&filter);
-    w6e::run(&filter);
-    w7::run(&filter);
-    w9::run(&filter);
+    chain::run(&filter);
+    linear::run(&filter);
+    training_step::run(&filter);
+    fused::run(&filter);
+    long_chain::run(&filter);
+    second_order::run(&filter);
+    gradcheck::run(&filter);
+    black_scholes::run(&filter);
     vmap::run(&filter);
 }

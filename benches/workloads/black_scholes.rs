@@ -1,5 +1,5 @@
 //! W9: the price of a call option by Black and Scholes with its sensitivities to spot, volatility and time, on a million
-//! elements, as one function of numbers.
+//! elements, as one elementwise function.
 
 use std::time::Duration;
 
