@@ -18,16 +18,18 @@ fn chapter() -> String {
     read(&root().join("docs/what_the_compiler_checks.md"))
 }
 
-/// Returns each quoted message with the row of the table of mistakes that it is below, such as `M27`.
+/// Returns each quoted message with the mistake that it is below, such as `No backward function`.
 fn quotes(chapter: &str) -> Vec<(&str, &str)> {
-    let mut row = "";
+    let mut mistake = "";
     let mut quotes = Vec::new();
     for (index, part) in chapter.split("```").enumerate() {
         if index % 2 == 0 {
-            let last = part.rsplit("\n**").find(|text| text.starts_with('M'));
-            row = last.and_then(|text| text.split("**").next()).unwrap_or(row);
+            let last = part.rsplit_once("\n**").map(|(_, text)| text);
+            mistake = last
+                .and_then(|text| text.split(".**").next())
+                .unwrap_or(mistake);
         } else if let Some(quote) = part.strip_prefix("text\n") {
-            quotes.push((row, quote.trim_end()));
+            quotes.push((mistake, quote.trim_end()));
         }
     }
     quotes
@@ -88,14 +90,15 @@ fn quoted_messages_are_what_the_compiler_says() {
     let chapter = chapter();
     let quotes = quotes(&chapter);
     assert!(quotes.len() >= 44, "{} messages", quotes.len());
-    let rows = table('M');
-    for (row, quote) in quotes {
-        let [.., cell] = rows.iter().find(|[name, ..]| name == row).expect("a row");
+    let rows = table("mistake");
+    for (mistake, quote) in quotes {
+        let row = rows.iter().find(|[name, ..]| name == mistake);
+        let [.., cell] = row.unwrap_or_else(|| panic!("no row for: {mistake}"));
         let names = cell.split('`').filter(|name| name.contains("::"));
         let messages: Vec<String> = names.flat_map(messages).collect();
         assert!(
             messages.iter().any(|message| begins_with(message, quote)),
-            "the guide says of {row}:\n{quote}\nbut the compiler:\n{}",
+            "the guide says of {mistake}:\n{quote}\nbut the compiler:\n{}",
             messages.concat()
         );
     }
@@ -105,11 +108,11 @@ fn quoted_messages_are_what_the_compiler_says() {
 fn each_mistake_has_its_line_and_each_compile_error_its_message() {
     let chapter = chapter();
     let quotes = quotes(&chapter);
-    let rows = table('M');
+    let rows = table("mistake");
     for [row, kind, test] in &rows {
         let lines = chapter.lines();
         let own = lines.filter(|line| {
-            line.starts_with(&format!("**{row}**")) || line.starts_with(&format!("| {row} |"))
+            line.starts_with(&format!("**{row}.**")) || line.starts_with(&format!("| {row} |"))
         });
         assert_eq!(own.count(), 1, "{row} has no line of its own");
         // Of rows that are the same mistake one has the message.
