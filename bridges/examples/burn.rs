@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use pullback::Tensor1;
 use pullback_burn::apply;
-use pullback_kernels::squash;
+use pullback_fixtures::squash;
 
 fn main() {
     let device = Device::flex().autodiff();

@@ -2,7 +2,7 @@
 
 use candle_core::{Device, Error, Result, Tensor, Var};
 use pullback::Tensor1;
-use pullback_kernels::squash;
+use pullback_fixtures::squash;
 
 fn main() -> Result<()> {
     let numbers = (0..100).map(|i| (f64::from(i) - 50.0) / 10.0);

@@ -1,7 +1,7 @@
 //! A function of pullback in libtorch's graph: `squash` of 100 numbers, its loss and gradients.
 
 use pullback::Tensor1;
-use pullback_kernels::squash;
+use pullback_fixtures::squash;
 use tch::{Kind, TchError, Tensor};
 
 fn main() -> Result<(), TchError> {

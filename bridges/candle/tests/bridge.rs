@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use candle_core::{D, DType, Device, Error, Result, Shape, Storage, Tensor, Var};
 use pullback::prelude::*;
 use pullback_candle::apply;
-use pullback_kernels::{MulConstant, above_smallest, linear, polar, squash};
+use pullback_fixtures::{MulConstant, above_smallest, linear, polar, squash};
 
 const CPU: Device = Device::Cpu;
 

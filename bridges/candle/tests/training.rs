@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::{AdamW, Optimizer, ParamsAdamW, SGD, VarBuilder, VarMap};
 use pullback::prelude::*;
-use pullback_kernels::linear;
+use pullback_fixtures::linear;
 
 type Layer = fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>;
 

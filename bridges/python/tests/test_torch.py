@@ -201,7 +201,7 @@ def test_what_pytorch_has_yet_to_do_is_done():
         (
             lambda x, w: kernels.pick(x.double()[0], torch.tensor([4])),
             ValueError,
-            r"^pick of x \[4\]: ndarray: index 4 is out of bounds .* \(at kernels/src/lib.rs:",
+            r"^pick of x \[4\]: ndarray: index 4 is out of bounds .* \(at fixtures/src/lib.rs:",
         ),
         (lambda x, w: kernels.pick(x.double()[0], torch.tensor([-1])), ValueError, "pick: `places` has a negative place"),
         (lambda x, w: kernels.logarithm(x.double()[0], "7"), RuntimeError, "logarithm: there is no base 7"),

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use pullback::Tensor1;
-use pullback_kernels::squash;
+use pullback_fixtures::squash;
 use pullback_tch::apply;
 use tch::{Kind, Tensor};
 

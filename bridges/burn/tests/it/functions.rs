@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Tensor};
 use pullback::{Tensor0, Tensor1, Tensor2};
 use pullback_burn::apply;
-use pullback_kernels::{MulConstant, above_smallest, linear, polar, squash};
+use pullback_fixtures::{MulConstant, above_smallest, linear, polar, squash};
 
 use super::{Random, assert_close, devices, numbers, twin};
 

@@ -7,7 +7,7 @@ use burn::backend::{Autodiff, Flex};
 use burn::tensor::{DType, Device, Tensor};
 use pullback::{Tensor0, Tensor1};
 use pullback_burn::apply;
-use pullback_kernels::polar;
+use pullback_fixtures::polar;
 
 use super::{Random, assert_close, devices, numbers, twin};
 

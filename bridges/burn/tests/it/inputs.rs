@@ -5,7 +5,7 @@ use burn::tensor::{DType, Device, Tensor, s};
 use pullback::ndarray::{Array2, ArrayView2};
 use pullback::prelude::*;
 use pullback_burn::apply;
-use pullback_kernels::{linear, polar};
+use pullback_fixtures::{linear, polar};
 
 use super::{Random, assert_close, devices, numbers, twin};
 

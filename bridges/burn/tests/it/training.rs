@@ -7,7 +7,7 @@ use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer, SgdConfig};
 use burn::tensor::{DType, Device, Tensor, activation};
 use pullback::{Tensor1, Tensor2};
 use pullback_burn::apply;
-use pullback_kernels::linear;
+use pullback_fixtures::linear;
 
 use super::{Random, assert_close, devices};
 

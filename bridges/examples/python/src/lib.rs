@@ -1,6 +1,6 @@
 //! The functions that travel, as a module of Python.
 
-use pullback_kernels::{Exp, MulConstant, above_smallest, linear, logarithm, pick, polar, squash};
+use pullback_fixtures::{Exp, MulConstant, above_smallest, linear, logarithm, pick, polar, squash};
 
 pullback_python::module! {
     kernels: above_smallest, linear, logarithm, pick, polar, squash, Exp, MulConstant

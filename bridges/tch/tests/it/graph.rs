@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pullback::ndarray::{Array1, ArrayView1};
 use pullback::prelude::*;
-use pullback_kernels::linear;
+use pullback_fixtures::linear;
 use pullback_tch::apply;
 use tch::{Kind, Tensor};
 

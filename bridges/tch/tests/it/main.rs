@@ -6,7 +6,7 @@ mod training;
 mod values;
 
 use pullback::{Tensor1, Tensor2};
-use pullback_kernels::squash;
+use pullback_fixtures::squash;
 use pullback_tch::apply;
 use tch::{Kind, Tensor};
 

@@ -1,7 +1,7 @@
 //! A network of `tch::nn` with functions of pullback in it.
 
 use pullback::{Tensor1, Tensor2};
-use pullback_kernels::{linear, squash};
+use pullback_fixtures::{linear, squash};
 use pullback_tch::apply;
 use tch::nn::{self, OptimizerConfig};
 use tch::{Device, Kind, Tensor};

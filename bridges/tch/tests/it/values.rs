@@ -1,7 +1,7 @@
 //! Values and gradients.
 
 use pullback::{Tensor0, Tensor1, Tensor2, TensorD};
-use pullback_kernels::{MulConstant, above_smallest, linear, polar};
+use pullback_fixtures::{MulConstant, above_smallest, linear, polar};
 use pullback_tch::apply;
 use tch::{Kind, Tensor};
 
