@@ -192,7 +192,7 @@ fn mistakes_in_shapes_are_panics_at_the_call() {
     );
     let empty = Tensor::from(Array2::<f64>::zeros((0, 2)));
     refused(
-        "vmap over axis 0 of a tensor of shape [0, 2]: there is no example to tell the outputs' shapes",
+        "vmap over axis 0 of a tensor of shape [0, 2]: the batch is empty, so output shapes are unknown",
         panic_of(|| vmap(|x| x.sum(), Axis(0), &empty)),
     );
     let by_sign = |x: &Tensor1<f64>| {

@@ -1,4 +1,4 @@
-//! The types of maps: an example has one axis less than the batch, what is put together one more.
+//! The types of `vmap`: an example has one axis less than the batch, stacked outputs one more than an output.
 
 use ndarray::{Dimension, RemoveAxis};
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::tensor::Tensor;
 use autograd_kernels::Element;
 
-/// The inputs of a map: a tensor by reference, a list of tensors, or a tuple of up to twelve of these, all with an axis
+/// The inputs of [`vmap`](super::vmap): a tensor by reference, a list of tensors, or a tuple of up to twelve of these, all with an axis
 /// for the examples.
 ///
 /// ```
@@ -28,18 +28,18 @@ use autograd_kernels::Element;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Batch: InputTensors {
-    /// One example: the same tensors, of one axis less.
+    /// One example: tensors of one axis less.
     type Example: InputTensors<Owned: OutputTensors<Lengths = LengthsOf<Self::Owned>>>;
 }
 
-/// What the function of a map returns for each example: tensors as [`OutputTensors`], or a [`Result`] of them.
+/// The outputs of a function for one example of [`vmap`](super::vmap): [`OutputTensors`], or a [`Result`] of them.
 ///
 /// ```
 /// use pullback::functional::{ExampleOutputs, vmap};
 /// use pullback::ndarray::{Axis, array};
 /// use pullback::{Error, Tensor, Tensor1};
 ///
-/// /// Of the rows of a matrix.
+/// /// Maps over the rows of a matrix.
 /// fn by_rows<O: ExampleOutputs>(function: impl Fn(&Tensor1<f64>) -> O + Sync) -> Result<O::Stacked, Error> {
 ///     vmap(|x| function(x), Axis(0), &Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]))
 /// }
@@ -51,14 +51,14 @@ pub trait Batch: InputTensors {
 /// # Ok::<(), Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`vmap` cannot put values of type `{Self}` together",
+    message = "`vmap` cannot stack values of type `{Self}`",
     note = "the function returns a tensor, a `Vec` of tensors or a tuple of these, or a `Result<_, pullback::Error>` \
             of them"
 )]
 pub trait ExampleOutputs {
     /// The tensors.
     type Tensors: OutputTensors;
-    /// The same of all examples, of one axis more.
+    /// The outputs of all examples, stacked: tensors of one axis more.
     type Stacked: OutputTensors<Lengths = LengthsOf<Self::Tensors>>;
 
     #[doc(hidden)]

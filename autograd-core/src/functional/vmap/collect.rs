@@ -1,118 +1,98 @@
-//! What the examples of a map give, put together: side by side, or added up.
+//! Collects the results of the examples of `vmap`: stacked along an axis, or summed.
 //!
 //! # Note [Sums of examples]
-//! What examples share gets the sum of their gradients, added in the order of the examples however many threads
-//! compute them: so it is, bit for bit, what a backward pass for each of them would accumulate. What comes before its
-//! turn waits.
+//! The gradient of a tensor that all examples share is the sum of theirs, added in the order of the examples on any
+//! number of threads. So the sum is, bit for bit, what a backward pass for each example would accumulate. A gradient
+//! that is computed out of order is stored until those of the examples before it are added.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ndarray::{ArrayD, Axis};
 
-use super::Stopped;
-use super::schedule::Turns;
-use crate::erased::AnyTensor;
+use super::VmapError;
+use super::schedule::Schedule;
+use crate::erased::{AnyTensor, either};
 use crate::tape::{AnyGradient, accumulate};
 use crate::tensor::{Tensor, TensorD};
 use autograd_kernels::{Element, Row, Rows, Shape, threads};
 
-/// What an example has to do with a tensor of the whole map.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Role {
-    /// It has its own part, along this axis.
-    Part(Axis),
-    /// All examples share the tensor; what they give is added up.
-    Shared,
-}
+/// The axis of the examples in a tensor; `None` for one that all examples share, whose gradients are summed.
+pub(super) type BatchAxis = Option<Axis>;
 
-/// What one example gives, without histories; `None` where there is nothing.
-pub(super) type Given = Vec<Option<AnyTensor>>;
+/// The results of one example, as constants; `None` for an undefined gradient.
+pub(super) type Results = Vec<Option<AnyTensor>>;
 
-/// Runs the examples and puts what they give together, by the role of each of the tensors. Parts that are
-/// missing are zeros, unless all are.
+/// Runs the examples and stacks or sums each of their results, by its batch axis. Of a stacked result, examples
+/// without one get zeros, unless no example has one.
 ///
-/// A few examples run first, to say what is to be put together. The others then write into place while their results
-/// are in a processor's cache, and free their memory for the next.
-pub(super) fn gather(
-    turns: &Turns,
+/// A few examples run first, which gives the shapes of the stacked tensors. The others then write their rows while the
+/// results are in a processor's cache, and free their memory for the next.
+pub(super) fn collect(
+    schedule: &Schedule,
     count: usize,
-    role: impl Fn(usize) -> Role,
-    run: impl Fn(usize) -> Result<Given, Stopped> + Sync,
-) -> Result<Given, Stopped> {
+    axis: impl Fn(usize) -> BatchAxis,
+    run: impl Fn(usize) -> Result<Results, VmapError> + Sync,
+) -> Result<Results, VmapError> {
     let first = count.min(threads());
-    let given: Vec<OnceLock<Given>> = (0..first).map(|_| OnceLock::new()).collect();
-    turns.each(0..first, |example| {
+    let results: Vec<OnceLock<Results>> = (0..first).map(|_| OnceLock::new()).collect();
+    schedule.each(0..first, |example| {
         // Each example runs once.
-        let _ = given[example].set(run(example)?);
-        Ok::<_, Stopped>(())
+        let _ = results[example].set(run(example)?);
+        Ok::<_, VmapError>(())
     })?;
-    let given = given.into_iter().filter_map(OnceLock::into_inner);
-    let given: Vec<Given> = given.collect();
-    let roles: Vec<Role> = (0..given.first().map_or(0, Vec::len)).map(role).collect();
-    let mut wholes: Vec<Option<Whole>> = roles
+    let results = results.into_iter().filter_map(OnceLock::into_inner);
+    let results: Vec<Results> = results.collect();
+    let axes: Vec<BatchAxis> = (0..results.first().map_or(0, Vec::len)).map(axis).collect();
+    let mut stacks: Vec<Option<Stack>> = axes
         .iter()
         .enumerate()
-        .map(|(tensor, role)| {
-            role.axis()?;
-            let like = given.iter().find_map(|given| given[tensor].as_ref())?;
-            Some(Whole::of(like, count))
+        .map(|(tensor, axis)| {
+            (*axis)?;
+            let like = results
+                .iter()
+                .find_map(|results| results[tensor].as_ref())?;
+            Some(Stack::of(like, count))
         })
         .collect();
-    let places = Places::new(&roles, &mut wholes);
-    for (example, given) in given.into_iter().enumerate() {
-        places.put(example, given)?;
+    let collector = Collector::new(&axes, &mut stacks);
+    for (example, results) in results.into_iter().enumerate() {
+        collector.insert(example, results)?;
     }
-    turns.each(first..count, |example| places.put(example, run(example)?))?;
-    let (late, mut sums) = places.into_rest();
-    for (example, tensor, part) in late {
-        let whole = wholes[tensor].get_or_insert_with(|| Whole::of(&part, count));
-        whole.slots().put(example, &part)?;
+    schedule.each(first..count, |example| {
+        collector.insert(example, run(example)?)
+    })?;
+    let (unstacked, mut sums) = collector.into_rest();
+    for (example, tensor, part) in unstacked {
+        let stack = stacks[tensor].get_or_insert_with(|| Stack::of(&part, count));
+        stack.rows().write(example, &part)?;
     }
-    sums.resize_with(roles.len(), || None);
-    let results = roles.iter().zip(wholes).zip(sums);
-    Ok(results
-        .map(|((role, whole), sum)| match role.axis() {
-            Some(axis) => Some(whole?.into_tensor(axis, count)),
+    sums.resize_with(axes.len(), || None);
+    let collected = axes.iter().zip(stacks).zip(sums);
+    Ok(collected
+        .map(|((axis, stack), sum)| match axis {
+            Some(axis) => Some(stack?.into_tensor(*axis, count)),
             None => sum.map(AnyTensor::from_grad),
         })
         .collect())
 }
 
-impl Role {
-    fn axis(self) -> Option<Axis> {
-        match self {
-            Self::Part(axis) => Some(axis),
-            Self::Shared => None,
-        }
-    }
-
-    /// What one example has of `tensor`, as a constant.
-    pub(super) fn of(self, tensor: &AnyTensor, example: usize) -> AnyTensor {
-        match (self, tensor) {
-            (Self::Shared, tensor) => tensor.clone().into_constant(),
-            (Self::Part(axis), AnyTensor::F32(tensor)) => {
-                AnyTensor::F32(part(tensor, axis, example))
-            }
-            (Self::Part(axis), AnyTensor::F64(tensor)) => {
-                AnyTensor::F64(part(tensor, axis, example))
-            }
-        }
-    }
+/// Returns the part of `tensor` that one example has, as a constant.
+pub(super) fn part(tensor: &AnyTensor, axis: BatchAxis, example: usize) -> AnyTensor {
+    let Some(axis) = axis else {
+        return tensor.clone().into_constant();
+    };
+    either!(tensor, map tensor => tensor.part(|view| view.index_axis(axis, example)))
 }
 
-fn part<T: Element>(tensor: &TensorD<T>, axis: Axis, example: usize) -> TensorD<T> {
-    tensor.part(|view| view.index_axis(axis, example))
-}
-
-/// A tensor while its parts are written: they are side by side in memory, whatever their axis.
-enum Whole {
+/// A tensor while its rows, one for each example, are written: they are contiguous, whatever their axis.
+enum Stack {
     F32(Rows<f32>, Shape),
     F64(Rows<f64>, Shape),
 }
 
-impl Whole {
-    /// Of parts like this one.
+impl Stack {
+    /// Allocates the rows for parts like this one.
     fn of(part: &AnyTensor, count: usize) -> Self {
         let shape = Shape::from(part.shape());
         match part {
@@ -121,10 +101,10 @@ impl Whole {
         }
     }
 
-    fn slots(&mut self) -> Slots<'_> {
+    fn rows(&mut self) -> StackRows<'_> {
         match self {
-            Self::F32(rows, shape) => Slots::F32(rows.each().map(Mutex::new).collect(), shape),
-            Self::F64(rows, shape) => Slots::F64(rows.each().map(Mutex::new).collect(), shape),
+            Self::F32(rows, shape) => StackRows::F32(rows.each().map(Mutex::new).collect(), shape),
+            Self::F64(rows, shape) => StackRows::F64(rows.each().map(Mutex::new).collect(), shape),
         }
     }
 
@@ -145,17 +125,17 @@ fn tensor<T: Element>(rows: Rows<T>, part: &[usize], axis: Axis, count: usize) -
     Tensor::from(array.permuted_axes(axes))
 }
 
-/// Where the parts of a tensor go, and their shape. Each is locked once: the lock passes it to the thread that has it.
-enum Slots<'a> {
+/// The rows of a stack, and the shape of one. Each is locked once, by the thread that writes it.
+enum StackRows<'a> {
     F32(Vec<Mutex<Row<'a, f32>>>, &'a Shape),
     F64(Vec<Mutex<Row<'a, f64>>>, &'a Shape),
 }
 
-impl Slots<'_> {
-    fn put(&self, example: usize, part: &AnyTensor) -> Result<(), Stopped> {
+impl StackRows<'_> {
+    fn write(&self, example: usize, part: &AnyTensor) -> Result<(), VmapError> {
         let (Self::F32(_, expected) | Self::F64(_, expected)) = self;
         if part.shape() != &expected[..] {
-            return Err(Stopped::Shapes {
+            return Err(VmapError::Shapes {
                 example,
                 expected: Shape::clone(expected),
                 found: Shape::from(part.shape()),
@@ -164,7 +144,7 @@ impl Slots<'_> {
         match (self, part) {
             (Self::F32(parts, _), AnyTensor::F32(part)) => write(&parts[example], part),
             (Self::F64(parts, _), AnyTensor::F64(part)) => write(&parts[example], part),
-            // INVARIANT: one function gives tensors of one type, and edges lead to gradients of one.
+            // INVARIANT: a function returns tensors of one type, and the gradients at an edge are of one type.
             _ => unreachable!("an example of another element type"),
         }
         Ok(())
@@ -179,77 +159,77 @@ fn write<T: Element>(to: &Mutex<Row<T>>, part: &TensorD<T>) {
     }
 }
 
-/// Where what the examples give goes.
-struct Places<'a> {
-    /// For each tensor; `None` for shared ones, and where nothing was there yet.
-    slots: Vec<Option<Slots<'a>>>,
+/// Takes the results of examples in any order.
+struct Collector<'a> {
+    /// For each tensor; `None` for shared ones, and where the first examples had no result.
+    rows: Vec<Option<StackRows<'a>>>,
     /// For each tensor, whether examples share it.
     shared: Vec<bool>,
-    late: Mutex<Late>,
+    unstacked: Mutex<Unstacked>,
     sums: Mutex<Sums>,
 }
 
-/// Parts of tensors of which the first examples had none, with their example and the tensor's place.
-type Late = Vec<(usize, usize, AnyTensor)>;
+/// Results of which the first examples had none: example, index of the tensor, and the result.
+type Unstacked = Vec<(usize, usize, AnyTensor)>;
 
 /// See Note [Sums of examples].
 #[derive(Default)]
 struct Sums {
-    /// The example whose turn it is.
+    /// The example to add next.
     next: usize,
-    waiting: BTreeMap<usize, Given>,
-    added: Vec<Option<AnyGradient>>,
+    out_of_order: BTreeMap<usize, Results>,
+    totals: Vec<Option<AnyGradient>>,
 }
 
-impl<'a> Places<'a> {
-    fn new(roles: &[Role], wholes: &'a mut [Option<Whole>]) -> Self {
+impl<'a> Collector<'a> {
+    fn new(axes: &[BatchAxis], stacks: &'a mut [Option<Stack>]) -> Self {
         Self {
-            slots: wholes
+            rows: stacks
                 .iter_mut()
-                .map(|whole| Some(whole.as_mut()?.slots()))
+                .map(|stack| Some(stack.as_mut()?.rows()))
                 .collect(),
-            shared: roles.iter().map(|role| role.axis().is_none()).collect(),
-            late: Mutex::default(),
+            shared: axes.iter().map(Option::is_none).collect(),
+            unstacked: Mutex::default(),
             sums: Mutex::default(),
         }
     }
 
-    fn put(&self, example: usize, mut given: Given) -> Result<(), Stopped> {
-        for (tensor, (given, slots)) in given.iter_mut().zip(&self.slots).enumerate() {
+    fn insert(&self, example: usize, mut results: Results) -> Result<(), VmapError> {
+        for (tensor, (result, rows)) in results.iter_mut().zip(&self.rows).enumerate() {
             if self.shared[tensor] {
                 continue;
             }
-            match (given.take(), slots) {
+            match (result.take(), rows) {
                 (None, _) => {}
-                (Some(part), Some(slots)) => slots.put(example, &part)?,
-                (Some(part), None) => locked(&self.late).push((example, tensor, part)),
+                (Some(part), Some(rows)) => rows.write(example, &part)?,
+                (Some(part), None) => locked(&self.unstacked).push((example, tensor, part)),
             }
         }
         if self.shared.contains(&true) {
-            locked(&self.sums).add(example, given);
+            locked(&self.sums).add(example, results);
         }
         Ok(())
     }
 
-    fn into_rest(self) -> (Late, Vec<Option<AnyGradient>>) {
-        let late = self.late.into_inner();
+    fn into_rest(self) -> (Unstacked, Vec<Option<AnyGradient>>) {
+        let unstacked = self.unstacked.into_inner();
         let sums = self.sums.into_inner();
         (
-            late.unwrap_or_else(PoisonError::into_inner),
-            sums.unwrap_or_else(PoisonError::into_inner).added,
+            unstacked.unwrap_or_else(PoisonError::into_inner),
+            sums.unwrap_or_else(PoisonError::into_inner).totals,
         )
     }
 }
 
 impl Sums {
-    fn add(&mut self, example: usize, given: Given) {
-        self.waiting.insert(example, given);
-        while let Some(given) = self.waiting.remove(&self.next) {
+    fn add(&mut self, example: usize, results: Results) {
+        self.out_of_order.insert(example, results);
+        while let Some(results) = self.out_of_order.remove(&self.next) {
             self.next += 1;
-            self.added.resize_with(given.len(), || None);
-            for (sum, given) in self.added.iter_mut().zip(given) {
-                if let Some(given) = given {
-                    accumulate(sum, given.into_grad());
+            self.totals.resize_with(results.len(), || None);
+            for (sum, result) in self.totals.iter_mut().zip(results) {
+                if let Some(result) = result {
+                    accumulate(sum, result.into_grad());
                 }
             }
         }
@@ -257,6 +237,6 @@ impl Sums {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic nothing of what is in here is used.
+    // After a panic nothing in here is used.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,14 +1,15 @@
-//! One function on each of many examples.
+//! `vmap`: one function on each of many examples.
 //!
-//! `turns` runs examples on all threads, `gather` puts together what they give, `node` is the map on the tape, and
+//! `schedule` runs examples on all threads, `collect` stacks or sums their results, `node` is the map on the tape, and
 //! `batch` has its types.
 //!
 //! # Note [Maps]
-//! Each example is recorded apart: its inputs are parts of the batch with nodes of their own, and what it recorded is
-//! known by its sequence numbers (Note [Floors] in `tape`). What leads out of it is what the function captured; the
-//! edges of all examples that do are inputs of the map beside those that were handed in. To the graph around it the
-//! map is one node. Its backward is a pass through each example from its own part of the gradients, as free of the
-//! others as its forward was; hooks of what was captured are called by the pass around, with the sum.
+//! Each example is recorded apart: its inputs are parts of the batch with nodes of their own, and the nodes that it
+//! recorded are recognized by their sequence numbers (Note [Floors] in `tape`). Edges that lead out of an example lead
+//! to tensors that the function captured; together with the mapped inputs they are the inputs of the map. To the graph
+//! around it the map is one node. Its backward is a pass through each example, from its part of the gradients; the
+//! passes are as independent of each other as the forward calls were. Hooks of captured tensors are called by the pass
+//! around, with the sum.
 
 mod batch;
 mod collect;
@@ -22,7 +23,7 @@ use std::sync::OnceLock;
 
 use ndarray::{Axis, SliceInfoElem};
 
-use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use crate::erased::{AnyTensor, InputTensors, OutputTensors, either};
 use crate::error::{Error, ErrorKind};
 use crate::forward_mode;
 use crate::recorded::set_apart;
@@ -31,20 +32,19 @@ use crate::tensor::{Tensor, TensorD};
 use crate::thread::is_grad_enabled;
 use autograd_kernels::{Element, Shape};
 use batch::LengthsOf;
-use collect::{Given, Role, gather};
-use node::{Example, Parts, Recording};
-use schedule::Turns;
+use collect::{BatchAxis, Results, collect, part};
+use node::{Example, ExampleRecords, NodeParts};
+use schedule::Schedule;
 
 /// Calls `function` with each part of `inputs` along `axis`, on all [threads](crate::kernels::threads), and returns the
 /// outputs stacked: the examples are along their first axis.
 ///
-/// Within the function that axis does not exist; anything that is differentiable may be in it, custom functions too,
-/// and passes of its own. What it captures all examples share: weights get the sum of the examples' gradients,
-/// added in their order. Values and gradients are, bit for bit, those of a loop in which each example has a
-/// backward pass of its own, on any number of threads, and so are those of higher orders. In the graph
-/// the map is one node.
+/// Within the function, tensors do not have that axis. The function may apply any differentiable function, and run
+/// backward passes. All examples share the tensors that it captures: weights get the sum of the examples' gradients,
+/// added in the order of the examples. Values and gradients, also of higher orders, are bit for bit those of a loop
+/// with a backward pass for each example, on any number of threads. In the graph the map is one node.
 ///
-/// The function returns tensors, or a [`Result`] of them. Per-example gradients, for one, are those that it computes:
+/// The function returns tensors, or a [`Result`] of them. Per-example gradients are gradients that it computes itself:
 ///
 /// ```
 /// use pullback::functional::vmap;
@@ -66,7 +66,7 @@ use schedule::Turns;
 /// # Ok::<(), pullback::Error>(())
 /// ```
 ///
-/// Several inputs are a tuple or a list, and share the axis; several outputs, too:
+/// Several inputs are a tuple or a list, with the examples along the same axis; several outputs likewise:
 ///
 /// ```
 /// use pullback::functional::vmap;
@@ -81,17 +81,17 @@ use schedule::Turns;
 /// # Ok::<(), pullback::Error>(())
 /// ```
 ///
-/// Examples are begun in their order and run at the same time: numbers that they draw from one counter, and gradients
-/// that passes of their own accumulate in a leaf, come in any order. Give each example its random numbers as an
+/// Examples start in their order and run at the same time. So numbers that they draw from one counter, and gradients
+/// that their own backward passes accumulate in a leaf, are in any order: give each example its random numbers as an
 /// input. In forward mode, inside [`checkpoint`](crate::checkpoint()), and in passes that
 /// [`inspect::trace`](crate::inspect::trace()) records, the examples run one after the other.
 ///
 /// # Errors
-/// [`Example`](crate::ErrorKind::Example), if `function` returns an error: that of the first example that has one.
+/// [`Example`](crate::ErrorKind::Example) with the first error that `function` returns.
 ///
 /// # Panics
-/// If an input does not have the axis, there is no example, the inputs differ in their number, or the outputs of
-/// examples differ in their shapes; and where `function` does.
+/// If an input does not have the axis, there is no example, the inputs differ in the number of examples, or outputs
+/// differ in their shapes; and if `function` panics.
 #[track_caller]
 pub fn vmap<I, O, F>(function: F, axis: Axis, inputs: I) -> Result<O::Stacked, Error>
 where
@@ -108,11 +108,11 @@ where
         if *of_outputs.get_or_init(|| lengths) == lengths {
             Ok(outputs.into_erased())
         } else {
-            Err(Stopped::Lists)
+            Err(VmapError::Lists)
         }
     };
     let inputs = inputs.into_erased();
-    let map = Map {
+    let call = VmapCall {
         function: &function,
         axis,
         count: count(axis, &inputs),
@@ -121,20 +121,20 @@ where
     };
     let is_plain = forward_mode::is_running() || inputs.iter().any(|input| input.level() > 0);
     let outputs = if is_plain {
-        map.composed()
+        call.composed()
     } else {
-        map.recorded()
+        call.recorded()
     };
     let outputs = match outputs {
         Ok(outputs) => outputs,
-        Err(stopped) => return Err(stopped.into_error()),
+        Err(error) => return Err(error.into_error()),
     };
-    // INVARIANT: the function has returned what is read here, as there is an example.
+    // INVARIANT: there is an example, so the function has returned outputs.
     let lengths = of_outputs.into_inner().expect("the lengths of the outputs");
     Ok(O::Stacked::read(lengths, &mut outputs.into_iter()))
 }
 
-/// The number of examples.
+/// Returns the number of examples.
 #[track_caller]
 fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
     let index = axis.index();
@@ -158,13 +158,13 @@ fn count(axis: Axis, inputs: &[AnyTensor]) -> usize {
     }
     assert!(
         count > 0,
-        "vmap over axis {index} of a tensor of shape {from:?}: there is no example to tell the outputs' shapes"
+        "vmap over axis {index} of a tensor of shape {from:?}: the batch is empty, so output shapes are unknown"
     );
     count
 }
 
-/// Why a map has no outputs.
-enum Stopped {
+/// Why `vmap` returns no outputs.
+enum VmapError {
     Error(Error),
     /// The output of an example has another shape than those of others.
     Shapes {
@@ -176,13 +176,13 @@ enum Stopped {
     Lists,
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for VmapError {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl Stopped {
+impl VmapError {
     /// # Panics
     /// If it is a mistake in shapes.
     #[track_caller]
@@ -200,7 +200,7 @@ impl Stopped {
         }
     }
 
-    /// The same in an example of a map.
+    /// Adds the example that failed.
     fn of(self, example: usize, called_at: &'static Location<'static>) -> Self {
         match self {
             Self::Error(error) => ErrorKind::Example { example, error }.at(called_at).into(),
@@ -210,41 +210,41 @@ impl Stopped {
 }
 
 /// The function of one example.
-type OfExample<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, Stopped> + Sync + 'f;
+type ExampleFn<'f> = dyn Fn(&[AnyTensor]) -> Result<Vec<AnyTensor>, VmapError> + Sync + 'f;
 
-/// A map whose types are forgotten.
-struct Map<'f> {
-    function: &'f OfExample<'f>,
+/// One call of `vmap`, on tensors of any types.
+struct VmapCall<'f> {
+    function: &'f ExampleFn<'f>,
     axis: Axis,
     inputs: &'f [AnyTensor],
     count: usize,
     called_at: &'static Location<'static>,
 }
 
-impl Map<'_> {
-    fn call(&self, example: usize, inputs: &[AnyTensor]) -> Result<Vec<AnyTensor>, Stopped> {
+impl VmapCall<'_> {
+    fn call(&self, example: usize, inputs: &[AnyTensor]) -> Result<Vec<AnyTensor>, VmapError> {
         let outputs = (self.function)(inputs);
-        outputs.map_err(|stopped| stopped.of(example, self.called_at))
+        outputs.map_err(|error| error.of(example, self.called_at))
     }
 
-    /// As one node. See Note [Maps].
-    fn recorded(&self) -> Result<Vec<AnyTensor>, Stopped> {
-        let records = is_grad_enabled();
-        let turns = Turns::new(false);
-        let recording = Recording::new(new_floor(), self.count);
-        let role = Role::Part(self.axis);
-        let run = |place: usize| {
+    /// Runs the examples and records them as one node. See Note [Maps].
+    fn recorded(&self) -> Result<Vec<AnyTensor>, VmapError> {
+        let is_recorded = is_grad_enabled();
+        let schedule = Schedule::new(false);
+        let records = ExampleRecords::new(new_floor(), self.count);
+        let axis: BatchAxis = Some(self.axis);
+        let run = |index: usize| {
             let inputs = self.inputs.iter().map(|input| {
-                let part = role.of(input, place);
-                if records && input.edge().is_some() {
+                let part = part(input, axis, index);
+                if is_recorded && input.edge().is_some() {
                     set_apart(&part, false, self.called_at)
                 } else {
                     part
                 }
             });
             let inputs: Vec<AnyTensor> = inputs.collect();
-            let outputs = self.call(place, &inputs)?;
-            if records {
+            let outputs = self.call(index, &inputs)?;
+            if is_recorded {
                 let edges = |tensors: &[AnyTensor]| {
                     let edges = tensors.iter().map(|tensor| tensor.edge().cloned());
                     edges.collect()
@@ -253,43 +253,43 @@ impl Map<'_> {
                     inputs: edges(&inputs),
                     outputs: edges(&outputs),
                 };
-                recording.note(place, example);
+                records.insert(index, example);
             }
-            let outputs = outputs.iter().map(|output| Role::Shared.of(output, place));
-            Ok::<Given, Stopped>(outputs.map(Some).collect())
+            let outputs = outputs.into_iter().map(AnyTensor::into_constant);
+            Ok::<Results, VmapError>(outputs.map(Some).collect())
         };
-        let stacked = |_| Role::Part(Axis(0));
-        let values = gather(&turns, self.count, stacked, |place| {
-            recording.run(|| run(place))
+        let first = |_| Some(Axis(0));
+        let values = collect(&schedule, self.count, first, |index| {
+            records.record(|| run(index))
         })?;
         let edges = self.inputs.iter().map(|input| input.edge().cloned());
-        let parts = Parts {
-            inputs: vec![role; self.inputs.len()],
+        let parts = NodeParts {
+            inputs: vec![axis; self.inputs.len()],
             mapped: self.inputs.len(),
             edges: edges.collect(),
-            outputs: vec![Role::Part(Axis(0)); values.len()],
-            ordered: turns.ordered,
+            outputs: vec![Some(Axis(0)); values.len()],
+            ordered: schedule.ordered,
             called_at: self.called_at,
         };
-        let values = recording.attach(parts, values);
+        let values = records.attach(parts, values);
         Ok(values.into_iter().flatten().collect())
     }
 
-    /// As functions like any other, one after the other: in forward mode they carry the tangents.
-    fn composed(&self) -> Result<Vec<AnyTensor>, Stopped> {
+    /// Applies `slice`, the function and `stack`, which in forward mode compute the tangents, one example at a time.
+    fn composed(&self) -> Result<Vec<AnyTensor>, VmapError> {
         let mut outputs: Vec<Vec<AnyTensor>> = Vec::new();
-        for place in 0..self.count {
+        for index in 0..self.count {
             let slices = self
                 .inputs
                 .iter()
-                .map(|input| example(input, self.axis, place));
-            let given = self.call(place, &slices.collect::<Vec<_>>())?;
-            outputs.resize_with(given.len(), Vec::new);
-            for (parts, part) in outputs.iter_mut().zip(given) {
+                .map(|input| example(input, self.axis, index));
+            let results = self.call(index, &slices.collect::<Vec<_>>())?;
+            outputs.resize_with(results.len(), Vec::new);
+            for (parts, part) in outputs.iter_mut().zip(results) {
                 let first = parts.first().unwrap_or(&part);
                 if first.shape() != part.shape() {
-                    return Err(Stopped::Shapes {
-                        example: place,
+                    return Err(VmapError::Shapes {
+                        example: index,
                         expected: Shape::from(first.shape()),
                         found: Shape::from(part.shape()),
                     });
@@ -301,23 +301,20 @@ impl Map<'_> {
     }
 }
 
-/// One example of an input, as a function like any other.
-pub(crate) fn example(input: &AnyTensor, axis: Axis, place: usize) -> AnyTensor {
-    let index = isize::try_from(place);
+/// Returns one example of an input, by the function `slice`.
+pub(crate) fn example(input: &AnyTensor, axis: Axis, index: usize) -> AnyTensor {
+    let index = isize::try_from(index);
     // INVARIANT: no array has more elements than an `isize` counts, unless they take no memory.
     let index = index.expect("an index of an axis");
     let mut slice = vec![SliceInfoElem::from(..); input.shape().len()];
     slice[axis.index()] = SliceInfoElem::Index(index);
-    match input {
-        AnyTensor::F32(input) => AnyTensor::F32(input.slice(&slice[..])),
-        AnyTensor::F64(input) => AnyTensor::F64(input.slice(&slice[..])),
-    }
+    either!(input, map input => input.slice(&slice[..]))
 }
 
-/// One output of all examples, along a first axis.
+/// Returns one output of all examples, stacked along a first axis.
 ///
 /// # Panics
-/// If they differ in their shapes.
+/// If the parts differ in their shapes.
 #[track_caller]
 pub(crate) fn stacked(parts: Vec<AnyTensor>) -> AnyTensor {
     #[track_caller]

@@ -1,12 +1,12 @@
-//! The node of a map: all examples as one function.
+//! The node of a `vmap`: all its examples as one function.
 
 use std::collections::HashSet;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::Stopped;
-use super::collect::{Given, Role, gather};
-use super::schedule::Turns;
+use super::VmapError;
+use super::collect::{BatchAxis, Results, collect, part};
+use super::schedule::Schedule;
 use crate::array::PackedShape;
 use crate::engine::gradients_above;
 use crate::erased::AnyTensor;
@@ -19,28 +19,28 @@ use crate::tape::{
 use crate::thread::cleanup;
 use autograd_kernels::Shape;
 
-/// What one example recorded.
+/// The edges into and out of the nodes that one example recorded.
 #[derive(Debug)]
 pub(super) struct Example {
-    /// The nodes of its inputs, set apart; `None` for one that requires no gradient.
+    /// The edges to the example's own input nodes; `None` for an input that requires no gradient.
     pub(super) inputs: Vec<Option<Edge>>,
-    /// Where gradients of its outputs go; `None` for constants.
+    /// The edges to the nodes of its outputs; `None` for constants.
     pub(super) outputs: Vec<Option<Edge>>,
 }
 
 impl Example {
-    /// Calls `visit` with each node of the example, and returns where it leads to beyond: what its function captured.
+    /// Calls `visit` with each node of the example, and returns the edges out of it, to captured tensors.
     fn walk<'e>(&'e self, floor: u64, mut visit: impl FnMut(&'e Node)) -> Vec<&'e Edge> {
         let (mut seen, mut met) = (HashSet::new(), HashSet::new());
         let mut captured = Vec::new();
         let mut pending: Vec<&Edge> = self.outputs.iter().flatten().collect();
         while let Some(edge) = pending.pop() {
-            let place = (edge.node.0.address(), edge.output_nr);
+            let address = edge.node.0.address();
             if edge.node.sequence_nr() <= floor {
-                if met.insert(place) {
+                if met.insert((address, edge.output_nr)) {
                     captured.push(edge);
                 }
-            } else if seen.insert(place.0) {
+            } else if seen.insert(address) {
                 visit(&edge.node);
                 pending.extend(edge.node.0.edges().iter().flatten());
             }
@@ -49,50 +49,50 @@ impl Example {
     }
 }
 
-/// The examples of a map while they run.
-pub(super) struct Recording {
-    /// Their nodes are above it. See Note [Floors] in `tape`.
+/// The examples of a map, each set when it has run.
+pub(super) struct ExampleRecords {
+    /// The examples' nodes are above this floor. See Note [Floors] in `tape`.
     floor: u64,
-    /// With what each captured.
+    /// Each example with the edges to what it captured.
     each: Vec<OnceLock<(Example, Vec<Edge>)>>,
 }
 
-/// What a map of recorded examples is made of.
-pub(super) struct Parts {
-    /// The inputs that have a part of their own in each example, then the gradients that this map is the derivative
-    /// by.
-    pub(super) inputs: Vec<Role>,
-    /// How many of them are not gradients.
+/// The parts of a node beside its examples.
+pub(super) struct NodeParts {
+    /// The mapped inputs, then the `grad_outputs` if this map is a derivative.
+    pub(super) inputs: Vec<BatchAxis>,
+    /// The number of mapped inputs.
     pub(super) mapped: usize,
-    /// Where the gradients of the inputs go.
+    /// The edges of `inputs`.
     pub(super) edges: Vec<Option<Edge>>,
-    pub(super) outputs: Vec<Role>,
+    pub(super) outputs: Vec<BatchAxis>,
     /// Whether examples run in order.
     pub(super) ordered: bool,
     pub(super) called_at: &'static Location<'static>,
 }
 
-impl Recording {
+impl ExampleRecords {
     pub(super) fn new(floor: u64, count: usize) -> Self {
         let each = (0..count).map(|_| OnceLock::new()).collect();
         Self { floor, each }
     }
 
-    /// Runs an example, or a pass through it.
-    pub(super) fn run<R>(&self, body: impl FnOnce() -> R) -> R {
+    /// Runs an example, or a pass through it, with its nodes above the floor.
+    pub(super) fn record<R>(&self, body: impl FnOnce() -> R) -> R {
         tape::above(self.floor, body)
     }
 
-    /// Notes what an example recorded.
-    pub(super) fn note(&self, place: usize, example: Example) {
+    /// Inserts an example that has run.
+    pub(super) fn insert(&self, index: usize, example: Example) {
         let captured = example.walk(self.floor, |_| {});
         let captured = captured.into_iter().cloned().collect();
         // Each example runs once.
-        let _ = self.each[place].set((example, captured));
+        let _ = self.each[index].set((example, captured));
     }
 
-    /// Attaches the values of the outputs to the node of the map, if they depend on something.
-    pub(super) fn attach(self, parts: Parts, values: Given) -> Given {
+    /// Makes the node of the map and attaches the values of the outputs to it; those that depend on no leaf stay
+    /// constants.
+    pub(super) fn attach(self, parts: NodeParts, values: Results) -> Results {
         let (mut examples, mut edges) = (Vec::new(), parts.edges);
         let mut has_history = vec![false; values.len()];
         let mut met = HashSet::new();
@@ -120,7 +120,7 @@ impl Recording {
             ordered: parts.ordered,
             each: examples,
         };
-        let map = Map {
+        let map = VmapNode {
             inputs: parts.inputs,
             mapped: parts.mapped,
             outputs: parts.outputs,
@@ -146,28 +146,29 @@ struct Examples {
     each: Vec<Example>,
 }
 
-/// One use of a function on each of many examples. Its inputs are those that have parts of their own and those that
-/// the function captured, which all share. Its gradient, where that is recorded, is such a map again.
-struct Map {
-    inputs: Vec<Role>,
+/// One use of a function on each of many examples. Its inputs are `inputs`, which have a batch axis, and then the
+/// captured tensors, which all examples share. Its gradient under `create_graph` is such a node again.
+struct VmapNode {
+    inputs: Vec<BatchAxis>,
     mapped: usize,
-    outputs: Vec<Role>,
-    /// `None` once they were freed.
+    outputs: Vec<BatchAxis>,
+    /// `None` after they were freed.
     examples: Mutex<Option<Arc<Examples>>>,
 }
 
-impl Map {
+impl VmapNode {
     fn examples(&self) -> MutexGuard<'_, Option<Arc<Examples>>> {
         // Nothing panics while the lock is held.
         self.examples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn input(&self, edge: usize) -> Role {
-        self.inputs.get(edge).copied().unwrap_or(Role::Shared)
+    /// Returns the batch axis of the input at an edge.
+    fn axis(&self, edge: usize) -> BatchAxis {
+        self.inputs.get(edge).copied().flatten()
     }
 }
 
-impl InternalRule for Map {
+impl InternalRule for VmapNode {
     const NAME: &'static str = "Vmap";
 
     fn input_name(&self, edge: usize) -> String {
@@ -184,7 +185,7 @@ impl InternalRule for Map {
         let examples = self.examples().clone();
         let examples = examples.ok_or_else(|| call.node.error(ErrorKind::Freed))?;
         let grads = call.grads.iter_mut();
-        let pull = Pull {
+        let pass = VmapBackward {
             map: self,
             examples: &examples,
             node: call.node,
@@ -196,8 +197,8 @@ impl InternalRule for Map {
                 .collect(),
             create_graph: call.create_graph,
         };
-        let (found, mut retained) = pull.run().map_err(Stopped::into_error)?;
-        for (&edge, found) in pull.wanted.iter().zip(found) {
+        let (found, mut retained) = pass.run().map_err(VmapError::into_error)?;
+        for (&edge, found) in pass.wanted.iter().zip(found) {
             call.results[edge] = found.map(AnyTensor::into_grad);
         }
         call.retained.append(&mut retained);
@@ -213,66 +214,59 @@ impl InternalRule for Map {
         let Some(examples) = self.examples().clone() else {
             return false;
         };
-        for (place, example) in examples.each.iter().enumerate() {
+        for (index, example) in examples.each.iter().enumerate() {
             example.walk(examples.floor, |node| {
                 node.0
-                    .saved(&mut |info, name, _| note(info, name, Some(place)));
+                    .saved(&mut |info, name, _| note(info, name, Some(index)));
             });
         }
         true
     }
 }
 
-impl Drop for Map {
+impl Drop for VmapNode {
     fn drop(&mut self) {
-        // What the examples captured is before them: see `drop_held`.
+        // The captured tensors may have long histories: see `drop_held`.
         drop_held(self.examples().take());
     }
 }
 
 /// One backward pass through a map: a pass through each of its examples.
-struct Pull<'a> {
-    map: &'a Map,
+struct VmapBackward<'a> {
+    map: &'a VmapNode,
     examples: &'a Examples,
     node: &'a Node,
     /// The edges whose gradients are needed.
     wanted: Vec<usize>,
-    seeds: Given,
+    seeds: Results,
     create_graph: bool,
 }
 
-impl Pull<'_> {
-    /// The gradients that are needed, and what tensors within the examples retain.
-    fn run(&self) -> Result<(Given, Retained), Stopped> {
+impl VmapBackward<'_> {
+    /// Returns the needed gradients, and the gradients that tensors within the examples retain.
+    fn run(&self) -> Result<(Results, Retained), VmapError> {
         let count = self.examples.each.len();
-        let turns = Turns::new(self.examples.ordered);
-        let recording = Recording::new(self.examples.floor, count);
+        let schedule = Schedule::new(self.examples.ordered);
+        let records = ExampleRecords::new(self.examples.floor, count);
         let retained: Vec<OnceLock<Retained>> = (0..count).map(|_| OnceLock::new()).collect();
-        let roles: Vec<Role> = self
-            .wanted
-            .iter()
-            .map(|&edge| self.map.input(edge))
-            .collect();
-        let found = gather(
-            &turns,
-            count,
-            |tensor| roles[tensor],
-            |place| {
-                let pass = || recording.run(|| self.example(place, &recording));
-                // Where examples run in order, what is computed again for one may be for all: it stays until the
-                // pass around them ends.
-                let (found, kept) = if turns.ordered {
-                    pass()?
-                } else {
-                    cleanup::run_pass(pass)?
-                };
-                if !kept.is_empty() {
-                    // Each example runs once.
-                    let _ = retained[place].set(kept);
-                }
-                Ok(found)
-            },
-        )?;
+        let wanted = self.wanted.iter();
+        let axes: Vec<BatchAxis> = wanted.map(|&edge| self.map.axis(edge)).collect();
+        let axis = |tensor: usize| axes[tensor];
+        let found = collect(&schedule, count, axis, |index| {
+            let pass = || records.record(|| self.example(index, &records));
+            // Examples that run in order may share what a checkpoint recomputes: it stays until the pass around
+            // them ends.
+            let (found, kept) = if schedule.ordered {
+                pass()?
+            } else {
+                cleanup::run_pass(pass)?
+            };
+            if !kept.is_empty() {
+                // Each example runs once.
+                let _ = retained[index].set(kept);
+            }
+            Ok(found)
+        })?;
         let retained = retained.into_iter().filter_map(OnceLock::into_inner);
         let retained = retained.flatten().collect();
         if !self.create_graph {
@@ -281,25 +275,29 @@ impl Pull<'_> {
         let inputs = [&self.map.inputs[..], &self.map.outputs].concat();
         let own = self.node.0.edges()[..self.map.inputs.len()].iter().cloned();
         let seeds = self.seeds.iter().map(|seed| seed.as_ref()?.edge().cloned());
-        let parts = Parts {
+        let parts = NodeParts {
             inputs,
             mapped: self.map.mapped,
             edges: own.chain(seeds).collect(),
-            outputs: roles,
+            outputs: axes,
             ordered: self.examples.ordered,
             called_at: self.node.applied_at(),
         };
-        Ok((recording.attach(parts, found), retained))
+        Ok((records.attach(parts, found), retained))
     }
 
-    /// The gradients of one example.
-    fn example(&self, place: usize, recording: &Recording) -> Result<(Given, Retained), Error> {
-        let example = &self.examples.each[place];
+    /// Returns the gradients of one example.
+    fn example(
+        &self,
+        index: usize,
+        records: &ExampleRecords,
+    ) -> Result<(Results, Retained), Error> {
+        let example = &self.examples.each[index];
         let seeds = self.seeds.iter().zip(&self.map.outputs);
-        let seeds: Given = seeds
-            .map(|(seed, role)| {
+        let seeds: Results = seeds
+            .map(|(seed, axis)| {
                 let seed = seed.as_ref()?;
-                let part = role.of(seed, place);
+                let part = part(seed, *axis, index);
                 let is_recorded = self.create_graph && seed.edge().is_some();
                 Some(if is_recorded {
                     set_apart(&part, false, self.node.applied_at())
@@ -328,7 +326,7 @@ impl Pull<'_> {
         // INVARIANT: an input whose gradient is needed has an edge, in each example too.
         debug_assert_eq!(found.len(), self.wanted.len());
         let found = found.into_iter();
-        let found: Given = found.map(|grad| grad.map(AnyTensor::from_grad)).collect();
+        let found: Results = found.map(|grad| grad.map(AnyTensor::from_grad)).collect();
         if self.create_graph {
             let of_seeds = seeds.iter().map(|seed| seed.as_ref()?.edge().cloned());
             let outputs = found.iter().map(|grad| grad.as_ref()?.edge().cloned());
@@ -336,11 +334,11 @@ impl Pull<'_> {
                 inputs: example.inputs.iter().cloned().chain(of_seeds).collect(),
                 outputs: outputs.collect(),
             };
-            recording.note(place, derivative);
+            records.insert(index, derivative);
         }
         let found = found
             .into_iter()
-            .map(|grad| Some(Role::Shared.of(&grad?, place)));
+            .map(|grad| grad.map(AnyTensor::into_constant));
         Ok((found.collect(), retained))
     }
 }

@@ -1,4 +1,4 @@
-//! Examples one after the other, on all threads.
+//! Runs the examples of `vmap` in their order, on all threads.
 
 use std::mem;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::engine;
 use crate::thread::Modes;
 use autograd_kernels::{split, threads};
 
-/// How the examples of a map are run: who takes the next one.
-pub(super) struct Turns {
+/// Gives the threads the next example each, in the modes of the thread that made this.
+pub(super) struct Schedule {
     modes: Modes,
     caller: ThreadId,
-    /// Whether they run on the calling thread alone.
+    /// Whether the examples run on the calling thread alone.
     pub(super) ordered: bool,
 }
 
-impl Turns {
-    /// In the modes of this thread, which may ask for an order of their own.
+impl Schedule {
+    /// Runs examples one after the other if `ordered`, or if a mode of this thread needs it.
     pub(super) fn new(ordered: bool) -> Self {
         Self {
             ordered: ordered || engine::is_ordered(),
@@ -28,8 +28,8 @@ impl Turns {
         }
     }
 
-    /// Calls `work` with each of `examples`. They are begun in their order, so what is returned is the error of the
-    /// first that has one; after an error or a panic no others are begun.
+    /// Calls `work` with each of `examples`, in their order, and returns the error of the first example that fails.
+    /// After an error or a panic, no further example starts.
     pub(super) fn each<E: Send>(
         &self,
         examples: Range<usize>,
@@ -37,7 +37,7 @@ impl Turns {
     ) -> Result<(), E> {
         let next = AtomicUsize::new(examples.start);
         let failed: Mutex<Option<(usize, E)>> = Mutex::default();
-        let take_turns = || {
+        let run_examples = || {
             loop {
                 let example = next.fetch_add(1, Ordering::Relaxed);
                 if example >= examples.end {
@@ -56,10 +56,10 @@ impl Turns {
             }
         };
         if self.ordered {
-            take_turns();
+            run_examples();
         } else {
             let threads = threads().min(examples.len());
-            split(threads, 1, |_| self.in_modes(take_turns));
+            split(threads, 1, |_| self.in_modes(run_examples));
         }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |(_, error)| Err(error))
@@ -74,7 +74,7 @@ impl Turns {
     }
 }
 
-/// An example that has begun. Dropped, it is the last one.
+/// An example that runs. Dropped, it is the last one that starts.
 struct Unfinished<'a>(&'a AtomicUsize, usize);
 
 impl Drop for Unfinished<'_> {
@@ -94,7 +94,7 @@ mod tests {
     fn the_error_of_the_first_example_that_has_one_is_returned() {
         for _ in 0..100 {
             let begun = AtomicUsize::new(0);
-            let result = Turns::new(false).each(0..1000, |example| {
+            let result = Schedule::new(false).each(0..1000, |example| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 if example % 10 == 7 {
                     Err(example)
@@ -108,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_turns_of_all_threads() {
+    fn a_panic_stops_all_threads() {
         let begun = AtomicUsize::new(0);
-        let turns = Turns::new(false);
+        let schedule = Schedule::new(false);
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            turns.each(0..100_000, |example| {
+            schedule.each(0..100_000, |example| {
                 begun.fetch_add(1, Ordering::Relaxed);
                 assert!(example != 3, "in example 3");
                 // The others take longer than a panic that prints where it was.
