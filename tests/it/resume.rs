@@ -9,7 +9,7 @@ use pullback::nn::{
 };
 use pullback::ops::Reduction;
 use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
-use pullback::optim::{Adam, AdamW, Lbfgs, Sgd, clip_grad_norm};
+use pullback::optim::{Adam, AdamW, Sgd, clip_grad_norm};
 use pullback::prelude::*;
 use rand::seq::SliceRandom;
 
@@ -287,25 +287,6 @@ fn every_optimizer_goes_on_from_a_file_bit_by_bit() {
             make,
             step,
             |optimizer| optimizer.state_dict(),
-            |optimizer, model, state| optimizer.load_state_dict(model, state).unwrap(),
-        );
-    }
-}
-
-#[test]
-fn lbfgs_goes_on_from_a_file_bit_by_bit() {
-    for (name, line_search) in [("lbfgs", true), ("lbfgs-plain", false)] {
-        let step = |optimizer: &mut Lbfgs, model: &mut Small| {
-            optimizer.step(model, |model| Ok(loss(model))).unwrap();
-        };
-        assert_resumes(
-            name,
-            || {
-                let lbfgs = Lbfgs::new(if line_search { 1.0 } else { 0.1 });
-                lbfgs.line_search(line_search).iterations(2).history(3)
-            },
-            step,
-            Lbfgs::state_dict,
             |optimizer, model, state| optimizer.load_state_dict(model, state).unwrap(),
         );
     }

@@ -28,8 +28,7 @@
 //! Read first [`Adam`], whose page has all of its settings. Then:
 //!
 //! - [`Optimizer`]: the trait of all: a step, the learning rate, the state to save.
-//! - [`Sgd`], [`Adam`], [`AdamW`]: updates from one gradient, with groups of parameters that have
-//!   different settings. [`Lbfgs`]: few parameters and exact gradients.
+//! - [`Sgd`], [`Adam`], [`AdamW`], with groups of parameters that have different settings.
 //! - [`schedule`]: learning rates as functions of the step.
 //! - [`clip_grad_norm`], [`clip_grad_value`]: clipping of gradients.
 
@@ -37,7 +36,6 @@ mod adam;
 mod clip;
 mod first_order;
 mod group;
-mod lbfgs;
 mod optimizer;
 mod rule;
 pub mod schedule;
@@ -52,6 +50,5 @@ pub use clip::{
     try_clip_grad_norm,
 };
 pub use first_order::FirstOrder;
-pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
 pub use sgd::Sgd;

@@ -1,4 +1,4 @@
-//! The trait of all optimizers but L-BFGS.
+//! The trait of all optimizers.
 
 use crate::state::dict::StateDict;
 use crate::state::error::StateError;

@@ -3,7 +3,7 @@
 use std::any::type_name;
 use std::collections::HashSet;
 
-use autograd_core::ndarray::{Array1, ArrayD, arr0};
+use autograd_core::ndarray::{ArrayD, arr0};
 use autograd_core::{AnyTensor, Element, Tensor};
 use autograd_kernels::Any;
 
@@ -16,10 +16,6 @@ const STEP: &str = "step";
 
 pub(super) fn number(value: f64) -> AnyTensor {
     arr0(value).into()
-}
-
-pub(super) fn list(values: &[f64]) -> AnyTensor {
-    Array1::from(values.to_vec()).into()
 }
 
 fn name(path: &str, kind: &str) -> String {
@@ -61,11 +57,6 @@ impl<'a> Reader<'a> {
             used: HashSet::new(),
             differences: vec![],
         }
-    }
-
-    /// The shape of a tensor, if it is there.
-    pub(super) fn shape(&self, name: &str) -> Option<&'a [usize]> {
-        Some(self.state.get(name)?.shape())
     }
 
     /// Reads what is saved for a parameter, if it was updated before the state was saved.

@@ -1,7 +1,7 @@
 //! Finds the picture that explains the observation and has few edges.
 
-use pullback::ndarray::{Array2, Ix2, s};
-use pullback::optim::Lbfgs;
+use lbfgs::Lbfgs;
+use pullback::ndarray::{Array2, ArrayView, s};
 use pullback::prelude::*;
 
 use crate::functions::Heat;
@@ -11,7 +11,13 @@ use crate::plate::Plate;
 /// A smaller slope does not count as an edge, so the penalty is smooth.
 const ROUNDING: f64 = 0.01;
 /// The limit of L-BFGS.
-const MOST_STEPS: u64 = 3000;
+const MOST_STEPS: usize = 3000;
+/// The number of steps whose changes of the gradient L-BFGS saves.
+const HISTORY: usize = 12;
+/// The smallest decrease of the loss that ends a line search, relative to the decrease of a linear loss.
+const DECREASE: f64 = 1e-4;
+/// The shortest length that a line search tries: then rounding decides about the loss.
+const SHORTEST: f64 = 1e-9;
 
 /// An observation after the plate's steps.
 pub struct Observation {
@@ -38,34 +44,59 @@ impl Observation {
         misfit.square().sum() * 0.5 + total_variation(before) * self.edges
     }
 
-    /// Finds the most probable picture, at which no entry of the gradient is above `flat` times the
+    /// Finds the most probable picture by L-BFGS: no entry of the gradient there is above `flat` times the
     /// largest at the start.
     pub fn reconstruct(&self, flat: f64) -> Result<Minimum, pullback::Error> {
-        let mut picture = Parameter::new(self.after.to_array());
-        let enough = flat * self.slope(&picture)?;
-        let mut losses = Vec::new();
-        // No tolerance of changes: steps are short where edges form, even far from the minimum.
-        let mut optimizer = Lbfgs::new(1.0)
-            .iterations(MOST_STEPS)
-            .evaluations(2 * MOST_STEPS)
-            .history(12)
-            .tolerances(enough, 0.0);
-        optimizer.step(&mut picture, |picture| {
-            let loss = self.loss(picture);
-            losses.push(loss.item());
-            Ok(loss)
-        })?;
+        let mut cells: Vec<f64> = self.after.view().iter().copied().collect();
+        let (mut loss, mut slope) = self.loss_and_gradient(&cells)?;
+        let enough = flat * largest(&slope);
+        let mut losses = vec![loss];
+        let mut curvature = Lbfgs::new(cells.len(), HISTORY);
+        for step in 0..MOST_STEPS {
+            if largest(&slope) <= enough {
+                break;
+            }
+            curvature.update_hessian(&slope, &cells);
+            let mut direction = slope.clone();
+            curvature.apply_hessian(&mut direction);
+            let descent: f64 = direction.iter().zip(&slope).map(|(d, g)| d * g).sum();
+            // The first direction is the gradient, whose length means nothing.
+            let mut length = if step == 0 {
+                1.0 / largest(&slope)
+            } else {
+                1.0
+            };
+            loop {
+                let next = cells.iter().zip(&direction).map(|(x, d)| x - length * d);
+                let next: Vec<f64> = next.collect();
+                let (next_loss, next_slope) = self.loss_and_gradient(&next)?;
+                losses.push(next_loss);
+                if next_loss <= loss - DECREASE * length * descent || length < SHORTEST {
+                    (cells, loss, slope) = (next, next_loss, next_slope);
+                    break;
+                }
+                length /= 2.0;
+            }
+        }
         Ok(Minimum {
-            converged: self.slope(&picture)? <= enough,
-            picture: picture.to_array(),
+            converged: largest(&slope) <= enough,
+            picture: self.picture(&cells),
             losses,
         })
     }
 
-    /// Returns the largest entry of the loss's gradient.
-    fn slope(&self, picture: &Parameter<f64, Ix2>) -> Result<f64, pullback::Error> {
-        let (gradient,) = grad(&self.loss(picture), (&**picture,))?;
-        Ok(largest(gradient.view()))
+    fn picture(&self, cells: &[f64]) -> Array2<f64> {
+        // INVARIANT: the search changes no lengths.
+        ArrayView::from_shape(self.after.view().raw_dim(), cells)
+            .expect("a number for each cell")
+            .to_owned()
+    }
+
+    fn loss_and_gradient(&self, cells: &[f64]) -> Result<(f64, Vec<f64>), pullback::Error> {
+        let picture = Tensor::from(self.picture(cells)).set_requires_grad(true);
+        let loss = self.loss(&picture);
+        let (gradient,) = grad(&loss, (&picture,))?;
+        Ok((loss.item(), gradient.view().iter().copied().collect()))
     }
 }
 

@@ -8,7 +8,7 @@ use pullback::nn::{
 };
 use pullback::ops::ConvOptions;
 use pullback::optim::schedule::{Cosine, OneCycle, Step};
-use pullback::optim::{Adam, Lbfgs, Sgd, clip_grad_norm};
+use pullback::optim::{Adam, Sgd, clip_grad_norm};
 use pullback::prelude::*;
 
 use super::Page;
@@ -170,7 +170,6 @@ fn optimizers() -> Messages {
         Adam::new(0.1).eps(-1.0);
         adam.step(&mut model(2));
         Adam::new(0.1).param_group(|path| path == "2", |group| group.weight_decay(0.0)).step(&mut model(2));
-        Lbfgs::new(1.0).history(0);
         Cosine::new(0.1, 0);
         OneCycle::new(0.1, 1);
         Step::new(0.1, 1, f64::INFINITY);

@@ -1,7 +1,6 @@
 //! Optimizers: their formulas, what they do to a model, what they save; schedules and clipping.
 
 mod clip;
-mod lbfgs;
 mod models;
 mod refused;
 mod schedules;

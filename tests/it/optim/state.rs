@@ -2,7 +2,7 @@
 
 use pullback::ndarray::{Array1, Ix1, Ix2, arr0, array};
 use pullback::nn::StateError;
-use pullback::optim::{Adam, AdamW, Lbfgs, Sgd};
+use pullback::optim::{Adam, AdamW, Sgd};
 use pullback::prelude::*;
 
 use crate::state::bits;
@@ -149,35 +149,4 @@ fn all_that_does_not_fit_is_named_and_nothing_is_changed() {
     );
     assert_eq!(bits(&optimizer.state_dict()), bits(&good));
     train(&mut model, &mut optimizer, 2..3);
-}
-
-#[test]
-fn lbfgs_goes_on_where_it_was() -> Result<(), Box<dyn std::error::Error>> {
-    // Differs from a new one only by what it has learned.
-    let loss = |w: &Parameter<f64, Ix1>| {
-        let scale = Tensor::from(array![1.0, 4.0, 9.0]);
-        let off = &**w - 1.0;
-        Ok(((&off * &off) * &scale).sum() + (&**w * 0.5).sin().sum())
-    };
-    let lbfgs = || Lbfgs::new(0.5).iterations(3).line_search(false);
-    let start = || Parameter::new(array![3.0, -2.0, 0.5]);
-    let (mut whole, mut optimizer) = (start(), lbfgs());
-    optimizer.step(&mut whole, loss)?;
-    let mut copy = Parameter::new(whole.to_array());
-    let mut fresh = Parameter::new(whole.to_array());
-    let mut resumed = Lbfgs::new(9.0).iterations(3).line_search(false);
-    resumed.load_state_dict(&copy, &optimizer.state_dict())?;
-    optimizer.step(&mut whole, loss)?;
-    resumed.step(&mut copy, loss)?;
-    assert_eq!(whole.to_array(), copy.to_array());
-    lbfgs().step(&mut fresh, loss)?;
-    assert_ne!(whole.to_array(), fresh.to_array());
-
-    let error = lbfgs().load_state_dict(&Parameter::new(array![1.0]), &optimizer.state_dict());
-    let error = error.unwrap_err().to_string();
-    assert!(
-        error.contains("`direction` has shape [3], expected [1]"),
-        "{error}"
-    );
-    Ok(())
 }
