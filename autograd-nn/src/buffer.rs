@@ -31,14 +31,6 @@ pub struct Buffer<T, D> {
 
 impl<T: Element, D: Dimension> Buffer<T, D> {
     /// Creates a buffer with this value, which is saved with the state.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Buffer;
-    ///
-    /// let mean = Buffer::new(array![0.0, 0.0]);
-    /// assert_eq!(mean.get().to_array(), array![0.0, 0.0]);
-    /// ```
     pub fn new(value: Array<T, D>) -> Self {
         Self {
             shape: value.raw_dim(),
@@ -48,27 +40,11 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     /// Returns the shape.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Buffer;
-    ///
-    /// assert_eq!(Buffer::new(array![[0.0, 0.0]]).shape(), [1, 2]);
-    /// ```
     pub fn shape(&self) -> &[usize] {
         self.shape.slice()
     }
 
     /// Sets whether it is saved with the state; it is by default.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Buffer, Stateful};
-    ///
-    /// let (mean, cache) = (Buffer::new(array![0.0]), Buffer::new(array![0.0]).persistent(false));
-    /// let state = (mean, cache).state_dict();
-    /// assert_eq!(state.names().collect::<Vec<_>>(), ["0"]);
-    /// ```
     #[must_use]
     pub fn persistent(mut self, persistent: bool) -> Self {
         self.persistent = persistent;
@@ -76,16 +52,6 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     /// Returns the value.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Buffer;
-    ///
-    /// let count = Buffer::new(array![1.0]);
-    /// let before = count.get();
-    /// count.set(before.clone() + 1.0);
-    /// assert_eq!((before.item(), count.get().item()), (1.0, 2.0));
-    /// ```
     pub fn get(&self) -> Tensor<T, D> {
         self.lock().clone()
     }
@@ -94,15 +60,6 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     ///
     /// # Panics
     /// If the shape is another.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Buffer;
-    ///
-    /// let mean = Buffer::new(array![1.0, 2.0]);
-    /// mean.set(array![3.0, 4.0]);
-    /// assert_eq!(mean.get().to_array(), array![3.0, 4.0]);
-    /// ```
     #[track_caller]
     pub fn set(&self, value: impl Into<Tensor<T, D>>) {
         let value = value.into().detach();
@@ -158,49 +115,16 @@ impl<T: Element, D: Dimension> fmt::Debug for Buffer<T, D> {
 /// ```
 pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     /// Returns the shape.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyBuffer, Buffer};
-    ///
-    /// assert_eq!(AnyBuffer::shape(&Buffer::new(array![[0.0, 0.0]])), [1, 2]);
-    /// ```
     fn shape(&self) -> &[usize];
 
     /// Returns the value.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyBuffer, Buffer};
-    ///
-    /// let any = Buffer::new(array![0.5_f32]).to_any();
-    /// assert!(any.to_tensor::<f32>().is_some() && any.to_tensor::<f64>().is_none());
-    /// ```
     fn to_any(&self) -> AnyTensor;
 
     /// Sets the value. Returns false, and does nothing, if element type or shape differ.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyBuffer, Buffer};
-    ///
-    /// let mean = Buffer::new(array![0.0_f32]);
-    /// assert!(mean.set_any(&array![2.0_f32].into()));
-    /// assert!(!mean.set_any(&array![3.0_f64].into()));
-    /// assert_eq!(mean.get().to_array(), array![2.0]);
-    /// ```
     #[must_use = "whether it fits"]
     fn set_any(&self, value: &AnyTensor) -> bool;
 
     /// Returns whether it is saved with the state.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyBuffer, Buffer};
-    ///
-    /// let cache = Buffer::new(array![0.0]).persistent(false);
-    /// assert!(!cache.is_persistent());
-    /// ```
     fn is_persistent(&self) -> bool;
 }
 

@@ -26,13 +26,5 @@ pub trait Forward<Input> {
     type Output;
 
     /// Computes the output.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Relu;
-    /// use pullback::prelude::*;
-    ///
-    /// assert_eq!(Relu.forward(&Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
-    /// ```
     fn forward(&self, input: Input) -> Self::Output;
 }

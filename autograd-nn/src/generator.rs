@@ -22,13 +22,6 @@ pub struct Generator(Xoshiro256PlusPlus);
 
 impl Generator {
     /// Creates the generator of a seed. Seeds that differ in one bit give unrelated numbers.
-    ///
-    /// ```
-    /// use pullback::nn::Generator;
-    ///
-    /// assert_eq!(Generator::seed(7), Generator::seed(7));
-    /// assert_ne!(Generator::seed(7), Generator::seed(8));
-    /// ```
     pub fn seed(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

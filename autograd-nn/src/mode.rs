@@ -30,25 +30,11 @@ impl Default for Mode {
 
 impl Mode {
     /// Returns whether the module is being trained.
-    ///
-    /// ```
-    /// use pullback::nn::Mode;
-    ///
-    /// assert!(Mode::default().is_training());
-    /// ```
     pub fn is_training(self) -> bool {
         self.training
     }
 
     /// Sets whether the module is being trained, for this field alone.
-    ///
-    /// ```
-    /// use pullback::nn::Mode;
-    ///
-    /// let mut mode = Mode::default();
-    /// mode.set_training(false);
-    /// assert!(!mode.is_training());
-    /// ```
     pub fn set_training(&mut self, training: bool) {
         self.training = training;
     }

@@ -48,12 +48,6 @@ use crate::visit::{Field, Visitor, VisitorMut, each_parameter, each_parameter_mu
 )]
 pub trait Module: Any + Send + Sync {
     /// Returns the name that is printed: that of the type.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear, Module};
-    ///
-    /// assert_eq!(Linear::<f32>::new(3, 2, &mut Generator::seed(7)).name(), "Linear");
-    /// ```
     fn name(&self) -> Cow<'static, str>;
 
     /// Calls the visitor with each field, in the order of their declaration.
@@ -69,26 +63,11 @@ pub trait Module: Any + Send + Sync {
     fn as_module_mut(&mut self) -> &mut dyn Module;
 
     /// Returns what is printed in the parentheses beside the fields: sizes, options.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear, Module};
-    ///
-    /// let linear = Linear::<f32>::new(3, 2, &mut Generator::seed(7));
-    /// assert_eq!(linear.extra_repr(), "in_features=3, out_features=2, bias=True");
-    /// ```
     fn extra_repr(&self) -> String {
         String::new()
     }
 
     /// Returns the parameters, tied ones once.
-    ///
-    /// ```
-    /// use pullback::nn::{AnyParameter, Generator, Linear, Module};
-    ///
-    /// let linear = Linear::<f32>::new(3, 2, &mut Generator::seed(7));
-    /// let shapes: Vec<&[usize]> = linear.parameters().into_iter().map(AnyParameter::shape).collect();
-    /// assert_eq!(shapes, [&[2, 3][..], &[2]]);
-    /// ```
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
         let list = listed(self.as_module(), |_| ()).into_iter();
         list.map(|((), parameter)| parameter).collect()
@@ -111,26 +90,12 @@ pub trait Module: Any + Send + Sync {
     }
 
     /// Returns the number of elements of all parameters, trained or not.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear, Module};
-    ///
-    /// assert_eq!(Linear::<f32>::new(3, 2, &mut Generator::seed(7)).parameter_count(), 3 * 2 + 2);
-    /// ```
     fn parameter_count(&self) -> usize {
         let parameters = self.parameters().into_iter();
         parameters.map(AnyParameter::len).sum()
     }
 
     /// Returns the buffers with their dotted paths.
-    ///
-    /// ```
-    /// use pullback::nn::{BatchNorm1d, Module};
-    ///
-    /// let norm = BatchNorm1d::<f32>::new(4);
-    /// let names: Vec<String> = norm.named_buffers().into_iter().map(|(name, _)| name).collect();
-    /// assert_eq!(names, ["running_mean", "running_var"]);
-    /// ```
     fn named_buffers(&self) -> Vec<(String, &dyn AnyBuffer)> {
         struct List<'a>(Vec<(String, &'a dyn AnyBuffer)>);
         impl<'a> Visitor<'a> for List<'a> {
@@ -144,14 +109,6 @@ pub trait Module: Any + Send + Sync {
     }
 
     /// Returns this module, under an empty path, and all modules in it.
-    ///
-    /// ```
-    /// use pullback::nn::{Module, Relu, Sequential, Tanh};
-    ///
-    /// let model = Sequential::new((Relu, Sequential::new((Tanh,))));
-    /// let paths: Vec<String> = model.named_modules().into_iter().map(|(path, _)| path).collect();
-    /// assert_eq!(paths, ["", "0", "1", "1.0"]);
-    /// ```
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
         struct List<'a>(Vec<(String, &'a dyn Module)>);
         impl<'a> Visitor<'a> for List<'a> {
@@ -166,33 +123,11 @@ pub trait Module: Any + Send + Sync {
     }
 
     /// Drops the gradients of all parameters.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Linear;
-    /// use pullback::prelude::*;
-    ///
-    /// let linear = Linear { weight: Parameter::new(array![[2.0]]), bias: None };
-    /// linear.forward(&Tensor::from(array![3.0])).sum().backward()?;
-    /// assert_eq!(linear.weight.grad(), Some(array![[3.0]]));
-    /// linear.zero_grad();
-    /// assert_eq!(linear.weight.grad(), None);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     fn zero_grad(&self) {
         each_parameter(self.as_module(), |_, parameter| parameter.zero_grad());
     }
 
     /// Switches this module and all in it to training.
-    ///
-    /// ```
-    /// use pullback::nn::{Dropout, Module};
-    ///
-    /// let mut dropout = Dropout::seeded(0.5, 7);
-    /// dropout.eval();
-    /// dropout.train();
-    /// assert!(dropout.mode.is_training());
-    /// ```
     fn train(&mut self) {
         set_training(self.as_module_mut(), true);
     }
@@ -280,26 +215,11 @@ pub trait Module: Any + Send + Sync {
 
 impl dyn Module {
     /// Returns whether it is an `M`.
-    ///
-    /// ```
-    /// use pullback::nn::{Linear, Module, Relu};
-    ///
-    /// let module: Box<dyn Module> = Box::new(Relu);
-    /// assert!((*module).is::<Relu>() && !(*module).is::<Linear>());
-    /// ```
     pub fn is<M: Module>(&self) -> bool {
         (self as &dyn Any).is::<M>()
     }
 
     /// Returns the module as an `M`, if it is one.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear, Module, Relu};
-    ///
-    /// let linear: Box<dyn Module> = Box::new(Linear::<f32>::new(3, 2, &mut Generator::seed(7)));
-    /// assert_eq!((*linear).downcast_ref::<Linear>().map(Linear::out_features), Some(2));
-    /// assert!((*linear).downcast_ref::<Relu>().is_none());
-    /// ```
     pub fn downcast_ref<M: Module>(&self) -> Option<&M> {
         (self as &dyn Any).downcast_ref()
     }

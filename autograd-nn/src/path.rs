@@ -30,12 +30,6 @@ enum Name<'a> {
 
 impl<'a> ParameterPath<'a> {
     /// Returns the path of the module that is visited: no name.
-    ///
-    /// ```
-    /// use pullback::nn::ParameterPath;
-    ///
-    /// assert_eq!((ParameterPath::root().to_string(), ParameterPath::root().depth()), (String::new(), 0));
-    /// ```
     pub fn root() -> Self {
         Self {
             above: None,
@@ -44,12 +38,6 @@ impl<'a> ParameterPath<'a> {
     }
 
     /// Returns the path of a field, or of an entry of a map.
-    ///
-    /// ```
-    /// use pullback::nn::ParameterPath;
-    ///
-    /// assert_eq!(ParameterPath::root().field("layers").field("weight").to_string(), "layers.weight");
-    /// ```
     #[must_use]
     pub fn field(&'a self, name: &'a str) -> Self {
         Self {
@@ -59,12 +47,6 @@ impl<'a> ParameterPath<'a> {
     }
 
     /// Returns the path of an item of a list or a tuple.
-    ///
-    /// ```
-    /// use pullback::nn::ParameterPath;
-    ///
-    /// assert_eq!(ParameterPath::root().field("layers").item(2).to_string(), "layers.2");
-    /// ```
     #[must_use]
     pub fn item(&'a self, number: usize) -> Self {
         Self {
@@ -74,12 +56,6 @@ impl<'a> ParameterPath<'a> {
     }
 
     /// Returns the number of names.
-    ///
-    /// ```
-    /// use pullback::nn::ParameterPath;
-    ///
-    /// assert_eq!(ParameterPath::root().field("layers").item(2).depth(), 2);
-    /// ```
     pub fn depth(&self) -> usize {
         self.above.map_or(0, |above| above.depth() + 1)
     }

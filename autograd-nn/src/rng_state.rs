@@ -52,26 +52,11 @@ pub struct RngState {
 
 impl RngState {
     /// Creates seeds that begin with this one.
-    ///
-    /// ```
-    /// use pullback::nn::RngState;
-    ///
-    /// let seeds = RngState::new(7);
-    /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
-    /// ```
     pub fn new(first: u64) -> Self {
         Self::after(first, 0)
     }
 
     /// Creates seeds that begin with a number that the generator draws.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, RngState};
-    ///
-    /// let mut generator = Generator::seed(7);
-    /// let (first, second) = (RngState::of(&mut generator), RngState::of(&mut generator));
-    /// assert_ne!(first.draw(), second.draw());
-    /// ```
     pub fn of(generator: &mut impl Rng) -> Self {
         Self::new(generator.next_u64())
     }
@@ -84,13 +69,6 @@ impl RngState {
 
     /// Returns the seed of one more call. Threads never get the same one. The second call of a function within
     /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
-    ///
-    /// ```
-    /// use pullback::nn::RngState;
-    ///
-    /// let seeds = RngState::new(7);
-    /// assert_eq!([seeds.draw(), seeds.draw()], [7, 8]);
-    /// ```
     pub fn draw(&self) -> u64 {
         replayed(|| {
             let call = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -99,40 +77,16 @@ impl RngState {
     }
 
     /// Returns the seed of the first call.
-    ///
-    /// ```
-    /// use pullback::nn::RngState;
-    ///
-    /// let seeds = RngState::new(7);
-    /// seeds.draw();
-    /// assert_eq!(seeds.first(), 7);
-    /// ```
     pub fn first(&self) -> u64 {
         self.first
     }
 
     /// Returns the number of calls.
-    ///
-    /// ```
-    /// use pullback::nn::RngState;
-    ///
-    /// let seeds = RngState::new(7);
-    /// seeds.draw();
-    /// assert_eq!(seeds.calls(), 1);
-    /// ```
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
     /// Continues as after this number of calls.
-    ///
-    /// ```
-    /// use pullback::nn::RngState;
-    ///
-    /// let seeds = RngState::new(7);
-    /// seeds.set_calls(100);
-    /// assert_eq!((seeds.draw(), seeds.calls()), (107, 101));
-    /// ```
     pub fn set_calls(&self, calls: u64) {
         self.calls.store(calls, Ordering::Relaxed);
     }

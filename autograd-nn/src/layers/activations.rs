@@ -117,14 +117,6 @@ pub struct LeakyRelu {
 
 impl LeakyRelu {
     /// Creates the function with this slope on the left.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::LeakyRelu;
-    /// use pullback::prelude::*;
-    ///
-    /// assert_eq!(LeakyRelu::new(0.25).forward(&Tensor::from(array![-4.0])).item(), -1.0);
-    /// ```
     pub fn new(negative_slope: f64) -> Self {
         Self { negative_slope }
     }
@@ -164,14 +156,6 @@ pub struct Elu {
 
 impl Elu {
     /// Creates the function that approaches −`alpha` on the left.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Elu;
-    /// use pullback::prelude::*;
-    ///
-    /// assert_eq!(Elu::new(2.0).forward(&Tensor::from(array![f64::NEG_INFINITY])).item(), -2.0);
-    /// ```
     pub fn new(alpha: f64) -> Self {
         Self { alpha }
     }
@@ -215,16 +199,6 @@ impl Softplus {
     ///
     /// # Panics
     /// If it is not finite, or not above 0.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Softplus;
-    /// use pullback::prelude::*;
-    ///
-    /// // The sharper it bends, the closer it is to a ReLU.
-    /// let at_zero = |beta| Softplus::new(beta).forward(&Tensor::from(array![0.0])).item();
-    /// assert!(at_zero(1.0) > at_zero(10.0) && at_zero(10.0) > 0.0);
-    /// ```
     #[track_caller]
     pub fn new(beta: f64) -> Self {
         assert!(
@@ -273,15 +247,6 @@ pub struct Softmax {
 
 impl Softmax {
     /// Creates the function along the axis `dim`.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Softmax;
-    /// use pullback::prelude::*;
-    ///
-    /// let columns = Softmax::new(0).forward(&Tensor::from(array![[1.0, 5.0], [1.0, 5.0]]));
-    /// assert_eq!(columns.to_array(), array![[0.5, 0.5], [0.5, 0.5]]);
-    /// ```
     pub fn new(dim: usize) -> Self {
         Self { dim }
     }

@@ -41,13 +41,6 @@ macro_rules! batch_norm {
         impl<T: Element> $Name<T> {
             /// Creates a layer of `num_features` channels, with weights of 1, biases of 0, an `eps` of 1e-5 and a
             /// momentum of 0.1.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
-            ///
-            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3);")]
-            /// assert_eq!((norm.parameter_count(), norm.named_buffers().len()), (2 * 3, 2));
-            /// ```
             pub fn new(num_features: usize) -> Self {
                 let values = |value| Array1::from_elem(num_features, value);
                 Self {
@@ -67,13 +60,6 @@ macro_rules! batch_norm {
             ///
             /// # Panics
             /// If it is negative or not finite.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::nn::", stringify!($Name), ";")]
-            ///
-            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).eps(0.01);")]
-            /// assert!(norm.to_string().contains("eps=0.01"));
-            /// ```
             #[must_use]
             #[track_caller]
             pub fn eps(self, eps: f64) -> Self {
@@ -85,15 +71,6 @@ macro_rules! batch_norm {
             ///
             /// # Panics
             /// If it is not between 0 and 1.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::nn::", stringify!($Name), ";")]
-            ///
-            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3);")]
-            /// assert!(norm.num_batches_tracked.is_none());
-            /// let plain_means = norm.momentum(None);
-            /// assert!(plain_means.num_batches_tracked.is_some());
-            /// ```
             #[must_use]
             #[track_caller]
             pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
@@ -109,13 +86,6 @@ macro_rules! batch_norm {
             }
 
             /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
-            ///
-            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).affine(false);")]
-            /// assert_eq!(norm.parameter_count(), 0);
-            /// ```
             #[must_use]
             pub fn affine(mut self, affine: bool) -> Self {
                 if affine && self.weight.is_none() {
@@ -129,13 +99,6 @@ macro_rules! batch_norm {
 
             /// Sets whether running means are tracked, for evaluation. Without them a batch is normalized by its own
             /// mean and variance then, too.
-            ///
-            /// ```
-            #[doc = concat!("use pullback::nn::{Module, ", stringify!($Name), "};")]
-            ///
-            #[doc = concat!("let norm = ", stringify!($Name), "::<f32>::new(3).track_running_stats(false);")]
-            /// assert!(norm.named_buffers().is_empty());
-            /// ```
             #[must_use]
             pub fn track_running_stats(mut self, track: bool) -> Self {
                 if track && self.running_mean.is_none() {

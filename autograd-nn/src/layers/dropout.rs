@@ -48,26 +48,12 @@ impl Dropout {
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
-    ///
-    /// ```
-    /// use pullback::nn::{Dropout, Generator};
-    ///
-    /// let mut generator = Generator::seed(7);
-    /// let (first, second) = (Dropout::new(0.5, &mut generator), Dropout::new(0.5, &mut generator));
-    /// assert_ne!(first.seeds.first(), second.seeds.first());
-    /// ```
     #[track_caller]
     pub fn new(p: f64, generator: &mut impl Rng) -> Self {
         Self::seeded(p, generator.next_u64())
     }
 
     /// Creates a layer with this seed. No other layer of the model should have it.
-    ///
-    /// ```
-    /// use pullback::nn::Dropout;
-    ///
-    /// assert_eq!(Dropout::seeded(0.5, 7).to_string(), "Dropout(p=0.5)");
-    /// ```
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
@@ -85,18 +71,6 @@ impl Dropout {
     }
 
     /// Returns the number of calls that left elements out.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Dropout;
-    /// use pullback::prelude::*;
-    ///
-    /// let mut dropout = Dropout::seeded(0.5, 7);
-    /// dropout.forward(&Tensor::from(array![1.0]));
-    /// dropout.eval();
-    /// dropout.forward(&Tensor::from(array![1.0])); // leaves nothing out
-    /// assert_eq!(dropout.calls(), 1);
-    /// ```
     pub fn calls(&self) -> u64 {
         self.seeds.calls()
     }

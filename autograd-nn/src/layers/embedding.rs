@@ -37,25 +37,11 @@ pub struct Embedding<T: Element = f32> {
 
 impl<T: Element> Embedding<T> {
     /// Creates a table of numbers of the standard normal distribution.
-    ///
-    /// ```
-    /// use pullback::nn::{Embedding, Generator};
-    ///
-    /// let words = Embedding::<f32>::new(1000, 16, &mut Generator::seed(7));
-    /// assert_eq!(words.weight.shape(), [1000, 16]);
-    /// ```
     pub fn new(num_embeddings: usize, embedding_dim: usize, generator: &mut impl Rng) -> Self {
         Self::builder(num_embeddings, embedding_dim).build(generator)
     }
 
     /// Returns a builder, for other options.
-    ///
-    /// ```
-    /// use pullback::nn::{Embedding, Generator};
-    ///
-    /// let words = Embedding::<f32>::builder(10, 3).padding_idx(0).build(&mut Generator::seed(7));
-    /// assert!(words.weight.view().row(0).iter().all(|&x| x == 0.0));
-    /// ```
     pub fn builder(num_embeddings: usize, embedding_dim: usize) -> EmbeddingBuilder<T> {
         EmbeddingBuilder {
             shape: [num_embeddings, embedding_dim],
@@ -116,13 +102,6 @@ impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
 }
 
 /// The options of an [`Embedding`].
-///
-/// ```
-/// use pullback::nn::{Embedding, EmbeddingBuilder, Generator};
-///
-/// let builder: EmbeddingBuilder<f32> = Embedding::builder(10, 3).padding_idx(0);
-/// assert_eq!(builder.build(&mut Generator::seed(7)).padding_idx, Some(0));
-/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes nothing until it is asked to `build`"]
 pub struct EmbeddingBuilder<T> {
@@ -154,13 +133,6 @@ impl<T: Element> EmbeddingBuilder<T> {
     ///
     /// # Panics
     /// If the padding has no row.
-    ///
-    /// ```
-    /// use pullback::nn::{Embedding, Generator};
-    ///
-    /// let words = Embedding::<f64>::builder(1000, 16).build(&mut Generator::seed(7));
-    /// assert!((words.weight.var(1).item() - 1.0).abs() < 0.1);
-    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Embedding<T> {
         let mut values = init::normal(self.shape, 0.0, 1.0, generator);

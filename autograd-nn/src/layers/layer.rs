@@ -28,18 +28,6 @@ pub trait Layer<X>: Module {
     type Output;
 
     /// Computes the output: what [`Forward::forward`] does.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Layer, Relu};
-    /// use pullback::prelude::*;
-    ///
-    /// fn twice<X: Clone>(layer: &impl Layer<X, Output = X>, input: &X) -> X {
-    ///     layer.call(&layer.call(input))
-    /// }
-    ///
-    /// assert_eq!(twice(&Relu, &Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
-    /// ```
     fn call(&self, input: &X) -> Self::Output;
 }
 

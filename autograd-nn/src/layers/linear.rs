@@ -36,28 +36,11 @@ pub struct Linear<T: Element = f32> {
 
 impl<T: Element> Linear<T> {
     /// Creates a layer with a bias, with weights and bias within 1 / √`in_features` of 0.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Generator, Linear};
-    /// use pullback::prelude::*;
-    ///
-    /// let linear = Linear::<f64>::new(4, 3, &mut Generator::seed(7));
-    /// assert!(linear.weight.view().iter().all(|x| x.abs() <= 0.5)); // 1/√4
-    /// assert_eq!(linear.forward(&Tensor::from(array![1.0, 2.0, 3.0, 4.0])).shape(), [3]);
-    /// ```
     pub fn new(in_features: usize, out_features: usize, generator: &mut impl Rng) -> Self {
         Self::builder(in_features, out_features).build(generator)
     }
 
     /// Returns a builder, for other options.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    ///
-    /// let linear = Linear::<f32>::builder(3, 2).bias(false).build(&mut Generator::seed(7));
-    /// assert!(linear.bias.is_none());
-    /// ```
     pub fn builder(in_features: usize, out_features: usize) -> LinearBuilder<T> {
         LinearBuilder {
             in_features,
@@ -68,23 +51,11 @@ impl<T: Element> Linear<T> {
     }
 
     /// Returns the length of an input.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    ///
-    /// assert_eq!(Linear::<f32>::new(4, 3, &mut Generator::seed(7)).in_features(), 4);
-    /// ```
     pub fn in_features(&self) -> usize {
         self.weight.shape()[1]
     }
 
     /// Returns the length of an output.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    ///
-    /// assert_eq!(Linear::<f32>::new(4, 3, &mut Generator::seed(7)).out_features(), 3);
-    /// ```
     pub fn out_features(&self) -> usize {
         self.weight.shape()[0]
     }
@@ -135,25 +106,11 @@ pub struct LinearBuilder<T> {
 
 impl<T: Element> LinearBuilder<T> {
     /// Sets whether there is a bias; there is by default.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear, Module};
-    ///
-    /// let linear = Linear::<f32>::builder(4, 3).bias(false).build(&mut Generator::seed(7));
-    /// assert_eq!(linear.parameter_count(), 4 * 3);
-    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
     /// Creates the layer, with values from the generator.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    ///
-    /// let built = |seed| Linear::<f32>::builder(4, 3).build(&mut Generator::seed(seed)).weight.to_array();
-    /// assert_eq!(built(7), built(7));
-    /// ```
     pub fn build(self, generator: &mut impl Rng) -> Linear<T> {
         let (inputs, outputs) = (self.in_features, self.out_features);
         Linear {

@@ -59,15 +59,6 @@ pub struct Sequential<L> {
 
 impl<L> Sequential<L> {
     /// Creates the sequence of a tuple or a `Vec` of layers.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{LeakyRelu, Sequential, Tanh};
-    /// use pullback::prelude::*;
-    ///
-    /// let model = Sequential::new((LeakyRelu::new(0.5), Tanh));
-    /// assert_eq!(model.forward(&Tensor::from(array![0.0, 100.0])).to_array(), array![0.0, 1.0]);
-    /// ```
     pub fn new(layers: L) -> Self {
         Self { layers }
     }
@@ -138,15 +129,6 @@ pub trait Layers<X> {
     type Output;
 
     /// Calls one after the other.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Layers, LeakyRelu, Relu};
-    /// use pullback::prelude::*;
-    ///
-    /// let layers = (LeakyRelu::new(0.5), Relu);
-    /// assert_eq!(layers.call(&Tensor::from(array![-1.0, 2.0])).to_array(), array![0.0, 2.0]);
-    /// ```
     fn call(&self, input: &X) -> Self::Output;
 }
 
@@ -154,15 +136,6 @@ pub trait Layers<X> {
 /// layer does not fit.
 impl<L> Sequential<L> {
     /// Calls the layers one after the other.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{LeakyRelu, Sequential, Softmax};
-    /// use pullback::prelude::*;
-    ///
-    /// let model = Sequential::new((LeakyRelu::new(0.5), Softmax::new(0)));
-    /// assert_eq!(model.forward(&Tensor::from(array![-2.0, -2.0])).to_array(), array![0.5, 0.5]);
-    /// ```
     ///
     /// A layer that does not take the output of the one before it is a compile error that names both:
     ///

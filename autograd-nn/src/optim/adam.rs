@@ -66,12 +66,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     ///
     /// # Panics
     /// If the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::{Adam, AdamW, Optimizer};
-    ///
-    /// assert_eq!(Adam::new(1e-3).learning_rate(), AdamW::new(1e-3).learning_rate());
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(learning_rate: f64) -> Self {
@@ -89,13 +83,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     ///
     /// # Panics
     /// If one is not at least 0 and below 1.
-    ///
-    /// ```
-    /// use pullback::optim::Adam;
-    ///
-    /// let optimizer = Adam::new(1e-3).betas(0.9, 0.98);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn betas(mut self, first: f64, second: f64) -> Self {
@@ -110,13 +97,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::Adam;
-    ///
-    /// let optimizer = Adam::new(1e-3).eps(1e-6);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn eps(mut self, eps: f64) -> Self {
@@ -129,13 +109,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::AdamW;
-    ///
-    /// let optimizer = AdamW::new(1e-3).weight_decay(0.1);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn weight_decay(mut self, decay: f64) -> Self {
@@ -146,13 +119,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     /// Divides by the root of the largest v so far, so that steps do not grow when gradients
     /// shrink. Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the
     /// largest is that of v without 1 − β₂ᵗ.
-    ///
-    /// ```
-    /// use pullback::optim::Adam;
-    ///
-    /// let optimizer = Adam::new(1e-3).amsgrad(true);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     pub fn amsgrad(mut self, amsgrad: bool) -> Self {
         self.settings.rule.amsgrad = amsgrad;
@@ -160,13 +126,6 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
     }
 
     /// Maximizes instead of minimizing.
-    ///
-    /// ```
-    /// use pullback::optim::Adam;
-    ///
-    /// let optimizer = Adam::new(1e-3).maximize(true);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     pub fn maximize(mut self, maximize: bool) -> Self {
         self.settings.rule.maximize = maximize;

@@ -101,14 +101,6 @@ impl<R: Rule> FirstOrder<R> {
     ///
     /// # Panics
     /// If the factor is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::Sgd;
-    ///
-    /// let optimizer = Sgd::new(0.01)
-    ///     .param_group(|path| path.starts_with("head."), |group| group.lr_scale(10.0));
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn lr_scale(mut self, factor: f64) -> Self {

@@ -38,43 +38,16 @@ pub trait Optimizer {
     /// # Panics
     /// If it is another model than in the steps before: parameters more or fewer, or others in their place. If
     /// settings contradict each other, or no parameter belongs to a group.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Parameter;
-    /// use pullback::optim::{Optimizer, Sgd};
-    ///
-    /// let mut w = Parameter::new(array![1.0, 2.0]);
-    /// (&*w * 3.0).sum().backward()?;
-    /// Sgd::new(0.5).step(&mut w);
-    /// assert_eq!(w.to_array(), array![-0.5, 0.5]);
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     #[track_caller]
     fn step(&mut self, model: &mut dyn Field);
 
     /// Returns the learning rate, before the scales of groups.
-    ///
-    /// ```
-    /// use pullback::optim::{Adam, Optimizer};
-    ///
-    /// assert_eq!(Adam::new(0.01).learning_rate(), 0.01);
-    /// ```
     fn learning_rate(&self) -> f64;
 
     /// Sets the learning rate from the next step on. Each group multiplies it by its scale.
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Exponential, Schedule};
-    /// use pullback::optim::{Optimizer, Sgd};
-    ///
-    /// let mut optimizer = Sgd::new(0.1);
-    /// optimizer.set_learning_rate(Exponential::new(0.1, 0.5).rate(2));
-    /// assert_eq!(optimizer.learning_rate(), 0.025);
-    /// ```
     #[track_caller]
     fn set_learning_rate(&mut self, rate: f64);
 

@@ -55,12 +55,6 @@ impl Sgd {
     ///
     /// # Panics
     /// If the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::{Optimizer, Sgd};
-    ///
-    /// assert_eq!(Sgd::new(0.1).learning_rate(), 0.1);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(learning_rate: f64) -> Self {
@@ -78,13 +72,6 @@ impl Sgd {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::Sgd;
-    ///
-    /// let optimizer = Sgd::new(0.1).momentum(0.9);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn momentum(mut self, momentum: f64) -> Self {
@@ -97,13 +84,6 @@ impl Sgd {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::Sgd;
-    ///
-    /// let optimizer = Sgd::new(0.1).momentum(0.9).dampening(0.9);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn dampening(mut self, dampening: f64) -> Self {
@@ -113,13 +93,6 @@ impl Sgd {
 
     /// Sets whether steps look ahead along the direction, after Nesterov. It needs momentum, and no dampening: the
     /// first step panics otherwise.
-    ///
-    /// ```
-    /// use pullback::optim::Sgd;
-    ///
-    /// let optimizer = Sgd::new(0.1).momentum(0.9).nesterov(true);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.settings.rule.nesterov = nesterov;
@@ -130,13 +103,6 @@ impl Sgd {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::Sgd;
-    ///
-    /// let optimizer = Sgd::new(0.1).weight_decay(1e-4);
-    /// # let _ = optimizer;
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn weight_decay(mut self, decay: f64) -> Self {
@@ -145,17 +111,6 @@ impl Sgd {
     }
 
     /// Maximizes instead of minimizing.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Parameter;
-    /// use pullback::optim::{Optimizer, Sgd};
-    ///
-    /// let mut w = Parameter::new(array![1.0]);
-    /// w.set_grad(array![2.0]);
-    /// Sgd::new(0.5).maximize(true).step(&mut w);
-    /// assert_eq!(w.item(), 2.0);
-    /// ```
     #[must_use]
     pub fn maximize(mut self, maximize: bool) -> Self {
         self.settings.rule.maximize = maximize;

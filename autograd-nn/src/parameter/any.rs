@@ -85,82 +85,28 @@ pub(crate) fn assign(own: AnyViewMut<'_>, value: &AnyTensor) {
 /// ```
 pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// Returns the shape.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// assert_eq!(AnyParameter::shape(&Parameter::new(array![[1.0, 2.0]])), [1, 2]);
-    /// ```
     fn shape(&self) -> &[usize];
 
     /// Returns the number of elements.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// assert_eq!(AnyParameter::len(&Parameter::new(array![[1.0, 2.0], [3.0, 4.0]])), 4);
-    /// ```
     fn len(&self) -> usize {
         self.shape().iter().product()
     }
 
     /// Returns whether there are no elements.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array2;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// assert!(AnyParameter::is_empty(&Parameter::new(Array2::<f32>::zeros((0, 3)))));
-    /// ```
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the identity of the parameter, which tied ones share.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let w = Parameter::new(array![1.0]);
-    /// assert_eq!(w.clone().id(), w.id());
-    /// ```
     fn id(&self) -> ParameterId;
 
     /// Returns a clone of the tensor, which shares value and gradient.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let any = Parameter::new(array![1.0_f32, 2.0]).to_any();
-    /// assert_eq!(any.to_tensor::<f32>().unwrap().to_array(), array![1.0, 2.0].into_dyn());
-    /// ```
     fn to_any(&self) -> AnyTensor;
 
     /// Returns whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// assert!(AnyParameter::requires_grad(&Parameter::new(array![1.0])));
-    /// ```
     fn requires_grad(&self) -> bool;
 
     /// Sets whether it is trained. A frozen parameter drops its gradient.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let mut w = Parameter::new(array![1.0]);
-    /// w.set_grad(array![5.0]);
-    /// w.set_requires_grad(false);
-    /// assert!(!(&*w * 2.0).requires_grad() && w.grad().is_none());
-    /// ```
     fn set_requires_grad(&mut self, required: bool);
 
     /// Ties it to `other`: they share gradient and identity from now on, and this one takes the
@@ -168,15 +114,6 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     ///
     /// # Panics
     /// If element type or shape differ.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let (mut decoder, encoder) = (Parameter::new(array![1.0]), Parameter::new(array![2.0]));
-    /// decoder.tie(&encoder);
-    /// assert_eq!((decoder.item(), decoder.id()), (2.0, encoder.id()));
-    /// ```
     fn tie(&mut self, other: &dyn AnyParameter);
 
     /// Replaces its tensor by `tensor`, with its gradient; the identity stays.
@@ -195,19 +132,6 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     fn show(&mut self, tensor: &AnyTensor);
 
     /// Changes the value in place; see [`Tensor::update`].
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
-    ///
-    /// let mut w = Parameter::new(array![1.0, 2.0]);
-    /// w.update_any(&mut |value| {
-    ///     if let AnyViewMut::F64(mut value) = value {
-    ///         value *= 10.0;
-    ///     }
-    /// });
-    /// assert_eq!(w.to_array(), array![10.0, 20.0]);
-    /// ```
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
 
     /// Changes the value in place by the gradient. Returns false, and does nothing, if there is
@@ -231,44 +155,12 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
 
     /// Changes the gradient in place. Returns false if there is none. See [`Tensor::update_grad`].
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, AnyViewMut, Parameter};
-    ///
-    /// let w = Parameter::new(array![1.0]);
-    /// w.set_grad(array![5.0]);
-    /// w.update_grad_any(&mut |grad| {
-    ///     if let AnyViewMut::F64(mut grad) = grad {
-    ///         grad.fill(1.0);
-    ///     }
-    /// });
-    /// assert_eq!(w.grad(), Some(array![1.0]));
-    /// ```
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
 
     /// Reads the gradient without copying it. Returns false if there is none. See [`Tensor::with_grad`].
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let w = Parameter::new(array![1.0]);
-    /// assert!(!w.look_at_grad_any(&mut |_| unreachable!("there is no gradient")));
-    /// ```
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
 
     /// Drops the gradient.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{AnyParameter, Parameter};
-    ///
-    /// let w = Parameter::new(array![1.0]);
-    /// w.set_grad(array![5.0]);
-    /// AnyParameter::zero_grad(&w);
-    /// assert_eq!(w.grad(), None);
-    /// ```
     fn zero_grad(&self);
 }
 

@@ -54,14 +54,6 @@ impl ParameterId {
 
 impl<T: Element, D: Dimension> Parameter<T, D> {
     /// Creates a parameter with this value.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Parameter;
-    ///
-    /// let w = Parameter::new(array![1.0, 2.0]);
-    /// assert!(w.requires_grad() && w.is_leaf());
-    /// ```
     #[track_caller]
     pub fn new(value: Array<T, D>) -> Self {
         Self {
@@ -74,15 +66,6 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     ///
     /// # Panics
     /// If the shape is another.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Parameter;
-    ///
-    /// let mut w = Parameter::new(array![1.0, 2.0]);
-    /// w.set(array![5.0, 6.0].view());
-    /// assert_eq!(w.to_array(), array![5.0, 6.0]);
-    /// ```
     #[track_caller]
     pub fn set(&mut self, value: ArrayView<'_, T, D>) {
         let shape = self.tensor.shape();
@@ -95,15 +78,6 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 
     /// Changes the value in place; see [`Tensor::update`].
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Parameter;
-    ///
-    /// let mut w = Parameter::new(array![1.0, -2.0]);
-    /// w.update(|mut value| value.mapv_inplace(f64::abs));
-    /// assert_eq!(w.to_array(), array![1.0, 2.0]);
-    /// ```
     pub fn update<R>(&mut self, change: impl FnOnce(ArrayViewMut<'_, T, D>) -> R) -> R {
         self.tensor.update(change)
     }

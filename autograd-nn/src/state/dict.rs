@@ -30,12 +30,6 @@ pub struct StateDict {
 
 impl StateDict {
     /// Creates a state without tensors.
-    ///
-    /// ```
-    /// use pullback::nn::StateDict;
-    ///
-    /// assert!(StateDict::new().is_empty());
-    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -62,107 +56,36 @@ impl StateDict {
     }
 
     /// Returns the tensor of this name.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::StateDict;
-    ///
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![0.5, 1.5]);
-    /// assert_eq!(state.get("mean").map(|mean| mean.shape()), Some(&[2][..]));
-    /// assert!(state.get("variance").is_none());
-    /// ```
     pub fn get(&self, name: &str) -> Option<&AnyTensor> {
         self.tensors.get(name)
     }
 
     /// Removes the tensor of this name and returns it.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, StateDict, Stateful};
-    ///
-    /// // All of a model but its head, for another number of classes.
-    /// let mut state = StateDict::new();
-    /// state.insert("0", array![5.0]);
-    /// state.insert("1", array![1.0, 2.0]);
-    /// assert!(state.remove("1").is_some());
-    /// let mut model = (Parameter::new(array![0.0]), Parameter::new(array![0.0, 0.0, 0.0]));
-    /// assert_eq!(model.load_state_dict(&state, false)?.missing, ["1"]);
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn remove(&mut self, name: &str) -> Option<AnyTensor> {
         self.tensors.remove(name)
     }
 
     /// Returns whether there is a tensor of this name.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::StateDict;
-    ///
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![0.5]);
-    /// assert!(state.contains("mean") && !state.contains("variance"));
-    /// ```
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name)
     }
 
     /// Returns the number of tensors.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::StateDict;
-    ///
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![0.5, 1.5, 2.5]);
-    /// assert_eq!(state.len(), 1);
-    /// ```
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
 
     /// Returns whether there are no tensors.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, Stateful};
-    ///
-    /// assert!(Vec::<Parameter<f32, pullback::ndarray::Ix1>>::new().state_dict().is_empty());
-    /// assert!(!Parameter::new(array![1.0]).state_dict().is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
 
     /// Returns the names, in their order.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::StateDict;
-    ///
-    /// let mut state = StateDict::new();
-    /// state.insert("weight", array![1.0]);
-    /// state.insert("bias", array![0.0]);
-    /// assert_eq!(state.names().collect::<Vec<_>>(), ["bias", "weight"]);
-    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
     /// Returns names and tensors, in the order of the names.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::StateDict;
-    ///
-    /// let mut state = StateDict::new();
-    /// state.insert("weight", array![[1.0, 2.0]]);
-    /// state.insert("bias", array![0.0]);
-    /// let mut ranks = state.iter().map(|(name, tensor)| (&name[..], tensor.shape().len()));
-    /// assert_eq!((ranks.next(), ranks.next()), (Some(("bias", 1)), Some(("weight", 2))));
-    /// ```
     pub fn iter(&self) -> btree_map::Iter<'_, String, AnyTensor> {
         self.tensors.iter()
     }

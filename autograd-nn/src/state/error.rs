@@ -27,14 +27,6 @@ pub struct TensorSpec {
 
 impl TensorSpec {
     /// Returns the element type and shape of a tensor.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::TensorSpec;
-    ///
-    /// let spec = TensorSpec::of(&array![[1.0, 2.0]].into());
-    /// assert_eq!((&spec.dtype[..], &spec.shape[..]), ("f64", &[1, 2][..]));
-    /// ```
     pub fn of(tensor: &AnyTensor) -> Self {
         let dtype = match tensor {
             AnyTensor::F32(_) => "f32",

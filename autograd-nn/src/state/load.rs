@@ -45,16 +45,6 @@ pub struct IncompatibleKeys {
 
 impl IncompatibleKeys {
     /// Returns whether everything fitted.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, StateDict, Stateful};
-    ///
-    /// let mut model = Parameter::new(array![1.0]);
-    /// assert!(model.load_state_dict(&model.state_dict(), false)?.is_empty());
-    /// assert!(!model.load_state_dict(&StateDict::new(), false)?.is_empty());
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.unexpected.is_empty()
     }

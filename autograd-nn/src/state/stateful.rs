@@ -67,17 +67,6 @@ pub trait Stateful: Field {
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, Stateful};
-    ///
-    /// let trained = vec![Parameter::new(array![3.0])];
-    /// let mut fresh = vec![Parameter::new(array![0.0])];
-    /// fresh.load_state_dict(&trained.state_dict(), true)?;
-    /// assert_eq!(fresh[0].item(), 3.0);
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     fn load_state_dict(
         &mut self,
         state: &StateDict,
@@ -118,16 +107,6 @@ pub trait Stateful: Field {
     ///
     /// # Errors
     /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
-    ///
-    /// ```
-    /// use pullback::nn::{Dropout, StateDict, Stateful};
-    ///
-    /// let error = Dropout::seeded(0.5, 7).load_random_state(&StateDict::new()).unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "the state does not fit: `seeds` is missing, expected f64 of shape [4]"
-    /// );
-    /// ```
     fn load_random_state(&mut self, state: &StateDict) -> Result<(), StateError> {
         let root = ParameterPath::root();
         let differences = differences(self, state, &root);
@@ -170,14 +149,6 @@ pub trait Stateful: Field {
     /// # Errors
     /// [`StateError::Malformed`] for a damaged file, [`StateError::Keys`] with everything that does not fit,
     /// [`StateError::Io`] if the disk fails. Nothing is changed then.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, Stateful};
-    ///
-    /// let error = Parameter::new(array![0.0]).load_safetensors("no/such/file").unwrap_err();
-    /// assert!(error.to_string().starts_with("could not open no/such/file: "));
-    /// ```
     fn load_safetensors(&mut self, path: impl AsRef<FilePath>) -> Result<(), StateError> {
         StateFile::open(path)?.load_into(self, true)?;
         Ok(())

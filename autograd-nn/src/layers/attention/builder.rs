@@ -48,39 +48,18 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     }
 
     /// Sets the length of keys; that of queries by default.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, MultiheadAttention};
-    ///
-    /// let attention = MultiheadAttention::<f32>::builder(16, 4).kdim(8).build(&mut Generator::seed(7));
-    /// assert_eq!(attention.k_proj_weight.unwrap().shape(), [16, 8]);
-    /// ```
     pub fn kdim(mut self, kdim: usize) -> Self {
         self.lengths[1] = kdim;
         self
     }
 
     /// Sets the length of values; that of queries by default.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, MultiheadAttention};
-    ///
-    /// let attention = MultiheadAttention::<f32>::builder(16, 4).vdim(8).build(&mut Generator::seed(7));
-    /// assert_eq!(attention.v_proj_weight.unwrap().shape(), [16, 8]);
-    /// ```
     pub fn vdim(mut self, vdim: usize) -> Self {
         self.lengths[2] = vdim;
         self
     }
 
     /// Sets whether the linear functions have a bias; they have by default.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, MultiheadAttention};
-    ///
-    /// let attention = MultiheadAttention::<f32>::builder(16, 4).bias(false).build(&mut Generator::seed(7));
-    /// assert!(attention.in_proj_bias.is_none() && attention.out_proj.bias.is_none());
-    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
@@ -108,14 +87,6 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Module, MultiheadAttention};
-    ///
-    /// let mut attention = MultiheadAttention::<f32>::builder(16, 4).dropout(0.1).build(&mut Generator::seed(7));
-    /// attention.eval();
-    /// assert!(attention.dropout.is_some_and(|dropout| !dropout.mode.is_training()));
-    /// ```
     #[track_caller]
     pub fn dropout(self, p: f64) -> Self {
         assert!(
@@ -130,13 +101,6 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Module, MultiheadAttention};
-    ///
-    /// let attention = MultiheadAttention::<f32>::builder(16, 4).build(&mut Generator::seed(7));
-    /// assert_eq!(attention.parameter_count(), 4 * (16 * 16 + 16));
-    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> MultiheadAttention<T> {
         let [embed_dim, kdim, vdim] = self.lengths;

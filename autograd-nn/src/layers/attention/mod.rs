@@ -70,31 +70,12 @@ impl<T: Element> MultiheadAttention<T> {
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array3;
-    /// use pullback::nn::{Generator, MultiheadAttention};
-    /// use pullback::prelude::*;
-    ///
-    /// let attention = MultiheadAttention::<f32>::new(16, 4, &mut Generator::seed(7));
-    /// assert_eq!(attention.forward(&Tensor::from(Array3::zeros((2, 5, 16)))).shape(), [2, 5, 16]);
-    /// ```
     #[track_caller]
     pub fn new(embed_dim: usize, num_heads: usize, generator: &mut impl Rng) -> Self {
         Self::builder(embed_dim, num_heads).build(generator)
     }
 
     /// Returns a builder, for other options.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, MultiheadAttention};
-    ///
-    /// let decoder = MultiheadAttention::<f32>::builder(16, 4).causal(true);
-    /// let crossing = MultiheadAttention::<f32>::builder(16, 4).kdim(8).vdim(8).bias(false);
-    /// let mut generator = Generator::seed(7);
-    /// let (decoder, crossing) = (decoder.build(&mut generator), crossing.build(&mut generator));
-    /// assert!(decoder.in_proj_weight.is_some() && crossing.k_proj_weight.is_some());
-    /// ```
     pub fn builder(embed_dim: usize, num_heads: usize) -> MultiheadAttentionBuilder<T> {
         MultiheadAttentionBuilder::new(embed_dim, num_heads)
     }

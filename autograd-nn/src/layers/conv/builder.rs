@@ -48,43 +48,18 @@ impl<L, const N: usize> ConvBuilder<L, N> {
     }
 
     /// Sets the distance between the places of neighboring outputs; 1 by default.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array4;
-    /// use pullback::nn::{Conv2d, Forward, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(1, 8, 3).stride(2).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.forward(&Array4::zeros((1, 1, 9, 9)).into()).shape(), [1, 8, 4, 4]);
-    /// ```
     pub fn stride(mut self, stride: impl Into<PerAxis<N>>) -> Self {
         self.options.stride = stride.into().0;
         self
     }
 
     /// Sets the number of zeros that are added on either side; none by default.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array4;
-    /// use pullback::nn::{Conv2d, Forward, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(1, 8, [3, 5]).padding([1, 2]).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.forward(&Array4::zeros((1, 1, 9, 9)).into()).shape(), [1, 8, 9, 9]);
-    /// ```
     pub fn padding(mut self, padding: impl Into<PerAxis<N>>) -> Self {
         self.options.padding = padding.into().0;
         self
     }
 
     /// Sets the distance between the elements that one output reads; 1 by default.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array4;
-    /// use pullback::nn::{Conv2d, Forward, Generator};
-    ///
-    /// // Three elements, four apart: each output sees nine.
-    /// let conv = Conv2d::<f32>::builder(1, 8, 3).dilation(4).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.forward(&Array4::zeros((1, 1, 9, 9)).into()).shape(), [1, 8, 1, 1]);
-    /// ```
     pub fn dilation(mut self, dilation: impl Into<PerAxis<N>>) -> Self {
         self.options.dilation = dilation.into().0;
         self
@@ -92,26 +67,12 @@ impl<L, const N: usize> ConvBuilder<L, N> {
 
     /// Sets the number of groups of the channels, each with its own outputs; one by
     /// default.
-    ///
-    /// ```
-    /// use pullback::nn::{Conv2d, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(8, 8, 3).groups(8).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.weight.shape(), [8, 1, 3, 3]); // each channel for itself
-    /// ```
     pub fn groups(mut self, groups: usize) -> Self {
         self.options.groups = groups;
         self
     }
 
     /// Sets whether there is a bias; there is by default.
-    ///
-    /// ```
-    /// use pullback::nn::{Conv2d, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(1, 8, 3).bias(false).build(&mut Generator::seed(7));
-    /// assert!(conv.bias.is_none());
-    /// ```
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }

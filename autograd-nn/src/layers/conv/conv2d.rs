@@ -39,14 +39,6 @@ pub struct Conv2d<T: Element = f32> {
 impl<T: Element> Conv2d<T> {
     /// Creates a convolution with stride 1, no padding and a bias, whose weights and bias are within 1 / √(inputs of
     /// an output) of 0.
-    ///
-    /// ```
-    /// use pullback::nn::{Conv2d, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::new(3, 16, 5, &mut Generator::seed(7));
-    /// let shown = "Conv2d(3, 16, kernel_size=(5, 5), stride=(1, 1), weight: [16, 3, 5, 5], bias: [16])";
-    /// assert!(conv.to_string().starts_with(shown));
-    /// ```
     pub fn new(
         in_channels: usize,
         out_channels: usize,
@@ -57,13 +49,6 @@ impl<T: Element> Conv2d<T> {
     }
 
     /// Returns a builder, for other options.
-    ///
-    /// ```
-    /// use pullback::nn::{Conv2d, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(3, 16, 5).stride([2, 1]).padding(2).build(&mut Generator::seed(7));
-    /// assert_eq!((conv.options.stride, conv.options.padding), ([2, 1], [2, 2]));
-    /// ```
     pub fn builder(
         in_channels: usize,
         out_channels: usize,
@@ -94,13 +79,6 @@ impl<T: Element> ConvBuilder<Conv2d<T>, 2> {
     ///
     /// # Panics
     /// If the groups do not divide the channels.
-    ///
-    /// ```
-    /// use pullback::nn::{Conv2d, Generator};
-    ///
-    /// let conv = Conv2d::<f32>::builder(4, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.weight.shape(), [6, 2, 5, 3]);
-    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Conv2d<T> {
         let [inputs, _] = self.channels_of_a_group("Conv2d");

@@ -43,13 +43,6 @@ pub struct ConvTranspose2d<T: Element = f32> {
 impl<T: Element> ConvTranspose2d<T> {
     /// Creates a layer with stride 1, no padding and a bias, whose weights and bias are within 1 / √n of 0, where n is
     /// that of the elements which one pixel adds to, in one group.
-    ///
-    /// ```
-    /// use pullback::nn::{ConvTranspose2d, Generator};
-    ///
-    /// let conv = ConvTranspose2d::<f32>::new(16, 3, [2, 5], &mut Generator::seed(7));
-    /// assert_eq!(conv.weight.shape(), [16, 3, 2, 5]);
-    /// ```
     pub fn new(
         in_channels: usize,
         out_channels: usize,
@@ -60,14 +53,6 @@ impl<T: Element> ConvTranspose2d<T> {
     }
 
     /// Returns a builder, for other options.
-    ///
-    /// ```
-    /// use pullback::ndarray::Array4;
-    /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
-    ///
-    /// let larger = ConvTranspose2d::<f32>::builder(8, 1, 2).stride(2).build(&mut Generator::seed(7));
-    /// assert_eq!(larger.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape(), [1, 1, 10, 10]);
-    /// ```
     pub fn builder(
         in_channels: usize,
         out_channels: usize,
@@ -113,13 +98,6 @@ impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
     ///
     /// # Panics
     /// If the groups do not divide the channels.
-    ///
-    /// ```
-    /// use pullback::nn::{ConvTranspose2d, Generator};
-    ///
-    /// let conv = ConvTranspose2d::<f32>::builder(8, 6, [5, 3]).groups(2).build(&mut Generator::seed(7));
-    /// assert_eq!(conv.weight.shape(), [8, 3, 5, 3]);
-    /// ```
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> ConvTranspose2d<T> {
         let [_, outputs] = self.channels_of_a_group("ConvTranspose2d");

@@ -31,12 +31,6 @@ impl Cosine {
     ///
     /// # Panics
     /// If there are no steps, or the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Cosine, Schedule};
-    ///
-    /// assert_eq!(Cosine::new(0.1, 100).rate(0), 0.1);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -51,12 +45,6 @@ impl Cosine {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Cosine, Schedule};
-    ///
-    /// assert_eq!(Cosine::new(0.1, 100).min(0.01).rate(100), 0.01);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn min(mut self, min: f64) -> Self {
@@ -101,12 +89,6 @@ impl CosineRestarts {
     ///
     /// # Panics
     /// If there are no steps, or the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
-    ///
-    /// assert_eq!(CosineRestarts::new(0.1, 10).rate(30), 0.1);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -120,12 +102,6 @@ impl CosineRestarts {
     ///
     /// # Panics
     /// If it is 0.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
-    ///
-    /// assert_eq!(CosineRestarts::new(0.1, 10).lengthen(3).rate(40), 0.1);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn lengthen(mut self, factor: u64) -> Self {
@@ -137,12 +113,6 @@ impl CosineRestarts {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{CosineRestarts, Schedule};
-    ///
-    /// assert!((CosineRestarts::new(0.3, 10).min(0.1).rate(5) - 0.2).abs() < 1e-15);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn min(mut self, min: f64) -> Self {

@@ -24,12 +24,6 @@ impl Step {
     ///
     /// # Panics
     /// If `every` is 0, or rate or factor are negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Schedule, Step};
-    ///
-    /// assert_eq!(Step::new(8.0, 2, 0.5).rate(5), 2.0);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, every: u64, factor: f64) -> Self {
@@ -69,12 +63,6 @@ impl MultiStep {
     ///
     /// # Panics
     /// If rate or factor are negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{MultiStep, Schedule};
-    ///
-    /// assert_eq!(MultiStep::new(1.0, [30, 80], 0.5).rate(100), 0.25);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, milestones: impl IntoIterator<Item = u64>, factor: f64) -> Self {
@@ -113,12 +101,6 @@ impl Exponential {
     ///
     /// # Panics
     /// If rate or factor are negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Exponential, Schedule};
-    ///
-    /// assert_eq!(Exponential::new(4.0, 0.25).rate(1), 1.0);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, factor: f64) -> Self {

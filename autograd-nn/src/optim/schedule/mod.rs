@@ -43,12 +43,6 @@ pub use warm_up::LinearWarmUp;
 /// ```
 pub trait Schedule {
     /// Returns the learning rate of the step with this number, from 0.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{Schedule, Step};
-    ///
-    /// assert_eq!(Step::new(0.5, 10, 0.5).rate(10), 0.25);
-    /// ```
     fn rate(&self, step: u64) -> f64;
 
     /// Returns this schedule for `steps` steps, and then `next`, which counts from 0 again.
@@ -79,14 +73,6 @@ impl<F: Fn(u64) -> f64> Schedule for F {
 }
 
 /// Two schedules, one after the other, from [`Schedule::then`].
-///
-/// ```
-/// use pullback::optim::schedule::{Exponential, Schedule, Then};
-///
-/// let constant = |_| 2.0;
-/// let schedule: Then<_, Exponential> = constant.then(3, Exponential::new(1.0, 0.5));
-/// assert_eq!([2, 3, 4].map(|step| schedule.rate(step)), [2.0, 1.0, 0.5]);
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Then<A, B> {
     first: A,

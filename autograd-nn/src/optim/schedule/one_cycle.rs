@@ -36,12 +36,6 @@ impl OneCycle {
     ///
     /// # Panics
     /// If there are fewer than 2 steps, or the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{OneCycle, Schedule};
-    ///
-    /// assert!((OneCycle::new(0.25, 100).rate(0) - 0.01).abs() < 1e-15);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -64,12 +58,6 @@ impl OneCycle {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{OneCycle, Schedule};
-    ///
-    /// assert_eq!(OneCycle::new(1.0, 100).share(0.5).rate(49), 1.0);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn share(mut self, share: f64) -> Self {
@@ -86,12 +74,6 @@ impl OneCycle {
     ///
     /// # Panics
     /// If one is not a finite number above 0.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{OneCycle, Schedule};
-    ///
-    /// assert_eq!(OneCycle::new(1.0, 100).divide_by(4.0, 100.0).rate(0), 0.25);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn divide_by(mut self, first: f64, last: f64) -> Self {
@@ -101,13 +83,6 @@ impl OneCycle {
     }
 
     /// Uses straight lines instead of half cosines.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{OneCycle, Schedule};
-    ///
-    /// let schedule = OneCycle::new(1.0, 20).share(0.25).divide_by(5.0, 1.0).linear(true);
-    /// assert!((schedule.rate(1) - 0.4).abs() < 1e-15);
-    /// ```
     #[must_use]
     pub fn linear(mut self, linear: bool) -> Self {
         self.linear = linear;
@@ -115,13 +90,6 @@ impl OneCycle {
     }
 
     /// Falls to the first rate in as many steps as it rises, and from there to the last.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{OneCycle, Schedule};
-    ///
-    /// let schedule = OneCycle::new(1.0, 100).share(0.25).divide_by(4.0, 10.0).three_phases(true);
-    /// assert_eq!(schedule.rate(48), 0.25);
-    /// ```
     #[must_use]
     pub fn three_phases(mut self, three_phases: bool) -> Self {
         self.three_phases = three_phases;

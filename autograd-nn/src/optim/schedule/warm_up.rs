@@ -27,13 +27,6 @@ impl LinearWarmUp {
     ///
     /// # Panics
     /// If there are no steps, or the rate is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
-    ///
-    /// let schedule = LinearWarmUp::new(1.0, 3);
-    /// assert_eq!([0, 1, 2, 3].map(|step| schedule.rate(step)), [0.25, 0.5, 0.75, 1.0]);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -49,12 +42,6 @@ impl LinearWarmUp {
     ///
     /// # Panics
     /// If it is negative or not finite.
-    ///
-    /// ```
-    /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
-    ///
-    /// assert_eq!(LinearWarmUp::new(0.5, 10).start_factor(0.5).rate(0), 0.25);
-    /// ```
     #[must_use]
     #[track_caller]
     pub fn start_factor(mut self, factor: f64) -> Self {

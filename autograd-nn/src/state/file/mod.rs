@@ -66,16 +66,6 @@ impl StateFile {
     /// # Errors
     /// [`StateError::Io`] if it cannot be opened or read, [`StateError::Malformed`] if it is damaged or
     /// something else.
-    ///
-    /// ```
-    /// use pullback::nn::{StateError, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("open-{}.safetensors", std::process::id()));
-    /// assert!(matches!(StateFile::open(&path), Err(StateError::Io { .. })));
-    /// std::fs::write(&path, "something else").unwrap();
-    /// assert!(matches!(StateFile::open(&path), Err(StateError::Malformed { .. })));
-    /// # std::fs::remove_file(path).unwrap();
-    /// ```
     pub fn open(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         let path = path.as_ref();
         let malformed = |reason| StateError::Malformed {
@@ -103,54 +93,17 @@ impl StateFile {
     }
 
     /// Returns the strings of the file: those given when it was saved, and `format` and `version`.
-    ///
-    /// ```
-    /// use pullback::nn::{StateDict, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("metadata-{}.safetensors", std::process::id()));
-    /// StateDict::new().save_safetensors(&path, &[("trained_on", "digits")])?;
-    /// assert_eq!(StateFile::open(&path)?.metadata()["trained_on"], "digits");
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.header.metadata
     }
 
     /// Returns all names, those that share their elements with another too.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{Parameter, StateFile, Stateful};
-    ///
-    /// let path = std::env::temp_dir().join(format!("names-{}.safetensors", std::process::id()));
-    /// let weight = Parameter::new(array![1.0]);
-    /// vec![weight.clone(), weight].save_safetensors(&path)?; // written once
-    /// assert_eq!(StateFile::open(&path)?.names().collect::<Vec<_>>(), ["0", "1"]);
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.header.tensors.keys().chain(self.header.ties.keys());
         names.map(String::as_str)
     }
 
     /// Returns the element type and shape of the tensor of this name.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{StateDict, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("spec-{}.safetensors", std::process::id()));
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![[1.0_f32, 2.0]]);
-    /// state.save_safetensors(&path, &[])?;
-    /// let file = StateFile::open(&path)?;
-    /// assert_eq!(file.spec("mean").map(|spec| spec.to_string()), Some("f32 of shape [1, 2]".to_owned()));
-    /// assert_eq!(file.spec("variance"), None);
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn spec(&self, name: &str) -> Option<TensorSpec> {
         self.header.get(name).map(spec)
     }
@@ -159,20 +112,6 @@ impl StateFile {
     ///
     /// # Errors
     /// [`StateError::Keys`] if its elements are neither `f32` nor `f64`, [`StateError::Io`] if the disk fails.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{StateDict, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("tensor-{}.safetensors", std::process::id()));
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![1.0, 2.0]);
-    /// state.save_safetensors(&path, &[])?;
-    /// let mean = StateFile::open(&path)?.tensor("mean")?.and_then(|mean| mean.to_tensor::<f64>());
-    /// assert_eq!(mean.unwrap().to_array(), array![1.0, 2.0].into_dyn());
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn tensor(&mut self, name: &str) -> Result<Option<AnyTensor>, StateError> {
         let Some(stored) = self.header.get(name) else {
             return Ok(None);
@@ -203,19 +142,6 @@ impl StateFile {
     ///
     /// # Errors
     /// As [`tensor`](Self::tensor); all tensors of other element types are named.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{StateDict, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("all-{}.safetensors", std::process::id()));
-    /// let mut state = StateDict::new();
-    /// state.insert("mean", array![1.0, 2.0]);
-    /// state.save_safetensors(&path, &[])?;
-    /// assert_eq!(format!("{:?}", StateFile::open(&path)?.state_dict()?), format!("{state:?}"));
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn state_dict(&mut self) -> Result<StateDict, StateError> {
         self.part("")
     }
@@ -225,21 +151,6 @@ impl StateFile {
     ///
     /// # Errors
     /// As [`state_dict`](Self::state_dict).
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::{StateDict, StateFile};
-    ///
-    /// let path = std::env::temp_dir().join(format!("part-{}.safetensors", std::process::id()));
-    /// let mut state = StateDict::new();
-    /// state.insert("encoder.weight", array![1.0]);
-    /// state.insert("decoder.weight", array![2.0]);
-    /// state.save_safetensors(&path, &[])?;
-    /// let encoder = StateFile::open(&path)?.part("encoder")?;
-    /// assert_eq!(encoder.names().collect::<Vec<_>>(), ["weight"]);
-    /// # std::fs::remove_file(path).unwrap();
-    /// # Ok::<(), pullback::nn::StateError>(())
-    /// ```
     pub fn part(&mut self, prefix: &str) -> Result<StateDict, StateError> {
         let names: Vec<String> = self
             .names()
@@ -359,13 +270,6 @@ impl StateDict {
     ///
     /// # Errors
     /// As [`StateFile::open`] and [`StateFile::state_dict`].
-    ///
-    /// ```
-    /// use pullback::nn::StateDict;
-    ///
-    /// let error = StateDict::load_safetensors("Cargo.toml").unwrap_err();
-    /// assert!(error.to_string().starts_with("Cargo.toml is not a complete safetensors file: its header should have"));
-    /// ```
     pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         StateFile::open(path)?.state_dict()
     }
