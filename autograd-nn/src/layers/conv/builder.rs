@@ -7,8 +7,8 @@ use autograd_kernels::counted;
 
 use crate::layers::shapes::PerAxis;
 
-/// The options of a convolution of `N` axes, which becomes an `L`: a [`Conv1d`](crate::nn::Conv1d), a
-/// [`Conv2d`](crate::nn::Conv2d) or a [`ConvTranspose2d`](crate::nn::ConvTranspose2d).
+/// The options of a layer `L`, a [`Conv1d`](crate::nn::Conv1d), [`Conv2d`](crate::nn::Conv2d) or
+/// [`ConvTranspose2d`](crate::nn::ConvTranspose2d), whose kernel has `N` axes.
 ///
 /// ```
 /// use pullback::nn::{Conv2d, Generator};
@@ -18,7 +18,7 @@ use crate::layers::shapes::PerAxis;
 /// assert_eq!(conv.weight.shape(), [8, 2, 3, 3]);
 /// ```
 #[derive(Debug)]
-#[must_use = "a builder makes nothing until it is asked to `build`"]
+#[must_use = "a builder creates nothing before `build`"]
 pub struct ConvBuilder<L, const N: usize> {
     pub(super) channels: [usize; 2],
     pub(super) kernel: [usize; N],
@@ -28,7 +28,7 @@ pub struct ConvBuilder<L, const N: usize> {
     layer: PhantomData<fn() -> L>,
 }
 
-/// Whether the layer can be cloned does not matter.
+/// A derived impl would ask for `L: Clone`.
 impl<L, const N: usize> Clone for ConvBuilder<L, N> {
     fn clone(&self) -> Self {
         Self { ..*self }
@@ -47,37 +47,36 @@ impl<L, const N: usize> ConvBuilder<L, N> {
         }
     }
 
-    /// Sets the distance between the places of neighboring outputs; 1 by default.
+    /// Sets the distance between the elements that neighboring outputs read; 1 by default.
     pub fn stride(mut self, stride: impl Into<PerAxis<N>>) -> Self {
         self.options.stride = stride.into().0;
         self
     }
 
-    /// Sets the number of zeros that are added on either side; none by default.
+    /// Sets the number of zeros that are added on either side; 0 by default.
     pub fn padding(mut self, padding: impl Into<PerAxis<N>>) -> Self {
         self.options.padding = padding.into().0;
         self
     }
 
-    /// Sets the distance between the elements that one output reads; 1 by default.
+    /// Sets the distance between neighboring elements that one output reads; 1 by default.
     pub fn dilation(mut self, dilation: impl Into<PerAxis<N>>) -> Self {
         self.options.dilation = dilation.into().0;
         self
     }
 
-    /// Sets the number of groups of the channels, each with its own outputs; one by
-    /// default.
+    /// Sets the number of groups of input channels, each with its own output channels; 1 by default.
     pub fn groups(mut self, groups: usize) -> Self {
         self.options.groups = groups;
         self
     }
 
-    /// Sets whether there is a bias; there is by default.
+    /// Sets whether the layer has a bias; `true` by default.
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
-    /// The channels of one group: of what comes in and what comes out.
+    /// Returns the input and output channels of one group.
     ///
     /// # Panics
     /// If the groups do not divide both.

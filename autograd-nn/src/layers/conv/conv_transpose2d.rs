@@ -1,4 +1,4 @@
-//! The reverse of a convolution of images.
+//! The transpose of a convolution of images.
 
 use rand_core::Rng;
 
@@ -14,8 +14,8 @@ use crate::layers::{evenly, shapes};
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// The reverse of a convolution, of images of shape `[batch, channels, height, width]`: each pixel adds itself
-/// wherever the convolution would have looked at it. With a stride the images grow.
+/// The transpose (the gradient) of a convolution of images of shape `[batch, channels, height, width]`: each pixel is
+/// added to every pixel that the convolution would have read to compute it. A stride makes the images larger.
 ///
 /// ```
 /// use pullback::ndarray::Array4;
@@ -28,21 +28,22 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct ConvTranspose2d<T: Element = f32> {
-    /// Of shape `[in_channels, out_channels / groups, rows, columns]`.
+    /// The kernels, of shape `[in_channels, out_channels / groups, rows, columns]`.
     pub weight: Parameter<T, Ix4>,
-    /// Of shape `[out_channels]`, if there is one.
+    /// The bias, of shape `[out_channels]`.
     pub bias: Option<Parameter<T, Ix1>>,
-    /// Stride, padding, dilation and groups: those of the convolution whose reverse it is.
+    /// Stride, padding, dilation and groups of the convolution that is transposed.
     #[module(skip)]
     pub options: ConvOptions<2>,
-    /// How many rows and columns are added to the smallest images that are convolved to such inputs.
+    /// The number of rows and columns by which the output exceeds the smallest image that the convolution maps to the
+    /// input.
     #[module(skip)]
     pub output_padding: [usize; 2],
 }
 
 impl<T: Element> ConvTranspose2d<T> {
-    /// Creates a layer with stride 1, no padding and a bias, whose weights and bias are within 1 / √n of 0, where n is
-    /// that of the elements which one pixel adds to, in one group.
+    /// Creates a layer with stride 1, no padding and a bias. Weights and bias are drawn uniformly from ±1 / √n, where
+    /// n is the number of elements of one group to which an input is added.
     pub fn new(
         in_channels: usize,
         out_channels: usize,
@@ -76,14 +77,14 @@ impl<T: Element> ConvTranspose2d<T> {
 }
 
 impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
-    /// How many rows and columns are added to the smallest images that are convolved to such inputs; none
-    /// unless this says otherwise.
+    /// Sets the number of rows and columns by which the output exceeds the smallest image that the convolution maps to
+    /// the input; 0 by default.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
     /// use pullback::nn::{ConvTranspose2d, Forward, Generator};
     ///
-    /// // Images of 9 and of 10 rows become 5 with a stride of 2: this says which of them they were.
+    /// // With a stride of 2, a convolution maps images of 9 and of 10 rows to 5 rows.
     /// let larger = || ConvTranspose2d::<f32>::builder(8, 1, 3).stride(2).padding(1);
     /// let rows = |conv: ConvTranspose2d<f32>| conv.forward(&Array4::zeros((1, 8, 5, 5)).into()).shape()[2];
     /// assert_eq!(rows(larger().build(&mut Generator::seed(7))), 9);
@@ -102,10 +103,10 @@ impl<T: Element> ConvBuilder<ConvTranspose2d<T>, 2> {
     pub fn build(self, generator: &mut impl Rng) -> ConvTranspose2d<T> {
         let [_, outputs] = self.channels_of_a_group("ConvTranspose2d");
         let ([inputs, all_outputs], [rows, columns]) = (self.channels, self.kernel);
-        let seen = outputs * rows * columns;
+        let written = outputs * rows * columns;
         ConvTranspose2d {
-            weight: evenly((inputs, outputs, rows, columns), seen, generator),
-            bias: self.bias.then(|| evenly(all_outputs, seen, generator)),
+            weight: evenly((inputs, outputs, rows, columns), written, generator),
+            bias: self.bias.then(|| evenly(all_outputs, written, generator)),
             options: self.options,
             output_padding: self.output_padding,
         }
@@ -116,7 +117,7 @@ impl<T: Element> Forward<&Tensor4<T>> for ConvTranspose2d<T> {
     type Output = Tensor4<T>;
 
     /// # Panics
-    /// If there are other channels, or `output_padding` is neither 0 nor smaller than the stride.
+    /// If the input does not have `in_channels` channels, or `output_padding` is neither 0 nor smaller than the stride.
     #[track_caller]
     fn forward(&self, input: &Tensor4<T>) -> Tensor4<T> {
         let fits = input.shape()[1] == self.weight.shape()[0];

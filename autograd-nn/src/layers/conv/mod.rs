@@ -1,20 +1,18 @@
-//! Convolutions, and their reverse.
+//! Convolutions, and their transpose.
 
 mod builder;
-mod conv1d;
-mod conv2d;
 mod conv_transpose2d;
+mod convolution;
 
 pub use builder::ConvBuilder;
 pub use conv_transpose2d::ConvTranspose2d;
-pub use conv1d::Conv1d;
-pub use conv2d::Conv2d;
+pub use convolution::{Conv1d, Conv2d};
 
 use autograd_core::ops::ConvOptions;
 
 use crate::layers::print;
 
-/// What PyTorch prints of a convolution.
+/// Formats the options of a convolution as PyTorch does.
 fn options<const N: usize>(
     channels: [usize; 2],
     kernel: &[usize],
