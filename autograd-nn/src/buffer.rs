@@ -8,11 +8,10 @@ use autograd_core::__private::HoldsTensor;
 use autograd_core::ndarray::{Array, Dimension};
 use autograd_core::{AnyTensor, Element, Tensor};
 
-/// A constant that belongs to a module's state: saved with it, never trained, such as the running mean of
-/// batch normalization.
+/// A constant that is saved with its module and not trained, such as the running mean of batch normalization.
 ///
-/// `forward` has the module by shared reference and may yet [`set`](Self::set) a buffer;
-/// [`get`](Self::get) returns the value of that moment.
+/// [`set`](Self::set) takes `&self`, so that `forward` can set a buffer. [`get`](Self::get) returns the value at the
+/// time of the call.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -30,7 +29,7 @@ pub struct Buffer<T, D> {
 }
 
 impl<T: Element, D: Dimension> Buffer<T, D> {
-    /// Creates a buffer with this value, which is saved with the state.
+    /// Creates a persistent buffer with this value.
     pub fn new(value: Array<T, D>) -> Self {
         Self {
             shape: value.raw_dim(),
@@ -44,7 +43,7 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
         self.shape.slice()
     }
 
-    /// Sets whether it is saved with the state; it is by default.
+    /// Sets whether the buffer is saved with the state; `true` by default.
     #[must_use]
     pub fn persistent(mut self, persistent: bool) -> Self {
         self.persistent = persistent;
@@ -56,10 +55,10 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
         self.lock().clone()
     }
 
-    /// Sets the value, without its history.
+    /// Sets the value, detached from its history.
     ///
     /// # Panics
-    /// If the shape is another.
+    /// If the value does not have the buffer's shape.
     #[track_caller]
     pub fn set(&self, value: impl Into<Tensor<T, D>>) {
         let value = value.into().detach();
@@ -74,7 +73,7 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tensor<T, D>> {
-        // A clone or a move, under the lock, does not panic half-way.
+        // INVARIANT: a clone or a move under the lock does not panic half-way.
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,11 +119,11 @@ pub trait AnyBuffer: Send + Sync + sealed::Sealed {
     /// Returns the value.
     fn to_any(&self) -> AnyTensor;
 
-    /// Sets the value. Returns false, and does nothing, if element type or shape differ.
+    /// Sets the value. Returns false, and does nothing, if the element type or the shape differs.
     #[must_use = "whether it fits"]
     fn set_any(&self, value: &AnyTensor) -> bool;
 
-    /// Returns whether it is saved with the state.
+    /// Returns whether the buffer is saved with the state.
     fn is_persistent(&self) -> bool;
 }
 

@@ -62,8 +62,8 @@ impl<T: ?Sized> Field for PhantomData<T> {
     fn visit_mut(&mut self, _path: &ParameterPath<'_>, _visitor: &mut dyn VisitorMut) {}
 }
 
-// For a type that is not a field, the compiler explains fields, not modules. Elsewhere in this file, the attribute
-// keeps what few would want from the compiler's list of fields.
+// For a type that is not a field, the compiler then explains fields and not modules. On the other impls in this file,
+// the attribute shortens the compiler's list of fields.
 #[diagnostic::do_not_recommend]
 impl<M: Module> Field for M {
     fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
@@ -142,7 +142,7 @@ macro_rules! as_slices {
 
 as_slices!((F: Field) Vec<F>, (F: Field, const N: usize) [F; N]);
 
-/// In the order of the keys.
+/// Visits the values in the order of the keys.
 impl<F: Field> Field for BTreeMap<String, F> {
     fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         for (name, field) in self {
@@ -157,7 +157,7 @@ impl<F: Field> Field for BTreeMap<String, F> {
     }
 }
 
-/// In the order of the keys, which are sorted for each visit: a `BTreeMap` need not be.
+/// Visits the values in the order of the keys, which are sorted at each visit; a `BTreeMap` needs no sorting.
 impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
     fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>) {
         let mut entries: Vec<_> = self.iter().collect();
@@ -176,8 +176,7 @@ impl<F: Field, S: BuildHasher> Field for HashMap<String, F, S> {
     }
 }
 
-/// A field by reference. An optimizer of two models takes
-/// `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
+/// A field by mutable reference. An optimizer of two models takes `(Borrowed(&mut encoder), Borrowed(&mut decoder))`.
 ///
 /// ```
 /// use pullback::ndarray::array;

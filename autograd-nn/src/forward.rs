@@ -1,4 +1,4 @@
-//! What a module computes.
+//! The computation of a module.
 
 /// Computes an output from an input: a tensor by reference, a tuple of them, or any other type.
 ///

@@ -1,14 +1,14 @@
-//! Where random numbers come from.
+//! The source of random numbers.
 
 use std::convert::Infallible;
 
 use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A generator of random bits, xoshiro256++ (Blackman and Vigna, 2021): fast, and the same on any machine.
+/// A generator of random bits, xoshiro256++ (Blackman and Vigna, 2021): fast, with the same numbers on any machine.
 ///
-/// Functions that draw take it as an argument, so that a program shows what its results depend on. Wherever
-/// `&mut impl Rng` is asked for, generators of the crate `rand` can be given too.
+/// Functions that draw random numbers take a generator as an argument. Any `Rng` of the crate `rand` can be passed in
+/// its place.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -21,13 +21,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Generator(Xoshiro256PlusPlus);
 
 impl Generator {
-    /// Creates the generator of a seed. Seeds that differ in one bit give unrelated numbers.
+    /// Creates a generator from a seed. Seeds that differ in one bit give unrelated numbers.
     pub fn seed(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Creates a generator for one part of a program, such as the order of its data: what the part draws
-    /// does not change what other parts get.
+    /// Creates an independent generator, such as one for the order of the data: its draws do not change the numbers
+    /// of `self`.
     ///
     /// ```
     /// use pullback::nn::Generator;
@@ -62,7 +62,7 @@ impl TryRng for Generator {
 mod tests {
     use super::*;
 
-    /// By a translation of the published C code into Python.
+    /// Computed by a translation of the published C code into Python.
     #[test]
     fn a_seed_gives_the_same_bits_for_ever() {
         let mut generator = Generator::seed(7);

@@ -1,8 +1,8 @@
-//! Training or evaluation.
+//! The mode of a module: training or evaluation.
 
-/// Whether a module is being trained or evaluated: a field of modules that behave differently, such as
-/// dropout. [`Module::train`](crate::nn::Module::train) and [`Module::eval`](crate::nn::Module::eval) set it in a
-/// whole tree. A new one is in training.
+/// Whether a module is in training or in evaluation, as a field of modules that depend on it, such as dropout.
+/// [`Module::train`](crate::nn::Module::train) and [`Module::eval`](crate::nn::Module::eval) set it in a whole tree.
+/// The default is training.
 ///
 /// ```
 /// use pullback::nn::{Mode, Module};
@@ -29,12 +29,12 @@ impl Default for Mode {
 }
 
 impl Mode {
-    /// Returns whether the module is being trained.
+    /// Returns whether the module is in training.
     pub fn is_training(self) -> bool {
         self.training
     }
 
-    /// Sets whether the module is being trained, for this field alone.
+    /// Sets whether the module is in training, for this field alone.
     pub fn set_training(&mut self, training: bool) {
         self.training = training;
     }

@@ -1,4 +1,4 @@
-//! What every module can do.
+//! The trait of all modules.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -14,8 +14,8 @@ use crate::parameter::any::AnyParameter;
 use crate::path::ParameterPath;
 use crate::visit::{Field, Visitor, VisitorMut, each_parameter, each_parameter_mut};
 
-/// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements it, and
-/// `Display`, which prints the tree.
+/// A part of a model: parameters, buffers and other modules. `#[derive(Module)]` implements this trait and `Display`,
+/// which prints the tree.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, Array2, Ix1, Ix2};
@@ -47,34 +47,34 @@ use crate::visit::{Field, Visitor, VisitorMut, each_parameter, each_parameter_mu
             any part of a module"
 )]
 pub trait Module: Any + Send + Sync {
-    /// Returns the name that is printed: that of the type.
+    /// Returns the name to print, by default the name of the type.
     fn name(&self) -> Cow<'static, str>;
 
-    /// Calls the visitor with each field, in the order of their declaration.
+    /// Calls the visitor with each field, in the order of declaration.
     fn visit_fields<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>);
 
-    /// Calls the visitor with each field, to change it.
+    /// Calls the visitor with each field by mutable reference, in the order of declaration.
     fn visit_fields_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 
-    /// Returns the module without its type.
+    /// Returns the module as a trait object.
     fn as_module(&self) -> &dyn Module;
 
-    /// Returns the module without its type, to change it.
+    /// Returns the module as a mutable trait object.
     fn as_module_mut(&mut self) -> &mut dyn Module;
 
-    /// Returns what is printed in the parentheses beside the fields: sizes, options.
+    /// Returns sizes and options, to print them in the parentheses beside the fields.
     fn extra_repr(&self) -> String {
         String::new()
     }
 
-    /// Returns the parameters, tied ones once.
+    /// Returns the parameters; a tied parameter is listed once.
     fn parameters(&self) -> Vec<&dyn AnyParameter> {
         let list = listed(self.as_module(), |_| ()).into_iter();
         list.map(|((), parameter)| parameter).collect()
     }
 
-    /// Returns the parameters with their dotted paths, tied ones once, under their first. A picture of a graph takes
-    /// them as names.
+    /// Returns the parameters with their dotted paths; a tied parameter is listed once, under its first path. A
+    /// picture of a graph takes them as names.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module, Relu, Sequential};
@@ -89,7 +89,7 @@ pub trait Module: Any + Send + Sync {
         listed(self.as_module(), |path| path.to_string())
     }
 
-    /// Returns the number of elements of all parameters, trained or not.
+    /// Returns the number of elements of all parameters, frozen ones included.
     fn parameter_count(&self) -> usize {
         let parameters = self.parameters().into_iter();
         parameters.map(AnyParameter::len).sum()
@@ -108,7 +108,7 @@ pub trait Module: Any + Send + Sync {
         list.0
     }
 
-    /// Returns this module, under an empty path, and all modules in it.
+    /// Returns this module, under an empty path, and all modules in it, with their dotted paths.
     fn named_modules(&self) -> Vec<(String, &dyn Module)> {
         struct List<'a>(Vec<(String, &'a dyn Module)>);
         impl<'a> Visitor<'a> for List<'a> {
@@ -127,12 +127,13 @@ pub trait Module: Any + Send + Sync {
         each_parameter(self.as_module(), |_, parameter| parameter.zero_grad());
     }
 
-    /// Switches this module and all in it to training.
+    /// Switches this module and all modules in it to training.
     fn train(&mut self) {
         set_training(self.as_module_mut(), true);
     }
 
-    /// Switches to evaluation: dropout leaves nothing out, batch normalization uses its running means.
+    /// Switches this module and all modules in it to evaluation: dropout changes nothing, batch normalization uses
+    /// its running statistics.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -148,8 +149,8 @@ pub trait Module: Any + Send + Sync {
         set_training(self.as_module_mut(), false);
     }
 
-    /// Sets whether the parameters are trained: `model.encoder.requires_grad(false)` freezes a part.
-    /// Frozen parameters drop their gradients.
+    /// Sets whether the parameters are trained: `model.encoder.requires_grad(false)` freezes a part. Frozen
+    /// parameters drop their gradients.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -164,7 +165,7 @@ pub trait Module: Any + Send + Sync {
     /// # Ok::<(), pullback::Error>(())
     /// ```
     fn requires_grad(&mut self, required: bool) {
-        // The tensors that tied parameters share from now on.
+        // The tensors of tied parameters, which have to be shared again.
         let mut seen: HashMap<ParameterId, AnyTensor> = HashMap::new();
         each_parameter_mut(self.as_module_mut(), |parameter| {
             if let Some(tensor) = seen.get(&parameter.id()) {
@@ -175,7 +176,7 @@ pub trait Module: Any + Send + Sync {
         });
     }
 
-    /// Calls `change` with every module, the innermost first, this one last:
+    /// Calls `change` with every module, inner modules before the modules that hold them:
     ///
     /// ```
     /// use pullback::ndarray::{Array1, Ix1};
@@ -214,7 +215,7 @@ pub trait Module: Any + Send + Sync {
 }
 
 impl dyn Module {
-    /// Returns whether it is an `M`.
+    /// Returns whether the module is an `M`.
     pub fn is<M: Module>(&self) -> bool {
         (self as &dyn Any).is::<M>()
     }
@@ -224,7 +225,7 @@ impl dyn Module {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// Returns the module as an `M`, to change it, if it is one.
+    /// Returns the module as a mutable `M`, if it is one.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Module};
@@ -240,7 +241,7 @@ impl dyn Module {
     }
 }
 
-/// A boxed module is the module.
+/// A boxed module behaves like the module in it.
 impl<M: Module + ?Sized> Module for Box<M> {
     fn name(&self) -> Cow<'static, str> {
         (**self).name()
@@ -267,7 +268,7 @@ impl<M: Module + ?Sized> Module for Box<M> {
     }
 }
 
-/// The parameters, tied ones once, each with what `name` makes of its path.
+/// Lists the parameters, tied ones once, each with the result of `name` for its path.
 fn listed<N>(
     module: &dyn Module,
     name: fn(&ParameterPath<'_>) -> N,

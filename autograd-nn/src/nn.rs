@@ -1,22 +1,23 @@
-//! Modules: parameters, buffers and what is computed with them.
+//! Modules with parameters and buffers, layers, and saved states.
 //!
-//! A module is a struct whose fields are [`Parameter`]s, [`Buffer`]s and other modules;
-//! `#[derive(Module)]` registers them under the names that they have. What the module computes is an
-//! ordinary method, or the trait [`Forward`].
+//! A module is a struct whose fields are [`Parameter`]s, [`Buffer`]s and other modules; `#[derive(Module)]` registers
+//! them under the names of the fields. The computation of a module is a method of your own, or the trait [`Forward`].
 //!
-//! Read first [`Module`](derive@Module), how a struct becomes a module, and [`Linear`], a layer like all others. Then:
+//! Read first [`Module`](derive@Module), which explains how a struct becomes a module, and [`Linear`], a typical
+//! layer. Then:
 //!
-//! - [`Module`]: what every module can do: list its parameters, switch to evaluation, print itself.
-//! - [`Parameter`], [`Buffer`], [`Mode`], [`RngState`]: what its fields are; [`Field`]: what else they can be.
-//! - [`Stateful`]: saving and loading; [`StateDict`] for what is saved.
-//! - [`init`]: first values, drawn from a [`Generator`].
+//! - [`Module`]: the methods of every module: list its parameters, switch to evaluation, print it.
+//! - [`Parameter`], [`Buffer`], [`Mode`], [`RngState`]: the fields of modules; [`Field`]: all types that fields can
+//!   have.
+//! - [`Stateful`]: saving and loading; [`StateDict`]: saved tensors under their names.
+//! - [`init`]: initial values, drawn from a [`Generator`].
 //! - Layers with weights: [`Linear`], [`Conv1d`], [`Conv2d`], [`ConvTranspose2d`], [`Embedding`],
-//!   [`MultiheadAttention`], with PyTorch's names, options and first values.
-//! - What keeps training steady: [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`].
+//!   [`MultiheadAttention`], with PyTorch's names, options and initial values.
+//! - Normalization and regularization: [`BatchNorm1d`], [`BatchNorm2d`], [`LayerNorm`], [`GroupNorm`], [`Dropout`].
 //! - Functions as modules: [`Relu`], [`Gelu`], [`GeluTanh`], [`Silu`], [`Sigmoid`], [`Tanh`], [`LeakyRelu`],
 //!   [`Elu`], [`Softplus`], [`Softmax`], [`Flatten`], [`MaxPool2d`], [`AvgPool2d`].
-//! - [`Sequential`]: one [`Layer`] after the other.
-//! - [`Visitor`], [`VisitorMut`]: how anything walks over a module.
+//! - [`Sequential`]: a chain of [`Layer`]s.
+//! - [`Visitor`], [`VisitorMut`]: traversal of the parts of a module.
 
 pub use crate::buffer::{AnyBuffer, Buffer};
 pub use crate::field::Borrowed;
@@ -43,10 +44,11 @@ pub use crate::state::{
 pub use crate::visit::{Field, Visitor, VisitorMut};
 
 pub mod init {
-    //! Initial values: arrays of a shape, drawn from a [`Generator`](super::Generator) where they are random.
+    //! Initial values: arrays of a given shape, most of them drawn from a [`Generator`](super::Generator).
     //!
-    //! Read first [`kaiming_normal`], for layers that a ReLU follows, or [`xavier_normal`], for others: they fit the
-    //! values to the size of the layer. The layers of [`nn`](super) use them as PyTorch's do. For your own layer:
+    //! Read first [`kaiming_normal`], for layers before a ReLU, or [`xavier_normal`], for others: they scale the
+    //! values to the size of the layer. The layers of [`nn`](super) have PyTorch's initial values. For your own
+    //! layer:
     //!
     //! ```
     //! use pullback::nn::init::{self, Fan, Nonlinearity};
@@ -58,14 +60,14 @@ pub mod init {
     //! assert_eq!(weight.shape(), [64, 32]);
     //! ```
     //!
-    //! Elements are drawn in row-major order, one draw of 64 bits for each, computed in `f64` and rounded once: a
-    //! model of `f32` is that of `f64`, rounded. **A seed gives the same bits on any machine**: nothing but
-    //! `+ − × /` and `√` is used, which IEEE 754 rounds in one way.
+    //! Elements are drawn in row-major order. Each takes one draw of 64 bits, is computed in `f64` and rounded once,
+    //! so that the initial values of an `f32` model are those of the `f64` model, rounded. **A seed gives the same
+    //! bits on any machine**: only `+ − × /` and `√` are used, whose rounding IEEE 754 fixes.
     //!
-    //! - Simple: [`uniform`], [`normal`], [`truncated_normal`].
-    //! - By the size of a layer: [`xavier_uniform`], [`xavier_normal`], [`kaiming_uniform`],
-    //!   [`kaiming_normal`]; [`fans`] are those sizes, [`Nonlinearity::gain`] what follows the layer.
-    //! - [`orthogonal`]: rows or columns at right angles.
+    //! - By range or moments: [`uniform`], [`normal`], [`truncated_normal`].
+    //! - By the size of a layer: [`xavier_uniform`], [`xavier_normal`], [`kaiming_uniform`], [`kaiming_normal`];
+    //!   [`fans`] returns the sizes, [`Nonlinearity::gain`] the factor for the function after the layer.
+    //! - [`orthogonal`]: a matrix with orthogonal rows or columns.
 
     pub use crate::init::orthogonal::orthogonal;
     pub use crate::init::scaled::{

@@ -1,11 +1,11 @@
-//! Where something is in a module.
+//! The path of a part of a module.
 
 use std::fmt;
 
 /// The path from a module to one of its parts, printed with dots: `layers.0.weight`.
 ///
-/// A path lives on the stack of a visit: it is a name and what is above it. `to_string` makes the name that
-/// [`named_parameters`](crate::nn::Module::named_parameters) gives.
+/// A path is a name and a reference to the path above it, on the stack of a visit. `to_string` returns the name that
+/// [`named_parameters`](crate::nn::Module::named_parameters) lists.
 ///
 /// ```
 /// use pullback::nn::ParameterPath;
@@ -29,7 +29,7 @@ enum Name<'a> {
 }
 
 impl<'a> ParameterPath<'a> {
-    /// Returns the path of the module that is visited: no name.
+    /// Returns the path of the visited module itself, which has no name.
     pub fn root() -> Self {
         Self {
             above: None,
@@ -60,7 +60,7 @@ impl<'a> ParameterPath<'a> {
         self.above.map_or(0, |above| above.depth() + 1)
     }
 
-    /// Returns the path without its first `depth` names, to print: the path from a module on it.
+    /// Returns the path without its first `depth` names, to print it.
     ///
     /// ```
     /// use pullback::nn::ParameterPath;

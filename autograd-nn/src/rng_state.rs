@@ -1,4 +1,4 @@
-//! The random state of a module that draws when it is called.
+//! The random state of a module that draws random numbers in `forward`.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +7,12 @@ use rand_core::Rng;
 
 use autograd_core::replayed;
 
-/// A seed for each call of a module that draws at random, such as [`Dropout`](crate::nn::Dropout): a field of it.
+/// A seed for each call of a module that draws random numbers, such as [`Dropout`](crate::nn::Dropout).
 ///
-/// The seeds are the first one plus the number of calls so far. [`save_checkpoint`](crate::nn::save_checkpoint) saves
-/// both, so that a resumed run draws what it would have drawn. They are not part of a
-/// [`state_dict`](crate::nn::Stateful::state_dict), as a model in use does not need them;
-/// [`random_state`](crate::nn::Stateful::random_state) returns them alone.
+/// The seed of a call is the first seed plus the number of calls before it.
+/// [`save_checkpoint`](crate::nn::save_checkpoint) saves both numbers, so that a resumed run draws the same numbers.
+/// A [`state_dict`](crate::nn::Stateful::state_dict) has neither, because inference does not need them;
+/// [`random_state`](crate::nn::Stateful::random_state) returns them.
 ///
 /// ```
 /// use pullback::ndarray::Ix1;
@@ -51,24 +51,25 @@ pub struct RngState {
 }
 
 impl RngState {
-    /// Creates seeds that begin with this one.
+    /// Creates the state whose first seed is `first`.
     pub fn new(first: u64) -> Self {
         Self::after(first, 0)
     }
 
-    /// Creates seeds that begin with a number that the generator draws.
+    /// Creates a state whose first seed is drawn from the generator.
     pub fn of(generator: &mut impl Rng) -> Self {
         Self::new(generator.next_u64())
     }
 
-    /// Creates seeds that continue after this number of calls.
+    /// Creates the state after `calls` calls.
     pub(super) fn after(first: u64, calls: u64) -> Self {
         let calls = AtomicU64::new(calls);
         Self { first, calls }
     }
 
-    /// Returns the seed of one more call. Threads never get the same one. The second call of a function within
-    /// [`checkpoint`](autograd_core::checkpoint()) gets the seed of the first, and is not counted.
+    /// Counts one more call and returns its seed. No two threads get the same seed. When
+    /// [`checkpoint`](autograd_core::checkpoint()) recomputes a function, the call gets the same seed again and is
+    /// not counted.
     pub fn draw(&self) -> u64 {
         replayed(|| {
             let call = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -81,12 +82,12 @@ impl RngState {
         self.first
     }
 
-    /// Returns the number of calls.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Continues as after this number of calls.
+    /// Sets the number of calls so far.
     pub fn set_calls(&self, calls: u64) {
         self.calls.store(calls, Ordering::Relaxed);
     }

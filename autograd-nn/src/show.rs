@@ -1,4 +1,4 @@
-//! The printed tree.
+//! Printing of modules as trees.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,10 +10,9 @@ use crate::parameter::any::AnyParameter;
 use crate::path::ParameterPath;
 use crate::visit::{Field, Visitor};
 
-/// Prints a module as a tree: for each its name, its `extra_repr`, its own parameters and buffers with
-/// their shapes, the modules in it, and how many numbers are parameters, tied ones counted once. Neighbors
-/// in a list that print alike are printed once, with their number. Generated `Display` implementations call
-/// it.
+/// Prints a module as a tree: its name, its `extra_repr`, its parameters and buffers with their shapes, the modules
+/// in it, and the number of elements of its parameters, where tied parameters count once. Neighbors in a list whose
+/// trees are equal are printed once, with their number. Generated `Display` implementations call this function.
 #[doc(hidden)]
 pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut tree = Tree {
@@ -30,8 +29,8 @@ pub fn fmt(module: &dyn Module, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
-/// What `#[module(skip, show)]` prints: `in_features=784, out_features=10`. A value without a label is printed
-/// alone.
+/// Formats the values of fields with `#[module(skip, show)]`: `in_features=784, out_features=10`. A value with an
+/// empty label is printed alone.
 #[doc(hidden)]
 pub fn extra_repr(shown: &[(&str, &dyn fmt::Display)]) -> String {
     let shown = shown.iter().map(|(label, value)| match *label {
@@ -41,33 +40,33 @@ pub fn extra_repr(shown: &[(&str, &dyn fmt::Display)]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// What is printed of one module.
+/// The parts of one printed module.
 #[derive(Default)]
 struct Shown {
-    /// Its path from the module above.
+    /// The path from the module above.
     field: String,
     depth: usize,
     name: String,
-    /// `extra_repr`, parameters, buffers, and fields that are `None`.
+    /// The texts of `extra_repr`, parameters, buffers, and fields that are `None`.
     own: Vec<String>,
     modules: Vec<Shown>,
     parameters: usize,
 }
 
-/// The modules that were entered and not left; outside them all an empty one.
+/// The modules that were entered and not left, in an empty outermost one.
 struct Tree {
     open: Vec<Shown>,
     seen: HashSet<ParameterId>,
 }
 
 impl Tree {
-    /// The module whose fields are visited.
+    /// Returns the module whose fields are visited.
     fn innermost(&mut self) -> &mut Shown {
-        // INVARIANT: the outermost is never left.
+        // INVARIANT: the outermost module is never left.
         self.open.last_mut().expect("a module is open")
     }
 
-    /// Adds to what the innermost module shows of its own.
+    /// Adds a text to the innermost module.
     fn show(&mut self, path: &ParameterPath<'_>, what: fmt::Arguments<'_>) {
         let depth = self.innermost().depth;
         let field = path.below(depth);
@@ -125,7 +124,7 @@ impl<'a> Visitor<'a> for Tree {
 }
 
 impl Shown {
-    /// The module without its count.
+    /// Returns the tree of the module, without its count.
     fn tree(&self, indent: usize) -> String {
         let own = self.own.join(", ");
         let name = &self.name;
@@ -144,7 +143,7 @@ impl Shown {
         lines
     }
 
-    /// How many numbers are parameters, as a comment.
+    /// Returns the number of elements of the parameters, as a comment.
     fn count(&self, each: &str) -> String {
         match self.parameters {
             0 => String::new(),
@@ -153,7 +152,7 @@ impl Shown {
         }
     }
 
-    /// The modules in it, those together that follow each other in a list and print alike.
+    /// Groups the modules in it: neighbors in a list whose trees are equal.
     fn neighbors(&self, indent: usize) -> Vec<Alike<'_>> {
         let mut all: Vec<Alike<'_>> = Vec::new();
         for module in &self.modules {
@@ -170,14 +169,14 @@ impl Shown {
         all
     }
 
-    /// The list that it is in, and its number there.
+    /// Returns the name of the list that holds it, and its index there.
     fn place(&self) -> Option<(&str, usize)> {
         let (list, number) = self.field.rsplit_once('.').unwrap_or(("", &self.field));
         Some((list, number.parse().ok()?))
     }
 }
 
-/// Modules that follow each other in a list and print alike.
+/// Neighbors in a list whose trees are equal.
 struct Alike<'a> {
     first: &'a Shown,
     tree: String,
@@ -213,7 +212,7 @@ impl fmt::Display for Alike<'_> {
     }
 }
 
-/// A number with a comma before every three digits.
+/// Formats a number with a comma before every three digits.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

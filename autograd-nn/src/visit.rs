@@ -1,4 +1,4 @@
-//! How anything walks over a module: a field calls a visitor with what is in it.
+//! Traversal: a field calls a visitor with each of its parts.
 
 use crate::buffer::AnyBuffer;
 use crate::mode::Mode;
@@ -7,11 +7,11 @@ use crate::parameter::any::AnyParameter;
 use crate::path::ParameterPath;
 use crate::rng_state::RngState;
 
-/// Anything that can be a field of a module, and be trained, saved and printed with it: parameters, buffers,
-/// modules, and lists, arrays, tuples, maps and `Option`s of them.
+/// A type that can be a field of a module, and is trained, saved and printed with it: parameters, buffers, modules,
+/// and lists, arrays, tuples, maps and `Option`s of them.
 ///
-/// Plain data is marked `#[module(skip)]`. A parameter in any other container is a compile error: it would
-/// silently not be trained.
+/// Mark plain data `#[module(skip)]`. A parameter in any other container is a compile error, since it would silently
+/// not be trained.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub trait Field {
     /// ```
     fn visit<'a>(&'a self, path: &ParameterPath<'_>, visitor: &mut dyn Visitor<'a>);
 
-    /// Calls the visitor with every part of the field, to change it.
+    /// Calls the visitor with every part of the field, by mutable reference.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -76,8 +76,8 @@ pub trait Field {
     fn visit_mut(&mut self, path: &ParameterPath<'_>, visitor: &mut dyn VisitorMut);
 }
 
-/// Is called with the parts of a module, in the order of its fields. Every method does nothing unless
-/// it is implemented.
+/// A traversal of a module, whose methods are called with its parts in the order of the fields. By default a method
+/// does nothing.
 ///
 /// ```
 /// use pullback::nn::{AnyParameter, Field, Parameter, ParameterPath, Visitor};
@@ -98,40 +98,40 @@ pub trait Field {
 /// assert_eq!(count.0, 3);
 /// ```
 pub trait Visitor<'a> {
-    /// A parameter. One that several fields share comes once for each: they have one
+    /// Visits a parameter. A parameter that several fields share is visited in each of them, with the same
     /// [`id`](AnyParameter::id).
     fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &'a dyn AnyParameter) {
         let _ = (path, parameter);
     }
 
-    /// A buffer.
+    /// Visits a buffer.
     fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &'a dyn AnyBuffer) {
         let _ = (path, buffer);
     }
 
-    /// The random state of a module that draws.
+    /// Visits the random state of a module.
     fn rng_state(&mut self, path: &ParameterPath<'_>, seeds: &'a RngState) {
         let _ = (path, seeds);
     }
 
-    /// A field that is `None`.
+    /// Visits a field that is `None`.
     fn absent(&mut self, path: &ParameterPath<'_>) {
         let _ = path;
     }
 
-    /// A module, before its parts. Its parts are left out if this returns false.
+    /// Visits a module before its parts. If it returns false, the parts are skipped.
     fn enter(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) -> bool {
         let _ = (path, module);
         true
     }
 
-    /// A module, after its parts.
+    /// Visits a module after its parts.
     fn leave(&mut self, path: &ParameterPath<'_>, module: &'a dyn Module) {
         let _ = (path, module);
     }
 }
 
-/// A [`Visitor`] that may change the parts.
+/// A [`Visitor`] that can change the parts.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -159,39 +159,39 @@ pub trait Visitor<'a> {
 /// assert_eq!((layer["weight"].item(), layer["bias"].item()), (1.0, 0.0));
 /// ```
 pub trait VisitorMut {
-    /// A parameter.
+    /// Visits a parameter.
     fn parameter(&mut self, path: &ParameterPath<'_>, parameter: &mut dyn AnyParameter) {
         let _ = (path, parameter);
     }
 
-    /// A buffer.
+    /// Visits a buffer.
     fn buffer(&mut self, path: &ParameterPath<'_>, buffer: &mut dyn AnyBuffer) {
         let _ = (path, buffer);
     }
 
-    /// The random state of a module that draws.
+    /// Visits the random state of a module.
     fn rng_state(&mut self, path: &ParameterPath<'_>, seeds: &mut RngState) {
         let _ = (path, seeds);
     }
 
-    /// Training or evaluation.
+    /// Visits the mode of a module: training or evaluation.
     fn mode(&mut self, path: &ParameterPath<'_>, mode: &mut Mode) {
         let _ = (path, mode);
     }
 
-    /// A module, before its parts. Its parts are left out if this returns false.
+    /// Visits a module before its parts. If it returns false, the parts are skipped.
     fn enter(&mut self, path: &ParameterPath<'_>, module: &mut dyn Module) -> bool {
         let _ = (path, module);
         true
     }
 
-    /// A module, after its parts.
+    /// Visits a module after its parts.
     fn leave(&mut self, path: &ParameterPath<'_>, module: &mut dyn Module) {
         let _ = (path, module);
     }
 }
 
-/// Calls `visit` with each parameter and its path, with tied ones each time.
+/// Calls `visit` with each parameter and its path, once for each field that holds it.
 pub(crate) fn each_parameter<'a, F: Field + ?Sized>(
     field: &'a F,
     visit: impl FnMut(&ParameterPath<'_>, &'a dyn AnyParameter),
@@ -205,7 +205,7 @@ pub(crate) fn each_parameter<'a, F: Field + ?Sized>(
     field.visit(&ParameterPath::root(), &mut Each(visit));
 }
 
-/// As [`each_parameter`], to change them.
+/// Calls `visit` with each parameter by mutable reference, once for each field that holds it.
 pub(crate) fn each_parameter_mut<F: Field + ?Sized>(
     field: &mut F,
     visit: impl FnMut(&mut dyn AnyParameter),

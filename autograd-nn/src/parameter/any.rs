@@ -1,4 +1,4 @@
-//! Parameters whose element types and ranks are forgotten.
+//! Parameters of any element type and rank.
 
 use std::marker::PhantomData;
 
@@ -92,34 +92,33 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
         self.shape().iter().product()
     }
 
-    /// Returns whether there are no elements.
+    /// Returns whether the parameter has no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the identity of the parameter, which tied ones share.
+    /// Returns the identity of the parameter. Tied parameters have the same.
     fn id(&self) -> ParameterId;
 
     /// Returns a clone of the tensor, which shares value and gradient.
     fn to_any(&self) -> AnyTensor;
 
-    /// Returns whether it is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
+    /// Returns whether the parameter is trained; see [`Module::requires_grad`](crate::nn::Module::requires_grad).
     fn requires_grad(&self) -> bool;
 
-    /// Sets whether it is trained. A frozen parameter drops its gradient.
+    /// Sets whether the parameter is trained. A frozen parameter drops its gradient.
     fn set_requires_grad(&mut self, required: bool);
 
-    /// Ties it to `other`: they share gradient and identity from now on, and this one takes the
-    /// value.
+    /// Ties the parameter to `other`: it takes over the value, the gradient and the identity of `other`.
     ///
     /// # Panics
-    /// If element type or shape differ.
+    /// If the element types or shapes differ.
     fn tie(&mut self, other: &dyn AnyParameter);
 
-    /// Replaces its tensor by `tensor`, with its gradient; the identity stays.
+    /// Replaces the tensor, with its gradient, by `tensor`; the identity stays.
     ///
     /// # Panics
-    /// If element type or shape differ.
+    /// If the element types or shapes differ.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -134,8 +133,8 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// Changes the value in place; see [`Tensor::update`].
     fn update_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>));
 
-    /// Changes the value in place by the gradient. Returns false, and does nothing, if there is
-    /// none. See [`Tensor::update_by_grad`].
+    /// Changes the value in place by the gradient. Returns false, and does nothing, if the parameter has no gradient.
+    /// See [`Tensor::update_by_grad`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -154,17 +153,18 @@ pub trait AnyParameter: Send + Sync + sealed::Sealed {
     /// ```
     fn update_by_grad_any(&mut self, change: &mut dyn FnMut(AnyViewMut<'_>, AnyView<'_>)) -> bool;
 
-    /// Changes the gradient in place. Returns false if there is none. See [`Tensor::update_grad`].
+    /// Changes the gradient in place. Returns false if the parameter has no gradient. See [`Tensor::update_grad`].
     fn update_grad_any(&self, change: &mut dyn FnMut(AnyViewMut<'_>)) -> bool;
 
-    /// Reads the gradient without copying it. Returns false if there is none. See [`Tensor::with_grad`].
+    /// Reads the gradient without copying it. Returns false if the parameter has no gradient. See
+    /// [`Tensor::with_grad`].
     fn look_at_grad_any(&self, look: &mut dyn FnMut(AnyView<'_>)) -> bool;
 
     /// Drops the gradient.
     fn zero_grad(&self);
 }
 
-/// A clone of the tensor, as [`AnyParameter::to_any`] returns it.
+/// Returns a clone of the tensor, like [`AnyParameter::to_any`].
 impl From<&dyn AnyParameter> for AnyTensor {
     fn from(parameter: &dyn AnyParameter) -> Self {
         parameter.to_any()

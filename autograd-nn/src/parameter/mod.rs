@@ -10,12 +10,11 @@ use autograd_core::__private::HoldsTensor;
 use autograd_core::ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 use autograd_core::{Element, Tensor};
 
-/// A leaf that requires grad: what an optimizer changes. It derefs to its [`Tensor`].
+/// A leaf that requires grad, which an optimizer changes. It derefs to its [`Tensor`].
 ///
-/// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are
-/// listed once, saved once and trained as one. Their values are equal after every step; a clone that is
-/// outside the module keeps its value. For an independent copy write
-/// `Parameter::new(parameter.to_array())`.
+/// A clone shares gradient and identity: two fields that hold clones of one parameter are *tied*. They are listed
+/// once, saved once and trained as one. Every step gives them the same value; a clone outside the module keeps its
+/// value. For an independent copy write `Parameter::new(parameter.to_array())`.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -62,10 +61,10 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
         }
     }
 
-    /// Sets the value; gradient and ties stay.
+    /// Sets the value. The gradient and the ties stay.
     ///
     /// # Panics
-    /// If the shape is another.
+    /// If the value does not have the parameter's shape.
     #[track_caller]
     pub fn set(&mut self, value: ArrayView<'_, T, D>) {
         let shape = self.tensor.shape();
@@ -83,7 +82,7 @@ impl<T: Element, D: Dimension> Parameter<T, D> {
     }
 }
 
-/// A leaf with elements in row-major order, which no update changes.
+/// Creates a leaf with elements in row-major order.
 #[track_caller]
 fn leaf<T: Element, D: Dimension>(value: Array<T, D>) -> Tensor<T, D> {
     let value = if value.is_standard_layout() {
