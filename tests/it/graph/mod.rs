@@ -3,6 +3,7 @@
 
 mod fold;
 mod page;
+mod readme;
 mod saved;
 mod trace;
 mod xml;
