@@ -38,17 +38,17 @@ pub use holds_tensor::{HoldsNone, HoldsTensor, Probe, Storage, is_value};
 use crate::function::output_edge;
 use ndarray::{Array, ArrayView, Dimension};
 
-/// Puts a function into the catalogue: its signature, what its author says, and the name of its test.
+/// Adds a function to the catalogue: its signature, its documentation, its name in the source, and the name of its test.
 #[cfg(feature = "catalogue")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register {
-    ($signature:path, $docs:expr $(, $test:literal)?) => {
+    ($signature:path, $docs:expr, $item:literal $(, $test:literal)?) => {
         $crate::__private::inventory::submit! {
             $crate::__private::Entry::new(
                 &$signature,
                 $docs,
-                ::core::module_path!(),
+                [::core::module_path!(), $item],
                 ::core::file!(),
                 ::core::line!(),
             )

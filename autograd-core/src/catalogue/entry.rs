@@ -32,6 +32,8 @@ pub struct Entry {
     pub line: u32,
     /// The test that `gradcheck(…)` generates, if it does.
     pub test: Option<Test>,
+    /// The name of the type or of the free function in the source, which `name = "…"` does not change.
+    item: &'static str,
 }
 
 /// A generated test. Its [`Display`](fmt::Display) is the command that runs it.
@@ -59,7 +61,7 @@ impl Entry {
     pub const fn new(
         signature: &'static Signature,
         docs: &'static str,
-        module: &'static str,
+        [module, item]: [&'static str; 2],
         file: &'static str,
         line: u32,
     ) -> Self {
@@ -67,10 +69,32 @@ impl Entry {
             signature,
             docs,
             module,
+            item,
             file,
             line,
             test: None,
         }
+    }
+
+    /// Returns the entry of a function, given as the free function or as the `apply` of its type. `None` if the attribute
+    /// does not define it, or if it is local to another function.
+    ///
+    /// ```
+    /// use pullback::catalogue::Entry;
+    /// use pullback::ndarray::Ix1;
+    /// use pullback::ops::Exp;
+    ///
+    /// let exp = Entry::of(&Exp::<f64, Ix1>::apply).expect("a built-in function");
+    /// assert_eq!(exp.name(), "Exp");
+    /// assert!(Entry::of(&f64::exp).is_none());
+    /// ```
+    pub fn of<F>(function: &F) -> Option<&'static Self> {
+        // A function has a type of its own, which implements nothing of ours: only its path leads to the entry. It is
+        // `kernels::squash<f32, …>` or `kernels::_::<impl kernels::Scale<f32>>::apply`.
+        let path = std::any::type_name_of_val(function);
+        let path = path.split_once("<impl ").map_or(path, |(_, of)| of);
+        let (module, item) = path.split(['<', '>']).next()?.rsplit_once("::")?;
+        inventory::iter::<Self>().find(|entry| (entry.module, entry.item) == (module, item))
     }
 
     /// Adds a test.

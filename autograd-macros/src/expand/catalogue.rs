@@ -4,6 +4,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt as _;
 
 use super::{gradcheck, signature};
 use crate::docs;
@@ -14,9 +15,10 @@ use crate::model::FunctionModel;
 /// The macro's path is absolute: an attribute that nobody knows, above ours, would leave a name in scope unresolved.
 pub(super) fn entry(model: &FunctionModel, root: &TokenStream) -> TokenStream {
     let (signature, docs) = (signature::name(), docs::text(model));
+    let item = model.definition.item().unraw().to_string();
     let test = model.gradcheck.as_ref().map(|_| {
         let name = gradcheck::name(&model.definition).to_string();
         quote!(, #name)
     });
-    quote!(#root::register!(#signature, #docs #test);)
+    quote!(#root::register!(#signature, #docs, #item #test);)
 }

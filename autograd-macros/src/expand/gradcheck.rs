@@ -416,10 +416,7 @@ fn spelled(concrete: &Concrete, p: &TokenStream) -> TokenStream {
 
 /// Returns `linear_function_gradcheck`.
 pub(super) fn name(definition: &Definition) -> Ident {
-    let ident = definition
-        .short
-        .as_ref()
-        .map_or(&definition.ident, |short| &short.ident);
+    let ident = definition.item();
     let text = ident.unraw().to_string();
     let letters: Vec<char> = text.chars().collect();
     let mut name = String::new();

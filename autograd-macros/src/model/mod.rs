@@ -48,6 +48,15 @@ pub(crate) struct Definition {
     pub(crate) short: Option<Short>,
 }
 
+impl Definition {
+    /// Returns the name in the source: that of the free function or of the type.
+    pub(crate) fn item(&self) -> &Ident {
+        self.short
+            .as_ref()
+            .map_or(&self.ident, |short| &short.ident)
+    }
+}
+
 /// The function marked `#[forward]`.
 pub(crate) struct Forward {
     pub(crate) ident: Ident,

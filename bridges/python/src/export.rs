@@ -9,6 +9,7 @@
 use std::marker::PhantomData;
 
 use pullback::AnyTensor;
+use pullback::catalogue::Entry;
 use pyo3::PyResult;
 
 use crate::argument::{Argument, Given, Of, OfElement, Parameter};
@@ -23,8 +24,8 @@ pub(crate) type Prepare = dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send 
 /// A function for one element type.
 #[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Variant {
-    /// The function's path, with those of its type parameters.
-    pub(crate) path: &'static str,
+    /// The entry of the function; `None` if `#[custom_function]` does not define it.
+    pub(crate) entry: Option<&'static Entry>,
     pub(crate) parameters: Vec<Parameter>,
     /// The types of the outputs in Python.
     pub(crate) outputs: Vec<String>,
@@ -59,7 +60,7 @@ macro_rules! calls {
                 let mut outputs = Vec::new();
                 O::stubs(&mut outputs);
                 Variant {
-                    path: std::any::type_name::<Fun>(),
+                    entry: Entry::of(&self),
                     parameters: vec![$($A::PARAMETER),*],
                     outputs,
                     prepare: Box::new(move |given| {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ffi::CString;
 
-use pullback::catalogue::{Entry, catalogue};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
@@ -54,12 +53,12 @@ impl<'m, 'py> Functions<'m, 'py> {
                  tensors, a closure or a tensor that is written to"
             )));
         };
-        let entry = entry(variant.path)
+        let entry = variant
+            .entry
             .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
         let entry = entry.ok_or_else(|| {
             PyImportError::new_err(format!(
-                "{name}: `{}` is not a function of `#[custom_function]`",
-                variant.path
+                "{name} is not a function of `#[custom_function]`"
             ))
         })?;
         let definition = stub::definition(name, entry, &variants);
@@ -87,13 +86,4 @@ impl<'m, 'py> Functions<'m, 'py> {
 /// INVARIANT: our own sources have no zeros.
 fn source(text: &str) -> CString {
     CString::new(text).expect("a source without zeros")
-}
-
-/// The function at a path of the compiler's: `kernels::squash<f32, …>`, `kernels::_::<impl kernels::Scale<f32>>::apply`.
-fn entry(path: &str) -> Option<&'static Entry> {
-    let path = path.split_once("<impl ").map_or(path, |(_, of)| of);
-    let path = path.split(['<', '>']).next();
-    catalogue()
-        .into_iter()
-        .find(|entry| Some(&*entry.path()) == path)
 }

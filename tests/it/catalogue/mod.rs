@@ -143,6 +143,14 @@ fn functions_within_functions_and_of_awkward_names_are_listed() {
     assert_eq!(hygiene.docs, "From a file.\n\nWith `code`.\n\nThe end.");
 }
 
+#[test]
+fn entries_are_found_by_their_functions() {
+    assert!(Entry::of(&fourth).is_some_and(|entry| std::ptr::eq(entry, named("fourth"))));
+    let generic = Entry::of(&Generic::<f32, pullback::ndarray::Ix2>::apply);
+    assert!(generic.is_some_and(|entry| std::ptr::eq(entry, named("a <name> of its own"))));
+    assert!(Entry::of(&catalogue).is_none() && Entry::of(&|| fourth).is_none());
+}
+
 /// The places of all attributes in the sources of the built-in functions.
 fn attributes(folder: &Path, found: &mut BTreeSet<(PathBuf, u32)>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {

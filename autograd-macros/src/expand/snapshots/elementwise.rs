@@ -111,7 +111,9 @@ const _: () = {
         )
         .with_order(__p::Order::Times(2))
         .forward_mode();
-    ::pullback::__private::register!(__SIGNATURE, "y = x / √(1 + (x/limit)²)");
+    ::pullback::__private::register!(
+        __SIGNATURE, "y = x / √(1 + (x/limit)²)", "squash"
+    );
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Squash<T, D> {
         const NAME: &'static str = "squash";
         const SIGNATURE: __p::Signature = __SIGNATURE;

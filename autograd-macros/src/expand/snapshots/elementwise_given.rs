@@ -200,7 +200,7 @@ const _: () = {
         )
         .with_order(__p::Order::Times(2))
         .forward_mode();
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "quantized");
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Quantized<T, D> {
         const NAME: &'static str = "quantized";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -96,7 +96,7 @@ const _: () = {
             &[__p::SavedSignature::new("output", &["i"])],
         )
         .with_order(__p::Order::Any);
-    pb::__private::register!(__SIGNATURE, "");
+    pb::__private::register!(__SIGNATURE, "", "Exp");
     impl<T: Element, D: Dimension> __p::Function for Exp<T, D> {
         const NAME: &'static str = "Exp";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -163,7 +163,7 @@ const _: () = {
             ],
         )
         .forward_mode();
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "Update");
     impl __p::Function for Update {
         const NAME: &'static str = "Update";
         const SIGNATURE: __p::Signature = __SIGNATURE;

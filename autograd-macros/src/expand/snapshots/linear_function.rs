@@ -168,7 +168,7 @@ const _: () = {
             __p::SavedSignature::new("weight", &["input"]),
         ],
     );
-    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b");
+    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b", "LinearFunction");
     impl __p::Function for LinearFunction {
         const NAME: &'static str = "LinearFunction";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -146,7 +146,7 @@ const _: () = {
             &[__p::SavedSignature::new("parts", &["parts", "weight"])],
         )
         .forward_mode();
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "Weighted");
     impl __p::Function for Weighted {
         const NAME: &'static str = "Weighted";
         const SIGNATURE: __p::Signature = __SIGNATURE;

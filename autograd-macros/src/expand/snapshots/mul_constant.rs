@@ -100,7 +100,7 @@ const _: () = {
         &[__p::OutputSignature::tensor("output", "Array2<f64>")],
         &[__p::SavedSignature::new("constant", &["tensor"])],
     );
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "MulConstant");
     impl __p::Function for MulConstant {
         const NAME: &'static str = "mul_constant";
         const SIGNATURE: __p::Signature = __SIGNATURE;

@@ -350,7 +350,7 @@ const _: () = {
             ],
         )
         .forward_mode();
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "LayerNorm");
     const _: () = {
         #[allow(unused_imports)]
         use __p::HoldsNone as _;

@@ -284,7 +284,7 @@ const _: () = {
             ],
         )
         .with_order(__p::Order::Any);
-    ::pullback::__private::register!(__SIGNATURE, "");
+    ::pullback::__private::register!(__SIGNATURE, "", "scaled_power");
     impl<T, D: Dimension, F: ?Sized> __p::Function for ScaledPower<T, D, F>
     where
         T: Element,

@@ -211,7 +211,7 @@ const _: () = {
             __p::SavedSignature::new("weight", &["input"]),
         ],
     );
-    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b");
+    ::pullback::__private::register!(__SIGNATURE, "y = x Wᵀ + b", "linear");
     impl __p::Function for Linear {
         const NAME: &'static str = "linear";
         const SIGNATURE: __p::Signature = __SIGNATURE;
