@@ -1,16 +1,8 @@
 //! Lists every differentiable function of a program: the built-in ones and two that are defined here.
 //!
 //! `cargo run --example catalogue` prints a table of them and writes `target/catalogue.html`, a page with a
-//! search; `cargo run --example catalogue -- FILE` writes it elsewhere. If the tests ran before, the page
-//! shows the largest errors of the gradients:
-//!
-//! ```text
-//! export PULLBACK_CATALOGUE=$PWD/target/gradcheck
-//! cargo test --workspace gradcheck
-//! cargo run --example catalogue --features math
-//! ```
-//!
-//! With the feature `math`, the page shows typeset formulas.
+//! search; `cargo run --example catalogue -- FILE` writes it elsewhere. With `--features math`, the page shows
+//! typeset formulas.
 
 #![allow(
     dead_code,
@@ -23,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use pullback::catalogue;
-use pullback::catalogue::{Entry, Page};
+use pullback::catalogue::Entry;
 use pullback::ndarray::{
     Array, Array0, Array1, ArrayView, ArrayView0, ArrayView1, Dimension, arr0,
 };
@@ -100,11 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut page = Page::new();
-    if let Some(folder) = env::var_os("PULLBACK_CATALOGUE") {
-        page = page.errors(folder);
-    }
-    fs::write(&file, page.html()).map_err(|error| format!("{}: {error}", file.display()))?;
+    fs::write(&file, catalogue::html()).map_err(|error| format!("{}: {error}", file.display()))?;
     println!(
         "\n{} functions; {} shows them all",
         functions.len(),

@@ -109,7 +109,7 @@ pub use autograd_nn::{nn, optim};
 /// Every function of the program that `#[custom_function]` defines.
 #[cfg(feature = "catalogue")]
 pub mod catalogue {
-    pub use autograd_core::catalogue::{Entry, Errors, Test, catalogue};
+    pub use autograd_core::catalogue::{Entry, Test, catalogue};
     #[cfg(feature = "graph")]
     pub use autograd_graph::catalogue::{Page, html};
 }

@@ -1,9 +1,7 @@
 //! What is known of one function.
 
-use std::path::Path;
-use std::{fmt, io};
+use std::fmt;
 
-use super::figures::{self, Errors};
 use crate::function::Signature;
 
 /// One function of the program, as [`catalogue`](crate::catalogue()) lists it.
@@ -147,22 +145,6 @@ impl Entry {
         let mut prose = paragraphs.filter(|text| !text.is_empty() && !text.starts_with(['<', '`']));
         let first = prose.next().unwrap_or_default();
         first.lines().map(str::trim).collect::<Vec<_>>().join(" ")
-    }
-
-    /// Returns the largest errors of its derivatives, as its test has left them in `folder`; `None` if it has not.
-    ///
-    /// ```
-    /// let folder = std::env::temp_dir().join("no test has left anything here");
-    /// for function in pullback::catalogue() {
-    ///     assert_eq!(function.errors(&folder)?, None);
-    /// }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there is a file that cannot be read, or is not what a test writes.
-    pub fn errors(&self, folder: &Path) -> io::Result<Option<Errors>> {
-        figures::read(folder, [self.module, self.name()])
     }
 }
 

@@ -25,23 +25,11 @@
 //! The text about a function is the documentation above `#[forward]` or else above the block (in
 //! the short form, above the function). An attribute does not see the documentation of the `struct`.
 //!
-//! # How wrong are the gradients?
-//!
-//! The test that `gradcheck(…)` generates knows it. It belongs to test builds, and nothing of it is in a
-//! program, so the two meet in files: with a folder's path in the environment variable `PULLBACK_CATALOGUE`
-//! each test that passes writes its largest errors there, for [`Entry::errors`].
-//!
-//! ```text
-//! PULLBACK_CATALOGUE=$PWD/target/gradcheck cargo test --workspace gradcheck
-//! ```
-//!
 //! On WebAssembly, the constructors of the program have to run: see the crate `inventory`, which collects.
 
 mod entry;
-pub(crate) mod figures;
 
 pub use entry::{Entry, Test};
-pub use figures::Errors;
 
 inventory::collect!(Entry);
 

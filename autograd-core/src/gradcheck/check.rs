@@ -33,8 +33,6 @@ pub(super) struct Check<'a> {
     pub(super) fast: bool,
     /// How the function was derived from the one that was given, if it was.
     pub(super) derived: Option<Mode>,
-    /// Is called with the largest difference of the derivatives by each entry of the inputs.
-    pub(super) note: &'a dyn Fn(Derivative, f64),
 }
 
 impl Check<'_> {
@@ -80,7 +78,6 @@ impl Check<'_> {
             tolerances: self.tolerances,
             fast: self.fast,
             derived: self.derived.or(Some(mode)),
-            note: self.note,
         })
     }
 
@@ -215,7 +212,6 @@ impl Check<'_> {
         beside: [&Beside; 2],
     ) -> Result<(), Error> {
         let derivative = self.derivative(mode);
-        let mut largest = 0.0_f64;
         for (row, (analytical, &numerical)) in analytical.zip(numerical).enumerate() {
             if self.tolerances.exceeded(analytical, numerical) {
                 let sides = self.sides(beside, row);
@@ -226,9 +222,7 @@ impl Check<'_> {
                     ..self.mismatch(derivative, [input, entry, output], [analytical, numerical])
                 })));
             }
-            largest = largest.max((analytical - numerical).abs());
         }
-        (self.note)(derivative, largest);
         Ok(())
     }
 

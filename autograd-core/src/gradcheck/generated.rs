@@ -1,7 +1,5 @@
 //! What the tests call that `#[custom_function(gradcheck(…))]` generates.
 
-#[cfg(feature = "catalogue")]
-use std::cell::Cell;
 use std::f64::consts::SQRT_2;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
@@ -9,10 +7,7 @@ use ndarray::{Array, Dimension};
 
 use super::samples::arbitrary;
 use super::{Gradcheck, run};
-#[cfg(feature = "catalogue")]
-use crate::catalogue::{Errors, figures};
 use crate::erased::{AnyTensor, ErasedFn, InputTensors, OutputTensors, erased};
-use crate::error::Derivative;
 use crate::tensor::Tensor;
 use crate::thread::no_grad;
 use autograd_kernels::Element;
@@ -77,19 +72,18 @@ impl<T: Element, D: Dimension> Made<T, D> for Tensor<T, D> {
     }
 }
 
-/// Checks `function`, a use of the function `name` that is defined in `module`, with every input or
-/// `without` one, which can be differentiated so often by backward passes and by forward mode. Where they
-/// are asked for, the largest errors are recorded for the catalogue.
+/// Checks `function`, a use of the function `name`, with every input or `without` one, which can be
+/// differentiated so often by backward passes and by forward mode.
 ///
 /// A gradient that is right for positive numbers alone is wrong. So the function is checked again with
 /// inputs of both signs, of those that are `either_sign`, wherever it can be computed there. The `options` have its
 /// tolerances.
 ///
 /// # Panics
-/// If anything is wrong, with what; if the errors cannot be recorded.
+/// If anything is wrong, with what.
 #[track_caller]
 pub fn gradcheck<I, O, F>(
-    [module, name]: [&str; 2],
+    name: &str,
     without: Option<&str>,
     orders: [u32; 2],
     options: Gradcheck,
@@ -101,44 +95,31 @@ pub fn gradcheck<I, O, F>(
     O: OutputTensors,
     F: for<'a> Fn(I::Refs<'a>) -> O,
 {
-    let (is_first, without) = match without {
-        Some(input) => (false, format!(" without `{input}`")),
-        None => (true, String::new()),
-    };
+    let without = without.map_or_else(String::new, |input| format!(" without `{input}`"));
     let inputs = inputs.to_tensors();
     let function = erased::<I, O>(inputs.lengths(), function);
     let inputs = inputs.into_erased();
-    let drawn = if either_sign.contains(&true) {
-        "between 0.5 and 1.5"
-    } else {
-        "in the ranges given"
-    };
     let called_at = Location::caller();
-    let checked = measured([module, name], is_first, |note| {
-        if !is_finite(&function, &inputs) {
-            return Err(format!(
-                ": for inputs {drawn} an output is not finite; say where the function is defined, as in \
-                 `gradcheck(x = [3] in -1.0..1.0)`"
-            ));
-        }
-        let check = |inputs: &[AnyTensor]| {
-            run::check(
-                options.thorough(),
-                &function,
-                inputs,
-                orders,
-                note,
-                called_at,
-            )
+    if !is_finite(&function, &inputs) {
+        let drawn = if either_sign.contains(&true) {
+            "between 0.5 and 1.5"
+        } else {
+            "in the ranges given"
         };
-        check(&inputs).map_err(|error| format!(": {error}"))?;
-        for signed in of_either_sign(&inputs, either_sign, &function) {
-            check(&signed).map_err(|error| format!(", for inputs of both signs: {error}"))?;
+        panic!(
+            "gradcheck of `{name}`{without}: for inputs {drawn} an output is not finite; say where the function is \
+             defined, as in `gradcheck(x = [3] in -1.0..1.0)`"
+        );
+    }
+    let check = |inputs: &[AnyTensor], at: &str| {
+        let checked = run::check(options.thorough(), &function, inputs, orders, called_at);
+        if let Err(error) = checked {
+            panic!("gradcheck of `{name}`{without}{at}: {error}");
         }
-        Ok(())
-    });
-    if let Err(what) = checked {
-        panic!("gradcheck of `{name}`{without}{what}");
+    };
+    check(&inputs, "");
+    for signed in of_either_sign(&inputs, either_sign, &function) {
+        check(&signed, ", for inputs of both signs");
     }
 }
 
@@ -196,48 +177,6 @@ fn is_finite(function: &ErasedFn<'_>, inputs: &[AnyTensor]) -> bool {
         let mut elements = outputs.iter().flat_map(AnyTensor::values);
         elements.all(f64::is_finite)
     })
-}
-
-/// Runs a check, and records the errors that it notes for the catalogue where they are asked for. Until the check
-/// ends, the catalogue is to say that it failed. The check with every input comes first: what an earlier run has left
-/// says nothing about this one.
-///
-/// # Panics
-/// If the errors cannot be recorded.
-#[cfg(feature = "catalogue")]
-#[track_caller]
-fn measured(
-    function: [&str; 2],
-    is_first: bool,
-    check: impl FnOnce(&dyn Fn(Derivative, f64)) -> Result<(), String>,
-) -> Result<(), String> {
-    let Some(folder) = figures::wanted() else {
-        return check(&|_, _| ());
-    };
-    let errors = Cell::new(Errors::default());
-    let kept = figures::begin(&folder, function, is_first);
-    check(&|derivative, error| {
-        let mut all = errors.get();
-        all.note(derivative, error);
-        errors.set(all);
-    })?;
-    let kept = kept.and_then(|()| figures::keep(&folder, function, errors.get()));
-    if let Err(error) = kept {
-        panic!(
-            "the errors of `{}` cannot be recorded: {error}",
-            function[1]
-        );
-    }
-    Ok(())
-}
-
-#[cfg(not(feature = "catalogue"))]
-fn measured(
-    _function: [&str; 2],
-    _is_first: bool,
-    check: impl FnOnce(&dyn Fn(Derivative, f64)) -> Result<(), String>,
-) -> Result<(), String> {
-    check(&|_, _| ())
 }
 
 /// Returns a tensor that a function may write to: the same value as a result, for a leaf is not written to.

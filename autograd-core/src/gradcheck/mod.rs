@@ -249,14 +249,7 @@ impl Gradcheck {
         let inputs = inputs.to_tensors();
         let function = erased::<I, O>(inputs.lengths(), function);
         let (inputs, called_at) = (inputs.into_erased(), Location::caller());
-        run::check(
-            self,
-            &function,
-            &inputs,
-            self.orders(),
-            &|_, _| (),
-            called_at,
-        )
+        run::check(self, &function, &inputs, self.orders(), called_at)
     }
 
     fn orders(self) -> [u32; 2] {

@@ -6,7 +6,7 @@ use super::check::{Check, Mode};
 use super::names::{self, Doing};
 use super::{Gradcheck, thorough};
 use crate::erased::{AnyTensor, ErasedFn};
-use crate::error::{Derivative, Error};
+use crate::error::Error;
 use crate::recorded::Recorded;
 
 /// Checks `function` at those of `inputs` that require grad, or at all if none does: the derivatives of these orders
@@ -16,7 +16,6 @@ pub(super) fn check(
     function: &ErasedFn<'_>,
     inputs: &[AnyTensor],
     orders: [u32; 2],
-    note: &dyn Fn(Derivative, f64),
     called_at: &'static Location<'static>,
 ) -> Result<(), Error> {
     let is_marked = |input: &AnyTensor| input.edge().is_some();
@@ -41,7 +40,6 @@ pub(super) fn check(
         tolerances: options.tolerances(inputs),
         fast: options.fast,
         derived: None,
-        note,
     };
     run(&check, orders, options.thorough).map_err(|error| names::named(error, &check))
 }

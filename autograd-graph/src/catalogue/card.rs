@@ -7,15 +7,10 @@ use super::docs::Docs;
 use super::escape::Escaped;
 use super::prose;
 use autograd_core::catalogue::Entry;
-use autograd_core::{Derivative, InputSignature, Order, SavedSignature, Signature};
+use autograd_core::{InputSignature, Order, SavedSignature, Signature};
 
 /// Writes a function, at the anchor `id`.
-pub(super) fn write(
-    html: &mut String,
-    function: &Entry,
-    id: &str,
-    errors: Option<&Path>,
-) -> fmt::Result {
+pub(super) fn write(html: &mut String, function: &Entry, id: &str) -> fmt::Result {
     let name = Escaped(function.name());
     let module = Escaped(function.module);
     writeln!(
@@ -26,7 +21,7 @@ pub(super) fn write(
     summary(html, &docs)?;
     facts(html, function.signature)?;
     table(html, function.signature)?;
-    checked(html, function, errors)?;
+    checked(html, function)?;
     let (file, line) = (Escaped(function.file), function.line);
     writeln!(html, "<p class=\"place\"><code>{file}:{line}</code></p>")?;
     let mut more = String::new();
@@ -142,64 +137,24 @@ fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signatur
     Ok(())
 }
 
-/// Writes the measured errors of its derivatives, or how to measure them.
-fn checked(html: &mut String, function: &Entry, folder: Option<&Path>) -> fmt::Result {
+/// Writes the command that checks its derivatives.
+fn checked(html: &mut String, function: &Entry) -> fmt::Result {
     let Some(test) = &function.test else {
         html.push_str(
             "<p class=\"none\">No test is generated: <code>gradcheck(…)</code> asks for one.</p>\n",
         );
         return Ok(());
     };
-    let command = test.to_string();
-    let errors = folder.map_or(Ok(None), |folder| function.errors(folder));
-    let errors = match errors {
-        Ok(Some(errors)) => errors,
-        Ok(None) => return not_measured(html, function, &command),
-        Err(error) => {
-            let error = error.to_string();
-            let error = Escaped(&error);
-            return writeln!(
-                html,
-                "<p class=\"none\">Its errors cannot be read: {error}</p>"
-            );
-        }
-    };
-    if errors.failed {
-        let command = Escaped(&command);
-        return writeln!(
-            html,
-            "<p class=\"failed\"><b>Its gradcheck fails.</b> <code>{command}</code> reports where.</p>"
-        );
-    }
-    write!(
-        html,
-        "<p class=\"errors\" title=\"{}\">largest error of the",
-        Escaped(&command)
-    )?;
-    for (number, (derivative, error)) in errors.each().enumerate() {
-        let of = match derivative {
-            Derivative::First => "gradient",
-            Derivative::Second => "second gradient",
-            Derivative::Tangent => "tangent",
-            Derivative::SecondTangent => "second tangent",
-        };
-        let comma = if number > 0 { "," } else { "" };
-        write!(html, "{comma} {of} <b>{error:.1e}</b>")?;
-    }
-    html.push_str("</p>\n");
-    Ok(())
-}
-
-fn not_measured(html: &mut String, function: &Entry, command: &str) -> fmt::Result {
     // Packages outside of the workspace have absolute paths: cargo does not run their tests.
-    let how = if Path::new(function.file).is_absolute() {
-        "in the workspace that it belongs to, "
+    let place = if Path::new(function.file).is_absolute() {
+        ", in its workspace"
     } else {
         ""
     };
-    let command = Escaped(command);
+    let command = test.to_string();
+    let command = Escaped(&command);
     writeln!(
         html,
-        "<p class=\"none\">Not measured: {how}<code>PULLBACK_CATALOGUE=FOLDER {command}</code></p>"
+        "<p class=\"none\">Gradcheck{place}: <code>{command}</code></p>"
     )
 }

@@ -28,14 +28,13 @@ mod prose;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::path::PathBuf;
 
 use autograd_core::Order;
 use autograd_core::catalogue::{Entry, catalogue};
 use escape::{Escaped, anchor};
 
 /// A page that lists functions: the inputs, outputs and saved values of each, the gradients that need the saved values, how
-/// often it can be differentiated, the measured errors of its gradients and where it is defined. It is one HTML file, with
+/// often it can be differentiated, the command that runs its gradcheck, and where it is defined. It is one HTML file, with
 /// light or dark colors as in the reader's settings. [`Display`](fmt::Display) writes it too.
 ///
 /// The search box, which the key `/` focuses, finds the functions that contain all of its words;
@@ -53,7 +52,6 @@ use escape::{Escaped, anchor};
 pub struct Page {
     title: String,
     functions: Vec<&'static Entry>,
-    errors: Option<PathBuf>,
 }
 
 impl Default for Page {
@@ -74,7 +72,6 @@ impl Page {
         Self {
             title: "Differentiable functions".to_owned(),
             functions: catalogue(),
-            errors: None,
         }
     }
 
@@ -106,21 +103,7 @@ impl Page {
         Self { functions, ..self }
     }
 
-    /// Sets the folder of the errors that generated tests have measured: run them with its path in the environment,
-    /// `PULLBACK_CATALOGUE=folder cargo test --workspace gradcheck`.
-    ///
-    /// ```
-    /// use pullback::catalogue::Page;
-    ///
-    /// let page = Page::new().errors("measured/on/the/large/machine").html();
-    /// # assert!(page.contains("Not measured"));
-    /// ```
-    pub fn errors(self, folder: impl Into<PathBuf>) -> Self {
-        let errors = Some(folder.into());
-        Self { errors, ..self }
-    }
-
-    /// Returns the page. If the errors of a function cannot be read, the page has the reason instead.
+    /// Returns the page.
     ///
     /// ```
     /// use pullback::catalogue::Page;
@@ -159,7 +142,7 @@ impl Page {
             }
             html.push_str("<div class=\"cards\">\n");
             for (function, id) in functions {
-                card::write(html, function, id, self.errors.as_deref())?;
+                card::write(html, function, id)?;
             }
             html.push_str("</div>\n</section>\n");
         }

@@ -141,7 +141,7 @@ fn run(
     (!moved.is_empty()).then(|| {
         quote! {
             #p::gradcheck(
-                [::core::module_path!(), #name], #without, #orders, #options, &[#(#drawn),*],
+                #name, #without, #orders, #options, &[#(#drawn),*],
                 |(#(#moved,)*)| #body, (#(&#moved,)*)
             );
         }

@@ -3,10 +3,9 @@
 mod page;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs};
 
 use pullback::catalogue::{Entry, Page};
 use pullback::ndarray::{Array, Array1, ArrayView, ArrayView1, Dimension};
@@ -275,86 +274,7 @@ fn a_page_has_the_title_and_functions_that_it_is_given() {
     assert!(page.contains("<title>a &lt; b</title>") && page.contains("<h1>a &lt; b</h1>"));
     assert_eq!(page.matches("<article ").count(), 1);
     assert!(page.contains("<li><b>1</b> with a generated gradcheck</li>"));
+    assert!(page.contains("<code>cargo test -p pullback catalogue::fourth_gradcheck</code>"));
     let empty = Page::new().functions([]).html();
     assert_eq!(empty.matches("<article ").count(), 0);
-}
-
-/// An empty folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("catalogue")
-        .join(name);
-    let _ = fs::remove_dir_all(&folder);
-    folder
-}
-
-/// Runs a test of this program that is to leave its errors there.
-fn run(test: &str, folder: &Path) {
-    let program = env::current_exe().expect("this program");
-    let output = Command::new(program)
-        .args(["--exact", test])
-        .env("PULLBACK_CATALOGUE", folder)
-        .output()
-        .expect("it runs");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(printed.contains("1 passed"), "{printed}");
-}
-
-#[test]
-fn generated_tests_leave_their_errors_where_they_are_asked_to() {
-    let (folder, fourth) = (folder("errors"), named("fourth"));
-    let run = |value: &Path| run("catalogue::fourth_gradcheck", value);
-    run(Path::new(""));
-    assert_eq!(fourth.errors(&folder).unwrap(), None);
-    let unmeasured = Page::new().functions([fourth]).errors(&folder).html();
-    assert!(
-        unmeasured.contains(
-            "PULLBACK_CATALOGUE=FOLDER cargo test -p pullback catalogue::fourth_gradcheck"
-        )
-    );
-
-    run(&folder);
-    let errors = fourth
-        .errors(&folder)
-        .unwrap()
-        .expect("the errors of a test that ran");
-    let gradient = errors.gradient.expect("the gradient is checked");
-    assert!((0.0..1e-5).contains(&gradient), "{gradient:e}");
-    assert_eq!(
-        (errors.second, errors.tangent, errors.second_tangent),
-        (None, None, None)
-    );
-    let page = Page::new().functions([fourth]).errors(&folder).html();
-    assert!(page.contains(&format!("gradient <b>{gradient:.1e}</b>")));
-
-    // The one file there.
-    let file = fs::read_dir(&folder)
-        .unwrap()
-        .next()
-        .expect("a file")
-        .unwrap()
-        .path();
-    fs::write(&file, "it::catalogue::fourth\ngradient much\n").unwrap();
-    assert!(fourth.errors(&folder).is_err());
-    let damaged = Page::new().functions([fourth]).errors(&folder).html();
-    assert!(damaged.contains("cannot be read") && damaged.contains("`gradient much`"));
-
-    fs::write(&file, "it::catalogue::fourth\nfailed\ngradient 1e-9\n").unwrap();
-    let failed = Page::new().functions([fourth]).errors(&folder).html();
-    assert!(failed.contains("Its gradcheck fails") && !failed.contains("1.0e-9"));
-}
-
-#[test]
-fn a_test_that_fails_leaves_that_it_did() {
-    let folder = folder("failed");
-    fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("it.thorough.wrong.txt");
-    fs::write(&file, "it::thorough::wrong\ngradient 2e-10\n").unwrap();
-    // It panics, as it should, in the check of a gradient that is wrong.
-    run(
-        "thorough::a_generated_check_finds_a_transposed_gradient",
-        &folder,
-    );
-    let left = fs::read_to_string(&file).unwrap();
-    assert!(left.starts_with("it::thorough::wrong\nfailed\n"), "{left}");
 }

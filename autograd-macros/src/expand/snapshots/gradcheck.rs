@@ -15,7 +15,7 @@ fn blend_gradcheck() {
         __p::ndarray::IxDyn,
     >(&[], 2, ::core::option::Option::None);
     __p::gradcheck(
-        [::core::module_path!(), "Blend"],
+        "Blend",
         ::core::option::Option::None,
         [2, 0],
         __p::Gradcheck::new(),
@@ -42,7 +42,7 @@ fn blend_gradcheck() {
         (&input_0, &input_1),
     );
     __p::gradcheck(
-        [::core::module_path!(), "Blend"],
+        "Blend",
         ::core::option::Option::Some("y"),
         [2, 0],
         __p::Gradcheck::new(),
@@ -69,7 +69,7 @@ fn blend_gradcheck() {
         (&input_0,),
     );
     __p::gradcheck(
-        [::core::module_path!(), "Blend"],
+        "Blend",
         ::core::option::Option::Some("mask"),
         [2, 0],
         __p::Gradcheck::new(),
