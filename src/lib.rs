@@ -91,8 +91,8 @@ pub use autograd_core::catalogue::catalogue;
 #[cfg(feature = "ops")]
 pub use autograd_core::ops;
 pub use autograd_core::{
-    AnyTensor, Backward, Check, Derivative, Element, Error, ErrorKind, Function, Grad, Gradcheck,
-    HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
+    AnyTensor, Backward, Check, Derivative, Element, ElementType, Error, ErrorKind, Function, Grad,
+    Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
     OutputTensors, Real, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2,
     Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
     foreign, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math,

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::recorded::set_apart;
 use crate::tape::Edge;
 use crate::thread::with_grad_mode;
-use autograd_kernels::Shape;
+use autograd_kernels::{ElementType, Shape};
 
 /// One run of a function on tensors of another framework, and what it saved.
 ///
@@ -64,7 +64,7 @@ pub struct Recording {
 /// Where a gradient of an output goes, and what it is checked with.
 struct Output {
     edge: Edge,
-    element: &'static str,
+    element_type: ElementType,
     shape: Shape,
 }
 
@@ -72,7 +72,7 @@ impl Output {
     fn of(tensor: &AnyTensor) -> Option<Self> {
         Some(Self {
             edge: tensor.edge()?.clone(),
-            element: tensor.element(),
+            element_type: tensor.element_type(),
             shape: Shape::from(tensor.shape()),
         })
     }
@@ -295,7 +295,7 @@ impl Recording {
             let (
                 Some(Output {
                     edge,
-                    element,
+                    element_type,
                     shape,
                 }),
                 Some(grad),
@@ -309,8 +309,8 @@ impl Recording {
                     found: Shape::from(grad.shape()),
                 }));
             }
-            if grad.element() != *element {
-                return Err(ErrorKind::ElementType.of(edge.node().name(), edge.node().applied_at()));
+            if grad.element_type() != *element_type {
+                return Err(edge.node().error(ErrorKind::element_type(*element_type)));
             }
             roots.push((edge, grad.into_grad()));
         }

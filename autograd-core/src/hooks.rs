@@ -315,7 +315,10 @@ fn typed<T: Element>(
         let Some(grad) = grad else {
             return Ok(None);
         };
-        let grad = grad.share().recover::<T>().ok_or(OtherElementType)?;
+        let grad = grad
+            .share()
+            .recover::<T>()
+            .ok_or(OtherElementType(T::TYPE))?;
         Ok(Some(Tensor::<T, IxDyn>::from_raw(grad.into_tensor())))
     });
     typed.collect()

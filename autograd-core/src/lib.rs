@@ -103,7 +103,7 @@ pub use autograd_math::math;
 pub use ndarray;
 
 pub use autograd_kernels as kernels;
-pub use autograd_kernels::{Element, Real, Shape};
+pub use autograd_kernels::{Element, ElementType, Real, Shape};
 #[cfg(feature = "catalogue")]
 pub use catalogue::catalogue;
 pub use checkpoint::checkpoint;

@@ -42,7 +42,10 @@ pub use parallel::{set_threads, split, split_mut, threads};
 
 /// Re-exported by `autograd-core` at its root.
 #[doc(hidden)]
-pub use {element::Element, shape::Shape};
+pub use {
+    element::{Element, ElementType},
+    shape::Shape,
+};
 
 /// For the built-in functions.
 #[doc(hidden)]

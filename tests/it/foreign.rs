@@ -207,10 +207,13 @@ fn mistakes_have_their_place() {
         || AnyTensor::from(arr0(1.0_f32)),
     );
     let message = |inputs| of(inputs).unwrap_err().to_string();
-    assert_eq!(message(vec![x()]), "a function of 2 tensors was given 1");
+    assert_eq!(
+        message(vec![x()]),
+        "the function takes 2 tensors, but 1 was given"
+    );
     assert_eq!(
         message(vec![x(), y(), y()]),
-        "a function of 2 tensors was given 3"
+        "the function takes 2 tensors, but 3 were given"
     );
     assert_eq!(
         message(vec![y(), x()]),
@@ -220,5 +223,5 @@ fn mistakes_have_their_place() {
     let error = run
         .gradients(vec![None, Some(arr0(1.0).into())], &[true, true])
         .unwrap_err();
-    assert_eq!(error.kind(), &ErrorKind::ElementType);
+    assert!(matches!(error.kind(), ErrorKind::ElementType { .. }));
 }

@@ -205,7 +205,8 @@ fn nodes_can_be_run_by_hand() {
         ErrorKind::SeedShape { .. }
     ));
     let single = Tensor::from(array![1.0_f32]).into_dyn();
-    assert!(node.apply(&[Some(single)]).unwrap_err().kind() == &ErrorKind::ElementType);
+    let error = node.apply(&[Some(single)]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ElementType { .. }));
 }
 
 /// y = x, whose gradient is as long as it is told to be.

@@ -109,6 +109,6 @@ impl Node {
     fn typed<T: Element>(&self, grad: AnyGradient) -> Result<TensorD<T>, Error> {
         grad.recover::<T>()
             .map(|grad| Tensor::from_raw(grad.into_tensor()))
-            .ok_or(self.error(ErrorKind::ElementType))
+            .ok_or_else(|| self.error(ErrorKind::element_type(T::TYPE)))
     }
 }

@@ -14,7 +14,7 @@ use crate::array::Buffer;
 use crate::tape::{AnyGradient, Edge, Gradient};
 use crate::tape::{Failure, RawTensor, Tangent};
 use crate::tensor::{Tensor, TensorD};
-use autograd_kernels::{Any, Element, Family};
+use autograd_kernels::{Any, Element, ElementType, Family};
 
 /// A tensor of either element type and any rank.
 ///
@@ -138,15 +138,11 @@ impl AnyTensor {
         either!(self, tensor => tensor.shape())
     }
 
-    /// Returns the element type: `"f32"` or `"f64"`.
-    ///
-    /// ```
-    /// assert_eq!(pullback::AnyTensor::from(pullback::ndarray::array![1.0_f32]).element(), "f32");
-    /// ```
-    pub const fn element(&self) -> &'static str {
+    /// Returns the element type.
+    pub const fn element_type(&self) -> ElementType {
         match self {
-            Self::F32(_) => "f32",
-            Self::F64(_) => "f64",
+            Self::F32(_) => ElementType::F32,
+            Self::F64(_) => ElementType::F64,
         }
     }
 

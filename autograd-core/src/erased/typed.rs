@@ -154,12 +154,12 @@ impl<T: Element, D: Dimension> OutputTensors for Tensor<T, D> {
 
     fn check(from: Reader<'_, (usize, AnyTensor)>) -> Option<Result<Self, ErrorKind>> {
         let (position, tensor) = from.next()?;
-        let found = (tensor.element(), tensor.shape().len());
+        let found = (tensor.element_type(), tensor.shape().len());
         let typed = tensor.into_tensor::<T>();
         let typed = typed.and_then(Tensor::into_dimensionality);
         Some(typed.ok_or(ErrorKind::InputType {
             position,
-            expected: (std::any::type_name::<T>(), D::NDIM),
+            expected: (T::TYPE, D::NDIM),
             found,
         }))
     }

@@ -1,12 +1,12 @@
-//! What can go wrong, and how each kind words it.
+//! The kinds of errors, and their messages.
 
 use std::fmt;
 
-use autograd_kernels::{Shape, counted};
+use autograd_kernels::{ElementType, Shape, counted};
 
 use super::{Derivative, Error, Mismatch};
 
-/// What went wrong: see [`Error::kind`].
+/// The kinds of errors: see [`Error::kind`].
 ///
 /// ```
 /// use pullback::{ErrorKind, Tensor};
@@ -19,33 +19,32 @@ use super::{Derivative, Error, Mismatch};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// `backward` or `grad` was started from a tensor of more (or fewer) than one element without a
-    /// gradient for it.
+    /// A pass starts from a tensor that does not have exactly one element, without a gradient for it.
     NotScalar {
         /// The tensor's shape.
         shape: Shape,
     },
-    /// `backward` or `grad` was started from a tensor that nothing was recorded for.
+    /// A pass starts from a tensor that does not require grad.
     NoGraph,
-    /// The gradient that a backward pass is started with has another shape than its tensor.
+    /// A pass starts with a gradient that does not have its tensor's shape.
     SeedShape {
         /// The tensor's shape.
         expected: Shape,
         /// The gradient's shape.
         found: Shape,
     },
-    /// An earlier backward pass freed the saved values.
+    /// An earlier pass freed the saved values.
     Freed,
     /// A backward function returned a gradient that does not have its input's shape.
     GradientShape {
-        /// The input's name, in a list with the tensor's index: `parts[2]`.
+        /// The input's name; in a list with the tensor's index: `parts[2]`.
         input: String,
         /// The input's shape.
         expected: Shape,
         /// The gradient's shape.
         found: Shape,
     },
-    /// A backward function returned another number of gradients than a list has tensors.
+    /// A backward function returned more or fewer gradients than a list has tensors.
     ListLength {
         /// The list's name.
         input: &'static str,
@@ -56,14 +55,14 @@ pub enum ErrorKind {
     },
     /// A backward function returned an error, which is the [source](std::error::Error::source) of this one.
     Backward {
-        /// What it says.
+        /// The message of that error.
         reason: String,
     },
-    /// A gradient was differentiated whose backward function is written on arrays, or marked `once`.
+    /// A gradient was differentiated, but its backward function is written on arrays, or marked `once`.
     OnceDifferentiable,
-    /// A function of numbers was differentiated once more than its derivatives were generated for.
+    /// An elementwise function was differentiated more often than its derivatives were generated for.
     OrderExceeded {
-        /// How often it can be differentiated.
+        /// How often the function can be differentiated.
         order: usize,
     },
     /// Inside [`detect_anomaly`](crate::detect_anomaly), a backward function returned a gradient that is not
@@ -71,87 +70,91 @@ pub enum ErrorKind {
     NotANumber {
         /// The input's name.
         input: String,
-        /// The first such entry of the gradient.
+        /// The index of the first such entry of the gradient.
         entry: Vec<usize>,
     },
     /// `Backward::inputs` was given no tensors.
     NoInputs,
-    /// A gradient was asked for with respect to a tensor that does not require it.
+    /// A gradient was requested for a tensor that does not require grad.
     InputWithoutGrad {
         /// The input's position in the call, from 0.
         position: usize,
     },
-    /// A gradient was asked for with respect to a tensor that the output does not depend on.
+    /// A gradient was requested for a tensor that the output does not depend on.
     UnusedInput {
         /// The input's position in the call, from 0.
         position: usize,
     },
-    /// A function of typed tensors was given another number of them, by a
-    /// [`Recording`](crate::foreign::Recording).
+    /// A [`Recording`](crate::foreign::Recording) of a function was given more or fewer tensors than the function
+    /// takes.
     InputCount {
-        /// The number that it takes; a list among them takes any.
+        /// The number of tensors that the function takes, without those of a list.
         expected: usize,
         /// The number of tensors.
         found: usize,
     },
-    /// A function of typed tensors was given one of another type, by a
-    /// [`Recording`](crate::foreign::Recording).
+    /// A [`Recording`](crate::foreign::Recording) of a function was given a tensor of the wrong element type or rank.
     InputType {
         /// The input's position in the call, from 0.
         position: usize,
-        /// The element type and the rank that it takes; `None` for any rank.
-        expected: (&'static str, Option<usize>),
+        /// The element type and the rank that the function takes; `None` for any rank.
+        expected: (ElementType, Option<usize>),
         /// The element type and the rank of the tensor.
-        found: (&'static str, usize),
+        found: (ElementType, usize),
     },
-    /// `Node::apply` was given another number of gradients than the node has outputs.
+    /// `Node::apply` was given more or fewer gradients than the node has outputs.
     GradientCount {
         /// The number of the node's outputs.
         expected: usize,
         /// The number of gradients.
         found: usize,
     },
-    /// `Node::apply` or a hook was given, or returned, a gradient of another element type.
-    ElementType,
+    /// A gradient has another element type than the caller, a hook or a backward function expects.
+    ElementType {
+        /// The expected element type.
+        expected: ElementType,
+        /// The gradient's element type.
+        found: ElementType,
+    },
     /// A hook returned a gradient of another shape.
     HookShape {
-        /// The shape of the gradient that it was to replace.
+        /// The shape of the gradient to replace.
         expected: Shape,
         /// The gradient's shape.
         found: Shape,
     },
-    /// A hook of a node returned another number of gradients.
+    /// A hook of a node returned more or fewer gradients than it was given.
     HookCount {
-        /// The number of gradients that were to be replaced.
+        /// The number of gradients to replace.
         expected: usize,
         /// The number of gradients returned.
         found: usize,
     },
     /// A saved tensor that was packed could not be unpacked.
     Unpack {
-        /// What `unpack` said.
+        /// The message of `unpack`.
         reason: String,
     },
-    /// Forward mode met a function without a `#[jvp]` rule.
+    /// Forward mode reached a function without a `#[jvp]` rule.
     NoForwardRule,
-    /// A backward pass in a run of forward mode, through functions whose inputs have a tangent. Nodes save no
-    /// tangents, so those of the gradients are not known. Its line is the one that called the pass; for `backward`,
-    /// the one that applied the function which it starts from.
+    /// A backward pass ran inside forward mode, through functions whose inputs have a tangent. Nodes save no tangents,
+    /// so the tangents of the gradients are unknown. The error's line is that of the call of the pass; for `backward`,
+    /// the line that applied the function of the output.
     PassInForwardMode {
         /// `backward`, `grad` or `Node::apply`.
         pass: &'static str,
     },
-    /// A `#[jvp]` rule returned a tangent that does not have its output's shape, or forward mode was started
-    /// with one that does not have its input's. In that case the function is `jvp`.
+    /// A `#[jvp]` rule returned a tangent that does not have its output's shape. If the function is `jvp`, forward mode
+    /// was given a tangent that does not have its input's shape.
     TangentShape {
-        /// The output's name, or the input's position.
+        /// The output's name; for `jvp`, the input's position.
         of: String,
         /// The tensor's shape.
         expected: Shape,
         /// The tangent's shape.
         found: Shape,
     },
-    /// A `#[jvp]` rule returned another number of tangents than a list of outputs has tensors.
+    /// A `#[jvp]` rule returned more or fewer tangents than a list of outputs has tensors.
     TangentCount {
         /// The list's name.
         of: &'static str,
@@ -160,49 +163,58 @@ pub enum ErrorKind {
         /// The number of tangents.
         found: usize,
     },
-    /// A derivative along a direction was asked for that neither mode knows: a function has no `#[jvp]`
-    /// rule, and backward passes cannot replace it.
+    /// A derivative along a direction needs a `#[jvp]` rule that a function does not have, and backward passes cannot
+    /// replace the rule.
     NeitherMode {
-        /// What forward mode lacks.
+        /// The error of forward mode.
         forward: Error,
-        /// What a backward pass through the gradients lacks.
+        /// The error of a backward pass through the gradients.
         backward: Error,
     },
     /// The function that [`vmap`](crate::functional::vmap) called returned an error.
     Example {
         /// The example's position along the axis, from 0.
         example: usize,
-        /// What the function returned.
+        /// The error that the function returned.
         error: Error,
     },
     /// In strict mode, an output does not depend on an input.
     Independent {
         /// [`Derivative::First`], or [`Derivative::Second`]: then the outputs are the inputs' gradients.
         derivative: Derivative,
-        /// The output's position, from 0; `None` if it is all of them.
+        /// The output's position, from 0; `None` for all outputs.
         output: Option<usize>,
-        /// The input's position, from 0; `None` if it is all of them.
+        /// The input's position, from 0; `None` for all inputs.
         input: Option<usize>,
     },
-    /// A system was to be solved, or an inverse or determinant computed, of a singular matrix.
+    /// A solution, an inverse or a determinant of a singular matrix was requested.
     Singular {
         /// The matrix's shape.
         shape: Shape,
-        /// The index on the diagonal where this shows, after the rows before it were eliminated.
+        /// The index on the diagonal of the pivot that is 0.
         pivot: usize,
     },
-    /// A Cholesky factor was asked for of a matrix that is not positive definite.
+    /// A Cholesky factor of a matrix that is not positive definite was requested.
     NotPositiveDefinite {
         /// The matrix's shape.
         shape: Shape,
-        /// The index on the diagonal where this shows.
+        /// The index on the diagonal of the pivot that is not positive.
         pivot: usize,
     },
-    /// A gradient is not what finite differences say.
+    /// A gradient differs from finite differences, or fails another check of [`Gradcheck`](crate::Gradcheck).
     Gradcheck(Mismatch),
 }
 
 impl ErrorKind {
+    /// Returns the error of a gradient that is not of the element type `expected`, hence of the other one.
+    pub(crate) const fn element_type(expected: ElementType) -> Self {
+        let found = match expected {
+            ElementType::F32 => ElementType::F64,
+            ElementType::F64 => ElementType::F32,
+        };
+        Self::ElementType { expected, found }
+    }
+
     /// Writes the message, without the line.
     #[expect(clippy::too_many_lines, reason = "every message, one after the other")]
     pub(super) fn write(&self, function: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -249,8 +261,8 @@ impl ErrorKind {
             Self::OnceDifferentiable => write!(
                 f,
                 "the gradient of `{function}` cannot be differentiated again: its backward is \
-                 written on arrays, or marked `once`; write it on `&Tensor`, the short form with \
-                 `higher_order`, to have higher orders"
+                 written on arrays, or marked `once`; for higher orders, write it on `&Tensor`, or the \
+                 short form with `higher_order`"
             ),
             Self::OrderExceeded { order } => {
                 let times = match order {
@@ -258,12 +270,9 @@ impl ErrorKind {
                     2 => "twice",
                     _ => "three times",
                 };
-                write!(
-                    f,
-                    "`{function}` can be differentiated {times}, as its derivatives were generated"
-                )?;
+                write!(f, "`{function}` can be differentiated only {times}")?;
                 match order {
-                    1 | 2 => write!(f, ": `elementwise(order = {})` has the next", order + 1),
+                    1 | 2 => write!(f, "; write `elementwise(order = {})`", order + 1),
                     _ => Ok(()),
                 }
             }
@@ -273,8 +282,8 @@ impl ErrorKind {
                  {entry:?}"
             ),
             Self::NoInputs => f.write_str(
-                "backward with an empty list of inputs: name some, or leave `inputs` out to accumulate in \
-                 every leaf",
+                "backward with an empty list of inputs: name inputs, or omit `inputs` to accumulate in every \
+                 leaf",
             ),
             Self::InputWithoutGrad { position } => write!(
                 f,
@@ -288,8 +297,9 @@ impl ErrorKind {
             ),
             Self::InputCount { expected, found } => write!(
                 f,
-                "a function of {} was given {found}",
+                "the function takes {}, but {found} {} given",
                 counted(*expected, "tensor", "tensors"),
+                if *found == 1 { "was" } else { "were" },
             ),
             Self::InputType {
                 position,
@@ -309,9 +319,9 @@ impl ErrorKind {
                 counted(*expected, "output", "outputs"),
                 counted(*found, "gradient", "gradients"),
             ),
-            Self::ElementType => write!(
+            Self::ElementType { expected, found } => write!(
                 f,
-                "a gradient of `{function}` has another element type than was asked for"
+                "a gradient of `{function}` is of {found}, but {expected} was expected"
             ),
             Self::HookShape { expected, found } => write!(
                 f,
@@ -333,8 +343,8 @@ impl ErrorKind {
             ),
             Self::PassInForwardMode { pass } => write!(
                 f,
-                "`{pass}` inside forward mode: nodes save no tangents, so those of the gradients are not \
-                 known; run forward mode inside the backward pass, as `functional::hvp` does"
+                "`{pass}` inside forward mode: nodes save no tangents, so the tangents of the gradients are \
+                 unknown; run forward mode inside the backward pass, as `functional::hvp` does"
             ),
             Self::TangentShape {
                 of,
@@ -380,12 +390,11 @@ impl ErrorKind {
             }
             Self::Singular { shape, pivot } => write!(
                 f,
-                "`{function}` of a singular matrix of shape {shape}: the pivot {pivot} of its elimination \
-                 is 0"
+                "`{function}` of a singular matrix of shape {shape}: pivot {pivot} of the elimination is 0"
             ),
             Self::NotPositiveDefinite { shape, pivot } => write!(
                 f,
-                "`{function}` of a matrix of shape {shape} that is not positive definite: the pivot {pivot} is not \
+                "`{function}` of a matrix of shape {shape} that is not positive definite: pivot {pivot} is not \
                  positive"
             ),
             Self::Gradcheck(mismatch) => fmt::Display::fmt(mismatch, f),

@@ -1,8 +1,8 @@
-//! What a failed gradient check says.
+//! The result of a failed gradient check.
 
 use std::fmt;
 
-/// Which derivative was checked.
+/// The derivatives that a gradient check compares.
 ///
 /// ```
 /// use pullback::{Derivative, ErrorKind, Tensor, functional::Functional};
@@ -25,7 +25,7 @@ pub enum Derivative {
     SecondTangent,
 }
 
-/// What a derivative was held against.
+/// The checks of a derivative.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, ArrayView1, array};
@@ -46,23 +46,22 @@ pub enum Derivative {
 pub enum Check {
     /// Central differences.
     Differences,
-    /// Backward is linear in the incoming gradients: what it makes of them is the sum of what it
-    /// makes of each entry.
+    /// Backward is linear in the incoming gradients: its result for all entries is the sum of its results for each.
     Linearity,
-    /// A second run gives the same numbers to the last bit.
+    /// A second pass computes the same numbers to the last bit.
     Repetition,
-    /// A gradient that is not contiguous is read correctly.
+    /// Backward reads a gradient correctly that is not contiguous.
     ScatteredGradient,
-    /// So is one that repeats a single number in memory.
+    /// Backward reads a gradient correctly that repeats a single number in memory.
     BroadcastGradient,
-    /// So are inputs that are not contiguous.
+    /// Backward reads inputs correctly that are not contiguous.
     ScatteredInputs,
-    /// No gradient for an output counts as zeros.
+    /// An undefined gradient of an output counts as zeros.
     UndefinedGradients,
 }
 
-/// The first entry whose analytical derivative is not the numerical one, or not what another of the
-/// checks expects.
+/// The first entry whose analytical derivative differs from the numerical one, or from the value that another check
+/// expects.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, ArrayView1, array};
@@ -81,34 +80,34 @@ pub enum Check {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// The name of the function, if what was checked applies a single one: of several, any may be wrong.
+    /// The name of the function, if the closure applies exactly one function.
     pub function: Option<&'static str>,
-    /// What it was held against.
+    /// The check that failed.
     pub check: Check,
-    /// Which derivative.
+    /// The derivative that was checked.
     pub derivative: Derivative,
     /// The input's position in the tuple, from 0. Under [`Derivative::Second`] the incoming gradients
     /// follow the inputs, under [`Derivative::SecondTangent`] the directions.
     pub input: usize,
-    /// The name by which the function knows the input, where it is known.
+    /// The name of the input, if `function` is known.
     pub input_name: Option<String>,
-    /// The entry of the input that was moved.
+    /// The index of the input's entry that was changed.
     pub input_entry: Vec<usize>,
-    /// The number that it is.
+    /// The value of that entry of the input.
     pub input_value: f64,
     /// The output's position, from 0. Under [`Derivative::Second`] the outputs are the inputs' gradients,
     /// under [`Derivative::SecondTangent`] the outputs' tangents; under [`Check::UndefinedGradients`] it
-    /// is the one that a gradient came for, and under other checks than [`Check::Differences`] the first.
+    /// is the one with a gradient, and under other checks than [`Check::Differences`] the first.
     pub output: usize,
-    /// The entry of the output; empty if gradients came for all of them.
+    /// The index of the output's entry; empty if all entries had a gradient.
     pub output_entry: Vec<usize>,
     /// The derivative that backward or forward mode computed.
     pub analytical: f64,
-    /// The derivative that central differences give, or that the check expects.
+    /// The derivative by central differences, or the value that the check expects.
     pub numerical: f64,
-    /// The differences to the left and to the right, where they disagree: there may be no derivative.
+    /// The differences to the left and to the right if they disagree: there may be no derivative.
     pub sides: Option<[f64; 2]>,
-    /// By how much the two may differ.
+    /// The largest allowed difference between `analytical` and `numerical`.
     pub tolerance: f64,
 }
 
@@ -162,24 +161,24 @@ impl fmt::Display for Mismatch {
             ),
             Check::Repetition => write!(
                 f,
-                ": backward does not give the same twice: for entry {entry:?} it computes \
-                 {analytical:e}, and computed {numerical:e} before"
+                ": backward is not deterministic: for entry {entry:?} it computes {analytical:e}, and {numerical:e} \
+                 before"
             ),
             Check::ScatteredGradient => write!(
                 f,
                 ": for entry {entry:?} backward computes {found} from a gradient that is not \
-                 contiguous, and {expected} from the same in row-major order"
+                 contiguous, and {expected} from its copy in row-major order"
             ),
             Check::BroadcastGradient => write!(
                 f,
                 ": for entry {entry:?} backward computes {found} from a gradient that repeats one \
-                 number in memory (its strides are 0), and {expected} from the same in row-major \
+                 number in memory (its strides are 0), and {expected} from its copy in row-major \
                  order"
             ),
             Check::ScatteredInputs => write!(
                 f,
                 ": for entry {entry:?} backward computes {found} with inputs that are not \
-                 contiguous, and {expected} with the same in row-major order"
+                 contiguous, and {expected} with their copies in row-major order"
             ),
             Check::UndefinedGradients => write!(
                 f,
@@ -207,14 +206,14 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A number to seven digits, to be compared with another at a glance.
+/// A number that is displayed with seven digits.
 struct Short(f64);
 
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(number) = *self;
         let rounded = format!("{number:.6e}");
-        // INVARIANT: what was written is read.
+        // INVARIANT: a number was written.
         let number: f64 = rounded.parse().expect("a number");
         if number == 0.0 || (1e-4..1e7).contains(&number.abs()) {
             write!(f, "{number}")

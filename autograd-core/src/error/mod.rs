@@ -1,4 +1,4 @@
-//! The one error type: what went wrong, in which function, at which line.
+//! The one error type: a kind, a function and a line.
 
 mod kind;
 mod mismatch;
@@ -10,13 +10,12 @@ use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
 use std::sync::Arc;
 
-/// What can go wrong when gradients are asked for.
+/// An error of a backward pass, of forward mode or of a gradient check.
 ///
-/// Mistakes that the types cannot rule out and that depend on state: a graph that was freed, an input
-/// that no output depends on, a gradient of the wrong shape. [`kind`](Self::kind) says which of them it is;
-/// where a function is to blame, [`function`](Self::function) and [`applied_at`](Self::applied_at) say where.
-///
-/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+/// It depends on state that the types do not show: a graph that was freed, an input that no output depends on, a gradient
+/// of the wrong shape. [`kind`](Self::kind) is for programs; `Display` writes [`message`](Self::message) and then the
+/// line, [`applied_at`](Self::applied_at), if it is known. `Debug` writes the same, for `?` in `main`, `unwrap` and
+/// `expect`.
 ///
 /// ```
 /// use pullback::{ErrorKind, Tensor};
@@ -27,6 +26,8 @@ use std::sync::Arc;
 /// y.backward()?;
 /// let error = y.backward().unwrap_err();
 /// assert_eq!((error.kind(), error.function()), (&ErrorKind::Freed, Some("Sum")));
+/// let line = error.applied_at().expect("the line of `sum`");
+/// assert_eq!(error.to_string(), format!("{} (applied at {line})", error.message()));
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, PartialEq)]
@@ -40,11 +41,11 @@ struct Inner {
     source: Option<Source>,
 }
 
-/// What a function's author said went wrong.
+/// The error that a backward function returned.
 #[derive(Clone)]
 struct Source(Arc<dyn std::error::Error + Send + Sync>);
 
-/// It is only ever shown, so an error crosses `catch_unwind` whatever its source is.
+/// A source is only displayed, so an error crosses `catch_unwind` whatever its source is.
 impl RefUnwindSafe for Source {}
 
 impl PartialEq for Source {
@@ -54,68 +55,34 @@ impl PartialEq for Source {
 }
 
 impl Error {
-    /// An error that no function is to blame for. Not `From`: a second conversion into this type would leave
+    /// Returns an error without a function. Not `From`: a second conversion into this type would leave
     /// `collect::<Result<_, _>>()?` ambiguous in functions that return it.
     pub(crate) fn new(kind: ErrorKind) -> Self {
         kind.error(None, None)
     }
 
-    /// Returns what went wrong.
-    ///
-    /// ```
-    /// use pullback::{ErrorKind, Tensor};
-    /// use pullback::ndarray::array;
-    ///
-    /// let error = Tensor::from(array![1.0, 2.0]).sum().backward().unwrap_err();
-    /// assert_eq!(error.kind(), &ErrorKind::NoGraph);
-    /// ```
+    /// Returns the message without the line that `Display` adds.
+    pub fn message(&self) -> String {
+        Message(&self.0).to_string()
+    }
+
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Returns the name of the function that it happened in.
-    ///
-    /// ```
-    /// use pullback::{Tensor, no_grad};
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let constant = no_grad(|| x.sum());
-    /// assert_eq!(constant.backward().unwrap_err().function(), None);
-    /// ```
+    /// Returns the name of the function that failed, if the error is about one.
     pub fn function(&self) -> Option<&'static str> {
         self.mismatch()
             .map_or(self.0.function, |mismatch| mismatch.function)
     }
 
-    /// Returns the line that applied the function.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    ///
-    /// let singular = Tensor::from(array![[1.0, 2.0], [2.0, 4.0]]);
-    /// # #[cfg(feature = "ops")]
-    /// assert!(singular.inv().unwrap_err().applied_at().is_some());
-    /// ```
+    /// Returns the line that applied the function; without a function, the line of the call.
     pub fn applied_at(&self) -> Option<&'static Location<'static>> {
         self.0.at
     }
 
-    /// Returns what a gradient check found, if this is its error.
-    ///
-    /// ```
-    /// use pullback::ndarray::{Array1, ArrayView1, array};
-    /// use pullback::{Gradcheck, Tensor, custom_function};
-    ///
-    /// #[custom_function(grad(x) = &grad_output * &x)] // 2x is right
-    /// fn square(x: ArrayView1<f64>) -> Array1<f64> {
-    ///     &x * &x
-    /// }
-    ///
-    /// let error = Gradcheck::new().run(square, &Tensor::from(array![3.0])).unwrap_err();
-    /// assert_eq!(error.mismatch().map(|found| found.analytical), Some(3.0));
-    /// ```
+    /// Returns the result of a failed gradient check.
     pub fn mismatch(&self) -> Option<&Mismatch> {
         match self.kind() {
             ErrorKind::Gradcheck(mismatch) => Some(mismatch),
@@ -123,7 +90,7 @@ impl Error {
         }
     }
 
-    /// The error of a backward function that returned one.
+    /// Returns the error of a backward function that returned `source`.
     pub(crate) fn failed(
         source: Box<dyn std::error::Error + Send + Sync>,
         function: &'static str,
@@ -138,7 +105,7 @@ impl Error {
         error
     }
 
-    /// The failed gradient check, to add what is known of its function.
+    /// Returns the failed gradient check, to add the names of its function and input.
     pub(crate) fn mismatch_mut(&mut self) -> Option<&mut Mismatch> {
         match &mut Arc::make_mut(&mut self.0).kind {
             ErrorKind::Gradcheck(mismatch) => Some(mismatch),
@@ -147,11 +114,11 @@ impl Error {
     }
 }
 
-/// A function of numbers was differentiated once more than its loops were generated for.
+/// An elementwise function was differentiated more often than its derivatives were generated for.
 pub(crate) struct Exceeded {
     pub(crate) function: &'static str,
     pub(crate) order: usize,
-    /// Where its attribute is, which says the order.
+    /// The line of the attribute, which has the order.
     pub(crate) at: &'static Location<'static>,
 }
 
@@ -176,12 +143,12 @@ impl fmt::Debug for Exceeded {
 impl std::error::Error for Exceeded {}
 
 impl ErrorKind {
-    /// The error of this kind in a function that was applied there.
+    /// Returns the error of this kind in a function applied at this line.
     pub(crate) fn of(self, function: &'static str, at: &'static Location<'static>) -> Error {
         self.error(Some(function), Some(at))
     }
 
-    /// The error of this kind in a call from there.
+    /// Returns the error of this kind in a call at this line.
     pub(crate) fn at(self, at: &'static Location<'static>) -> Error {
         self.error(None, Some(at))
     }
@@ -200,13 +167,20 @@ impl ErrorKind {
     }
 }
 
+/// An error without its line.
+struct Message<'a>(&'a Inner);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(Inner { kind, function, .. }) = self;
+        kind.write(function.unwrap_or("a function"), f)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            kind, function, at, ..
-        } = &*self.0;
-        kind.write(function.unwrap_or("a function"), f)?;
-        match (function, at) {
+        fmt::Display::fmt(&Message(&self.0), f)?;
+        match (self.0.function, self.0.at) {
             (_, None) => Ok(()),
             (Some(_), Some(at)) => write!(f, " (applied at {at})"),
             (None, Some(at)) => write!(f, " (at {at})"),

@@ -175,7 +175,7 @@ impl<'a> Call<'a> {
         let gradient = gradient.and_then(AnyGradient::recover);
         if came && gradient.is_none() {
             // One that a user handed in: the engine's are of the right type.
-            self.failure = Some(self.inner.node.error(ErrorKind::ElementType));
+            self.failure = Some(self.inner.node.error(ErrorKind::element_type(T::TYPE)));
         }
         GradOutput::new(gradient, shape)
     }

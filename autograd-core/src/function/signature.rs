@@ -29,6 +29,8 @@ pub struct Signature {
     pub order: Order,
     /// Whether it has a rule for forward mode.
     pub forward_mode: bool,
+    /// Whether it is an elementwise function: its outputs have the shape that its tensors broadcast to.
+    pub elementwise: bool,
 }
 
 impl Signature {
@@ -62,6 +64,7 @@ impl Signature {
             saved,
             order: Order::Once,
             forward_mode: false,
+            elementwise: false,
         }
     }
 
@@ -86,6 +89,15 @@ impl Signature {
     pub const fn forward_mode(self) -> Self {
         Self {
             forward_mode: true,
+            ..self
+        }
+    }
+
+    /// Sets that it is an elementwise function.
+    #[must_use]
+    pub const fn elementwise(self) -> Self {
+        Self {
+            elementwise: true,
             ..self
         }
     }

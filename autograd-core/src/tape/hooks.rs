@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind};
 use crate::tape::{Accumulated, AnyGradient, BackwardCall, Node, Retained, drop_held};
-use autograd_kernels::Shape;
+use autograd_kernels::{ElementType, Shape};
 
 /// Gets the gradient of a tensor and gives what takes its place.
 pub(crate) type TensorHook = dyn Fn(AnyGradient) -> AnyGradient + Send + Sync;
@@ -40,7 +40,8 @@ pub(crate) type AccumulateHook = dyn Fn(&Node) + Send + Sync;
 /// What a hook of a node gives; the error says that the gradients have another element type.
 type Answer = Result<Option<Vec<Option<AnyGradient>>>, OtherElementType>;
 
-pub(crate) struct OtherElementType;
+/// Gradients are not of this element type, which a hook expects.
+pub(crate) struct OtherElementType(pub(crate) ElementType);
 
 /// A hook, until it is removed: then its place in the list is empty.
 pub(crate) struct Hook<F: ?Sized>(pub(crate) Arc<Mutex<Option<Arc<F>>>>);
@@ -319,15 +320,13 @@ fn answered(
     answer: Answer,
     expected: usize,
 ) -> Result<Option<Vec<Option<AnyGradient>>>, Error> {
-    let (function, applied_at) = (node.name(), node.applied_at());
     match answer {
-        Ok(Some(grads)) if grads.len() != expected => Err(ErrorKind::HookCount {
-            expected,
-            found: grads.len(),
+        Ok(Some(grads)) if grads.len() != expected => {
+            let found = grads.len();
+            Err(node.error(ErrorKind::HookCount { expected, found }))
         }
-        .of(function, applied_at)),
         Ok(answer) => Ok(answer),
-        Err(OtherElementType) => Err(ErrorKind::ElementType.of(function, applied_at)),
+        Err(OtherElementType(expected)) => Err(node.error(ErrorKind::element_type(expected))),
     }
 }
 

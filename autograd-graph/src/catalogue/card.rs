@@ -7,7 +7,7 @@ use super::docs::Docs;
 use super::escape::Escaped;
 use super::prose;
 use autograd_core::catalogue::Entry;
-use autograd_core::{InputSignature, Order, SavedSignature, Signature};
+use autograd_core::{InputSignature, SavedSignature, Signature};
 
 /// Writes a function, at the anchor `id`.
 pub(super) fn write(html: &mut String, function: &Entry, id: &str) -> fmt::Result {
@@ -50,8 +50,11 @@ fn summary(html: &mut String, docs: &Docs) -> fmt::Result {
 
 /// Writes how often it can be differentiated, and whether in forward mode and in place.
 fn facts(html: &mut String, signature: &Signature) -> fmt::Result {
-    let is_elementwise = matches!(signature.order, Order::Times(_));
-    let of_numbers = if is_elementwise { "elementwise, " } else { "" };
+    let of_numbers = if signature.elementwise {
+        "elementwise, "
+    } else {
+        ""
+    };
     let order = format!("{of_numbers}differentiable {}", signature.order);
     let forward_mode = if signature.forward_mode {
         "forward mode"

@@ -3,10 +3,51 @@
 pub(crate) mod real;
 pub(crate) mod single;
 
+use std::fmt;
+
 use ndarray::NdFloat;
 
 use real::Number;
 use single::Single;
+
+/// The type of a tensor's elements at run time.
+///
+/// ```
+/// use pullback::ndarray::array;
+/// use pullback::{AnyTensor, Element, ElementType};
+///
+/// let tensor = AnyTensor::from(array![1.0, 2.0]);
+/// assert_eq!(tensor.element_type(), ElementType::F64);
+/// assert_eq!(ElementType::F64, f64::TYPE);
+/// assert_eq!(format!("{}: {} bytes", f32::TYPE, f32::TYPE.size()), "f32: 4 bytes");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+}
+
+impl ElementType {
+    /// Returns the size of an element in bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F32 => size_of::<f32>(),
+            Self::F64 => size_of::<f64>(),
+        }
+    }
+}
+
+/// `f32` or `f64`.
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
 
 /// An element of a tensor: `f32` or `f64`.
 ///
@@ -23,6 +64,9 @@ use single::Single;
 /// assert!((softplus(0.0_f32) - 0.693_147_2).abs() < 1e-6);
 /// ```
 pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
+    /// This type at run time.
+    const TYPE: ElementType;
+
     /// Returns the nearest value of this type.
     ///
     /// ```
@@ -73,6 +117,8 @@ pub enum Any<F: Family> {
 macro_rules! elements {
     ($($T:ident $Variant:ident $Other:ident $Number:ty, $from_f64:expr, $as_f64:expr;)+) => {$(
         impl Element for $T {
+            const TYPE: ElementType = ElementType::$Variant;
+
             type Number = $Number;
 
             #[inline]

@@ -23,7 +23,7 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         Order::Once => TokenStream::new(),
         Order::Times(times) => {
             let times = number(times);
-            quote!(.with_order(#p::Order::Times(#times)))
+            quote!(.with_order(#p::Order::Times(#times)).elementwise())
         }
         Order::Any => quote!(.with_order(#p::Order::Any)),
     };

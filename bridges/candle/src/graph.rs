@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use candle_core::{CpuStorage, CustomOp3, DType, Error, Layout, Result, Shape, Tensor};
-use pullback::AnyTensor;
+use pullback::{AnyTensor, ElementType};
 use pullback::foreign::Recording;
 
 use crate::{caught, memory};
@@ -58,7 +58,7 @@ pub(crate) fn attach(
         let Some(output) = slot else { continue };
         if recording.requires_grad(place) {
             let shape = Shape::from(output.shape());
-            let group = usize::from(output.element() == "f64");
+            let group = usize::from(output.element_type() == ElementType::F64);
             results[group].push(Output { place, shape });
         } else {
             attached[place] = slot.take().map(memory::write);

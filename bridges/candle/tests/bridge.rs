@@ -372,10 +372,10 @@ fn mistakes_have_their_place() -> Result<()> {
     }
     assert_eq!(
         message(apply(function, &single)),
-        "a function of 2 tensors was given 1"
+        "the function takes 2 tensors, but 1 was given"
     );
     let three = apply(function, [&single, &single, &single]);
-    assert_eq!(message(three), "a function of 2 tensors was given 3");
+    assert_eq!(message(three), "the function takes 2 tensors, but 3 were given");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A function, as the files of `python/` see it.
 
 use pullback::catalogue::Entry;
-use pullback::{AnyTensor, Order, foreign};
+use pullback::{AnyTensor, foreign};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -63,8 +63,7 @@ impl Function {
     /// Whether it is a function of numbers: then its outputs have the shape that those of its arrays stretch to.
     #[getter]
     fn elementwise(&self) -> bool {
-        // No other function counts how often it can be differentiated.
-        matches!(self.entry.signature.order, Order::Times(_))
+        self.entry.signature.elementwise
     }
 
     /// The types of the arguments and of the outputs in stubs, and whether an output has a gradient.

@@ -115,11 +115,7 @@ impl Recording {
         let found = found.map_err(|panic| {
             PyRuntimeError::new_err(format!("backward of {}: {panic}", self.name))
         })?;
-        found.map_err(|error| {
-            // The line is one of the compiler's own, where Rust calls a function that it was given.
-            let text = error.to_string();
-            let text = text.split(" (applied at ").next();
-            PyRuntimeError::new_err(text.unwrap_or_default().to_owned())
-        })
+        // Without the line: it is in the standard library, which calls the function.
+        found.map_err(|error| PyRuntimeError::new_err(error.message()))
     }
 }

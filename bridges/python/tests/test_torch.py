@@ -98,7 +98,7 @@ def test_what_cannot_be_differentiated_again_says_so():
     derivative = kernels.squash(x, limit)
     for _ in range(2):
         (derivative,) = torch.autograd.grad(derivative.sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="`squash` can be differentiated twice"):
+    with pytest.raises(RuntimeError, match="`squash` can be differentiated only twice"):
         torch.autograd.grad(derivative.sum(), x)
 
 
@@ -107,7 +107,7 @@ def test_the_third_derivative_of_two_arguments_says_that_there_is_none():
     derivative = kernels.squash(x, limit)
     for _ in range(2):
         derivative = sum(torch.autograd.grad(derivative.sum(), (x, limit), create_graph=True))
-    with pytest.raises(RuntimeError, match="`squash` can be differentiated twice"):
+    with pytest.raises(RuntimeError, match="`squash` can be differentiated only twice"):
         torch.autograd.grad(derivative.sum(), (x, limit))
 
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use pullback::ndarray::{Array1, array};
 use pullback::prelude::*;
-use pullback::{AnyTensor, ErrorKind, saved_tensors_hooks};
+use pullback::{AnyTensor, ElementType, ErrorKind, saved_tensors_hooks};
 
 use super::*;
 
@@ -185,7 +185,13 @@ fn a_hook_that_fails_changes_nothing() {
         (
             y.sum().backward().unwrap_err().kind(),
             y.sum().backward().unwrap_err().function()
-        ) == (&ErrorKind::ElementType, Some("Mul"))
+        ) == (
+            &ErrorKind::ElementType {
+                expected: ElementType::F32,
+                found: ElementType::F64
+            },
+            Some("Mul")
+        )
     );
     other.remove();
     y.sum().backward().unwrap();

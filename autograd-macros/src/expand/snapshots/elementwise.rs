@@ -110,6 +110,7 @@ const _: () = {
             ],
         )
         .with_order(__p::Order::Times(2))
+        .elementwise()
         .forward_mode();
     ::pullback::__private::register!(
         __SIGNATURE, "y = x / √(1 + (x/limit)²)", "squash"

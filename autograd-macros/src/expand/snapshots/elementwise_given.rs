@@ -199,6 +199,7 @@ const _: () = {
             ],
         )
         .with_order(__p::Order::Times(2))
+        .elementwise()
         .forward_mode();
     ::pullback::__private::register!(__SIGNATURE, "", "quantized");
     impl<T: __p::Element, D: __p::ndarray::Dimension> __p::Function for Quantized<T, D> {

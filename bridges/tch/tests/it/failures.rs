@@ -162,11 +162,11 @@ fn inputs_have_to_be_what_the_function_takes() {
     let one = apply(|(x, y): (&Tensor1<f64>, &Tensor1<f64>)| x * y, &x).unwrap_err();
     assert_eq!(
         one.to_string(),
-        "conversion error: a function of 2 tensors was given 1"
+        "conversion error: the function takes 2 tensors, but 1 was given"
     );
     let three = apply(|x: &Tensor1<f64>| x * 2.0, &[&x, &x, &x]).unwrap_err();
     assert_eq!(
         three.to_string(),
-        "conversion error: a function of 1 tensor was given 3"
+        "conversion error: the function takes 1 tensor, but 3 were given"
     );
 }

@@ -62,7 +62,7 @@ fn generated_derivatives_are_libtorchs_to_their_order() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("`squash` can be differentiated twice"),
+        error.contains("`squash` can be differentiated only twice"),
         "{error}"
     );
 }
