@@ -59,7 +59,7 @@ where
     let lengths = inputs.lengths();
     let inputs = inputs.into_erased();
     // Forward mode saves nothing that could be computed again.
-    if !is_grad_enabled() || inputs.iter().any(|input| input.level() > 0) {
+    if !is_grad_enabled() || inputs.iter().any(|input| input.depth() > 0) {
         return I::with(lengths, &inputs, function);
     }
     let function = Arc::new(function);

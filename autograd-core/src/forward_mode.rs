@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use crate::erased::AnyTensor;
 use crate::error::{Error, ErrorKind};
-use crate::tape::{Failure, new_level};
+use crate::tape::{Failure, new_depth};
 use crate::thread::Scoped;
 
 thread_local! {
@@ -26,19 +26,19 @@ pub(crate) fn outputs_along(
     primals: Vec<AnyTensor>,
     tangents: impl Iterator<Item = Option<AnyTensor>>,
 ) -> Result<Vec<Along>, Error> {
-    let level = new_level();
+    let depth = new_depth();
     let duals: Vec<AnyTensor> = primals
         .into_iter()
         .zip(tangents)
         .map(|(primal, tangent)| match tangent {
             None => primal,
-            Some(tangent) => primal.with_tangent(level, tangent),
+            Some(tangent) => primal.with_tangent(depth, tangent),
         })
         .collect();
     let run = Scoped::set(&RUNS, RUNS.get() + 1);
     let outputs = function(&duals)?.into_iter();
     drop(run);
-    Ok(outputs.map(|output| output.split(level)).collect())
+    Ok(outputs.map(|output| output.split(depth)).collect())
 }
 
 /// An output and its tangent, zeros if it depends on no primal that has one, or what forward mode lacks.

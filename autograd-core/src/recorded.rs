@@ -84,14 +84,14 @@ impl Recorded {
         targets: &[AnyTensor],
         create_graph: bool,
     ) -> Result<Vec<Option<AnyTensor>>, Error> {
-        let levels = roots
+        let depths = roots
             .iter()
-            .map(|(root, seed)| root.level().max(seed.level()));
-        let level = levels.max().unwrap_or(0);
+            .map(|(root, seed)| root.depth().max(seed.depth()));
+        let depth = depths.max().unwrap_or(0);
         let failures = roots
             .iter()
-            .flat_map(|(root, seed)| [root, seed].map(|of| of.failure(level)));
-        let lost = LostTangents::new(level, failures, create_graph, self.called_at);
+            .flat_map(|(root, seed)| [root, seed].map(|of| of.failure(depth)));
+        let lost = LostTangents::new(depth, failures, create_graph, self.called_at);
         let roots = roots
             .into_iter()
             .filter_map(|(root, seed)| Some((root.edge()?, seed.without_tangents().into_grad())));

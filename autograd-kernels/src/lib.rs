@@ -55,7 +55,7 @@ pub use self::{
         Any, Family,
         real::{Literal, Plain},
     },
-    elementwise::{Blocks, Formula, Loops, Pass, evaluate, list_value, pulled_back},
+    elementwise::{Blocks, Evaluation, Formula, Loops, evaluate, list_value, pulled_back},
     loops::{
         lanes::zip_lanes,
         max::{argmax, argmin, max, min},

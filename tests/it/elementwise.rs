@@ -1,4 +1,4 @@
-//! Functions of numbers as functions of tensors.
+//! Elementwise functions on tensors.
 
 use pullback::ndarray::{Array1, Array2, ArrayD, IxDyn, arr0, array};
 use pullback::prelude::*;

@@ -35,13 +35,13 @@ pub trait Argument: View + Save {
     /// The tangent, of a list those of its tensors.
     type Tangent;
 
-    /// The largest level of forward mode that it has a tangent of; 0 without any.
-    fn level(self) -> u64;
+    /// The largest depth of forward mode that it has a tangent of; 0 without any.
+    fn depth(self) -> u64;
 
     /// Where the gradients of its tensors go.
     fn edges(self) -> Vec<Option<Edge>>;
 
-    /// The input beneath the level of `call`, and its tangent.
+    /// The input beneath the depth of `call`, and its tangent.
     fn split(self, call: &mut ForwardCall) -> (Self::Primal, Self::Tangent);
 }
 
@@ -74,8 +74,8 @@ impl<T: Element, D: Dimension> Argument for &Tensor<T, D> {
     type Tangent = Option<Tensor<T, D>>;
 
     #[inline]
-    fn level(self) -> u64 {
-        self.raw.level()
+    fn depth(self) -> u64 {
+        self.raw.depth()
     }
 
     fn edges(self) -> Vec<Option<Edge>> {
@@ -117,8 +117,8 @@ impl<T: Element, D: Dimension> Argument for Option<&Tensor<T, D>> {
     type Tangent = Option<Tensor<T, D>>;
 
     #[inline]
-    fn level(self) -> u64 {
-        self.map_or(0, Argument::level)
+    fn depth(self) -> u64 {
+        self.map_or(0, Argument::depth)
     }
 
     fn edges(self) -> Vec<Option<Edge>> {
@@ -163,8 +163,8 @@ impl<T: Element, D: Dimension> Argument for &[&Tensor<T, D>] {
     type Primal = Vec<Tensor<T, D>>;
     type Tangent = Vec<Option<Tensor<T, D>>>;
 
-    fn level(self) -> u64 {
-        self.iter().map(|tensor| tensor.level()).max().unwrap_or(0)
+    fn depth(self) -> u64 {
+        self.iter().map(|tensor| tensor.depth()).max().unwrap_or(0)
     }
 
     fn edges(self) -> Vec<Option<Edge>> {

@@ -12,7 +12,7 @@ pub use crate::__register as register;
 pub use crate::array::PackedShape;
 #[cfg(feature = "catalogue")]
 pub use crate::catalogue::Entry;
-pub use crate::elementwise::{Derivatives, OfNumbers, values};
+pub use crate::elementwise::{Derivatives, Elementwise, values};
 pub use crate::error::Error;
 pub use crate::function::{
     Call, EdgeList, ForwardCall, Function, GradOutput, GradOutputs, InPlace, InputSignature,
@@ -24,7 +24,7 @@ pub use crate::gradcheck::Gradcheck;
 pub use crate::gradcheck::batch::{EXAMPLES, batch, example, vmap};
 pub use crate::gradcheck::generated::{gradcheck, lent, made, sample, succeeded};
 pub use crate::saved::{Saved, SavedList};
-pub use crate::tape::{AnyGradient, Dual, Edge, Gradient, Node, RawTensor};
+pub use crate::tape::{AnyGradient, DualTensor, Edge, Gradient, Node, RawTensor};
 pub use crate::tensor::{
     Tensor, Tensor0, Tensor1, Tensor2, Tensor3, Tensor4, Tensor5, Tensor6, TensorD,
 };
@@ -88,10 +88,10 @@ impl<T, D> TensorType for Tensor<T, D> {
     type Dim = D;
 }
 
-/// Returns the largest of the inputs' levels.
+/// Returns the largest of the inputs' depths.
 #[inline]
-pub fn largest<const N: usize>(levels: [u64; N]) -> u64 {
-    levels.into_iter().fold(0, u64::max)
+pub fn largest<const N: usize>(depths: [u64; N]) -> u64 {
+    depths.into_iter().fold(0, u64::max)
 }
 
 /// Returns which inputs need a gradient.

@@ -252,7 +252,7 @@ impl<'a, T: Element, D: Dimension> Backward<'a, T, D> {
         if inputs.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::new(ErrorKind::NoInputs));
         }
-        if let Some(root) = roots.iter().find(|root| root.level > 0) {
+        if let Some(root) = roots.iter().find(|root| root.depth > 0) {
             // Nodes save no tangents: the gradients' own derivatives would be lost in silence.
             return Err(
                 ErrorKind::PassInForwardMode { pass: "backward" }.at(root.edge.node.applied_at())

@@ -251,10 +251,10 @@ impl<'a, T: Element, D: Dimension> Grad<'a, T, D> {
     ) -> Result<Vec<Option<AnyTensor>>, Error> {
         let roots = self.roots.finish(self.create_graph)?;
         let targets = input_edges(inputs)?;
-        let level = roots.iter().map(|root| root.level).fold(0, u64::max);
-        let failures = roots.iter().filter(|root| root.level == level);
+        let depth = roots.iter().map(|root| root.depth).fold(0, u64::max);
+        let failures = roots.iter().filter(|root| root.depth == depth);
         let failures = failures.map(|root| root.failure.clone());
-        let lost = LostTangents::new(level, failures, self.create_graph, self.called_at);
+        let lost = LostTangents::new(depth, failures, self.create_graph, self.called_at);
         let roots = roots.into_iter().map(|root| (root.edge, root.seed));
         let found = in_mode(self.create_graph, || {
             let mut pass = Pass::new(self.create_graph, false);
@@ -295,16 +295,16 @@ pub(super) fn input_edges(inputs: &[AnyTensor]) -> Result<Vec<&Edge>, Error> {
 pub(crate) struct LostTangents(Option<(u64, Failure)>);
 
 impl LostTangents {
-    /// Of a pass whose roots are of this level, with what had gone wrong there before.
+    /// Of a pass whose roots are of this depth, with what had gone wrong there before.
     pub(crate) fn new(
-        level: u64,
+        depth: u64,
         failures: impl Iterator<Item = Option<Failure>>,
         create_graph: bool,
         called_at: &'static Location<'static>,
     ) -> Self {
-        Self((level > 0).then(|| {
+        Self((depth > 0).then(|| {
             let lost = Failure::of_pass("grad", called_at, create_graph);
-            (level, failures.fold(lost, Failure::and))
+            (depth, failures.fold(lost, Failure::and))
         }))
     }
 
@@ -313,11 +313,11 @@ impl LostTangents {
         &self,
         mut found: Vec<Option<AnyGradient>>,
     ) -> Vec<Option<AnyGradient>> {
-        if let Some((level, failure)) = &self.0 {
+        if let Some((depth, failure)) = &self.0 {
             for grad in &mut found {
                 *grad = grad
                     .take()
-                    .map(|grad| grad.without_tangent(*level, failure));
+                    .map(|grad| grad.without_tangent(*depth, failure));
             }
         }
         found

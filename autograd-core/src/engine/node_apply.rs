@@ -38,7 +38,7 @@ impl Node {
         grads: &[Option<TensorD<T>>],
     ) -> Result<Vec<Option<TensorD<T>>>, Error> {
         self.check_outputs(grads)?;
-        if self.lost_tangents() || grads.iter().flatten().any(|grad| grad.raw.level() > 0) {
+        if self.lost_tangents() || grads.iter().flatten().any(|grad| grad.raw.depth() > 0) {
             return Err(ErrorKind::PassInForwardMode {
                 pass: "Node::apply",
             }

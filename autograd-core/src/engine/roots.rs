@@ -13,8 +13,8 @@ use autograd_kernels::Element;
 pub(super) struct Root<'a> {
     pub(super) edge: &'a Edge,
     pub(super) seed: AnyGradient,
-    /// Its level in forward mode.
-    pub(super) level: u64,
+    /// Its depth in forward mode.
+    pub(super) depth: u64,
     /// Why it has no tangent there.
     pub(super) failure: Option<Failure>,
 }
@@ -36,9 +36,9 @@ impl<'a> Root<'a> {
             None => return Err(Error::new(ErrorKind::NotScalar { shape })),
         };
         // A seed's tangents are as little known to the nodes as an output's.
-        let level = match &seed {
-            Gradient::Tensor(seed) => seed.level().max(output.raw.level()),
-            Gradient::Owned(_) | Gradient::Constant(_) => output.raw.level(),
+        let depth = match &seed {
+            Gradient::Tensor(seed) => seed.depth().max(output.raw.depth()),
+            Gradient::Owned(_) | Gradient::Constant(_) => output.raw.depth(),
         };
         Ok(Self {
             edge: output
@@ -47,8 +47,8 @@ impl<'a> Root<'a> {
                 .as_ref()
                 .ok_or_else(|| Error::new(ErrorKind::NoGraph))?,
             seed: AnyGradient::erase(seed),
-            level,
-            failure: output.raw.failure(level),
+            depth,
+            failure: output.raw.failure(depth),
         })
     }
 }

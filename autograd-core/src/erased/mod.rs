@@ -155,14 +155,14 @@ impl AnyTensor {
         either!(self, map tensor => Tensor::from_raw(tensor.raw.with_edge(edge)))
     }
 
-    /// The largest level that the tensor has a tangent of; 0 without any.
-    pub(crate) fn level(&self) -> u64 {
-        either!(self, tensor => tensor.raw.level())
+    /// The largest depth that the tensor has a tangent of; 0 without any.
+    pub(crate) fn depth(&self) -> u64 {
+        either!(self, tensor => tensor.raw.depth())
     }
 
-    /// Why there is no tangent at `level`, if a function on the way could not give one.
-    pub(crate) fn failure(&self, level: u64) -> Option<Failure> {
-        either!(self, tensor => tensor.raw.failure(level))
+    /// Why there is no tangent at `depth`, if a function on the way could not give one.
+    pub(crate) fn failure(&self, depth: u64) -> Option<Failure> {
+        either!(self, tensor => tensor.raw.failure(depth))
     }
 
     /// The value alone.
@@ -227,19 +227,19 @@ impl AnyTensor {
     }
 
     /// The same tensor with a tangent, of the same element type, on top.
-    pub(crate) fn with_tangent(self, level: u64, tangent: Self) -> Self {
+    pub(crate) fn with_tangent(self, depth: u64, tangent: Self) -> Self {
         match (self, tangent) {
-            (Self::F32(primal), Self::F32(tangent)) => Self::F32(dual(primal, level, tangent)),
-            (Self::F64(primal), Self::F64(tangent)) => Self::F64(dual(primal, level, tangent)),
+            (Self::F32(primal), Self::F32(tangent)) => Self::F32(dual(primal, depth, tangent)),
+            (Self::F64(primal), Self::F64(tangent)) => Self::F64(dual(primal, depth, tangent)),
             // INVARIANT: primals and tangents are of one type, `InputTensors`.
             _ => unreachable!("a tangent of another element type"),
         }
     }
 
-    /// What is beneath `level`, and the tangent there, if there is one.
-    pub(crate) fn split(self, level: u64) -> (Self, Result<Option<Self>, Failure>) {
+    /// What is beneath `depth`, and the tangent there, if there is one.
+    pub(crate) fn split(self, depth: u64) -> (Self, Result<Option<Self>, Failure>) {
         either!(self, tensor => {
-            let (primal, tangent) = tensor.raw.split(level);
+            let (primal, tangent) = tensor.raw.split(depth);
             let tangent = match tangent {
                 None => Ok(None),
                 Some(Tangent::Known(tangent)) => Ok(Some(Self::new(TensorD::from_raw(tangent)))),
@@ -270,6 +270,6 @@ impl AnyTensor {
     }
 }
 
-fn dual<T: Element>(primal: TensorD<T>, level: u64, tangent: TensorD<T>) -> TensorD<T> {
-    Tensor::from_raw(primal.raw.with_tangent(level, Tangent::Known(tangent.raw)))
+fn dual<T: Element>(primal: TensorD<T>, depth: u64, tangent: TensorD<T>) -> TensorD<T> {
+    Tensor::from_raw(primal.raw.with_tangent(depth, Tangent::Known(tangent.raw)))
 }

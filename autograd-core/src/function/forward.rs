@@ -13,13 +13,13 @@ use autograd_kernels::Element;
 use autograd_kernels::Shape;
 
 /// One application of a function to inputs of which some have a tangent: takes them apart, and puts
-/// the tangents of the outputs on. See Note \[Levels\] in `tape::dual`.
+/// the tangents of the outputs on. See Note \[Depths\] in `tape::dual`.
 #[derive(Debug)]
 pub struct ForwardCall {
     function: &'static str,
     applied_at: &'static Location<'static>,
-    level: u64,
-    /// The largest level beneath this one, of inputs and tangents.
+    depth: u64,
+    /// The largest depth beneath this one, of inputs and tangents.
     beneath: u64,
     /// Where inputs and tangents come from, for a tangent computed on arrays.
     edges: Vec<Option<Edge>>,
@@ -28,25 +28,25 @@ pub struct ForwardCall {
 }
 
 impl ForwardCall {
-    /// For the function of this name; `level` is the largest of its inputs'.
+    /// For the function of this name; `depth` is the largest of its inputs'.
     #[track_caller]
-    pub fn new(function: &'static str, level: u64) -> Self {
+    pub fn new(function: &'static str, depth: u64) -> Self {
         Self {
             function,
             applied_at: Location::caller(),
-            level,
+            depth,
             beneath: 0,
             edges: Vec::new(),
             failure: None,
         }
     }
 
-    /// A tensor beneath this level, and its tangent there.
+    /// A tensor beneath this depth, and its tangent there.
     pub(crate) fn split<T: Element, D: Dimension>(
         &mut self,
         input: &Tensor<T, D>,
     ) -> (Tensor<T, D>, Option<Tensor<T, D>>) {
-        let (primal, tangent) = input.raw.split(self.level);
+        let (primal, tangent) = input.raw.split(self.depth);
         let primal = Tensor::from_raw(primal);
         self.note(&primal);
         let tangent = match tangent {
@@ -86,7 +86,7 @@ impl ForwardCall {
     }
 
     fn note<T: Element, D: Dimension>(&mut self, tensor: &Tensor<T, D>) {
-        self.beneath = self.beneath.max(tensor.raw.level());
+        self.beneath = self.beneath.max(tensor.raw.depth());
         self.edges.push(tensor.recorded_edge());
     }
 
@@ -108,7 +108,7 @@ impl ForwardCall {
         let missing = || Failure::missing_rule(self.function, self.applied_at);
         let failure = self.failure.clone().unwrap_or_else(missing).applied();
         let tangent = Tangent::Failed(failure);
-        Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
+        Tensor::from_raw(output.raw.with_tangent(self.depth, tangent))
     }
 
     /// Returns an output with its tangent.
@@ -142,7 +142,7 @@ impl ForwardCall {
                 found.clone(),
             )))
         };
-        Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
+        Tensor::from_raw(output.raw.with_tangent(self.depth, tangent))
     }
 
     /// Returns a list of outputs for which there are no tangents.
@@ -176,7 +176,7 @@ impl ForwardCall {
             let failed = |output: Tensor<T, D>| {
                 lose_tangents(&output);
                 let tangent = Tangent::Failed(failure.clone());
-                Tensor::from_raw(output.raw.with_tangent(self.level, tangent))
+                Tensor::from_raw(output.raw.with_tangent(self.depth, tangent))
             };
             return outputs.into_iter().map(failed).collect();
         }

@@ -374,7 +374,7 @@ impl SavedSignature {
 pub enum Order {
     /// Once: a backward function is written on arrays.
     Once,
-    /// So many times: the derivatives of a function of numbers are generated.
+    /// This number of times: the derivatives of an elementwise function are generated.
     Times(usize),
     /// Any number of times: every backward function is written on tensors.
     Any,

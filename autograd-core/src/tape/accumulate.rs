@@ -34,11 +34,11 @@ fn plus<T: Element>(old: Gradient<T>, new: Gradient<T>) -> Gradient<T> {
 
 /// The sum of two gradients that are themselves differentiated, with the sum of their tangents.
 fn sum<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
-    let level = old.level().max(new.level());
-    if level == 0 {
+    let depth = old.depth().max(new.depth());
+    if depth == 0 {
         return record(old, new);
     }
-    let ((old, old_tangent), (new, new_tangent)) = (old.split(level), new.split(level));
+    let ((old, old_tangent), (new, new_tangent)) = (old.split(depth), new.split(depth));
     let tangent = match (old_tangent, new_tangent) {
         (Some(Tangent::Known(old)), Some(Tangent::Known(new))) => Tangent::Known(sum(old, new)),
         (Some(Tangent::Failed(old)), Some(Tangent::Failed(new))) => {
@@ -46,10 +46,10 @@ fn sum<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {
         }
         (Some(failed @ Tangent::Failed(_)), _) | (_, Some(failed @ Tangent::Failed(_))) => failed,
         (Some(known), None) | (None, Some(known)) => known,
-        // INVARIANT: one of them has the level.
-        (None, None) => unreachable!("one of two tensors has the larger of their levels"),
+        // INVARIANT: one of them has the depth.
+        (None, None) => unreachable!("one of two tensors has the larger of their depths"),
     };
-    sum(old, new).with_tangent(level, tangent)
+    sum(old, new).with_tangent(depth, tangent)
 }
 
 fn record<T: Element>(old: RawTensor<T>, new: RawTensor<T>) -> RawTensor<T> {

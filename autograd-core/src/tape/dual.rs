@@ -1,12 +1,12 @@
-//! Tensors that carry a tangent: what forward mode computes with.
+//! Tensors that carry a tangent, for forward mode.
 //!
-//! # Note [Levels]
-//! Each run of [`jvp`](crate::jvp) has a level of its own, larger than those of all runs before it. A
-//! tensor may have a tangent for several runs, one inside the other: the outermost layer is the tangent
-//! of the largest level, and the tensor beneath it, its *primal*, has the tangents of smaller levels.
-//! A function takes off the largest level of its inputs, is applied to what is beneath, and puts on
-//! the tangent that its rule computes from them, tangents of smaller levels included: so derivatives of
-//! derivatives never mix.
+//! # Note [Depths]
+//! Each run of [`jvp`](crate::jvp) has a different depth, larger than those of all runs before it. A
+//! tensor may have a tangent for each of several nested runs: the outermost layer is the tangent of the
+//! largest depth, and the tensor beneath it, its *primal*, has the tangents of smaller depths. A function
+//! removes the layers of the largest depth from its inputs, is applied to the primals, and adds to the
+//! outputs the tangent that its rule computes. The rule's inputs and tangents have the tangents of smaller
+//! depths, so derivatives of derivatives never mix.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -17,42 +17,42 @@ use crate::tape::{Edge, RawTensor};
 use crate::thread::is_grad_enabled;
 use autograd_kernels::Element;
 
-static LEVELS: AtomicU64 = AtomicU64::new(1);
+static DEPTHS: AtomicU64 = AtomicU64::new(1);
 
-/// The level of a new run of forward mode.
-pub(crate) fn new_level() -> u64 {
-    LEVELS.fetch_add(1, Ordering::Relaxed)
+/// Returns the depth of a new run of forward mode.
+pub(crate) fn new_depth() -> u64 {
+    DEPTHS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// One layer of a tensor in forward mode.
+/// One layer of a tensor in forward mode: a tensor and its tangent.
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Dual<T> {
-    /// See Note [Levels].
-    level: u64,
+pub struct DualTensor<T> {
+    /// See Note [Depths].
+    depth: u64,
     primal: RawTensor<T>,
     tangent: Tangent<T>,
 }
 
-/// The derivative of a tensor in the direction that a run of forward mode follows.
+/// The derivative of a tensor along the direction of a run of forward mode.
 #[derive(Clone, Debug)]
 pub(crate) enum Tangent<T> {
     Known(RawTensor<T>),
-    /// A function on the way has none; reported when the run ends.
+    /// One of the functions that computed the tensor has no derivative; reported when the run ends.
     Failed(Failure),
 }
 
-/// Why there is no tangent.
+/// The reason why a tensor has no tangent.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    /// Whether the derivative is lost to forward mode alone: where the same computation is recorded,
-    /// backward passes know it.
+    /// Whether the derivative is missing in forward mode alone: where the same computation is recorded,
+    /// a backward pass has it.
     pub(crate) is_recorded: bool,
 }
 
 impl Failure {
-    /// For a derivative that backward passes do not know either.
+    /// A failure of a derivative that backward passes do not have either.
     pub(crate) fn lost(error: Error) -> Self {
         Self {
             error,
@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// For a function that has no rule.
+    /// The failure of a function without a rule for forward mode.
     pub(crate) fn missing_rule(
         function: &'static str,
         applied_at: &'static Location<'static>,
@@ -72,7 +72,7 @@ impl Failure {
         }
     }
 
-    /// For what a backward pass gives: nodes save no tangents. With `is_recorded`, backward passes know it.
+    /// The failure of a gradient, since nodes save no tangents. With `is_recorded`, a backward pass has the derivative.
     pub(crate) fn of_pass(
         pass: &'static str,
         called_at: &'static Location<'static>,
@@ -82,7 +82,7 @@ impl Failure {
         Self { error, is_recorded }
     }
 
-    /// What is wrong with what a function, applied now, makes of it.
+    /// Returns the failure of the output of a function that is applied now.
     pub(crate) fn applied(self) -> Self {
         Self {
             is_recorded: self.is_recorded && is_grad_enabled(),
@@ -90,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// What is wrong with something that depends on both.
+    /// Returns the failure of a tensor that depends on both.
     pub(crate) fn and(self, other: Option<Self>) -> Self {
         match other {
             Some(other) if !other.is_recorded => other,
@@ -99,10 +99,10 @@ impl Failure {
     }
 }
 
-impl<T: Element> Dual<T> {
+impl<T: Element> DualTensor<T> {
     pub(crate) fn with_edge(&self, edge: Option<&Edge>) -> Arc<Self> {
         Arc::new(Self {
-            level: self.level,
+            depth: self.depth,
             primal: self.primal.clone().with_edge(edge.cloned()),
             tangent: self.tangent.clone(),
         })
@@ -110,34 +110,34 @@ impl<T: Element> Dual<T> {
 }
 
 impl<T: Element> RawTensor<T> {
-    /// The largest level that this tensor has a tangent of; 0 without any.
+    /// Returns the depth of the outermost tangent; 0 without one.
     #[inline]
-    pub(crate) fn level(&self) -> u64 {
-        self.dual.as_ref().map_or(0, |dual| dual.level)
+    pub(crate) fn depth(&self) -> u64 {
+        self.dual.as_ref().map_or(0, |dual| dual.depth)
     }
 
-    /// What is beneath `level`, and the tangent there, if there is one.
-    pub(crate) fn split(&self, level: u64) -> (Self, Option<Tangent<T>>) {
+    /// Returns the tensor beneath `depth`, and its tangent of this depth, if it has one.
+    pub(crate) fn split(&self, depth: u64) -> (Self, Option<Tangent<T>>) {
         match &self.dual {
-            Some(dual) if dual.level == level => (dual.primal.clone(), Some(dual.tangent.clone())),
+            Some(dual) if dual.depth == depth => (dual.primal.clone(), Some(dual.tangent.clone())),
             _ => (self.clone(), None),
         }
     }
 
-    /// Why there is no tangent at `level`, if a function on the way could not give one.
-    pub(crate) fn failure(&self, level: u64) -> Option<Failure> {
+    /// Returns why the tangent of `depth` is missing, if a function without a derivative computed the tensor.
+    pub(crate) fn failure(&self, depth: u64) -> Option<Failure> {
         match &self.dual.as_ref()?.tangent {
-            Tangent::Failed(failure) if self.level() == level => Some(failure.clone()),
+            Tangent::Failed(failure) if self.depth() == depth => Some(failure.clone()),
             _ => None,
         }
     }
 
-    /// The same tensor with a tangent on top. `level` is larger than what it has.
-    pub(crate) fn with_tangent(self, level: u64, tangent: Tangent<T>) -> Self {
-        debug_assert!(level > self.level());
+    /// Returns the tensor with a new outermost tangent. `depth` is larger than the depths that it has.
+    pub(crate) fn with_tangent(self, depth: u64, tangent: Tangent<T>) -> Self {
+        debug_assert!(depth > self.depth());
         let (buffer, edge) = (self.buffer.clone(), self.edge.clone());
-        let dual = Some(Arc::new(Dual {
-            level,
+        let dual = Some(Arc::new(DualTensor {
+            depth,
             primal: self,
             tangent,
         }));

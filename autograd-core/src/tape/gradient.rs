@@ -156,9 +156,9 @@ impl AnyGradient {
     }
 
     /// The same gradient, whose own derivative in a run of forward mode is not known.
-    pub(crate) fn without_tangent(self, level: u64, failure: &Failure) -> Self {
+    pub(crate) fn without_tangent(self, depth: u64, failure: &Failure) -> Self {
         either!(self, to tensor grad => {
-            grad.into_tensor().with_tangent(level, Tangent::Failed(failure.clone()))
+            grad.into_tensor().with_tangent(depth, Tangent::Failed(failure.clone()))
         })
     }
 

@@ -39,8 +39,8 @@ mod saved_info;
 pub(crate) use accumulate::accumulate;
 pub(crate) use accumulated::{Accumulated, Undo};
 pub(crate) use drop::{drop_edges, drop_held};
-pub use dual::Dual;
-pub(crate) use dual::{Failure, Tangent, new_level};
+pub use dual::DualTensor;
+pub(crate) use dual::{Failure, Tangent, new_depth};
 pub use gradient::{AnyGradient, Gradient};
 pub(crate) use hook_slot::HookSlot;
 pub(crate) use hooks::{

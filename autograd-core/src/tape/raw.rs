@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::Buffer;
-use crate::tape::{Dual, Edge};
+use crate::tape::{DualTensor, Edge};
 use autograd_kernels::Element;
 
 /// A tensor without its rank, as tape and engine know it.
@@ -14,7 +14,7 @@ pub struct RawTensor<T> {
     /// The node that made it; a leaf's own node; `None` for a constant.
     pub(crate) edge: Option<Edge>,
     /// What forward mode knows of it.
-    pub(crate) dual: Option<Arc<Dual<T>>>,
+    pub(crate) dual: Option<Arc<DualTensor<T>>>,
 }
 
 impl<T: Element> RawTensor<T> {

@@ -1,14 +1,13 @@
 //! The element types of tensors.
 
+pub(crate) mod number;
 pub(crate) mod real;
-pub(crate) mod single;
 
 use std::fmt;
 
 use ndarray::NdFloat;
 
-use real::Number;
-use single::Single;
+use number::{Number, Single};
 
 /// The type of a tensor's elements at run time.
 ///

@@ -1,4 +1,4 @@
-//! Numbers that functions of numbers are written on: the elements of tensors, and numbers that carry derivatives.
+//! [`Real`], the number type of formulas: for elements of tensors, and for numbers that carry derivatives.
 
 #![allow(
     clippy::inline_always,
@@ -564,37 +564,14 @@ pub const GELU_TANH: [f64; 2] = [1.595_769_121_605_730_7, 0.071_354_816_272_600_
 /// it is multiplied by.
 pub const GELU_TANH_BOUND: f64 = 100.0;
 
-/// An element as a real number.
-#[doc(hidden)]
-pub trait Number<T>: Real {
-    /// Returns the element as a number.
-    fn of(element: T) -> Self;
-
-    /// Returns the number as an element.
-    fn element(self) -> T;
-}
-
-impl Number<Self> for f64 {
-    #[inline(always)]
-    fn of(element: Self) -> Self {
-        element
-    }
-
-    #[inline(always)]
-    fn element(self) -> Self {
-        self
-    }
-}
-
 /// An `f64` on the left of numbers of type `T`: `1.0 + x`. There are no comparisons: with a second type that an `f64` can be
 /// compared with, `assert_eq!(array, Array::zeros(3))` would no longer compile anywhere.
 ///
-/// The macro adds this bound for `f64` to a function of numbers. No bound of `T` itself could say it.
+/// The macro adds this bound of `f64` to a formula: a bound of `T` cannot have it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "an `f64` cannot be on the left of a `{T}` here",
-    note = "functions of numbers that others call are written under `#[custom_function(elementwise)]`, and called by \
-            `TheirName::scalar(…)`"
+    note = "a formula can call functions under `#[custom_function(elementwise)]`, as `TheirName::formula(…)`"
 )]
 pub trait Literal<T>:
     Add<f64, Output = f64>
@@ -617,11 +594,11 @@ impl<T> Literal<T> for f64 where
 {
 }
 
-/// A number without derivatives.
+/// A number that carries no derivatives.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a derivative of this function is given by `grad(…) = …`, which a formula that calls it would lose",
-    label = "its `scalar` is for `f64` alone",
+    label = "its `formula` is for `f64` alone",
     note = "apply the function to tensors instead"
 )]
 pub trait Plain: Real {}

@@ -1,11 +1,11 @@
-//! Passes over whole arrays: inputs of any layout, cut into pieces for the loops.
+//! Evaluation of a formula on whole arrays: inputs of any layout, cut into pieces for the loops.
 
 use std::borrow::Cow;
 use std::mem::{MaybeUninit, take};
 
 use ndarray::ArrayViewD;
 
-use super::{Asked, BLOCK, LANES, Loops, Pass};
+use super::{BLOCK, Evaluation, LANES, Loops, Wanted};
 use crate::checks::size;
 use crate::element::Element;
 use crate::loops::lanes::rows;
@@ -13,7 +13,7 @@ use crate::loops::map::repeated;
 use crate::memory;
 use crate::parallel::{split_each_mut, worth};
 
-/// An input of a pass.
+/// An input of an evaluation.
 enum Source<'a, T: Element> {
     /// One element everywhere.
     Repeated(T),
@@ -130,47 +130,50 @@ impl<'a, T: Element> Source<'a, T> {
     }
 }
 
-/// Returns the loops that are run, by what each is asked for: one for all, or one for each input that is wanted. One more
-/// derivative costs less than the formula again.
-pub(super) fn loops<'a, T: Element>(
+/// Returns the results that each run of the loops computes: one run for all, or one for each input that is wanted. A loop
+/// for all is faster than several, since one more derivative costs less than the formula again.
+pub(super) fn runs<'a, T: Element>(
     function: &dyn Loops<T>,
-    pass: Pass,
+    evaluation: Evaluation,
     inputs: &[Option<ArrayViewD<'_, T>>],
     wanted: &'a [bool],
-) -> impl Iterator<Item = Asked> + use<'a, T> {
+) -> impl Iterator<Item = Wanted> + use<'a, T> {
     let (count, width) = (function.inputs(), function.inputs() + function.outputs());
     let of_inputs = wanted[..count.min(wanted.len())].iter();
     let is_few = of_inputs.filter(|is_wanted| **is_wanted).count() * 2 <= count;
-    let are_alone = pass == (Pass::Partials { level: 0 }) && is_few;
-    let whole = match pass {
-        Pass::Partials { level: 1 }
+    let are_alone = evaluation == (Evaluation::Partials { order: 1 }) && is_few;
+    let whole = match evaluation {
+        Evaluation::Partials { order: 2 }
             if !wanted[count..].contains(&true)
                 && inputs[width + count..].iter().all(Option::is_none) =>
         {
-            Asked::Inputs
+            Wanted::Inputs
         }
-        _ => Asked::All,
+        _ => Wanted::All,
     };
     let alone = (0..count).filter(move |&input| are_alone && wanted[input]);
-    alone.map(Asked::Input).chain((!are_alone).then_some(whole))
+    alone
+        .map(Wanted::Input)
+        .chain((!are_alone).then_some(whole))
 }
 
-/// Runs a pass over arrays that are stretched to `shape`, a missing one being zeros; returns the results that are wanted,
-/// in row-major order.
+/// Evaluates a formula on arrays that are broadcast to `shape`, where a missing one is zeros. Returns the results that are
+/// wanted, in row-major order.
 #[doc(hidden)]
 pub fn evaluate<T: Element>(
     function: &dyn Loops<T>,
-    pass: Pass,
+    evaluation: Evaluation,
     inputs: &[Option<ArrayViewD<'_, T>>],
     shape: &[usize],
     wanted: &[bool],
 ) -> Vec<Option<Vec<T>>> {
-    if let Pass::Partials { level } = pass {
+    if let Evaluation::Partials { order } = evaluation {
         let width = function.inputs() + function.outputs();
-        let of_last = ((1 << level) - 1) * width + function.inputs();
+        let components = 1 << (order - 1);
+        let of_last = (components - 1) * width + function.inputs();
         // The loops do not write these, and all that is wanted counts as written below.
         assert!(
-            wanted.len() == width << level && !wanted[of_last..].contains(&true),
+            wanted.len() == width * components && !wanted[of_last..].contains(&true),
             "a derivative with respect to the last direction of a gradient is the formula itself"
         );
     } else {
@@ -193,10 +196,10 @@ pub fn evaluate<T: Element>(
     } else {
         length
     };
-    for asked in loops(function, pass, inputs, wanted) {
-        let is_computed = |&index: &usize| match asked {
-            Asked::Input(only) => index == only,
-            Asked::All | Asked::Inputs => wanted[index],
+    for run in runs(function, evaluation, inputs, wanted) {
+        let is_computed = |&index: &usize| match run {
+            Wanted::Input(only) => index == only,
+            Wanted::All | Wanted::Inputs => wanted[index],
         };
         let mut slices: Vec<&mut [MaybeUninit<T>]> = results
             .iter_mut()
@@ -227,7 +230,7 @@ pub fn evaluate<T: Element>(
                 for (index, piece) in (0..wanted.len()).filter(is_computed).zip(&mut *pieces) {
                     (written[index], *piece) = take(piece).split_at_mut(length);
                 }
-                function.run(pass, asked, &inputs, &mut written);
+                function.run(evaluation, run, &inputs, &mut written);
                 start += length;
             }
         });

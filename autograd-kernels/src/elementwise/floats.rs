@@ -1,7 +1,7 @@
 //! The functions of [`Real`] for `f64` and for [`Single`].
 
+use crate::element::number::Single;
 use crate::element::real::{Real, sealed};
-use crate::element::single::Single;
 use crate::math;
 
 /// Implements the functions, by those of `kernels` where it has one.

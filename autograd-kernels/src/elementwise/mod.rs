@@ -1,22 +1,24 @@
-//! Loops over elements that compute a function of numbers, its derivatives, and derivatives of those.
+//! Loops over elements that compute an elementwise function, its derivatives, and derivatives of those.
 //!
-//! A function of numbers is written once, for any [`Real`]. Called with elements it gives values; with [`Dual`] numbers,
-//! derivatives. [`Blocks`] has the loops: `level` says of which numbers, `work` has a block of elements at a time.
-//! [`evaluate`] goes through arrays of any layout with them, on all threads, and knows nothing of the function.
+//! The body of an elementwise function is a *formula*, written once for any [`Real`]: with elements it gives values, with
+//! [`Dual`] numbers derivatives. [`Blocks`] has the loops of a formula: `order` has the numbers that a formula is called
+//! with, `work` computes a block of elements at a time. [`evaluate`] runs the loops over arrays of any layout, on all
+//! threads, whatever the formula is.
 //!
 //! # Partial derivatives
 //!
-//! Let f have the inputs x and the outputs y, and let g be gradients of y: c₀(x, g) = Σₖ gₖ fₖ(x). Its derivatives with
-//! respect to x are what a backward pass wants. They are functions of x and g, which are differentiated again along
-//! directions w: c₁(x, g, w) is the derivative of c₀ along w, and so on. [`order::Level`] counts this.
+//! Let f have the inputs x and the outputs y, and let g be gradients of y. A backward pass needs the derivatives, with
+//! respect to x, of the *pairing* c₁(x, g) = Σₖ gₖ fₖ(x): derivatives of f of order 1. They are functions of x and g,
+//! which are differentiated again along directions w: c₂(x, g, w) is the derivative of c₁ along w, and its partial
+//! derivatives are of order 2, and so on.
 //!
-//! At level l the inputs have 2ˡ components each: themselves, directions, and directions of directions, as dual numbers
-//! of dual numbers have. Along the direction that was added last, f is differentiated last, which is innermost. So a
-//! component's number has a bit for each direction, the first direction's the highest; a new direction is a new lowest
+//! At order n the inputs have 2ⁿ⁻¹ components each: themselves, directions, and directions of directions, as dual numbers
+//! of dual numbers have. Along the direction that was added last, f is differentiated last, which is innermost. So the
+//! number of a component has a bit for each direction, the first direction's the highest; a new direction is a new lowest
 //! bit.
 //!
-//! In c, which is the component with all bits of Σₖ gₖ fₖ(x), a component S of x occurs where the others, W = ¬S, are the
-//! derivatives': ∂c/∂xᵢ is the component W of Σₖ gₖ ∂ᵢfₖ, and ∂c/∂gₖ that of fₖ.
+//! The pairing is the component with all bits of Σₖ gₖ fₖ(x). In it, a component S of x occurs where the derivatives have
+//! the other bits, W = ¬S: ∂c/∂xᵢ is the component W of Σₖ gₖ ∂ᵢfₖ, and ∂c/∂gₖ that of fₖ.
 
 #![allow(
     clippy::inline_always,
@@ -39,20 +41,20 @@ use crate::loops::wide::compiled;
 use dual::Dual;
 pub use evaluate::evaluate;
 use order::{AllInputs, First, OneInput, Second, Third};
-use work::{AllComponents, OneComponent, Partials, Tangents, Values};
+use work::{AllComponents, OneComponent, PartialWork, TangentWork, ValueWork};
 
-/// How many elements are computed at a time. Results wait in buffers of that size, of which the compiler knows that they
-/// are no inputs.
+/// The number of elements that are computed at a time. Results are written to buffers of that size, which the compiler
+/// can tell from the inputs.
 const BLOCK: usize = 256;
 
-/// Elements are computed in multiples of this, as many as the widest registers have: a loop over fewer would compute
-/// the last ones alone, each in the time of a whole row.
+/// The elements of the widest register. Loops compute multiples of it: the last elements, computed one by one, would take
+/// the time of a whole register each.
 const LANES: usize = 16;
 
-/// A function of `I` numbers with `O` results.
+/// The formula of an elementwise function, of `I` numbers and with `O` results.
 #[doc(hidden)]
 pub trait Formula<const I: usize, const O: usize>: Send + Sync {
-    /// Computes it.
+    /// Computes the formula.
     fn at<R: Real>(&self, inputs: [R; I]) -> [R; O]
     where
         f64: Literal<R>;
@@ -108,54 +110,60 @@ pub fn pulled_back<F: Formula<I, O>, R: Real, const I: usize, const O: usize>(
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<F, const I: usize, const O: usize, const ORDER: usize>(pub F);
 
-/// What is computed.
+/// The values or derivatives that loops compute.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
+pub enum Evaluation {
     /// The outputs, of the inputs.
     Values,
     /// The derivatives of the outputs along a direction, of the inputs and a direction for each.
     Tangents,
-    /// The derivatives of c at this level, of all components of the inputs and of the outputs' gradients: those of the
-    /// component 0 first, and of these the inputs' first.
-    Partials { level: usize },
+    /// The partial derivatives of the pairing of this order, from 1 on, of all components of the inputs and of the
+    /// outputs' gradients: those of the component 0 first, and of these the inputs' first.
+    Partials { order: usize },
 }
 
-/// Which results of a pass are computed.
+/// The results of an evaluation that are computed.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Wanted {
     All,
-    /// Of `Partials` at level 0, the derivative with respect to this input.
+    /// Of `Partials` of order 1, the derivative with respect to this input.
     Input(usize),
-    /// Of `Partials` at level 1, those with respect to the inputs themselves, where no gradient has a direction.
+    /// Of `Partials` of order 2, those with respect to the inputs themselves, where no gradient has a direction.
     Inputs,
 }
 
-/// The loops of a formula, whatever it is.
+/// The loops of some formula.
 #[doc(hidden)]
 pub trait Loops<T: Element>: Send + Sync + sealed::Sealed {
-    /// How many inputs it has.
+    /// Returns the number of inputs.
     fn inputs(&self) -> usize;
 
-    /// How many outputs it has.
+    /// Returns the number of outputs.
     fn outputs(&self) -> usize;
 
-    /// How often it can be differentiated.
+    /// Returns how many times the formula can be differentiated.
     fn order(&self) -> usize;
 
     /// Calls `note` with the type and the size of each value that the formula holds.
     fn list_values(&self, note: &mut dyn FnMut(&'static str, usize));
 
-    /// Writes all elements of all results that are `asked` for and not empty. Inputs have as many, up to a multiple of
-    /// [`LANES`]; one of at most [`BLOCK`] is the same in each block.
-    fn run(&self, pass: Pass, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>);
+    /// Writes all elements of the results that are `wanted` and not empty. Inputs have as many elements, up to a multiple
+    /// of [`LANES`]; an input of at most [`BLOCK`] elements is the same in each block.
+    fn run(
+        &self,
+        evaluation: Evaluation,
+        wanted: Wanted,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    );
 }
 
 type Results<'a, 'b, T> = &'a mut [&'b mut [MaybeUninit<T>]];
 
 mod sealed {
-    /// Memory is taken for written that only these loops are known to write.
+    /// `evaluate` takes memory for written that only these loops are known to write.
     pub trait Sealed {}
 }
 
@@ -183,63 +191,69 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize, const ORDER: 
         self.0.list_values(note);
     }
 
-    fn run(&self, pass: Pass, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>) {
+    fn run(
+        &self,
+        evaluation: Evaluation,
+        wanted: Wanted,
+        inputs: &[&[T]],
+        results: Results<'_, '_, T>,
+    ) {
         let formula = &self.0;
-        // Of one input and one output, the derivative times the direction is that times the gradient: one loop is enough.
-        let pass = match pass {
-            Pass::Tangents if const { I == 1 && O == 1 } => Pass::Partials { level: 0 },
-            pass => pass,
+        // With one input and one output, the derivative along a direction is that for a gradient: one loop is enough.
+        let evaluation = match evaluation {
+            Evaluation::Tangents if const { I == 1 && O == 1 } => Evaluation::Partials { order: 1 },
+            evaluation => evaluation,
         };
-        match pass {
-            Pass::Values => {
-                let work = Values::<T, F, I, O> { formula, inputs };
+        match evaluation {
+            Evaluation::Values => {
+                let work = ValueWork::<T, F, I, O> { formula, inputs };
                 compiled(OneComponent::<_, _, O>(work, results));
             }
-            Pass::Tangents => {
+            Evaluation::Tangents => {
                 if const { I > 1 || O > 1 } {
-                    let work = Tangents::<T, F, I, O> { formula, inputs };
+                    let work = TangentWork::<T, F, I, O> { formula, inputs };
                     compiled(OneComponent::<_, _, O>(work, results));
                 }
             }
-            Pass::Partials { level: 0 } => self.first(asked, inputs, results),
-            Pass::Partials { level: 1 } if const { ORDER > 1 } => {
-                if asked == Asked::Inputs {
+            Evaluation::Partials { order: 1 } => self.first(wanted, inputs, results),
+            Evaluation::Partials { order: 2 } if const { ORDER > 1 } => {
+                if wanted == Wanted::Inputs {
                     let work =
-                        Partials::<_, _, Second, AllInputs, I, O, I, true>::new(formula, inputs);
+                        PartialWork::<_, _, Second, AllInputs, I, O, I, true>::new(formula, inputs);
                     compiled(OneComponent::<_, _, I>(work, results));
                 } else {
-                    let work = Partials::new(formula, inputs);
+                    let work = PartialWork::new(formula, inputs);
                     compiled(AllComponents::<_, _, Second, I, O>(work, results));
                 }
             }
-            Pass::Partials { level: 2 } if const { ORDER > 2 } => {
-                let work = Partials::new(formula, inputs);
+            Evaluation::Partials { order: 3 } if const { ORDER > 2 } => {
+                let work = PartialWork::new(formula, inputs);
                 compiled(AllComponents::<_, _, Third, I, O>(work, results));
             }
-            Pass::Partials { level } => {
-                unreachable!("level {level} of a formula of order {ORDER}")
+            Evaluation::Partials { order } => {
+                unreachable!("order {order} of a formula of order {ORDER}")
             }
         }
     }
 }
 
 impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDER> {
-    /// Writes derivatives of level 0: a loop for each input alone, or one for all.
-    fn first<T: Element>(&self, asked: Asked, inputs: &[&[T]], results: Results<'_, '_, T>)
+    /// Writes derivatives of order 1, by a loop for one input alone or for all.
+    fn first<T: Element>(&self, wanted: Wanted, inputs: &[&[T]], results: Results<'_, '_, T>)
     where
         F: Formula<I, O>,
     {
         macro_rules! alone {
             ($($index:literal)*) => {
-                match asked {
-                    $(Asked::Input($index) if const { is_one_of($index, I) } => {
-                        let work = Partials::<_, _, First, OneInput<$index>, I, O, 1, true>::new(
+                match wanted {
+                    $(Wanted::Input($index) if const { is_one_of($index, I) } => {
+                        let work = PartialWork::<_, _, First, OneInput<$index>, I, O, 1, true>::new(
                             &self.0, inputs,
                         );
                         compiled(OneComponent::<_, _, 1>(work, &mut results[$index..]));
                     })*
                     _ => {
-                        let work = Partials::<_, _, First, AllInputs, I, O, I, true>::new(
+                        let work = PartialWork::<_, _, First, AllInputs, I, O, I, true>::new(
                             &self.0, inputs,
                         );
                         compiled(OneComponent::<_, _, I>(work, results));
@@ -251,7 +265,7 @@ impl<F, const I: usize, const O: usize, const ORDER: usize> Blocks<F, I, O, ORDE
     }
 }
 
-/// Returns whether there is such an input beside others.
+/// Returns whether a function of several inputs has the input `index`.
 const fn is_one_of(index: usize, inputs: usize) -> bool {
     inputs > 1 && index < inputs
 }

@@ -1,10 +1,10 @@
-//! Which numbers a formula is called with: the variables, and how many components they have.
+//! The numbers that a formula is called with: the inputs that are variables, and the components of a number at an order.
 
 use super::Formula;
 use super::dual::Dual;
 use crate::element::real::Real;
 
-/// Which inputs are variables.
+/// A choice of the inputs that are variables.
 pub(super) trait Variables {
     /// Returns the place of an input among the variables.
     fn place(input: usize) -> Option<usize>;
@@ -28,28 +28,28 @@ impl<const INDEX: usize> Variables for OneInput<INDEX> {
     }
 }
 
-/// How often c has been differentiated along directions.
-pub(super) trait Level {
+/// The order of derivatives: at order n, the pairing has been differentiated along n − 1 directions.
+pub(super) trait Order {
     /// The components of a number.
     type Of<X: Copy>: Copy + AsRef<[X]> + AsMut<[X]>;
 
-    /// How many there are.
+    /// The number of components.
     const COUNT: usize;
 
     fn filled<X: Copy>(component: X) -> Self::Of<X>;
 
-    /// Computes a formula of numbers with these components. Of several inputs, not all need have a direction.
+    /// Computes a formula of numbers with these components. Some of several inputs may have no direction.
     fn call<B: Real, F: Formula<I, O>, const N: usize, const I: usize, const O: usize>(
         formula: &F,
         inputs: [Self::Of<Dual<B, N>>; I],
     ) -> [Self::Of<Dual<B, N>>; O];
 }
 
-macro_rules! levels {
-    ($($Level:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
-        pub(super) struct $Level;
+macro_rules! orders {
+    ($($Order:ident: $count:literal, $Number:ty, $number:expr, $components:expr;)*) => {$(
+        pub(super) struct $Order;
 
-        impl Level for $Level {
+        impl Order for $Order {
             type Of<X: Copy> = [X; $count];
 
             const COUNT: usize = $count;
@@ -84,7 +84,7 @@ macro_rules! levels {
     )*};
 }
 
-levels! {
+orders! {
     First: 1, Dual<B, N>, |[value]: [_; 1], _| value, |number: Dual<B, N>| [number];
     Second: 2, Dual<Dual<B, N>, 1>,
         |[value, tangent]: [_; 2], several| Dual::along(value, [tangent], several),

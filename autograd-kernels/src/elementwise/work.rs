@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 use std::slice::from_mut;
 
 use super::dual::Dual;
-use super::order::{AllInputs, Level, Variables};
+use super::order::{AllInputs, Order, Variables};
 use super::{BLOCK, Formula, LANES, Results};
 use crate::element::Element;
-use crate::element::real::Number;
+use crate::element::number::Number;
 use crate::loops::wide::Loop;
 
 /// Elements of the results that are computed at a time.
@@ -27,7 +27,7 @@ impl Part {
         (0..length).step_by(BLOCK).map(move |start| {
             let length = (length - start).min(BLOCK);
             let padded = length.div_ceil(LANES) * LANES;
-            // What the compiler has to know, so that it checks no index.
+            // With this the compiler checks no index.
             assert!(padded <= BLOCK, "a multiple");
             Self {
                 start,
@@ -73,13 +73,13 @@ fn length<T>(results: &[&mut [MaybeUninit<T>]]) -> usize {
 
 type Block<T> = [MaybeUninit<T>; BLOCK];
 
-/// The most slices that are read beside a result that is written to directly: the loop compares the places of all with
-/// that of the result first, which for more takes longer than to copy a block.
+/// The most slices that are read beside a result that is written directly. Such a loop first compares the addresses of
+/// all with that of the result, which for more slices takes longer than to copy a block.
 const MOST_READS: usize = 7;
 
-/// Where elements of results go.
+/// A place that elements of results are written to.
 pub(super) trait Sink<T> {
-    /// Takes an element of a result of one component.
+    /// Writes an element of a result of one component.
     fn put(&mut self, component: usize, result: usize, at: usize, element: T);
 }
 
@@ -92,12 +92,12 @@ impl<T, const N: usize> Sink<T> for &mut [Block<T>; N] {
 }
 
 /// Blocks for each component: `N` derivatives with respect to inputs, then `O` with respect to gradients.
-struct Components<T: Copy, L: Level, const N: usize, const O: usize> {
-    of_inputs: L::Of<[Block<T>; N]>,
-    of_gradients: L::Of<[Block<T>; O]>,
+struct Components<T: Copy, D: Order, const N: usize, const O: usize> {
+    of_inputs: D::Of<[Block<T>; N]>,
+    of_gradients: D::Of<[Block<T>; O]>,
 }
 
-impl<T: Copy, L: Level, const N: usize, const O: usize> Sink<T> for &mut Components<T, L, N, O> {
+impl<T: Copy, D: Order, const N: usize, const O: usize> Sink<T> for &mut Components<T, D, N, O> {
     #[inline(always)]
     fn put(&mut self, component: usize, result: usize, at: usize, element: T) {
         let block = if result < N {
@@ -109,15 +109,15 @@ impl<T: Copy, L: Level, const N: usize, const O: usize> Sink<T> for &mut Compone
     }
 }
 
-/// What is computed for a part of the results.
+/// The computation of a part of the results.
 pub(super) trait Work<T> {
-    /// How many slices it reads.
+    /// The number of slices that are read.
     const READS: usize;
 
     fn each(&self, part: Part, sink: impl Sink<T>);
 }
 
-/// Work that has `N` results.
+/// A loop over work that has `N` results.
 pub(super) struct OneComponent<'a, 'b, T, W, const N: usize>(
     pub(super) W,
     pub(super) Results<'a, 'b, T>,
@@ -145,28 +145,28 @@ impl<T: Element, W: Work<T>, const N: usize> Loop for OneComponent<'_, '_, T, W,
     }
 }
 
-/// Derivatives with respect to all components of inputs and gradients.
-pub(super) struct AllComponents<'a, 'b, T, F, L, const I: usize, const O: usize>(
-    pub(super) Partials<'a, T, F, L, AllInputs, I, O, I, false>,
+/// A loop that computes derivatives with respect to all components of inputs and gradients.
+pub(super) struct AllComponents<'a, 'b, T, F, D, const I: usize, const O: usize>(
+    pub(super) PartialWork<'a, T, F, D, AllInputs, I, O, I, false>,
     pub(super) Results<'a, 'b, T>,
 );
 
-impl<T, F, L, const I: usize, const O: usize> Loop for AllComponents<'_, '_, T, F, L, I, O>
+impl<T, F, D, const I: usize, const O: usize> Loop for AllComponents<'_, '_, T, F, D, I, O>
 where
     T: Element,
     F: Formula<I, O>,
-    L: Level,
+    D: Order,
 {
     #[inline(always)]
     fn run(self) {
         let Self(work, results) = self;
         for part in Part::all(length(results)) {
-            let mut blocks = Components::<T, L, I, O> {
-                of_inputs: L::filled([[MaybeUninit::uninit(); BLOCK]; I]),
-                of_gradients: L::filled([[MaybeUninit::uninit(); BLOCK]; O]),
+            let mut blocks = Components::<T, D, I, O> {
+                of_inputs: D::filled([[MaybeUninit::uninit(); BLOCK]; I]),
+                of_gradients: D::filled([[MaybeUninit::uninit(); BLOCK]; O]),
             };
             work.each(part, &mut blocks);
-            for component in 0..L::COUNT {
+            for component in 0..D::COUNT {
                 let (to_inputs, to_gradients) = results[component * (I + O)..].split_at_mut(I);
                 part.copy(&blocks.of_inputs.as_ref()[component], to_inputs);
                 part.copy(&blocks.of_gradients.as_ref()[component], to_gradients);
@@ -175,13 +175,14 @@ where
     }
 }
 
-pub(super) struct Values<'a, T, F, const I: usize, const O: usize> {
+/// The outputs.
+pub(super) struct ValueWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) formula: &'a F,
     pub(super) inputs: &'a [&'a [T]],
 }
 
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
-    for Values<'_, T, F, I, O>
+    for ValueWork<'_, T, F, I, O>
 {
     const READS: usize = I;
 
@@ -205,13 +206,14 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
     }
 }
 
-pub(super) struct Tangents<'a, T, F, const I: usize, const O: usize> {
+/// The derivatives of the outputs along one direction.
+pub(super) struct TangentWork<'a, T, F, const I: usize, const O: usize> {
     pub(super) formula: &'a F,
     pub(super) inputs: &'a [&'a [T]],
 }
 
 impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
-    for Tangents<'_, T, F, I, O>
+    for TangentWork<'_, T, F, I, O>
 {
     const READS: usize = 2 * I;
 
@@ -239,13 +241,13 @@ impl<T: Element, F: Formula<I, O>, const I: usize, const O: usize> Work<T>
     }
 }
 
-/// The derivatives with respect to `N` variables. If they are `ALONE`, no gradient has a direction, and those with respect
-/// to directions and gradients are left out.
-pub(super) struct Partials<
+/// The partial derivatives of the pairing with respect to `N` variables. If they are `ALONE`, no gradient has a direction,
+/// and derivatives with respect to directions and gradients are left out.
+pub(super) struct PartialWork<
     'a,
     T,
     F,
-    L,
+    D,
     V,
     const I: usize,
     const O: usize,
@@ -254,11 +256,11 @@ pub(super) struct Partials<
 > {
     formula: &'a F,
     inputs: &'a [&'a [T]],
-    of: PhantomData<(L, V)>,
+    of: PhantomData<(D, V)>,
 }
 
-impl<'a, T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE: bool>
-    Partials<'a, T, F, L, V, I, O, N, ALONE>
+impl<'a, T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool>
+    PartialWork<'a, T, F, D, V, I, O, N, ALONE>
 {
     pub(super) fn new(formula: &'a F, inputs: &'a [&'a [T]]) -> Self {
         Self {
@@ -269,37 +271,37 @@ impl<'a, T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE
     }
 }
 
-impl<T, F, L, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> Work<T>
-    for Partials<'_, T, F, L, V, I, O, N, ALONE>
+impl<T, F, D, V, const I: usize, const O: usize, const N: usize, const ALONE: bool> Work<T>
+    for PartialWork<'_, T, F, D, V, I, O, N, ALONE>
 where
     T: Element,
     F: Formula<I, O>,
-    L: Level,
+    D: Order,
     V: Variables,
 {
-    const READS: usize = L::COUNT * (I + O);
+    const READS: usize = D::COUNT * (I + O);
 
     #[inline(always)]
     fn each(&self, part: Part, mut sink: impl Sink<T>) {
-        let mut x = L::filled([&[][..]; I]);
-        let mut gradients = L::filled([&[][..]; O]);
-        for component in 0..L::COUNT {
+        let mut x = D::filled([&[][..]; I]);
+        let mut gradients = D::filled([&[][..]; O]);
+        for component in 0..D::COUNT {
             let inputs = &self.inputs[component * (I + O)..];
             x.as_mut()[component] = part.of::<T, I>(inputs);
             gradients.as_mut()[component] = part.of::<T, O>(&inputs[I..]);
         }
         let (formula, x, gradients) = (self.formula, x.as_ref(), gradients.as_ref());
-        // All that is along the only direction of the only input is the direction times something: that something has the
-        // same factors as the derivatives have, which are computed once.
-        let is_factor = const { I == 1 && L::COUNT == 2 };
+        // A derivative along the only direction of the only input is that direction times a slope. The slope has the same
+        // factors as the partial derivatives, which are then computed once.
+        let is_factor = const { I == 1 && D::COUNT == 2 };
         for at in 0..part.padded {
             let zero = Dual::<T::Number, N>::constant(T::Number::from(0.0));
-            let mut numbers = [L::filled(zero); I];
+            let mut numbers = [D::filled(zero); I];
             let mut input = 0;
             while input < I {
-                let mut components = L::filled(zero);
+                let mut components = D::filled(zero);
                 let mut component = 0;
-                while component < L::COUNT {
+                while component < D::COUNT {
                     let value = T::Number::of(x[component][input][at]);
                     components.as_mut()[component] = match V::place(input) {
                         Some(place) if component == 0 => Dual::variable(value, place),
@@ -311,7 +313,7 @@ where
                 numbers[input] = components;
                 input += 1;
             }
-            let mut outputs = L::call(formula, numbers);
+            let mut outputs = D::call(formula, numbers);
             let mut output = 0;
             while is_factor && output < O {
                 let along = &mut outputs[output].as_mut()[1];
@@ -319,19 +321,19 @@ where
                 *along = along.scaled(along.value * factor, factor);
                 output += 1;
             }
-            let count = if ALONE { 1 } else { L::COUNT };
+            let count = if ALONE { 1 } else { D::COUNT };
             let mut component = 0;
             while component < count {
-                let others = L::COUNT - 1 - component;
+                let others = D::COUNT - 1 - component;
                 let mut variable = 0;
                 while variable < N {
                     let sum =
-                        contracted::<T, L, N, O, ALONE>(&outputs, gradients, at, others, variable);
+                        contracted::<T, D, N, O, ALONE>(&outputs, gradients, at, others, variable);
                     sink.put(component, variable, at, sum.element());
                     variable += 1;
                 }
                 let mut output = 0;
-                // Nobody asks for the derivative with respect to the last direction: it is the formula itself.
+                // The derivative with respect to the last direction is the formula itself, and is never wanted.
                 while !ALONE && others > 0 && output < O {
                     let derivative = outputs[output].as_ref()[others].value;
                     sink.put(component, N + output, at, derivative.element());
@@ -345,8 +347,8 @@ where
 
 /// Returns the component `others` of Σₖ gₖ ∂fₖ, along one variable.
 #[inline(always)]
-fn contracted<T: Element, L: Level, const N: usize, const O: usize, const ALONE: bool>(
-    outputs: &[L::Of<Dual<T::Number, N>>; O],
+fn contracted<T: Element, D: Order, const N: usize, const O: usize, const ALONE: bool>(
+    outputs: &[D::Of<Dual<T::Number, N>>; O],
     gradients: &[[&[T]; O]],
     at: usize,
     others: usize,
@@ -356,14 +358,14 @@ fn contracted<T: Element, L: Level, const N: usize, const O: usize, const ALONE:
     let mut output = 0;
     while output < O {
         let mut of_gradient = 0;
-        while of_gradient < if ALONE { 1 } else { L::COUNT } {
+        while of_gradient < if ALONE { 1 } else { D::COUNT } {
             if of_gradient & !others == 0
                 && let Some(slope) =
                     outputs[output].as_ref()[others ^ of_gradient].tangent(variable)
             {
                 let gradient = T::Number::of(gradients[of_gradient][output][at]);
                 let product = gradient * slope;
-                // A direction that is missing for some: no slope makes it NaN.
+                // The direction may be missing for some inputs: then no slope makes NaN of it.
                 let vanishes = of_gradient > 0 && gradient == 0.0;
                 let product = if vanishes { gradient } else { product };
                 if is_empty {

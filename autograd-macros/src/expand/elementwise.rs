@@ -354,7 +354,7 @@ pub(super) fn functions(
     let probes = probes::statements(model, p);
     let apply = quote! {
         #probes
-        let [#(#results),*] = #p::OfNumbers::<Self>::apply(
+        let [#(#results),*] = #p::Elementwise::<Self>::apply(
             #loops,
             #derivatives,
             const { ::core::panic::Location::caller() },

@@ -24,12 +24,12 @@ fn name(forward: &Forward) -> Ident {
     ))
 }
 
-/// Generates the statement of `apply` that calls it: the largest level counts, whatever input has it.
+/// Generates the statement of `apply` that calls it: the largest depth counts, whatever input has it.
 pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
-    let (name, level) = (name(forward), local("level"));
-    let levels = forward.inputs.iter().filter_map(|input| {
+    let (name, depth) = (name(forward), local("depth"));
+    let depths = forward.inputs.iter().filter_map(|input| {
         let reference = reference(input, input.tensor.as_ref()?);
-        Some(quote!(#p::Argument::level(#reference)))
+        Some(quote!(#p::Argument::depth(#reference)))
     });
     let inputs = forward.inputs.iter().map(|input| {
         let (name, tensor) = (&input.name, input.tensor.as_ref());
@@ -41,9 +41,9 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
         }
     });
     quote! {
-        let #level = #p::largest([#(#levels),*]);
-        if #level > 0 {
-            return Self::#name(#level, #(#inputs),*);
+        let #depth = #p::largest([#(#depths),*]);
+        if #depth > 0 {
+            return Self::#name(#depth, #(#inputs),*);
         }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn turn(forward: &Forward, p: &TokenStream) -> TokenStream {
 /// Generates the whole function.
 pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let FunctionModel { forward, jvp, .. } = model;
-    let (name, level, call) = (name(forward), local("level"), local("call"));
+    let (name, depth, call) = (name(forward), local("depth"), local("call"));
     let (lifetimes, _, where_clause) = forward.generics.split_for_impl();
     let parameters = gathered(forward, p);
     let returns = returns(forward, p);
@@ -68,8 +68,8 @@ pub(super) fn function(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         #[cold]
         #[track_caller]
         #[doc(hidden)]
-        fn #name #lifetimes (#level: u64, #(#parameters),*) -> #returns #where_clause {
-            let mut #call = #p::ForwardCall::new(<Self as #p::Function>::NAME, #level);
+        fn #name #lifetimes (#depth: u64, #(#parameters),*) -> #returns #where_clause {
+            let mut #call = #p::ForwardCall::new(<Self as #p::Function>::NAME, #depth);
             #(#splits)*
             #(#saved)*
             let #outputs = Self::apply(#(#arguments),*) #question;

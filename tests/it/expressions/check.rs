@@ -1,6 +1,6 @@
 //! What the loops find for an expression, and the two judges.
 
-use pullback::kernels::{Blocks, Pass, evaluate};
+use pullback::kernels::{Blocks, Evaluation, evaluate};
 use pullback::ndarray::{Array1, ArrayView1, ArrayViewD};
 use pullback::{Grad, Tensor, Tensor1};
 
@@ -49,8 +49,13 @@ pub(super) struct Found<'a> {
     seconds: [Vec<f64>; INPUTS],
 }
 
-/// Runs a pass on rows of numbers.
-fn pass(tree: &Tree, pass: Pass, inputs: &[Vec<f64>], wanted: &[bool]) -> Vec<Option<Vec<f64>>> {
+/// Evaluates a tree on rows of numbers.
+fn evaluated(
+    tree: &Tree,
+    evaluation: Evaluation,
+    inputs: &[Vec<f64>],
+    wanted: &[bool],
+) -> Vec<Option<Vec<f64>>> {
     let length = inputs[0].len();
     let views: Vec<Option<ArrayViewD<'_, f64>>> = inputs
         .iter()
@@ -58,7 +63,7 @@ fn pass(tree: &Tree, pass: Pass, inputs: &[Vec<f64>], wanted: &[bool]) -> Vec<Op
         .collect();
     evaluate(
         &Blocks::<_, INPUTS, 1, 2>(tree.clone()),
-        pass,
+        evaluation,
         &views,
         &[length],
         wanted,
@@ -77,7 +82,7 @@ fn all<const N: usize>(results: Vec<Option<Vec<f64>>>) -> [Vec<f64>; N] {
 }
 
 fn values(tree: &Tree, points: &[[f64; INPUTS]]) -> Vec<f64> {
-    let [values] = all(pass(tree, Pass::Values, &rows(points), &[true]));
+    let [values] = all(evaluated(tree, Evaluation::Values, &rows(points), &[true]));
     values
 }
 
@@ -85,7 +90,12 @@ fn firsts(tree: &Tree, points: &[[f64; INPUTS]], gradients: &[f64]) -> [Vec<f64>
     let mut inputs = rows(points);
     inputs.push(gradients.to_vec());
     let wanted = [true, true, true, false];
-    all(pass(tree, Pass::Partials { level: 0 }, &inputs, &wanted))
+    all(evaluated(
+        tree,
+        Evaluation::Partials { order: 1 },
+        &inputs,
+        &wanted,
+    ))
 }
 
 impl<'a> Found<'a> {
@@ -97,7 +107,12 @@ impl<'a> Found<'a> {
         inputs.extend(rows(&directions));
         inputs.push(gradients[1].to_vec());
         let wanted = [true, true, true, false, false, false, false, false];
-        let seconds = all(pass(tree, Pass::Partials { level: 1 }, &inputs, &wanted));
+        let seconds = all(evaluated(
+            tree,
+            Evaluation::Partials { order: 2 },
+            &inputs,
+            &wanted,
+        ));
         Self {
             tree,
             points,
@@ -122,7 +137,7 @@ impl<'a> Found<'a> {
     /// Compares with differences, and the passes with each other.
     pub(super) fn agrees_with_differences(&self) -> Result<Verdict, String> {
         let mut verdict = Verdict::default();
-        self.passes_agree()?;
+        self.evaluations_agree()?;
         let stencils = self.stencils();
         for at in 0..POINTS {
             if !self.is_moderate(at) {
@@ -174,17 +189,18 @@ impl<'a> Found<'a> {
     }
 
     /// Checks what does not need a judge: the same numbers by different loops.
-    fn passes_agree(&self) -> Result<(), String> {
+    fn evaluations_agree(&self) -> Result<(), String> {
         let mut inputs = rows(&self.points);
         inputs.extend(rows(&self.directions));
-        let [tangents]: [Vec<f64>; 1] = all(pass(self.tree, Pass::Tangents, &inputs, &[true]));
+        let [tangents]: [Vec<f64>; 1] =
+            all(evaluated(self.tree, Evaluation::Tangents, &inputs, &[true]));
         inputs.truncate(INPUTS);
         inputs.push(self.gradients[0].to_vec());
         let alone: [Vec<f64>; INPUTS] = std::array::from_fn(|input| {
             let wanted: [bool; INPUTS + 1] = std::array::from_fn(|index| index == input);
-            let [alone] = all(pass(
+            let [alone] = all(evaluated(
                 self.tree,
-                Pass::Partials { level: 0 },
+                Evaluation::Partials { order: 1 },
                 &inputs,
                 &wanted,
             ));

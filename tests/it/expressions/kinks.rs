@@ -1,7 +1,7 @@
 //! Each function where it has a kink, at the edge of its domain, far out, and at what is no number: its values and
 //! derivatives are those of the function of tensors of that name.
 
-use pullback::kernels::{Blocks, Formula, Literal, Loops, Pass, evaluate};
+use pullback::kernels::{Blocks, Evaluation, Formula, Literal, Loops, evaluate};
 use pullback::ndarray::{Array1, ArrayViewD};
 use pullback::{Grad, Real, Tensor, Tensor1};
 
@@ -43,8 +43,12 @@ fn by_loops(loops: &dyn Loops<f64>, x: &Array1<f64>) -> [Vec<f64>; 3] {
         let results = evaluate(loops, pass, &inputs[..count], x.shape(), &wanted);
         results.into_iter().flatten().next().unwrap()
     };
-    let level = |level| Pass::Partials { level };
-    [run(Pass::Values, 1), run(level(0), 2), run(level(1), 4)]
+    let partials = |order| Evaluation::Partials { order };
+    [
+        run(Evaluation::Values, 1),
+        run(partials(1), 2),
+        run(partials(2), 4),
+    ]
 }
 
 /// Returns values and first and second derivatives by backward passes.

@@ -119,7 +119,7 @@ where
         inputs: &inputs,
         called_at: Location::caller(),
     };
-    let is_plain = forward_mode::is_running() || inputs.iter().any(|input| input.level() > 0);
+    let is_plain = forward_mode::is_running() || inputs.iter().any(|input| input.depth() > 0);
     let outputs = if is_plain {
         call.composed()
     } else {

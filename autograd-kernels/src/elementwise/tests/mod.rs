@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice};
 
-use super::evaluate::loops as loops_of;
+use super::evaluate::runs;
 use super::*;
 use crate::parallel::set_threads;
 use crate::testing::numbers;
@@ -31,28 +31,28 @@ fn bits(results: Vec<Option<Vec<f64>>>) -> Vec<Option<Vec<u64>>> {
     results.into_iter().map(|result| result.map(of)).collect()
 }
 
-/// Returns what each pass gives, of arrays and of a second one for each as its direction.
-fn all_passes(inputs: &[ArrayViewD<'_, f64>], shape: &[usize]) -> Vec<Vec<Option<Vec<u64>>>> {
+/// Returns the results of each evaluation, of arrays and of a second one for each as its direction.
+fn all_evaluations(inputs: &[ArrayViewD<'_, f64>], shape: &[usize]) -> Vec<Vec<Option<Vec<u64>>>> {
     let [x, y, z, g, h] = [0, 1, 2, 3, 4].map(|index| Some(inputs[index].view()));
     let directions = [&z, &x, &y, &h, &g].map(Clone::clone);
-    let run = |pass, inputs: &[Option<ArrayViewD<'_, f64>>], wanted: &[bool]| {
-        bits(evaluate(&TWO, pass, inputs, shape, wanted))
+    let run = |evaluation, inputs: &[Option<ArrayViewD<'_, f64>>], wanted: &[bool]| {
+        bits(evaluate(&TWO, evaluation, inputs, shape, wanted))
     };
     let inputs = [x, y, z, g, h];
-    let level = |level| Pass::Partials { level };
+    let partials = |order| Evaluation::Partials { order };
     let both = [&inputs[..], &directions].concat();
     let first = [true, true, true, false, false];
     let second = [&[true; 5][..], &first].concat();
     vec![
-        run(Pass::Values, &inputs[..3], &[true, true]),
+        run(Evaluation::Values, &inputs[..3], &[true, true]),
         run(
-            Pass::Tangents,
+            Evaluation::Tangents,
             &[&inputs[..3], &directions[..3]].concat(),
             &[true, true],
         ),
-        run(level(0), &inputs, &first),
-        run(level(0), &inputs, &[false, true, false, false, false]),
-        run(level(1), &both, &second),
+        run(partials(1), &inputs, &first),
+        run(partials(1), &inputs, &[false, true, false, false, false]),
+        run(partials(2), &both, &second),
     ]
 }
 
@@ -103,9 +103,9 @@ fn inputs_of_every_layout_are_stretched() {
                     ArrayD::from_shape_vec(&shape[..], whole.iter().copied().collect()).unwrap()
                 });
                 let plain: Vec<_> = plain.iter().map(|plain| plain.view()).collect();
-                let expected = all_passes(&plain, &shape);
+                let expected = all_evaluations(&plain, &shape);
                 assert!(
-                    all_passes(&inputs, &shape) == expected,
+                    all_evaluations(&inputs, &shape) == expected,
                     "{shape:?} {short:?} {index}"
                 );
             }
@@ -124,7 +124,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let mut found = Vec::new();
     for threads in 1..=3 {
         set_threads(threads);
-        found.push(all_passes(&inputs, &shape));
+        found.push(all_evaluations(&inputs, &shape));
     }
     set_threads(available_parallelism().map_or(1, usize::from));
     assert!(found[1] == found[0] && found[2] == found[0]);
@@ -143,13 +143,13 @@ fn empty_arrays_have_empty_results() {
         let x = Array3::<f64>::zeros(shape).into_dyn();
         let one = Array3::ones([1, 1, 1]).into_dyn();
         let inputs = [x.view(), one.view(), x.view(), one.view(), x.view()];
-        for results in all_passes(&inputs, &shape) {
+        for results in all_evaluations(&inputs, &shape) {
             assert!(results.iter().flatten().all(Vec::is_empty));
         }
     }
     let none = evaluate(
         &TWO,
-        Pass::Partials { level: 0 },
+        Evaluation::Partials { order: 1 },
         &[None, None, None, None, None],
         &[3],
         &[false; 5],
@@ -162,13 +162,19 @@ fn missing_arrays_are_zeros() {
     let x = Array1::from(vec![4.0, 9.0]).into_dyn();
     let y = Array1::from(vec![2.0, -1.0]).into_dyn();
     let inputs = [Some(x.view()), Some(y.view()), None];
-    let results = evaluate(&TWO, Pass::Values, &inputs, &[2], &[true, true]);
+    let results = evaluate(&TWO, Evaluation::Values, &inputs, &[2], &[true, true]);
     assert_eq!(results, [Some(vec![16.0, 9.0]), Some(vec![4.0, -3.0])]);
     // The first output has no gradient.
     let one = ArrayD::ones(vec![1]);
     let inputs = [Some(x.view()), Some(y.view()), None, None, Some(one.view())];
     let wanted = [true, true, true, false, false];
-    let results = evaluate(&TWO, Pass::Partials { level: 0 }, &inputs, &[2], &wanted);
+    let results = evaluate(
+        &TWO,
+        Evaluation::Partials { order: 1 },
+        &inputs,
+        &[2],
+        &wanted,
+    );
     assert_eq!(
         results[..2],
         [Some(vec![0.5, -1.0 / 6.0]), Some(vec![2.0, 3.0])]
@@ -198,23 +204,23 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
         let arrays: Vec<_> = (0..width + I).map(array).collect();
         let mut inputs: Vec<_> = arrays.iter().map(|array| Some(array.view())).collect();
         inputs.resize_with(2 * width, || None);
-        let pass = Pass::Partials { level: 1 };
+        let evaluation = Evaluation::Partials { order: 2 };
         let mut wanted = vec![false; 2 * width];
         wanted[..I].fill(true);
-        let asked: Vec<_> = loops_of(loops, pass, &inputs, &wanted).collect();
-        assert_eq!(asked, [Asked::Inputs]);
-        let alone = evaluate(loops, pass, &inputs, &shape, &wanted);
+        let computed: Vec<_> = runs(loops, evaluation, &inputs, &wanted).collect();
+        assert_eq!(computed, [Wanted::Inputs]);
+        let alone = evaluate(loops, evaluation, &inputs, &shape, &wanted);
         wanted[I..width].fill(true);
-        let all = evaluate(loops, pass, &inputs, &shape, &wanted);
+        let all = evaluate(loops, evaluation, &inputs, &shape, &wanted);
         assert_eq!(alone[..I], all[..I]);
         // A direction of zeros is as good as none.
         let zeros = ArrayD::zeros(&shape[..]);
         inputs[width + I] = Some(zeros.view());
         wanted[I..width].fill(false);
-        let asked: Vec<_> = loops_of(loops, pass, &inputs, &wanted).collect();
-        assert_eq!(asked, [Asked::All]);
+        let computed: Vec<_> = runs(loops, evaluation, &inputs, &wanted).collect();
+        assert_eq!(computed, [Wanted::All]);
         assert_eq!(
-            evaluate(loops, pass, &inputs, &shape, &wanted)[..I],
+            evaluate(loops, evaluation, &inputs, &shape, &wanted)[..I],
             alone[..I]
         );
     }
@@ -225,8 +231,14 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
     let [x, g, w] = [0.7, 1.5, -2.0].map(|number| ArrayD::from_elem(vec![1], number));
     let inputs = [Some(x.view()), Some(g.view()), Some(w.view()), None];
     let loops = Blocks::<One, 1, 1, 2>(One);
-    let pass = Pass::Partials { level: 1 };
-    let found = evaluate(&loops, pass, &inputs, &[1], &[true, false, false, false]);
+    let evaluation = Evaluation::Partials { order: 2 };
+    let found = evaluate(
+        &loops,
+        evaluation,
+        &inputs,
+        &[1],
+        &[true, false, false, false],
+    );
     let (x, g, w) = (0.7_f64, 1.5, -2.0);
     let expected = g * w * ((6.0 * x - x.powi(3)) * x.sin() + 6.0 * x * x * x.cos());
     assert!((found[0].as_ref().unwrap()[0] - expected).abs() < 1e-14);
@@ -252,7 +264,13 @@ fn after_a_panic_everything_works() {
     let run = |count: u32| {
         let x = range(count);
         let shape = x.shape().to_vec();
-        evaluate(&formula, Pass::Values, &[Some(x.view())], &shape, &[true])
+        evaluate(
+            &formula,
+            Evaluation::Values,
+            &[Some(x.view())],
+            &shape,
+            &[true],
+        )
     };
     for _ in 0..3 {
         let panic = catch_unwind(AssertUnwindSafe(|| run(100_000))).unwrap_err();
@@ -292,7 +310,7 @@ fn every_element_is_computed_whatever_the_length_and_the_layout() {
         for y in [&x, &column, &row, &one] {
             let inputs = [Some(x.view().into_dyn()), Some(y.view().into_dyn())];
             let loops = Blocks::<Line, 2, 1, 1>(Line);
-            let values = evaluate(&loops, Pass::Values, &inputs, x.shape(), &[true]);
+            let values = evaluate(&loops, Evaluation::Values, &inputs, x.shape(), &[true]);
             let array = |elements: &Option<Vec<f64>>| {
                 let elements = elements.clone().unwrap();
                 ArrayD::from_shape_vec(IxDyn(x.shape()), elements).unwrap()
@@ -300,12 +318,18 @@ fn every_element_is_computed_whatever_the_length_and_the_layout() {
             assert_eq!(array(&values[0]), (&x * y + &x).into_dyn());
             let [x_input, y_input] = inputs;
             let inputs = [x_input, y_input, Some(x.view().into_dyn())];
-            let pass = Pass::Partials { level: 0 };
+            let evaluation = Evaluation::Partials { order: 1 };
             let wanted = [true, true, false];
-            let partials = evaluate(&loops, pass, &inputs, x.shape(), &wanted);
+            let partials = evaluate(&loops, evaluation, &inputs, x.shape(), &wanted);
             assert_eq!(array(&partials[0]), ((y + 1.0) * &x).into_dyn());
             assert_eq!(array(&partials[1]), (&x * &x).into_dyn());
-            let alone = evaluate(&loops, pass, &inputs, x.shape(), &[false, true, false]);
+            let alone = evaluate(
+                &loops,
+                evaluation,
+                &inputs,
+                x.shape(),
+                &[false, true, false],
+            );
             assert_eq!((&alone[0], &alone[1]), (&None, &partials[1]));
         }
     }

@@ -12,8 +12,8 @@
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2};
 
 use super::super::dual::Dual;
-use crate::element::real::{Number, Real};
-use crate::element::single::Single;
+use crate::element::number::{Number, Single};
+use crate::element::real::Real;
 use crate::math;
 
 type Along = Dual<f64, 1>;

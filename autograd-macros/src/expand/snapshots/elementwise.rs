@@ -75,7 +75,7 @@ const _: () = {
             x: &__p::Tensor<T, D>,
             limit: &__p::Tensor<T, D>,
         ) -> __p::Tensor<T, D> {
-            let [y_0] = __p::OfNumbers::<
+            let [y_0] = __p::Elementwise::<
                 Self,
             >::apply(
                 __p::Blocks::<_, 2, 1, 2>(SquashFormula {}),

@@ -109,7 +109,7 @@ const _: () = {
             levels: &[f64],
             scale: f64,
         ) -> __p::Tensor<T, D> {
-            let [y_0] = __p::OfNumbers::<
+            let [y_0] = __p::Elementwise::<
                 Self,
             >::apply(
                 __p::Blocks::<

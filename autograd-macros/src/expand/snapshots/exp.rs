@@ -27,9 +27,9 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(i: &__p::Tensor<T, D>) -> __p::Tensor<T, D> {
-            let level = __p::largest([__p::Argument::level(i)]);
-            if level > 0 {
-                return Self::__pullback_forward_mode_of_forward(level, i);
+            let depth = __p::largest([__p::Argument::depth(i)]);
+            if depth > 0 {
+                return Self::__pullback_forward_mode_of_forward(depth, i);
             }
             let edges = [__p::Single::edge(i)];
             let needs = __p::needs(&edges);
@@ -76,10 +76,10 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            level: u64,
+            depth: u64,
             i: &__p::Tensor<T, D>,
         ) -> __p::Tensor<T, D> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (i, _) = __p::Argument::split(i, &mut call);
             let output = Self::apply(&i);
             call.without_tangent(output)

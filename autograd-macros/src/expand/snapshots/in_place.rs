@@ -43,12 +43,12 @@ const _: () = {
             x: &mut __p::Tensor1<f64>,
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
-            let level = __p::largest([
-                __p::Argument::level(&*x),
-                __p::Argument::level(&*calls),
+            let depth = __p::largest([
+                __p::Argument::depth(&*x),
+                __p::Argument::depth(&*calls),
             ]);
-            if level > 0 {
-                return Self::__pullback_forward_mode_of_forward(level, x, calls);
+            if depth > 0 {
+                return Self::__pullback_forward_mode_of_forward(depth, x, calls);
             }
             let edges = [__p::Single::edge(&*x)];
             let needs = __p::needs(&edges);
@@ -117,11 +117,11 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            level: u64,
+            depth: u64,
             x: &mut __p::Tensor1<f64>,
             calls: &mut __p::Tensor1<f64>,
         ) -> Result<(), Full> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (mut primal_x, tangent_x) = __p::Argument::split(&*x, &mut call);
             let tangent_x = call.or_zeros(tangent_x, &primal_x);
             let before_x = ::core::clone::Clone::clone(&primal_x);

@@ -48,14 +48,14 @@ const _: () = {
             weight: &__p::Tensor2<f32>,
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
         ) -> __p::Tensor2<f32> {
-            let level = __p::largest([
-                __p::Argument::level(input),
-                __p::Argument::level(weight),
-                __p::Argument::level(bias),
+            let depth = __p::largest([
+                __p::Argument::depth(input),
+                __p::Argument::depth(weight),
+                __p::Argument::depth(bias),
             ]);
-            if level > 0 {
+            if depth > 0 {
                 return Self::__pullback_forward_mode_of_forward(
-                    level,
+                    depth,
                     input,
                     weight,
                     bias,
@@ -134,12 +134,12 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            level: u64,
+            depth: u64,
             input: &__p::Tensor2<f32>,
             weight: &__p::Tensor2<f32>,
             bias: ::core::option::Option<&__p::Tensor1<f32>>,
         ) -> __p::Tensor2<f32> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (input, _) = __p::Argument::split(input, &mut call);
             let (weight, _) = __p::Argument::split(weight, &mut call);
             let (bias, _) = __p::Argument::split(bias, &mut call);

@@ -47,13 +47,13 @@ const _: () = {
             weight: &__p::Tensor1<f64>,
         ) -> __p::Tensor1<f64> {
             let parts = __p::references::<f64, __p::ndarray::Ix1, _>(parts);
-            let level = __p::largest([
-                __p::Argument::level(&parts[..]),
-                __p::Argument::level(weight),
+            let depth = __p::largest([
+                __p::Argument::depth(&parts[..]),
+                __p::Argument::depth(weight),
             ]);
-            if level > 0 {
+            if depth > 0 {
                 return Self::__pullback_forward_mode_of_forward(
-                    level,
+                    depth,
                     &parts[..],
                     weight,
                 );
@@ -113,11 +113,11 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            level: u64,
+            depth: u64,
             parts: &[&__p::Tensor1<f64>],
             weight: &__p::Tensor1<f64>,
         ) -> __p::Tensor1<f64> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (parts, tangent_parts) = __p::Argument::split(&parts[..], &mut call);
             let (weight, tangent_weight) = __p::Argument::split(weight, &mut call);
             let tangent_weight = call.or_zeros(tangent_weight, &weight);

@@ -28,9 +28,9 @@ const _: () = {
         #[must_use]
         #[track_caller]
         pub fn apply(tensor: &__p::Tensor2<f64>, constant: f64) -> __p::Tensor2<f64> {
-            let level = __p::largest([__p::Argument::level(tensor)]);
-            if level > 0 {
-                return Self::__pullback_forward_mode_of_forward(level, tensor, constant);
+            let depth = __p::largest([__p::Argument::depth(tensor)]);
+            if depth > 0 {
+                return Self::__pullback_forward_mode_of_forward(depth, tensor, constant);
             }
             let edges = [__p::Single::edge(tensor)];
             let needs = __p::needs(&edges);
@@ -78,11 +78,11 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward(
-            level: u64,
+            depth: u64,
             tensor: &__p::Tensor2<f64>,
             constant: f64,
         ) -> __p::Tensor2<f64> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (tensor, _) = __p::Argument::split(tensor, &mut call);
             let output = Self::apply(&tensor, constant);
             call.without_tangent(output)

@@ -108,14 +108,14 @@ const _: () = {
             axes: &'a [usize],
             mode: Mode,
         ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
-            let level = __p::largest([
-                __p::Argument::level(&x),
-                __p::Argument::level(gain),
-                __p::Argument::level(mask),
+            let depth = __p::largest([
+                __p::Argument::depth(&x),
+                __p::Argument::depth(gain),
+                __p::Argument::depth(mask),
             ]);
-            if level > 0 {
+            if depth > 0 {
                 return Self::__pullback_forward_mode_of_forward(
-                    level,
+                    depth,
                     x,
                     gain,
                     mask,
@@ -270,14 +270,14 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward<'a>(
-            level: u64,
+            depth: u64,
             x: __p::Tensor2<f64>,
             gain: &__p::Tensor1<f64>,
             mask: ::core::option::Option<&__p::Tensor2<f64>>,
             axes: &'a [usize],
             mode: Mode,
         ) -> Result<(__p::Tensor2<f64>, __p::Tensor1<f64>, usize), ShapeError> {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (x, tangent_x) = __p::Argument::split(&x, &mut call);
             let tangent_x = call.or_zeros(tangent_x, &x);
             let (gain, tangent_gain) = __p::Argument::split(gain, &mut call);

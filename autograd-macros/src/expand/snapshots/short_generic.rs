@@ -104,13 +104,13 @@ const _: () = {
             F: Fn(&'a [usize]) -> T,
         {
             __p::is_value::<&F>("scaled_power", "f");
-            let level = __p::largest([
-                __p::Argument::level(x),
-                __p::Argument::level(mask),
+            let depth = __p::largest([
+                __p::Argument::depth(x),
+                __p::Argument::depth(mask),
             ]);
-            if level > 0 {
+            if depth > 0 {
                 return Self::__pullback_forward_mode_of_forward(
-                    level,
+                    depth,
                     x,
                     mask,
                     n,
@@ -221,7 +221,7 @@ const _: () = {
         #[track_caller]
         #[doc(hidden)]
         fn __pullback_forward_mode_of_forward<'a>(
-            level: u64,
+            depth: u64,
             x: &'a __p::Tensor<T, D>,
             mask: ::core::option::Option<&__p::Tensor<T, D>>,
             n: i32,
@@ -232,7 +232,7 @@ const _: () = {
         where
             F: Fn(&'a [usize]) -> T,
         {
-            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, level);
+            let mut call = __p::ForwardCall::new(<Self as __p::Function>::NAME, depth);
             let (x, _) = __p::Argument::split(x, &mut call);
             let (mask, _) = __p::Argument::split(mask, &mut call);
             let (y, count) = Self::apply(

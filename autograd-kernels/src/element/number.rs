@@ -1,11 +1,33 @@
-//! `f32` as a real number, with operators beside `f64`.
+//! Elements as real numbers: `f64` itself, and `f32` with operators beside `f64`.
 
 use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::Element;
-use super::real::Number;
+use super::real::Real;
+
+/// An element as a real number.
+#[doc(hidden)]
+pub trait Number<T>: Real {
+    /// Returns the element as a number.
+    fn of(element: T) -> Self;
+
+    /// Returns the number as an element.
+    fn element(self) -> T;
+}
+
+impl Number<Self> for f64 {
+    #[inline(always)]
+    fn of(element: Self) -> Self {
+        element
+    }
+
+    #[inline(always)]
+    fn element(self) -> Self {
+        self
+    }
+}
 
 /// An `f32` beside which an `f64` is rounded to one: the standard library has no such operators.
 #[doc(hidden)]

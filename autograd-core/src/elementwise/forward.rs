@@ -1,0 +1,99 @@
+//! The outputs of an elementwise function, as arrays and as a function of tensors.
+
+use std::marker::PhantomData;
+
+use autograd_kernels::{Element, Evaluation, Loops};
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::arrays::{common, of_outputs};
+use super::directional::along;
+use super::plan::requires_grad;
+use super::shared::Shared;
+use crate::custom_function;
+use crate::error::Exceeded;
+use crate::tensor::Tensor;
+
+/// Returns the outputs of an elementwise function.
+///
+/// # Panics
+/// If the inputs do not broadcast.
+#[track_caller]
+pub fn values<T: Element, D: Dimension, const O: usize>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> [Array<T, D>; O] {
+    each(outputs(name, loops, inputs))
+}
+
+/// Returns the items of a list that has one for each output.
+fn each<X, const O: usize>(list: Vec<X>) -> [X; O] {
+    // INVARIANT: the loops have one for each.
+    list.try_into()
+        .unwrap_or_else(|_| unreachable!("one for each output"))
+}
+
+/// Returns the outputs of an elementwise function as a list.
+#[track_caller]
+fn outputs<T: Element, D: Dimension>(
+    name: &str,
+    loops: &dyn Loops<T>,
+    inputs: &[ArrayView<'_, T, D>],
+) -> Vec<Array<T, D>> {
+    let shapes = inputs.iter().map(ArrayView::shape);
+    let Some(shape) = common(shapes.clone()) else {
+        panic!(
+            "{name} of shapes {:?}: they do not broadcast",
+            shapes.collect::<Vec<_>>()
+        )
+    };
+    let inputs: Vec<_> = inputs.iter().map(|x| Some(x.view().into_dyn())).collect();
+    of_outputs(loops, Evaluation::Values, &inputs, &shape)
+}
+
+impl<T: Element> Shared<T> {
+    /// Applies the function of the loops to tensors.
+    #[track_caller]
+    pub(super) fn apply<D: Dimension>(&self, tensors: &[&Tensor<T, D>]) -> Vec<Tensor<T, D>> {
+        let needs = requires_grad(tensors);
+        self.applied(tensors, 1, |tensors| {
+            Values::apply(tensors, self.clone(), needs)
+        })
+    }
+}
+
+/// The outputs of an elementwise function.
+struct Values<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Values<T, D> {
+    /// Returns the outputs of an elementwise function.
+    #[forward]
+    fn forward(
+        tensors: &[ArrayView<T, D>],
+        function: Shared<T>,
+        needs: Vec<bool>,
+    ) -> Vec<Array<T, D>> {
+        outputs(function.name, &function.loops, tensors)
+    }
+
+    #[backward(tensors)]
+    fn backward(
+        grad_output: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+        needs: &[bool],
+    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+        function.has_order(1)?;
+        Ok(function.gradients(tensors, grad_output, needs))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_tensors: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+    ) -> Vec<Tensor<T, D>> {
+        along(function, tensors, tangent_tensors)
+    }
+}

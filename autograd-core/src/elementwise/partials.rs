@@ -1,0 +1,125 @@
+//! The partial derivatives of the pairing, as a function of tensors that is its own derivative.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use autograd_kernels::{Element, Evaluation, evaluate, sum_to};
+use ndarray::{Array, ArrayView, Dimension};
+
+use super::arrays::{array, fitting, placed};
+use super::plan::{Plan, lifted, requires_grad};
+use super::shared::Shared;
+use crate::custom_function;
+use crate::error::Exceeded;
+use crate::tensor::Tensor;
+
+impl<T: Element> Shared<T> {
+    /// Returns the gradients of the loops' inputs that need one, given those of the outputs that have one.
+    #[track_caller]
+    pub(super) fn gradients<D: Dimension>(
+        &self,
+        inputs: &[&Tensor<T, D>],
+        of_outputs: &[Option<&Tensor<T, D>>],
+        needs: &[bool],
+    ) -> Vec<Option<Tensor<T, D>>> {
+        let known = (0..).zip(inputs.iter().copied());
+        let (plan, tensors) = Plan::new(1, known, (inputs.len()..).zip(of_outputs.iter().copied()));
+        plan.gradients(&tensors, self, needs)
+    }
+}
+
+impl Plan {
+    /// Returns the plan as nodes have it, and the derivatives that are wanted, each of its tensor's shape.
+    #[track_caller]
+    pub(super) fn apply<T: Element, D: Dimension>(
+        mut self,
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+    ) -> (Arc<Self>, Vec<Tensor<T, D>>) {
+        self.needs = requires_grad(tensors);
+        let plan = Arc::new(self);
+        let partials = function.applied(tensors, plan.order + 1, |tensors| {
+            Partials::apply(tensors, function.clone(), Arc::clone(&plan))
+        });
+        (plan, partials)
+    }
+
+    /// Returns the derivatives with respect to the tensors that need one, and `None` for the others.
+    #[track_caller]
+    pub(super) fn gradients<T: Element, D: Dimension>(
+        mut self,
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+        needs: &[bool],
+    ) -> Vec<Option<Tensor<T, D>>> {
+        let places = self.places.iter().zip(needs);
+        self.wanted = places
+            .filter_map(|(&place, &is_needed)| is_needed.then_some(place))
+            .collect();
+        self.wanted.sort_unstable();
+        let (plan, partials) = self.apply(tensors, function);
+        let mut partials: Vec<_> = partials.into_iter().map(Some).collect();
+        let of = |place| partials[plan.wanted.binary_search(place).ok()?].take();
+        plan.places[..needs.len()].iter().map(of).collect()
+    }
+}
+
+/// The derivatives of the pairing with respect to some of the tensors that it is computed of.
+struct Partials<T, D>(PhantomData<(T, D)>);
+
+#[custom_function]
+impl<T: Element, D: Dimension> Partials<T, D> {
+    /// Returns derivatives of an elementwise function with respect to its inputs.
+    #[forward]
+    fn forward(
+        tensors: &[ArrayView<T, D>],
+        function: Shared<T>,
+        plan: Arc<Plan>,
+    ) -> Vec<Array<T, D>> {
+        let count = plan.len(function.width());
+        let shape = fitting(tensors.iter().map(ArrayView::shape));
+        let inputs = placed(count, plan.places.iter().copied(), tensors);
+        let mut wanted = vec![false; count];
+        for &place in &plan.wanted {
+            wanted[place] = true;
+        }
+        let partials = Evaluation::Partials { order: plan.order };
+        let results = evaluate(&function.loops, partials, &inputs, &shape, &wanted);
+        let of_inputs = results.into_iter().zip(&inputs);
+        let reduced = of_inputs.filter_map(|(result, input)| {
+            let (result, input) = (array(result?, &shape), input.as_ref()?);
+            if input.shape() == &shape[..] {
+                return Some(result);
+            }
+            Some(sum_to(&result.view(), input.shape()))
+        });
+        reduced.collect()
+    }
+
+    #[backward(tensors)]
+    fn backward(
+        grad_output: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+        plan: &Arc<Plan>,
+    ) -> Result<Vec<Option<Tensor<T, D>>>, Exceeded> {
+        function.has_order(plan.order + 1)?;
+        let (next, tensors) = plan.differentiated(tensors, function, &plan.wanted, grad_output);
+        Ok(next.gradients(&tensors, function, &plan.needs))
+    }
+
+    #[jvp]
+    fn jvp(
+        tangent_tensors: &[Option<&Tensor<T, D>>],
+        tensors: &[&Tensor<T, D>],
+        function: &Shared<T>,
+        plan: &Arc<Plan>,
+    ) -> Vec<Tensor<T, D>> {
+        let (next, tensors) = plan.differentiated(tensors, function, &plan.places, tangent_tensors);
+        let wanted = plan.wanted.iter();
+        let wanted = wanted
+            .map(|place| lifted(*place, function.width()))
+            .collect();
+        Plan { wanted, ..next }.apply(&tensors, function).1
+    }
+}

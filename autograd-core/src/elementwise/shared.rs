@@ -1,0 +1,100 @@
+//! The loops of an elementwise function, shared by all nodes of one use.
+
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::Arc;
+
+use autograd_kernels::{Element, Loops};
+use ndarray::Dimension;
+
+use crate::error::Exceeded;
+use crate::function::ForwardCall;
+use crate::tape::drop_held;
+use crate::tensor::Tensor;
+
+/// The loops that compute the derivatives of an elementwise function.
+pub(super) struct NamedLoops<L: ?Sized> {
+    /// The name of the function.
+    pub(super) name: &'static str,
+    /// The number of times that the function can be differentiated.
+    pub(super) order: usize,
+    /// The place of the function's attribute.
+    pub(super) at: &'static Location<'static>,
+    /// Whether the loops compute the function's gradients, as the attribute gives them, instead of the function.
+    pub(super) are_gradients: bool,
+    pub(super) loops: L,
+}
+
+/// A handle on loops.
+pub(super) struct Shared<T: Element>(
+    /// There until the handle is dropped.
+    Option<Arc<NamedLoops<dyn Loops<T>>>>,
+);
+
+impl<T: Element> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Element> Deref for Shared<T> {
+    type Target = NamedLoops<dyn Loops<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        // INVARIANT: taken in `drop` alone.
+        self.0.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl<T: Element> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // The formula's values are of the user's types.
+        if let Some(function) = self.0.take_if(|function| Arc::strong_count(function) == 1) {
+            drop_held(function);
+        }
+    }
+}
+
+impl<T: Element> Shared<T> {
+    pub(super) fn new(function: NamedLoops<impl Loops<T> + 'static>) -> Self {
+        Self(Some(Arc::new(function)))
+    }
+}
+
+impl<T: Element> NamedLoops<dyn Loops<T>> {
+    /// Returns the number of inputs and outputs, which is the number of places of each component.
+    pub(super) fn width(&self) -> usize {
+        self.loops.inputs() + self.loops.outputs()
+    }
+
+    /// Returns an error if there are no loops for derivatives of this order.
+    pub(super) fn has_order(&self, order: usize) -> Result<(), Exceeded> {
+        if order <= self.loops.order() {
+            return Ok(());
+        }
+        Err(Exceeded {
+            function: self.name,
+            order: self.order,
+            at: self.at,
+        })
+    }
+
+    /// Applies a function of tensors whose rule for forward mode needs loops for derivatives of `order`.
+    #[track_caller]
+    pub(super) fn applied<D: Dimension>(
+        &self,
+        tensors: &[&Tensor<T, D>],
+        order: usize,
+        apply: impl FnOnce(&[&Tensor<T, D>]) -> Vec<Tensor<T, D>>,
+    ) -> Vec<Tensor<T, D>> {
+        let depth = tensors.iter().map(|tensor| tensor.raw.depth()).max();
+        let (Some(depth @ 1..), Err(exceeded)) = (depth, self.has_order(order)) else {
+            return apply(tensors);
+        };
+        let mut call = ForwardCall::new(self.name, depth);
+        let primals: Vec<_> = tensors.iter().map(|tensor| call.split(tensor).0).collect();
+        call.fails(exceeded.error());
+        let outputs = apply(&primals.iter().collect::<Vec<_>>());
+        call.without_tangents(outputs)
+    }
+}
