@@ -4,10 +4,10 @@ use std::fmt::Display;
 
 use ndarray::Dimension;
 
-/// Checks that an array of `shape` has an axis.
+/// Checks that an array of `shape` has the axis `axis`.
 ///
 /// # Panics
-/// If it does not.
+/// If `axis` is not one of its axes.
 #[track_caller]
 pub fn has_axis(function: &str, shape: &[usize], axis: usize) {
     assert!(
@@ -19,7 +19,7 @@ pub fn has_axis(function: &str, shape: &[usize], axis: usize) {
 /// Checks that indices are within an axis of an array of `shape`.
 ///
 /// # Panics
-/// If one is not, or there is no such axis.
+/// If an index is out of range, or there is no such axis.
 #[track_caller]
 pub fn has_indices<'a>(
     function: &str,
@@ -31,15 +31,15 @@ pub fn has_indices<'a>(
     let length = shape[axis];
     if let Some(index) = indices.into_iter().find(|index| **index >= length) {
         panic!(
-            "{function} along axis {axis} of length {length}: the index {index} is outside of it"
+            "{function} along axis {axis} of length {length}: the index {index} is out of range"
         );
     }
 }
 
-/// Checks that axes are those of an array of `shape`, each named at most once.
+/// Checks that an array of `shape` has the axes, and that none is named twice.
 ///
 /// # Panics
-/// If they are not.
+/// If an axis does not exist or is named twice.
 #[track_caller]
 pub fn has_each_axis(function: &str, shape: &[usize], axes: &[usize]) {
     for (position, &axis) in axes.iter().enumerate() {
@@ -51,10 +51,10 @@ pub fn has_each_axis(function: &str, shape: &[usize], axes: &[usize]) {
     }
 }
 
-/// Checks that `E` is the type of a result of rank `rank`.
+/// Checks that the dimension `E` has the rank `rank` of a result.
 ///
 /// # Panics
-/// If it is not.
+/// If the ranks differ.
 #[track_caller]
 pub fn has_rank<E: Dimension>(function: &str, shape: &[usize], rank: usize) {
     assert!(

@@ -1,12 +1,15 @@
-//! Loops on arrays, for authors of functions: no tape, no tensor.
+//! Loops on arrays, for the bodies of custom functions: no tape, no tensor.
 //!
-//! Read first [`map`] and [`zip`], loops over elements, with functions such as [`exp()`]; [`matmul`] and [`gemm()`];
-//! [`map_lanes`] with [`softmax()`], along an axis; and [`split_mut`], for loops of your own on several threads.
+//! - Over elements: [`map`] and [`zip`], with functions such as [`exp()`]; [`map_in_place`], [`zip_in_place`].
+//! - Along axes: [`reduce`] and [`sum_over`] with [`Axes`], [`map_lanes`] with [`softmax()`].
+//! - Products of matrices: [`matmul`], [`gemm()`], [`affine`].
+//! - Memory and threads: [`memory`], [`split_mut`] and [`split`] for your own loops on several threads, [`set_threads`].
+//! - Numbers: [`Real`], the number type of elementwise functions.
 //!
-//! ndarray's `mapv` and `Zip` compute the same. These loops go through contiguous data as plain slices, which is about
+//! ndarray's `mapv` and `Zip` compute the same results. These loops read contiguous data as plain slices, which is about
 //! ten times faster for an array of one element.
 //!
-//! `pullback` re-exports this crate as `pullback::kernels`. Items that the documentation does not show belong to the
+//! `pullback` re-exports this crate as `pullback::kernels`, and its names are all at the root. Hidden items are for the
 //! built-in functions of `autograd-core`, and may change in any version.
 
 #[doc(hidden)]
@@ -40,14 +43,14 @@ pub use matrix::gemm::{affine, gemm, matmul};
 pub use ndarray;
 pub use parallel::{set_threads, split, split_mut, threads};
 
-/// Re-exported by `autograd-core` at its root.
+/// Types that `autograd-core` re-exports at its root.
 #[doc(hidden)]
 pub use {
     element::{Element, ElementType},
     shape::Shape,
 };
 
-/// For the built-in functions.
+/// Items for the built-in functions.
 #[doc(hidden)]
 pub use self::{
     checks::counted,

@@ -53,15 +53,6 @@ impl fmt::Display for ElementType {
 /// It has the functions of ndarray's [`NdFloat`] (`T::exp`, `T::sqrt`, `T::zero()`, …) and
 /// conversions from and to `f64`, so that a function can be written once for both types. It cannot be
 /// implemented for other types.
-///
-/// ```
-/// use pullback::Element;
-///
-/// fn softplus<T: Element>(x: T) -> T {
-///     (T::exp(x) + T::from_f64(1.0)).ln()
-/// }
-/// assert!((softplus(0.0_f32) - 0.693_147_2).abs() < 1e-6);
-/// ```
 pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static {
     /// This type at run time.
     const TYPE: ElementType;
@@ -76,16 +67,9 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     fn from_f64(value: f64) -> Self;
 
     /// Returns the same value as an `f64`.
-    ///
-    /// ```
-    /// use pullback::Element;
-    ///
-    /// assert_eq!(0.5_f32.as_f64(), 0.5);
-    /// assert_ne!(0.1_f32.as_f64(), 0.1); // rounded when it was made
-    /// ```
     fn as_f64(self) -> f64;
 
-    /// The element as a number beside which there may be `f64`s.
+    /// The element as a [`Real`] number.
     #[doc(hidden)]
     type Number: Number<Self>;
 
@@ -93,13 +77,13 @@ pub trait Element: NdFloat + Default + std::iter::Sum + sealed::Sealed + 'static
     #[doc(hidden)]
     fn into_any<F: Family>(value: F::Of<Self>) -> Any<F>;
 
-    /// Returns the value of this element type; `None` if it has the other one.
+    /// Returns the value, if it is of this element type.
     #[doc(hidden)]
     fn from_any<F: Family>(any: Any<F>) -> Option<F::Of<Self>>;
 }
 
-/// A family of types that differ in their element type, such as all `Vec<T>`: code that knows `T` and code that
-/// does not pass values to each other as [`Any`] of a family.
+/// A family of types that differ in their element type, such as `Vec<f32>` and `Vec<f64>`. Generic code passes its
+/// values to code without the type parameter as an [`Any`] of the family.
 #[doc(hidden)]
 pub trait Family {
     type Of<T: Element>;

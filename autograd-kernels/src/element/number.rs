@@ -29,7 +29,7 @@ impl Number<Self> for f64 {
     }
 }
 
-/// An `f32` beside which an `f64` is rounded to one: the standard library has no such operators.
+/// An `f32` with operators that round an `f64` to `f32`, which the standard library does not have.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Single(pub(crate) f32);

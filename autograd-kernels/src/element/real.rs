@@ -9,22 +9,28 @@ use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// A real number, in a function under `#[custom_function(elementwise)]`.
+/// The number type of an elementwise function, under `#[custom_function(elementwise)]`.
 ///
-/// Such a function is compiled for elements of tensors and for numbers that carry derivatives, so it may use what is
-/// here: `+ - * /` with other such numbers and with `f64` on either side, comparisons with an `f64` on the right, and the
-/// functions below.
-/// Wherever a function takes a second number, that may be an `f64` too. `T::from(0.0)` makes a number.
+/// Such a function is compiled for elements of tensors and for numbers that carry derivatives. It may use the operators
+/// `+ - * /` with numbers of its type and with `f64` on either side, comparisons with an `f64` on the right, and the
+/// functions below. The second argument of a function may be an `f64` too, and `T::from(0.0)` makes a number.
 ///
-/// Each function says what its derivative is where that is not obvious: at a kink, or at the edge of its domain.
+/// The derivative of a function is documented where it is not obvious: at a kink, or at the edge of the domain.
 ///
 /// ```
 /// use pullback::Real;
 ///
 /// fn hypotenuse<T: Real>(x: T, y: T) -> T {
-///     (x * x + y * y).sqrt()
+///     (x.square() + y.square()).sqrt()
 /// }
 /// assert_eq!(hypotenuse(3.0, 4.0), 5.0);
+///
+/// // Of an `f64`, outside of a formula, the functions are called by the name of the trait.
+/// assert_eq!(Real::softplus(1000.0), 1000.0); // no overflow
+/// assert_eq!(Real::ln_1p(1e-20), 1e-20); // exact near 0
+/// assert_eq!(Real::clamp(3.0, 0.0, 1.0), 1.0);
+/// assert_eq!((Real::round(2.5), Real::round_ties_even(2.5)), (3.0, 2.0));
+/// assert_eq!((Real::leaky_relu(-3.0, 0.5), Real::gelu(20.0)), (-1.5, 20.0));
 /// ```
 pub trait Real:
     Copy
@@ -56,390 +62,156 @@ pub trait Real:
     + sealed::Sealed
 {
     /// Returns eˣ.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::exp(0.0), 1.0);
-    /// ```
     #[must_use]
     fn exp(self) -> Self;
 
-    /// Returns eˣ − 1, also exact near 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::exp_m1(1e-20), 1e-20);
-    /// ```
+    /// Returns eˣ − 1, exact near 0 too.
     #[must_use]
     fn exp_m1(self) -> Self;
 
     /// Returns ln x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::ln(1.0), 0.0);
-    /// ```
     #[must_use]
     fn ln(self) -> Self;
 
-    /// Returns ln(1 + x), also exact near 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::ln_1p(1e-20), 1e-20);
-    /// ```
+    /// Returns ln(1 + x), exact near 0 too.
     #[must_use]
     fn ln_1p(self) -> Self;
 
     /// Returns xⁿ for a whole n; the derivative is 0 for n = 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::powi(-2.0, 3), -8.0);
-    /// ```
     #[must_use]
     fn powi(self, n: i32) -> Self;
 
-    /// Returns xᵖ. The derivative with respect to x is 0 for p = 0, and that with respect to p is 0 where xᵖ is.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::powf(4.0, 1.5), 8.0);
-    /// ```
+    /// Returns xᵖ. The derivative with respect to x is 0 for p = 0; the derivative with respect to p is 0 where xᵖ is 0.
     #[must_use]
     fn powf(self, p: impl Into<Self>) -> Self;
 
     /// Returns √x; the derivative is infinite at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::sqrt(9.0), 3.0);
-    /// ```
     #[must_use]
     fn sqrt(self) -> Self;
 
     /// Returns ∛x; the derivative is infinite at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::cbrt(-8.0), -2.0);
-    /// ```
     #[must_use]
     fn cbrt(self) -> Self;
 
     /// Returns 1/x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::recip(4.0), 0.25);
-    /// ```
     #[must_use]
     fn recip(self) -> Self;
 
     /// Returns |x|, with the derivative 0 at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::abs(-2.0), 2.0);
-    /// ```
     #[must_use]
     fn abs(self) -> Self;
 
     /// Returns 1 for positive numbers and +0, −1 for negative numbers and −0; the derivative is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::signum(-2.0), -1.0);
-    /// ```
     #[must_use]
     fn signum(self) -> Self;
 
-    /// Returns the largest whole number that is not larger; the derivative is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::floor(-1.5), -2.0);
-    /// ```
+    /// Returns the largest whole number ≤ x; the derivative is 0.
     #[must_use]
     fn floor(self) -> Self;
 
-    /// Returns the smallest whole number that is not smaller; the derivative is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::ceil(-1.5), -1.0);
-    /// ```
+    /// Returns the smallest whole number ≥ x; the derivative is 0.
     #[must_use]
     fn ceil(self) -> Self;
 
-    /// Returns the nearest whole number, of two the one farther from 0; the derivative is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::round(2.5), 3.0);
-    /// ```
+    /// Returns the nearest whole number, halves rounded away from 0; the derivative is 0.
     #[must_use]
     fn round(self) -> Self;
 
-    /// Returns the nearest whole number, of two the even one; the derivative is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::round_ties_even(2.5), 2.0);
-    /// ```
+    /// Returns the nearest whole number, halves rounded to even; the derivative is 0.
     #[must_use]
     fn round_ties_even(self) -> Self;
 
     /// Returns sin x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::sin(0.0), 0.0);
-    /// ```
     #[must_use]
     fn sin(self) -> Self;
 
     /// Returns cos x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::cos(0.0), 1.0);
-    /// ```
     #[must_use]
     fn cos(self) -> Self;
 
     /// Returns tan x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::tan(0.0), 0.0);
-    /// ```
     #[must_use]
     fn tan(self) -> Self;
 
     /// Returns arcsin x; the derivative is infinite at −1 and 1.
-    ///
-    /// ```
-    /// use std::f64::consts::FRAC_PI_2;
-    ///
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::asin(1.0), FRAC_PI_2);
-    /// ```
     #[must_use]
     fn asin(self) -> Self;
 
     /// Returns arccos x; the derivative is infinite at −1 and 1.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::acos(1.0), 0.0);
-    /// ```
     #[must_use]
     fn acos(self) -> Self;
 
     /// Returns arctan x.
-    ///
-    /// ```
-    /// use std::f64::consts::FRAC_PI_2;
-    ///
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::atan(f64::INFINITY), FRAC_PI_2);
-    /// ```
     #[must_use]
     fn atan(self) -> Self;
 
     /// Returns the angle of the point (x, `self`), between −π and π; the derivatives are NaN at (0, 0).
-    ///
-    /// ```
-    /// use std::f64::consts::FRAC_PI_2;
-    ///
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::atan2(2.0, 0.0), FRAC_PI_2);
-    /// ```
     #[must_use]
     fn atan2(self, x: impl Into<Self>) -> Self;
 
     /// Returns sinh x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::sinh(0.0), 0.0);
-    /// ```
     #[must_use]
     fn sinh(self) -> Self;
 
     /// Returns cosh x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::cosh(0.0), 1.0);
-    /// ```
     #[must_use]
     fn cosh(self) -> Self;
 
     /// Returns tanh x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::tanh(-1000.0), -1.0);
-    /// ```
     #[must_use]
     fn tanh(self) -> Self;
 
     /// Returns arsinh x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::asinh(0.0), 0.0);
-    /// ```
     #[must_use]
     fn asinh(self) -> Self;
 
     /// Returns arcosh x; the derivative is infinite at 1.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::acosh(1.0), 0.0);
-    /// ```
     #[must_use]
     fn acosh(self) -> Self;
 
     /// Returns artanh x; the derivative is infinite at −1 and 1.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::atanh(0.0), 0.0);
-    /// ```
     #[must_use]
     fn atanh(self) -> Self;
 
     /// Returns 1 / (1 + e⁻ˣ).
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::sigmoid(0.0), 0.5);
-    /// ```
     #[must_use]
     fn sigmoid(self) -> Self;
 
     /// Returns ln(1 + eˣ), which never overflows.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::softplus(1000.0), 1000.0);
-    /// ```
     #[must_use]
     fn softplus(self) -> Self;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::erf(10.0), 1.0);
-    /// ```
     #[must_use]
     fn erf(self) -> Self;
 
     /// Returns Φ(x) = ½ (1 + erf(x/√2)), the distribution function of the standard normal distribution, to the same
     /// relative error in both tails.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::normal_cdf(0.0), 0.5);
-    /// ```
     #[must_use]
     fn normal_cdf(self) -> Self;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::normal_pdf(100.0), 0.0);
-    /// ```
     #[must_use]
     fn normal_pdf(self) -> Self;
 
     /// Returns x Φ(x).
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::gelu(20.0), 20.0);
-    /// ```
     #[must_use]
     fn gelu(self) -> Self;
 
-    /// Returns √(x² + y²) without overflow; the derivatives are 0 where it is 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::hypot(3.0, 4.0), 5.0);
-    /// ```
+    /// Returns √(x² + y²) without overflow; the derivatives are 0 at (0, 0).
     #[must_use]
     fn hypot(self, y: impl Into<Self>) -> Self;
 
     /// Returns the larger of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::max(3.0, 4.0), 4.0);
-    /// ```
     #[must_use]
     fn max(self, other: impl Into<Self>) -> Self;
 
     /// Returns the smaller of two numbers, NaN if one is NaN; the derivative is shared equally where both are the same.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::min(3.0, 4.0), 3.0);
-    /// ```
     #[must_use]
     fn min(self, other: impl Into<Self>) -> Self;
 
     /// Returns the number limited to the range from `min` to `max`, with the derivative 1 at the bounds; `max` if `min`
     /// is larger.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::clamp(3.0, 0.0, 1.0), 1.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn clamp(self, min: impl Into<Self>, max: impl Into<Self>) -> Self {
@@ -449,12 +221,6 @@ pub trait Real:
     }
 
     /// Returns `self` · a + b, rounded twice.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::mul_add(3.0, 2.0, 1.0), 7.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn mul_add(self, a: impl Into<Self>, b: impl Into<Self>) -> Self {
@@ -462,12 +228,6 @@ pub trait Real:
     }
 
     /// Returns x².
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::square(-3.0), 9.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn square(self) -> Self {
@@ -475,12 +235,6 @@ pub trait Real:
     }
 
     /// Returns 1/√x.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::rsqrt(4.0), 0.5);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn rsqrt(self) -> Self {
@@ -488,12 +242,6 @@ pub trait Real:
     }
 
     /// Returns max(x, 0), with the derivative 0 at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::relu(-3.0), 0.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn relu(self) -> Self {
@@ -501,12 +249,6 @@ pub trait Real:
     }
 
     /// Returns x where it is positive and slope · x elsewhere, with the derivative `slope` at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::leaky_relu(-3.0, 0.5), -1.5);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn leaky_relu(self, slope: impl Into<Self>) -> Self {
@@ -515,12 +257,6 @@ pub trait Real:
     }
 
     /// Returns x where it is positive and α(eˣ − 1) elsewhere, with the derivative α at 0.
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::elu(0.0, 2.0), 0.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn elu(self, alpha: impl Into<Self>) -> Self {
@@ -529,12 +265,6 @@ pub trait Real:
     }
 
     /// Returns x / (1 + e⁻ˣ).
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::silu(0.0), 0.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn silu(self) -> Self {
@@ -542,12 +272,6 @@ pub trait Real:
     }
 
     /// Returns ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
-    ///
-    /// ```
-    /// use pullback::Real;
-    ///
-    /// assert_eq!(Real::gelu_tanh(20.0), 20.0);
-    /// ```
     #[must_use]
     #[inline(always)]
     fn gelu_tanh(self) -> Self {
@@ -606,12 +330,12 @@ pub trait Plain: Real {}
 impl Plain for f64 {}
 
 pub(crate) mod sealed {
-    /// What is compiled for one of these must be right for all.
+    /// Loops are compiled for these types alone, and are right for all of them.
     pub trait Sealed {
         /// Returns whether the number and all of its tangents are 0.
         fn is_zero(&self) -> bool;
 
-        /// Returns the number, or 0 with as many tangents: which ones there are must not depend on numbers.
+        /// Returns the number, or 0 with the same tangents present: their presence must not depend on values.
         #[must_use]
         fn unless(self, is_zero: bool) -> Self;
     }

@@ -3,8 +3,9 @@
 //! A dual number x + Σᵢ tᵢ εᵢ with εᵢ εⱼ = 0 has in tᵢ the derivative of x along a direction i. The parts of a dual
 //! number may be dual numbers: then its derivatives are differentiated too.
 //!
-//! Which tangents there are at all is known when the program is compiled, wherever the formula has no branches: code
-//! for the others vanishes. That is not only faster. A tangent that is merely 0 would make NaN of an infinite slope.
+//! A dual number has a mask of the tangents that are present. The mask is a constant wherever the formula has no
+//! branches, so that code for absent tangents vanishes. That is not only faster: a tangent that is merely 0 would make
+//! NaN of an infinite slope.
 //!
 //! No closures here: the compiler might not inline a large one, and a loop around it would not be vector code.
 
@@ -20,16 +21,16 @@ use crate::element::real::{Real, sealed};
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<R, const N: usize> {
     pub(crate) value: R,
-    /// 0 where there is none.
+    /// The derivatives; 0 where a tangent is absent.
     pub(crate) tangents: [R; N],
-    /// Which tangents there are, a bit for each.
+    /// A bit for each tangent that is present.
     live: u32,
-    /// Whether the tangents are those of directions that are given when the program runs. Some are missing, which is a 0
-    /// that no slope makes NaN. Known when the program is compiled, as `live` is.
+    /// Whether the tangents are directions that are given at run time. A missing one is a 0 that no slope makes NaN. Like
+    /// `live`, a constant.
     is_directed: bool,
 }
 
-/// Returns `$x`'s function of this value and, where `$x` has tangents, of this slope.
+/// Returns the function of `$x` with this value and, where `$x` has tangents, this slope.
 macro_rules! chain {
     ($x:ident, $value:expr, $slope:expr) => {{
         let value = $value;
@@ -42,7 +43,7 @@ macro_rules! chain {
     }};
 }
 
-/// Returns a function of two numbers of this value and, where they have tangents, of these slopes.
+/// Returns the function of two numbers with this value and, where they have tangents, these slopes.
 ///
 /// Each operation is written once: in dual numbers of dual numbers, a second place would double the code at each depth.
 macro_rules! chain_2 {
@@ -76,7 +77,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
         variable
     }
 
-    /// Returns a number with all tangents, of directions, of which some may be missing.
+    /// Returns a number with all tangents; with `some_missing`, a tangent of 0 may stand for a missing direction.
     #[inline(always)]
     pub(crate) fn along(value: R, tangents: [R; N], some_missing: bool) -> Self {
         Self {
@@ -194,7 +195,7 @@ impl<R: Real, const N: usize> Dual<R, N> {
         self
     }
 
-    /// Returns the number with half of the tangents of both: what one of two equal numbers is.
+    /// Returns the number with half of the tangents of both, for the maximum of equal numbers.
     #[inline(always)]
     fn shared(self, other: Self) -> Self {
         let half = R::from(0.5);
@@ -376,7 +377,7 @@ operators! {
     };
 }
 
-/// Compares the values, as each operator does: a loop over comparisons by `partial_cmp` is no vector code.
+/// Implements comparisons of the values, one for each operator: a loop over `partial_cmp` would not be vector code.
 macro_rules! compared {
     (<$R:ident, $N:ident> $This:ty, $Other:ty, |$x:ident, $y:ident| $left:expr, $right:expr) => {
         impl<$R: Real, const $N: usize> PartialEq<$Other> for $This {

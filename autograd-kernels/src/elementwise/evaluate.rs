@@ -15,11 +15,11 @@ use crate::parallel::{split_each_mut, worth};
 
 /// An input of an evaluation.
 enum Source<'a, T: Element> {
-    /// One element everywhere.
+    /// The same element everywhere.
     Repeated(T),
-    /// An element for each of the results.
+    /// One element for each result.
     Whole(Cow<'a, [T]>),
-    /// Fewer elements, with the strides over the axes of the results, of which it may not have the first.
+    /// Fewer elements, which are broadcast; with their strides along the axes of the results.
     Stretched {
         elements: Cow<'a, [T]>,
         strides: Vec<usize>,
@@ -54,8 +54,8 @@ impl<'a, T: Element> Source<'a, T> {
         Self::Stretched { elements, strides }
     }
 
-    /// Returns how many elements the loops cannot take from where they are, when they write `length` results: a block, or
-    /// the last elements up to a multiple of [`LANES`].
+    /// Returns the number of elements that have to be copied to a buffer for a loop over `length` results: a block, or the
+    /// last elements up to a multiple of [`LANES`].
     fn room(&self, length: usize) -> usize {
         match self {
             Self::Whole(_) if length.is_multiple_of(LANES) => 0,
@@ -64,7 +64,7 @@ impl<'a, T: Element> Source<'a, T> {
         }
     }
 
-    /// Returns memory for those of all sources, one after the other.
+    /// Returns buffers for these elements of all sources, one after the other.
     fn buffers(sources: &[Self], length: usize) -> Vec<T> {
         let rooms = sources.iter().map(|source| source.room(length));
         let mut buffers = Vec::with_capacity(rooms.sum());
@@ -78,8 +78,8 @@ impl<'a, T: Element> Source<'a, T> {
         buffers
     }
 
-    /// Returns as many elements from `start` on, up to a multiple of [`LANES`], where the last is repeated: it is not
-    /// known what the formula does with other numbers.
+    /// Returns `length` elements from `start` on, up to a multiple of [`LANES`]. The last element is repeated there: the
+    /// formula might panic with other numbers.
     fn elements<'b>(
         &'b self,
         start: usize,

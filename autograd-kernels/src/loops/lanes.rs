@@ -1,7 +1,7 @@
 //! Loops over lanes: the elements along one axis, or along the axes that are reduced.
 //!
-//! Whatever the layout, the functions that are called get a lane as a slice. Where its elements are not
-//! contiguous, a few neighboring lanes at a time are copied into a buffer.
+//! A lane is passed as a slice, in any layout of the array. Where its elements are not contiguous, a few neighboring
+//! lanes at a time are copied into a buffer.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::memory;
 use crate::shape::Shape;
 
-/// How many neighboring lanes are copied at a time: as many `f32` as a cache line has.
+/// The number of neighboring lanes that are copied at a time: the `f32`s of a cache line.
 const NEIGHBORS: usize = 16;
 
 /// Elements as `outer` blocks of `length` rows of `inner` elements: a lane is a column of a block.
@@ -96,7 +96,7 @@ fn elements<'a, T: Element, D: Dimension>(
 pub(crate) fn rows<'a, T: Element, D: Dimension>(x: &'a ArrayView<'_, T, D>) -> Cow<'a, [T]> {
     match (x.as_slice(), repeated(x)) {
         (Some(elements), _) => Cow::Borrowed(elements),
-        // Such as the gradient of a sum.
+        // The gradient of a sum is repeated.
         (_, Some(element)) => Cow::Owned(vec![element; x.len()]),
         _ => Cow::Owned(x.iter().copied().collect()),
     }
@@ -137,7 +137,7 @@ impl<T: Element> LaneBuffer<T> {
         }
     }
 
-    /// Copies the lanes from column `first` on, as many as there is room for, and returns how many.
+    /// Copies lanes from column `first` on while there is room, and returns their number.
     fn gather(&mut self, block: &[T], inner: usize, first: usize) -> usize {
         let columns = first..inner.min(first + NEIGHBORS);
         for (index, row) in block.chunks_exact(inner).enumerate() {

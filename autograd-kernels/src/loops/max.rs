@@ -1,4 +1,4 @@
-//! The maximum and the minimum. NaN is both.
+//! The maximum and the minimum; both are NaN if an element is NaN.
 
 use crate::element::Element;
 

@@ -9,19 +9,19 @@
 use crate::element::Element;
 use crate::loops::wide::{Loop, compiled};
 
-/// How many elements are added one after the other, in some lanes each, before pairs of such sums are added.
+/// The number of elements that are added one after the other, in each of some lanes, before pairs of sums are added.
 pub(crate) const BLOCK: usize = 128;
 
 /// Independent partial sums, which the processor adds side by side.
 const LANES: usize = 16;
 
-/// From how many elements on it is worth asking what the processor supports, and adding more side by side.
+/// The number of elements from which on wider loops, chosen for the processor, pay.
 const LONG: usize = 2048;
 
-/// Independent partial sums of [`LONG`] slices, for the widest registers: enough of them that none waits for another.
+/// Independent partial sums of [`LONG`] slices: enough for the widest registers to add without pauses.
 const WIDE_LANES: usize = 64;
 
-/// As [`BLOCK`], of long slices.
+/// The [`BLOCK`] of long slices.
 const WIDE_BLOCK: usize = 16 * WIDE_LANES;
 
 /// Returns Σ f(x, y) of two slices of one length, added pairwise.

@@ -5,8 +5,8 @@ use ndarray::{CowArray, Dimension, Ix2};
 
 use crate::memory;
 
-/// How many lanes are copied at a time where lanes of the source become columns: their next elements
-/// stay in the fastest cache, even if they are a power of two apart.
+/// The number of lanes that are copied at a time where lanes of the source become columns: few enough that their next
+/// elements stay in the fastest cache, even if they are a power of two apart.
 const LANES: usize = 8;
 
 /// Returns a copy of an array of any layout in row-major order.
@@ -71,7 +71,7 @@ fn copy_transposed<T: Copy, D: Dimension>(
     axis: usize,
     copy: &mut Array<T, D>,
 ) {
-    // The axis comes last but one.
+    // The axis becomes the last but one.
     let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
     order.insert(x.ndim() - 2, axis);
     let target = copy.view_mut().into_dyn().permuted_axes(&order[..]);

@@ -1,4 +1,4 @@
-//! An array whose rows are written in any order, by any thread, in memory that nothing was written to before.
+//! An array whose rows are written in any order, by any thread, in fresh memory.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -13,11 +13,11 @@ use crate::memory;
 pub struct Rows<T> {
     elements: Vec<T>,
     row: usize,
-    /// For each row, whether it has been written.
+    /// Whether each row has been written.
     written: Vec<bool>,
 }
 
-/// One row.
+/// One row of [`Rows`], to be written.
 #[derive(Debug)]
 pub struct Row<'a, T> {
     room: &'a mut [MaybeUninit<T>],
@@ -55,9 +55,9 @@ impl<T: Element> Rows<T> {
             missing.write(iter::repeat_n(T::zero(), row));
         }
         let length = self.written.len() * self.row;
-        // SAFETY: the vector had no elements. `each` cuts the first `length` of its room into rows, each of which has
-        // been written as a whole: `write` says so only then, and those of which it did not are zeros by now. Elements
-        // have no destructors, so what is written twice is not lost.
+        // SAFETY: the vector had no elements. `each` cuts the first `length` of its capacity into rows. Each has been
+        // written as a whole: `write` sets `written` only then, and other rows were filled with zeros above. Elements
+        // have no destructors, so that overwriting them loses nothing.
         unsafe { self.elements.set_len(length) };
         self.elements
     }

@@ -8,7 +8,7 @@
 use super::wide::{Loop, SHORT, widest};
 use crate::parallel::{parts, split_mut, threads, worth};
 
-/// One to four slices of one length that are changed together: `[&mut [T]; N]`.
+/// Arrays of one to four slices of one length, which are changed together: `[&mut [T]; N]`.
 pub trait Slices: Send + Sized + sealed::Sealed {
     /// One element of each slice: `[T; N]`.
     type Elements;
@@ -37,7 +37,7 @@ macro_rules! slices {
 
             #[inline(always)]
             fn each<U: Copy>(self, y: &[U], f: &impl Fn([T; $N], U) -> [T; $N]) {
-                // Arguments, so that the compiler knows that they do not alias: see `Loop`.
+                // Arguments, so that the compiler can assume that they do not alias: see `Loop`.
                 #[inline(always)]
                 fn each<T: Copy, U: Copy>(
                     $($x: &mut [T],)+

@@ -1,4 +1,4 @@
-//! Sums over some axes or all.
+//! Sums over one, several or all axes.
 
 use std::ops::Range;
 
@@ -102,7 +102,7 @@ pub fn dot_axes<T: Element, D: Dimension, E: Dimension>(
     reduced(sums(&x.elements, &y.elements, blocks, |x, y| x * y), &shape)
 }
 
-/// How many columns are summed at a time: their sums stay in registers and the nearest cache.
+/// The number of columns that are summed at a time: their sums stay in registers and the nearest cache.
 const COLUMNS: usize = 64;
 
 /// Returns Σ f(x, y) over the rows of each block: see [`Lanes`].

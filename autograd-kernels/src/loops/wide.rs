@@ -10,12 +10,12 @@ use std::mem::MaybeUninit;
 
 use crate::parallel::{split_mut, worth};
 
-/// The length from which on it is worth asking what the processor supports.
+/// The length from which on a loop for the processor pays.
 pub(crate) const SHORT: usize = 32;
 
 /// A loop that is inlined into its caller, and so compiled for the caller's instruction set.
 ///
-/// The slices are arguments of a separate function, `each`: only there does the compiler know that writing to one
+/// The slices are arguments of a separate function, `each`: only there can the compiler assume that writing to one
 /// changes neither the others nor what `f` has borrowed.
 pub(crate) trait Loop {
     fn run(self);
@@ -122,14 +122,6 @@ pub(crate) fn zip_into<T: Copy + Sync, U: Copy + Sync, V: Send>(
 }
 
 /// Replaces each element by `f` of it.
-///
-/// ```
-/// use pullback::kernels::map_in_place;
-///
-/// let mut x = [1.0, -2.0];
-/// map_in_place(&mut x, f64::abs);
-/// assert_eq!(x, [1.0, 2.0]);
-/// ```
 #[inline]
 pub fn map_in_place<T: Copy + Send + Sync>(x: &mut [T], f: impl Fn(T) -> T + Sync) {
     if x.len() < SHORT {

@@ -9,7 +9,7 @@ pub(super) mod single {
     use super::super::exponential::single::exp_of_sum;
     use super::{SINGLE_SMALL, SINGLE_W, polynomial};
 
-    /// Returns e^(−c a²) for c of 1 or ½ and a from 0 to where that is 0, in the way of the one in double precision.
+    /// Returns e^(−c a²) for c of 1 or ½ and a ≥ 0, as in double precision.
     #[inline(always)]
     fn bell(a: f32, c: f32) -> f32 {
         let z = f32::from_bits(a.to_bits() & !((1 << 12) - 1));
@@ -52,7 +52,7 @@ pub(super) mod single {
     #[inline(always)]
     pub(in super::super) fn gelu(x: f32) -> f32 {
         let (a, bell, w) = parts(x);
-        // In this order, as the smallest tails have few digits.
+        // In this order, since the smallest tails have few digits.
         let (left, right) = (bell * (w * x), x - bell * (w * a));
         if x < 0.0 { left } else { right }
     }
@@ -95,7 +95,7 @@ pub(super) mod double {
         let t = 1.0 / (1.0 + 0.3 * a);
         let s = t * 2.904_002_501_563_477 - 1.313_946_216_385_240_8;
         let s_5 = s * s * (s * s) * s;
-        // In two, of which the compiler unrolls either.
+        // In two parts, each of which the compiler unrolls.
         t * (polynomial(s, DOUBLE_W) + s_5 * s_5 * polynomial(s, DOUBLE_W_HIGHER))
     }
 

@@ -1,8 +1,8 @@
 //! Functions of one number that a processor can compute for a row of numbers at once.
 //!
 //! They are written without branches, calls or conversions between numbers of different sizes, and always
-//! inlined, so that the loops of [`map`](super::map) become vector code. They give the same for a number
-//! alone as in a row, on every processor: no fused operations, which some of them lack.
+//! inlined, so that the loops of [`map`](super::map) become vector code. A number alone has the same result as in a
+//! row, on every processor: there are no fused operations, which some processors lack.
 
 #![allow(
     clippy::inline_always,
@@ -60,86 +60,46 @@ functions! {
     /// Returns eˣ, to one unit in the last place.
     ///
     /// ```
-    /// use pullback::kernels::{exp, map};
+    /// use pullback::kernels::{exp, ln_1p, map};
     /// use pullback::ndarray::array;
     ///
     /// let x = array![0.0, 1.0, f64::NEG_INFINITY];
     /// assert_eq!(map(&x.view(), exp), array![1.0, std::f64::consts::E, 0.0]);
+    /// let softplus = map(&x.view(), |x| ln_1p(exp(x)));
+    /// assert_eq!(softplus[2], 0.0);
     /// ```
     exp = exponential;
 
     /// Returns eˣ − 1, to two units in the last place near zero too.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::exp_m1(1e-20), 1e-20);
-    /// ```
     exp_m1 = exponential;
 
     /// Returns ln x, to one unit in the last place; NaN for negative numbers.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::ln(1.0), 0.0);
-    /// assert_eq!(pullback::kernels::ln(0.0), f64::NEG_INFINITY);
-    /// ```
     ln = logarithm;
 
     /// Returns ln(1 + x), to two units in the last place near zero too.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::ln_1p(1e-20), 1e-20);
-    /// ```
     ln_1p = logarithm;
 
     /// Returns tanh x, to two units in the last place.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::tanh(-1000.0), -1.0);
-    /// ```
     tanh = exponential;
 
     /// Returns 1 / (1 + e⁻ˣ), to three units in the last place.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::sigmoid(0.0), 0.5);
-    /// ```
     sigmoid = exponential;
 
     /// Returns the error function, 2/√π ∫₀ˣ e^(−t²) dt, to two units in the last place.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::erf(-10.0), -1.0);
-    /// ```
     erf = gaussian;
 
     /// Returns Φ(x), the distribution function of the standard normal distribution, to a few units in the last place, in
     /// both tails.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::normal_cdf(0.0), 0.5);
-    /// ```
     normal_cdf = gaussian;
 
     /// Returns φ(x) = e^(−x²/2) / √(2π), the density of the standard normal distribution.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::normal_pdf(100.0), 0.0);
-    /// ```
     normal_pdf = gaussian;
 
     /// Returns x Φ(x), where Φ is the distribution function of the standard normal distribution, to a few units in the
     /// last place.
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::gelu(20.0), 20.0);
-    /// assert_eq!(pullback::kernels::gelu(0.0), 0.0);
-    /// ```
     gelu = gaussian;
 
     /// Returns the derivative of [`gelu`], Φ(x) + x φ(x).
-    ///
-    /// ```
-    /// assert_eq!(pullback::kernels::gelu_derivative(0.0), 0.5);
-    /// ```
     gelu_derivative = gaussian;
 }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Every so many bit patterns of single precision.
+/// Returns the step between tested bit patterns of single precision.
 fn step() -> usize {
     let all = std::env::var_os("PULLBACK_ALL_BITS").is_some();
     if all { 1 } else { 10_007 }

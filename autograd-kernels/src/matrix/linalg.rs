@@ -177,7 +177,7 @@ pub fn solve_triangular<T: Element>(
 struct Triangle<'a, T> {
     matrix: ArrayView2<'a, T>,
     is_lower: bool,
-    /// Whether its diagonal is 1, whatever the matrix has there.
+    /// Whether the diagonal counts as 1, instead of the matrix's.
     has_ones: bool,
 }
 

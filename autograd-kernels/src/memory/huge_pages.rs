@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 /// The size of a large page on most processors.
 const PAGE: usize = 2 << 20;
 
-/// Asks the system to use large pages for `memory`, where it covers whole ones. What it holds does not change.
+/// Asks the system to use large pages for `memory`, where it covers whole ones. The contents do not change.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn advise<T>(memory: &mut [MaybeUninit<T>]) {
     use std::ffi::{c_int, c_void};

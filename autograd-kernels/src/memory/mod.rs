@@ -7,8 +7,8 @@
 //! This needs no setup. Read first [`set_limit`], if memory is short, and [`empty_cache`], which frees the memory.
 //!
 //! The cache is bounded: by [`set_limit`], and by the memory that was in use at one time, as only memory that was
-//! taken here is returned here. Small arrays are left to the allocator. Where there is no memory for a large one, that is
-//! a panic with the number of its elements, and the program goes on.
+//! taken here is returned here. Small arrays are left to the allocator. If there is no memory for a large array, the
+//! panic has the number of its elements, and can be caught.
 //!
 //! ```
 //! use pullback::kernels::memory;
@@ -16,6 +16,7 @@
 //! let x: Vec<f32> = memory::take(1 << 20); // as a tensor does
 //! memory::give_back(x); // as when it is dropped
 //! assert!(memory::reserved() >= 4 << 20);
+//! memory::set_limit(256 << 20);
 //! memory::empty_cache();
 //! assert_eq!(memory::reserved(), 0);
 //! ```
@@ -43,12 +44,6 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache {
 });
 
 /// Sets the most bytes that the cache holds; 1 GiB by default. With 0, nothing is cached.
-///
-/// ```
-/// use pullback::kernels::memory;
-///
-/// memory::set_limit(256 << 20);
-/// ```
 pub fn set_limit(bytes: usize) {
     let mut cache = cache();
     cache.limit = bytes;
@@ -57,29 +52,12 @@ pub fn set_limit(bytes: usize) {
     drop(surplus);
 }
 
-/// Returns how many bytes the cache holds, none of them in use.
-///
-/// ```
-/// use pullback::kernels::memory;
-///
-/// memory::give_back(memory::take::<f64>(10)); // too small for the cache
-/// assert_eq!(memory::reserved(), 0);
-/// memory::give_back(memory::take::<f64>(100_000));
-/// assert!(memory::reserved() >= 800_000);
-/// ```
+/// Returns the number of bytes in the cache, which no array uses.
 pub fn reserved() -> usize {
     cache().held
 }
 
 /// Frees all memory in the cache.
-///
-/// ```
-/// use pullback::kernels::memory;
-///
-/// memory::give_back(memory::take::<f64>(100_000));
-/// memory::empty_cache();
-/// assert_eq!(memory::reserved(), 0);
-/// ```
 pub fn empty_cache() {
     let mut cache = cache();
     let sizes = std::mem::take(&mut cache.sizes);
@@ -104,7 +82,7 @@ fn take_large<T>(length: usize) -> Vec<T> {
         .and_then(|layout| cache().take(layout));
     let Some(former) = former else {
         let mut fresh = Vec::new();
-        // Of a shape that nobody meant, say. The program is not ended, as it is where small memory is short.
+        // The shape may be a mistake: a panic, where the allocator would end the program.
         let reserved = fresh.try_reserve_exact(length);
         assert!(
             reserved.is_ok(),
@@ -168,16 +146,16 @@ struct Cache {
     sizes: Vec<Size>,
     held: usize,
     limit: usize,
-    /// Counts how often memory was taken.
+    /// The number of times that memory was taken.
     clock: u64,
 }
 
 /// The arrays of one size.
 struct Size {
     layout: Layout,
-    /// How many are in use.
+    /// The number of arrays in use.
     in_use: usize,
-    /// The clock when the last was taken.
+    /// The clock when the last array was taken.
     taken: u64,
     unused: Vec<Large>,
 }

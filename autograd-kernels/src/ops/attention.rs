@@ -21,7 +21,7 @@ use crate::parallel::{split, split_mut, worth};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AttentionOptions {
-    /// Which keys each query attends to, of a shape that broadcasts to `[…, queries, keys]`; without a mask, all.
+    /// The keys that each query attends to, of a shape that broadcasts to `[…, queries, keys]`; without a mask, all.
     /// The output of a query that attends to no key is 0.
     pub mask: Option<Arc<ArrayD<bool>>>,
     /// Whether a query attends only to keys whose index is not larger than its own.
@@ -32,20 +32,12 @@ pub struct AttentionOptions {
 
 impl AttentionOptions {
     /// Returns the factor for queries of a length.
-    ///
-    /// ```
-    /// use pullback::kernels::AttentionOptions;
-    ///
-    /// let plain = AttentionOptions::default();
-    /// let sharper = AttentionOptions { scale: Some(1.0), ..plain.clone() };
-    /// assert_eq!((plain.scale::<f64>(16), sharper.scale::<f64>(16)), (0.25, 1.0));
-    /// ```
     pub fn scale<T: Element>(&self, length: usize) -> T {
         T::from_f64(self.scale.unwrap_or_else(|| 1.0 / (length as f64).sqrt()))
     }
 }
 
-/// How many queries are computed at once.
+/// The number of queries that are computed at once.
 const BLOCK: usize = 64;
 
 /// Queries, keys and values, all in row-major order.

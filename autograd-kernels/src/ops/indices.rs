@@ -170,7 +170,7 @@ pub fn scatter_add<T: Element, D: Dimension>(
 /// Checks that `indices` are indices of lanes of an array of `shape`.
 ///
 /// # Panics
-/// If they are not.
+/// If an index is out of range.
 #[track_caller]
 fn has_lanes<D: Dimension>(
     function: &str,
@@ -255,7 +255,7 @@ mod tests {
         Array3::from_shape_fn((3, 4, 2), |(i, j, k)| (100 * i + 10 * j + k) as f64)
     }
 
-    /// The same array, with another axis innermost in memory.
+    /// Returns an equal array, with another axis innermost in memory.
     fn swapped(x: &Array3<f64>) -> Array3<f64> {
         let moved = x.view().permuted_axes([2, 0, 1]);
         let moved = moved.as_standard_layout().into_owned();

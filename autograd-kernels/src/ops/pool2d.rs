@@ -9,15 +9,7 @@ use crate::element::Element;
 use crate::loops::movement::full;
 use crate::parallel::{split_mut, worth};
 
-/// The windows of a pooling: their size, how far apart they are, and how many elements are added on either
-/// side of an image.
-///
-/// ```
-/// use pullback::kernels::Pool2dOptions;
-///
-/// let quarters = Pool2dOptions { kernel: [2, 2], stride: [2, 2], padding: [0, 0] };
-/// assert_eq!(quarters.count(&[1, 3, 8, 6]), Some([4, 3]));
-/// ```
+/// The windows of a pooling: their size, their distance, and the padding of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool2dOptions {
     /// The height and width of a window.
@@ -29,8 +21,8 @@ pub struct Pool2dOptions {
 }
 
 impl Pool2dOptions {
-    /// Returns how many windows there are down and across images of a shape, which has four lengths; `None` if
-    /// the images are empty or too small, a kernel or stride is 0, or a padding is more than half of the kernel.
+    /// Returns the number of windows down and across images of a shape, which has four lengths; `None` if the images
+    /// are empty or too small, a kernel or stride is 0, or a padding is more than half of the kernel.
     ///
     /// ```
     /// use pullback::kernels::Pool2dOptions;
@@ -68,7 +60,7 @@ impl Pool2dOptions {
         count
     }
 
-    /// Returns which of `length` elements along an axis the window number `index` covers.
+    /// Returns the elements, of `length` along an axis, that the window number `index` covers.
     fn seen(&self, axis: usize, index: usize, length: usize) -> Range<usize> {
         let start = index * self.stride[axis];
         let end = (start + self.kernel[axis]).saturating_sub(self.padding[axis]);
@@ -208,7 +200,7 @@ pub fn avg_pool2d<T: Element>(x: &ArrayView4<'_, T>, windows: &Pool2dOptions) ->
 /// the size of a window, is added to the pixels of its window.
 ///
 /// # Panics
-/// If the windows do not fit, or are not as many as the elements.
+/// If the windows do not fit, or their number is not that of the elements.
 #[track_caller]
 pub fn avg_pool2d_backward<T: Element>(
     elements: &ArrayView4<'_, T>,

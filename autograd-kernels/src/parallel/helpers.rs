@@ -1,19 +1,18 @@
-//! Threads that help a caller, and wait for the next.
+//! Helper threads, which run parts of a caller's work.
 //!
-//! Starting a thread takes longer than a product of small matrices, and so does waking one that sleeps. Helpers
-//! are therefore kept, and stay awake for a moment after each call: the products of one training step follow each
-//! other within it. The caller never waits for a helper that has not come yet, so a busy machine does not slow it
-//! down; and it does not wait for the helpers of another caller, but works alone.
+//! Starting a thread takes longer than a product of small matrices, and so does waking one that sleeps. Helpers are
+//! therefore kept, and spin for a moment after each call: the products of one training step follow each other within
+//! that time. The caller waits only for helpers that have started on its work, so a busy machine does not slow it down.
+//! While one caller is helped, others work alone.
 //!
-//! # Note [Lent work]
-//! Helpers call a closure in the stack frame of the caller. A helper does so only between coming in through the
-//! [`Door`] and leaving. The caller opens the door after it has put down where the closure is; before its frame goes,
-//! also by a panic, it closes the door, through which nobody comes in then, and waits until those inside have left. So
-//! the closure is there while it is called, and where it is is written only while nobody is inside to read it.
+//! # Note [Borrowed work]
+//! Helpers call a closure in the stack frame of the caller, and only between entering and leaving the [`Latch`]. The
+//! caller publishes a pointer to the closure and opens the latch. Before its frame ends, also by a panic, it closes the
+//! latch, which no helper can then enter, and waits until all helpers have left. So the closure exists while it is
+//! called, and the pointer is written only while no helper is inside to read it.
 //!
-//! Who comes in sees what was put down before the door was opened; the caller sees what was done inside, as leaving is
-//! a release, and seeing that all have left an acquire. The test below has every interleaving of a caller and a helper
-//! tried.
+//! Entering acquires what the caller published; leaving releases the results, and the caller acquires them when it
+//! loads that no helper is inside. The test below has `loom` run every interleaving of a caller and a helper.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -25,15 +24,15 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a helper stays awake for the next call: longer than what a training step does between two products.
+/// The time for which a helper spins before it sleeps: longer than a training step takes between two products.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// How often somebody looks before the clock is asked, or the processor is left to others.
-const LOOKS: usize = 256;
+/// The number of spins before the clock is read, or the processor is yielded.
+const SPINS: usize = 256;
 
 static POOL: Pool = Pool {
     helpers: Mutex::new(Vec::new()),
-    door: Door(AtomicU64::new(0)),
+    latch: Latch(AtomicU64::new(0)),
     work: UnsafeCell::new(Work {
         closure: ptr::null(),
         call: |_| (),
@@ -41,14 +40,14 @@ static POOL: Pool = Pool {
 };
 
 struct Pool {
-    /// Held by the one caller that is helped.
+    /// Locked by the one caller that is helped.
     helpers: Mutex<Vec<Helper>>,
-    door: Door,
+    latch: Latch,
     work: UnsafeCell<Work>,
 }
 
-// SAFETY: `work` is written by the one caller that holds `helpers`, while nobody is inside, and read by those inside;
-// the closure is `Sync`. See Note [Lent work].
+// SAFETY: `work` is written by the one caller that has locked `helpers`, while no helper is inside the latch, and read
+// by helpers inside; the closure is `Sync`. See Note [Borrowed work].
 unsafe impl Sync for Pool {}
 
 struct Helper {
@@ -61,11 +60,11 @@ struct Helper {
 struct Work {
     closure: *const (),
     /// # Safety
-    /// The closure must be there.
+    /// The closure must exist.
     call: unsafe fn(*const ()),
 }
 
-/// Whether a helper is awake, and nobody is being helped.
+/// Returns whether a helper is awake and no caller is being helped.
 pub(super) fn is_awake() -> bool {
     let awake = |helper: &Helper| !helper.is_asleep.load(Ordering::Relaxed);
     POOL.helpers
@@ -73,7 +72,7 @@ pub(super) fn is_awake() -> bool {
         .is_ok_and(|helpers| helpers.iter().any(awake))
 }
 
-/// Calls `work` on this thread, and on up to `helpers` others while it runs here.
+/// Calls `work` on this thread and, meanwhile, on up to `helpers` other threads.
 pub(super) fn call<F: Fn() + Sync>(helpers: usize, work: &F) {
     /// # Safety
     /// `closure` must point to an `F`.
@@ -82,30 +81,30 @@ pub(super) fn call<F: Fn() + Sync>(helpers: usize, work: &F) {
         unsafe { (*closure.cast::<F>())() }
     }
 
-    let mut held = match POOL.helpers.try_lock() {
-        Ok(held) => held,
-        // The list is whole whatever panicked.
-        Err(TryLockError::Poisoned(held)) => held.into_inner(),
-        // Somebody else is being helped.
+    let mut locked = match POOL.helpers.try_lock() {
+        Ok(locked) => locked,
+        // A panic cannot leave the list half changed.
+        Err(TryLockError::Poisoned(locked)) => locked.into_inner(),
+        // Another caller is being helped.
         Err(TryLockError::WouldBlock) => return work(),
     };
-    while held.len() < helpers {
+    while locked.len() < helpers {
         match start() {
-            Some(helper) => held.push(helper),
-            // The caller does what no helper does.
+            Some(helper) => locked.push(helper),
+            // The caller does the rest of the work.
             None => break,
         }
     }
-    // SAFETY: `helpers` is held, and nobody is inside, as the last caller has seen: see Note [Lent work].
+    // SAFETY: `helpers` is locked, and the last caller has left the latch empty: see Note [Borrowed work].
     unsafe {
         *POOL.work.get() = Work {
             closure: ptr::from_ref(work).cast(),
             call: call::<F>,
         };
     }
-    POOL.door.open(helpers);
+    POOL.latch.open(helpers);
     let _closed = Closed;
-    for helper in held.iter().take(helpers) {
+    for helper in locked.iter().take(helpers) {
         if helper.is_asleep.swap(false, Ordering::SeqCst) {
             helper.thread.unpark();
         }
@@ -113,17 +112,17 @@ pub(super) fn call<F: Fn() + Sync>(helpers: usize, work: &F) {
     work();
 }
 
-/// Closes the door and waits until all have left, as it is dropped.
+/// A guard that closes the latch and waits until all helpers have left it.
 struct Closed;
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        POOL.door.close();
-        for look in 0_usize.. {
-            if POOL.door.is_empty() {
+        POOL.latch.close();
+        for spin in 0_usize.. {
+            if POOL.latch.is_empty() {
                 return;
             }
-            if look < LOOKS {
+            if spin < SPINS {
                 spin_loop();
             } else {
                 thread::yield_now();
@@ -132,7 +131,7 @@ impl Drop for Closed {
     }
 }
 
-/// Starts a helper, if the system gives us a thread.
+/// Starts a helper; `None` if the system has no thread.
 fn start() -> Option<Helper> {
     let is_asleep = Arc::new(AtomicBool::new(false));
     let of_thread = Arc::clone(&is_asleep);
@@ -144,12 +143,12 @@ fn start() -> Option<Helper> {
     })
 }
 
-/// What a helper does all its life.
+/// The loop of a helper thread.
 fn help(is_asleep: &AtomicBool) {
     loop {
-        come_in(is_asleep);
+        wait_and_enter(is_asleep);
         let _inside = Inside;
-        // SAFETY: we are inside: see Note [Lent work].
+        // SAFETY: this thread is inside the latch: see Note [Borrowed work].
         unsafe {
             let work = *POOL.work.get();
             (work.call)(work.closure);
@@ -157,34 +156,34 @@ fn help(is_asleep: &AtomicBool) {
     }
 }
 
-/// Leaves as it is dropped.
+/// A guard that leaves the latch.
 struct Inside;
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        POOL.door.leave();
+        POOL.latch.leave();
     }
 }
 
-/// Waits at the door until it is open: awake for a while, then asleep.
-fn come_in(is_asleep: &AtomicBool) {
+/// Waits until the latch is open, spinning for a while, then asleep, and enters it.
+fn wait_and_enter(is_asleep: &AtomicBool) {
     let mut since = Instant::now();
     loop {
-        for _ in 0..LOOKS {
-            if POOL.door.enter() {
+        for _ in 0..SPINS {
+            if POOL.latch.enter() {
                 return;
             }
             spin_loop();
         }
         if since.elapsed() < AWAKE {
-            // On a busy machine the caller may be waiting for this very processor.
+            // On a busy machine the caller may need this very processor.
             thread::yield_now();
             continue;
         }
-        // Of this and a look at the door here, opening it and a look at this there, one comes first for all: either
-        // we see an open door, or the caller sees us asleep.
+        // Sequentially consistent: this store and the load of the latch here, the store to the latch and the load of
+        // `is_asleep` in `call`. Either this thread loads an open latch, or the caller loads that it is asleep.
         is_asleep.store(true, Ordering::SeqCst);
-        if !POOL.door.has_seats() {
+        if !POOL.latch.is_open() {
             thread::park();
         }
         is_asleep.store(false, Ordering::SeqCst);
@@ -192,12 +191,14 @@ fn come_in(is_asleep: &AtomicBool) {
     }
 }
 
-/// How many more may come in, in the upper half of a number, and how many are inside.
-struct Door<N = AtomicU64>(N);
+/// A latch that a limited number of helpers may enter. The upper half of the number is how many more may enter, the
+/// lower half how many are inside.
+struct Latch<N = AtomicU64>(N);
 
-const SEAT: u64 = 1 << 32;
+/// One helper that may enter.
+const ENTRY: u64 = 1 << 32;
 
-/// What a door is made of: an atomic number, of std but for the test.
+/// An atomic number, of std or, in the test, of `loom`.
 trait Number {
     fn load(&self, order: Ordering) -> u64;
 
@@ -243,21 +244,21 @@ macro_rules! number {
 
 number!(AtomicU64);
 
-impl<N: Number> Door<N> {
-    fn open(&self, seats: usize) {
-        // In one order with who is asleep, and after what was put down.
-        self.0.store(seats as u64 * SEAT, Ordering::SeqCst);
+impl<N: Number> Latch<N> {
+    fn open(&self, entries: usize) {
+        // Sequentially consistent with `is_asleep`, and a release of the published work.
+        self.0.store(entries as u64 * ENTRY, Ordering::SeqCst);
     }
 
-    fn has_seats(&self) -> bool {
-        self.0.load(Ordering::SeqCst) >= SEAT
+    fn is_open(&self) -> bool {
+        self.0.load(Ordering::SeqCst) >= ENTRY
     }
 
-    /// Takes a seat, if there is one.
+    /// Enters the latch and returns `true`, if it is open.
     fn enter(&self) -> bool {
         let mut state = self.0.load(Ordering::Relaxed);
-        while state >= SEAT {
-            let inside = state - SEAT + 1;
+        while state >= ENTRY {
+            let inside = state - ENTRY + 1;
             match self.0.compare_exchange(state, inside, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(other) => state = other,
@@ -271,7 +272,7 @@ impl<N: Number> Door<N> {
     }
 
     fn close(&self) {
-        self.0.fetch_and(SEAT - 1, Ordering::Relaxed);
+        self.0.fetch_and(ENTRY - 1, Ordering::Relaxed);
     }
 
     fn is_empty(&self) -> bool {
@@ -290,46 +291,47 @@ mod tests {
 
     number!(Modeled);
 
-    /// What is lent, and what each helper makes of it; `loom` says if one is touched while another has it.
+    /// A published number, and each helper's result; `loom` reports conflicting accesses.
     struct Shared {
-        door: Door<Modeled>,
-        lent: UnsafeCell<u32>,
-        made: [UnsafeCell<u32>; 2],
+        latch: Latch<Modeled>,
+        published: UnsafeCell<u32>,
+        results: [UnsafeCell<u32>; 2],
     }
 
-    /// One caller's calls with a seat each, and what helpers make of what it lends.
+    /// Calls of one caller, with one entry each, and helpers that read what it publishes.
     fn calls<const HELPERS: usize>(calls: u32) {
         let shared = Arc::new(Shared {
-            door: Door(Modeled::new(0)),
-            lent: UnsafeCell::new(0),
-            made: [UnsafeCell::new(0), UnsafeCell::new(0)],
+            latch: Latch(Modeled::new(0)),
+            published: UnsafeCell::new(0),
+            results: [UnsafeCell::new(0), UnsafeCell::new(0)],
         });
         let helpers: [_; HELPERS] = std::array::from_fn(|helper| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                if shared.door.enter() {
-                    // SAFETY: `loom` checks that nobody writes to the one, or is at the other.
+                if shared.latch.enter() {
+                    // SAFETY: `loom` checks that no other thread writes to the one, or uses the other.
                     unsafe {
-                        let lent = shared.lent.with(|lent| *lent);
-                        assert_ne!(lent, 0);
-                        shared.made[helper].with_mut(|made| *made = lent);
+                        let read = shared.published.with(|number| *number);
+                        assert_ne!(read, 0);
+                        shared.results[helper].with_mut(|result| *result = read);
                     }
-                    shared.door.leave();
+                    shared.latch.leave();
                 }
             })
         });
         for call in 1..=calls {
             // SAFETY: as above.
-            unsafe { shared.lent.with_mut(|lent| *lent = call) };
-            shared.door.open(1);
-            shared.door.close();
-            while !shared.door.is_empty() {
+            unsafe { shared.published.with_mut(|number| *number = call) };
+            shared.latch.open(1);
+            shared.latch.close();
+            while !shared.latch.is_empty() {
                 thread::yield_now();
             }
             // SAFETY: as above.
-            let made = [0, 1].map(|helper| unsafe { shared.made[helper].with(|made| *made) });
-            let here = made.iter().filter(|made| **made == call).count();
-            assert!(here < 2, "two came in on one seat");
+            let results =
+                [0, 1].map(|helper| unsafe { shared.results[helper].with(|result| *result) });
+            let entered = results.iter().filter(|result| **result == call).count();
+            assert!(entered < 2, "two helpers entered on one entry");
         }
         for helper in helpers {
             helper.join().unwrap();
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_is_seen_whole_and_comes_back_before_it_is_taken_away() {
+    fn helpers_read_what_was_published_and_leave_before_it_changes() {
         loom::model(|| calls::<1>(2));
         // All interleavings of three threads take half a minute.
         let mut model = loom::model::Builder::new();

@@ -1,9 +1,9 @@
 //! Large work on several processors.
 //!
-//! Work is cut into parts, which the calling thread and the threads of `helpers` take one after the other. Helpers cost
-//! something, and each kernel says how much work is worth it.
+//! Work is cut into parts, which the calling thread and the threads of `helpers` take one after the other. Each kernel
+//! gives the least work that is worth a helper.
 //!
-//! Work within a part is not cut again: nested calls run where they are.
+//! Work within a part is not cut again: nested calls run on the thread of the part.
 
 mod helpers;
 pub(crate) mod worth;
@@ -22,10 +22,10 @@ use crate::checks::counted;
 /// More parts than threads, so that the others take over from a thread that is interrupted.
 const PARTS_PER_THREAD: usize = 4;
 
-/// How much less work is worth a helper that is awake.
+/// The factor by which less work is worth a helper that is awake.
 const WAKING: usize = 8;
 
-/// What says how many threads a program uses that does not say it itself.
+/// The environment variable with the number of threads, for programs that do not call [`set_threads`].
 const VARIABLE: &str = "PULLBACK_NUM_THREADS";
 
 /// The argument of [`set_threads`]; 0 before it is called.
@@ -36,8 +36,8 @@ thread_local! {
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns how many threads large work is done on: as [`set_threads`] said; or else the environment variable
-/// `PULLBACK_NUM_THREADS`, when it was first asked for; or else one for each processor that the process may use.
+/// Returns the number of threads for large work: the argument of [`set_threads`], or else the environment variable
+/// `PULLBACK_NUM_THREADS`, which is read once, or else the number of processors that the process may use.
 ///
 /// # Panics
 /// If the variable is not a number from 1 on.
@@ -73,26 +73,18 @@ fn threads_from_outside() -> usize {
     number
 }
 
-/// Sets how many threads large work is done on, including the calling thread.
+/// Sets the number of threads for large work, including the calling thread; see [`threads`].
 ///
 /// # Panics
 /// If `count` is 0.
-///
-/// ```
-/// use pullback::kernels::{set_threads, threads};
-///
-/// set_threads(1);
-/// assert_eq!(threads(), 1);
-/// ```
 #[track_caller]
 pub fn set_threads(count: usize) {
     assert!(count > 0, "work needs at least one thread");
     THREADS.store(count, Ordering::Relaxed);
 }
 
-/// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice
-/// `at_least`: a smaller part is not worth waking a thread. Just after other large work, while one is awake, an eighth of
-/// that is.
+/// Calls `work` with ranges that together are `0..count`, on several threads if `count` is at least twice `at_least`, or
+/// an eighth of that just after other large work, while a helper thread is awake.
 ///
 /// # Panics
 /// If `work` does, with its message.
@@ -112,7 +104,7 @@ pub fn split(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) 
     split_in(parts(threads(), count, at_least), count, work);
 }
 
-/// The same in one part for each thread: for work that is the same in each part, such as packing an operand.
+/// Like [`split`], with at most one part for each thread: for work that each part repeats, such as packing an operand.
 pub(crate) fn split_evenly(count: usize, at_least: usize, work: impl Fn(Range<usize>) + Sync) {
     let threads = threads();
     split_in(parts(threads, count, at_least).min(threads), count, work);
@@ -194,7 +186,7 @@ pub(crate) fn split_each_mut<T: Send>(
     });
 }
 
-/// Returns how many parts work is cut into: one if it is not worth more.
+/// Returns the number of parts that work is cut into; 1 if it is not worth several threads.
 pub(crate) fn parts(threads: usize, count: usize, at_least: usize) -> usize {
     if threads == 1 || AT_WORK.get() {
         return 1;
@@ -239,7 +231,7 @@ fn in_parts(threads: usize, parts: usize, work: &(dyn Fn(usize) + Sync)) {
             if first.is_none() {
                 *first = Some(panic);
             } else {
-                // What it holds may panic as it is dropped, which a helper would not survive.
+                // The payload may panic when it is dropped, which would end a helper.
                 forget(panic);
             }
         }

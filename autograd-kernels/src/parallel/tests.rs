@@ -11,7 +11,7 @@ impl Meeting {
         Self(AtomicUsize::new(0))
     }
 
-    /// Whether a second one comes in time. Another test may have the helper.
+    /// Returns whether a second thread arrives in time. Another test may be using the helper.
     fn met(&self) -> bool {
         const MISSED: usize = 100;
         self.0.fetch_add(1, Ordering::SeqCst);
@@ -179,7 +179,7 @@ fn while_one_is_awake_less_work_is_worth_it() {
     assert_eq!((parts(1, 1000, 1), parts(2, 16, 8)), (1, 2));
 }
 
-/// What a process of its own says, to the tests below: how many threads it uses, and has while it works.
+/// Prints, for the tests below, how many threads this process uses, and how many it has while it works.
 #[test]
 #[ignore = "called by other tests"]
 fn in_a_process_of_its_own() {
@@ -191,7 +191,7 @@ fn in_a_process_of_its_own() {
     println!("threads: {} {}", threads(), most.into_inner() - before);
 }
 
-/// Runs it; what it printed, of both streams.
+/// Runs `in_a_process_of_its_own` in a new process, and returns what it prints on both streams.
 fn process(through: &[&str], variable: Option<&str>) -> Option<String> {
     let test = env::current_exe().unwrap();
     let test = test.to_str().unwrap();

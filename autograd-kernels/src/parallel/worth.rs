@@ -1,7 +1,7 @@
-//! How much work is worth waking a thread, kind by kind.
+//! The least work that is worth waking a thread, for each kind of work.
 //!
-//! A part of this size takes 60 to 200 microseconds; waking a thread costs the caller some 20, and it is there after
-//! another 30. While a thread is awake, an eighth is worth it. Measured on two processors without AVX-512, in
+//! A part of this size takes 60 to 200 microseconds. Waking a thread costs the caller some 20, and the thread starts
+//! after another 30. While a thread is awake, an eighth of this size is worth it. Measured on two processors without AVX-512, in
 //! microseconds: on one thread, on two while the second is awake, on two when it has to be woken.
 //!
 //! | work | 1 | awake | asleep |

@@ -213,7 +213,7 @@ fn derivatives_of_the_inputs_alone_are_those_among_all() {
         wanted[I..width].fill(true);
         let all = evaluate(loops, evaluation, &inputs, &shape, &wanted);
         assert_eq!(alone[..I], all[..I]);
-        // A direction of zeros is as good as none.
+        // A direction of zeros gives the same results as none.
         let zeros = ArrayD::zeros(&shape[..]);
         inputs[width + I] = Some(zeros.view());
         wanted[I..width].fill(false);

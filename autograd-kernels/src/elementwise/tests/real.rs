@@ -265,7 +265,7 @@ fn far_out_derivatives_are_finite() {
     assert!((along_x - 0.6).abs() < 1e-15 && (along_y - 0.8).abs() < 1e-15);
 }
 
-/// A slope is infinite, but along no direction that is asked for.
+/// A slope is infinite, but along a direction that is not wanted.
 #[test]
 fn a_direction_that_a_number_does_not_depend_on_makes_no_nan() {
     assert_eq!(slopes(|x, k| x.sqrt() * k, 0.0, 3.0), [f64::INFINITY, 0.0]);

@@ -1,12 +1,12 @@
 //! `C = αAB + βC`, whatever the strides.
 //!
-//! A vector beside a matrix goes to `vector`, which reads the matrix once; small matrices to `small`, for
-//! which a general kernel spends more on packing than on arithmetic; the rest to a library, `backend`.
+//! `vector` computes the product of a matrix and a vector, reading the matrix once; `small` that of small matrices, on
+//! which a library spends more on packing than on arithmetic; `backend` calls a library for the others.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 #![allow(
     clippy::inline_always,
-    reason = "what is compiled for a processor's instructions must not be a function of its own"
+    reason = "a loop is compiled for a processor's instructions if it is inlined into a function that is"
 )]
 
 mod backend;
@@ -146,7 +146,7 @@ pub fn affine<T: Element>(
     sums
 }
 
-/// Returns how many elements a product has.
+/// Returns the number of elements of a product.
 #[track_caller]
 fn size(rows: usize, columns: usize) -> usize {
     let Some(size) = checks::size(&[rows, columns]) else {
@@ -160,7 +160,7 @@ fn size(rows: usize, columns: usize) -> usize {
 fn lengths<T>(a: &ArrayView2<'_, T>, b: &ArrayView2<'_, T>) -> [usize; 3] {
     assert!(
         a.ncols() == b.nrows(),
-        "a product of shapes {:?} and {:?}: the columns of the first are not the rows of the second",
+        "a product of shapes {:?} and {:?}: the inner lengths differ",
         a.shape(),
         b.shape()
     );
@@ -175,7 +175,7 @@ impl Family for Products {
 }
 
 impl<T: Element> Product<T> {
-    /// Computes it.
+    /// Computes the product.
     ///
     /// # Safety
     /// The conditions of [`Product`] must hold.
@@ -198,7 +198,7 @@ impl<T: Element> Product<T> {
 }
 
 impl<T: backend::Library> Product<T> {
-    /// Computes it in the fastest way for its size. `LANES` elements are 64 bytes.
+    /// Computes the product in the fastest way for its size. `LANES` elements are 64 bytes.
     unsafe fn by_size<const LANES: usize>(self) {
         // SAFETY: passed on; `small` fits only processors with AVX-512.
         unsafe {

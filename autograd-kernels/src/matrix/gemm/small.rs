@@ -13,7 +13,7 @@ use crate::element::Element;
 /// The most summands. A panel of them is on the stack where B is not read in place.
 const SUMMANDS: usize = 128;
 
-/// The most products of two elements. Beyond, the blocks of a library pay.
+/// The most products of two elements. For larger products, a library is faster.
 const PRODUCTS: usize = 128 * 128 * 128;
 
 /// The rows of a tile.
@@ -28,7 +28,7 @@ pub(super) fn fits([m, k, n]: [usize; 3]) -> bool {
     is_small && is_x86_feature_detected!("avx512f")
 }
 
-/// Element types with a register of them.
+/// Element types that have a register.
 pub(crate) trait Lanes: Element {
     /// 64 bytes of elements.
     type Register: Register<Element = Self>;
@@ -42,9 +42,9 @@ impl Lanes for f64 {
     type Register = __m512d;
 }
 
-/// As many elements as a register holds.
+/// A register of elements.
 ///
-/// All of it is only for functions with AVX-512. Pointers must be good for `count` elements.
+/// The functions may be called only where AVX-512 is enabled. Pointers must be valid for `count` elements.
 pub(crate) trait Register: Copy {
     type Element;
     const LANES: usize;
@@ -53,7 +53,7 @@ pub(crate) trait Register: Copy {
     unsafe fn all(element: Self::Element) -> Self;
     /// Loads the first `count` elements, and zeros.
     unsafe fn load(start: *const Self::Element, count: usize) -> Self;
-    /// Writes the first `count`.
+    /// Writes the first `count` elements.
     unsafe fn store(self, start: *mut Self::Element, count: usize);
     unsafe fn times(self, other: Self) -> Self;
     /// Returns x·y + self.

@@ -55,7 +55,7 @@ fn every_layout_and_size_gives_the_sums_of_products() {
     }
 }
 
-/// On several threads, where there are several.
+/// The products are computed on several threads, where there are several.
 #[test]
 fn large_products_are_those_of_their_rows() {
     for (m, k, n) in [(700, 200, 150), (150, 200, 700)] {

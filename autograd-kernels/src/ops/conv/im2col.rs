@@ -1,4 +1,4 @@
-//! The columns of a convolution, for authors of their own convolutions.
+//! The columns of a convolution, for convolutions of your own.
 
 use ndarray::{Array3, Array4, ArrayView3, ArrayView4};
 
@@ -63,7 +63,7 @@ pub fn col2im<T: Element>(
     let mut x = Array4::zeros(images);
     for (mut x, columns) in x.outer_iter_mut().zip(columns.outer_iter()) {
         let columns = columns.as_standard_layout();
-        // INVARIANT: both are row-major, the one as it was made, the other as it was asked for.
+        // INVARIANT: both are row-major.
         let channels = x.as_slice_mut().expect("row-major");
         let columns = columns.as_slice().expect("row-major");
         columns::add(&shape, columns, 0..shape.output[0], channels);
