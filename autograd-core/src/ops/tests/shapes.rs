@@ -274,14 +274,14 @@ fn mistakes_between_tensors_and_indices_are_reported_at_the_callers_line() {
         Tensor2::<f64>::stack(Axis(0), &[]) => "stack of no tensors: at least one is needed";
         Tensor::stack(Axis(3), &[&x]) => "stack of tensors of shape [2, 3]: there cannot be an axis 3";
         Tensor::stack(Axis(0), &[&x, &y]) => "stack of tensors of shapes [2, 3] and [3, 2]: they differ";
-        x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is outside of it";
+        x.index_select(Axis(1), &[0, 3]) => "index_select along axis 1 of length 3: the index 3 is out of range";
         x.index_select(Axis(2), &[]) => "index_select of a tensor of shape [2, 3]: there is no axis 2";
-        x.index_add(Axis(0), &[2], &x) => "index_add along axis 0 of length 2: the index 2 is outside of it";
+        x.index_add(Axis(0), &[2], &x) => "index_add along axis 0 of length 2: the index 2 is out of range";
         x.index_add(Axis(0), &[1], &x) => "index_add of a tensor of shape [2, 3]: the parts at the indices have shape [1, 3]";
-        x.gather(Axis(0), &indices) => "gather along axis 0 of length 2: the index 2 is outside of it";
+        x.gather(Axis(0), &indices) => "gather along axis 0 of length 2: the index 2 is out of range";
         y.gather(Axis(0), &indices) => "gather along axis 0 of a tensor of shape [3, 2] with indices of shape [1, 3]: they have lanes that the tensor does not have";
         x.scatter_add(Axis(1), &indices, &x) => "scatter_add of a tensor of shape [2, 3] with indices of shape [1, 3]";
-        x.scatter_add(Axis(0), &indices, &x) => "scatter_add along axis 0 of length 2: the index 2 is outside of it";
+        x.scatter_add(Axis(0), &indices, &x) => "scatter_add along axis 0 of length 2: the index 2 is out of range";
     }
     let dynamic = x.into_dyn();
     let lane = ndarray::arr1(&[0]).into_dyn();
