@@ -5,14 +5,16 @@ use quote::quote;
 use syn::{Expr, ExprLit, Ident, Lit, Meta};
 
 use crate::diagnostics::list;
-use crate::model::{Definition, Forward, FunctionModel, Input, Order, Returned, Saved, Short};
+use crate::model::{
+    Definition, Forward, FreeFunction, FunctionKind, FunctionModel, Input, Order, Returned, Saved,
+};
 use crate::show::show;
 use crate::types::Kind;
 
 /// Documents `apply`: the documentation of forward, then a table. In the short form, the function has both.
 pub(crate) fn apply(model: &FunctionModel) -> TokenStream {
-    if let Some(short) = &model.definition.short {
-        return doc(&[format!("Applies `{}` to tensors.", short.ident)]);
+    if let Some(free) = model.definition.kind.free() {
+        return doc(&[format!("Applies `{}` to tensors.", free.ident)]);
     }
     let authors = &model.forward.docs;
     let own = format!("Applies `{}` to tensors.", model.definition.ident);
@@ -92,17 +94,13 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     );
     lines.extend(forward.in_place().map(|(output, input)| {
         let kind = format!("value of `{}` after forward", input.name);
-        row(&output.name, &show(&output.ty), &kind, saved, forward)
+        row(&output.name, &output.shown, &kind, saved, forward)
     }));
-    lines.extend(forward.intermediates().map(|one| {
-        row(
-            &one.name,
-            &show(&one.ty),
-            "saved for backward",
-            saved,
-            forward,
-        )
-    }));
+    lines.extend(
+        forward
+            .intermediates()
+            .map(|one| row(&one.name, &one.shown, "saved for backward", saved, forward)),
+    );
     lines.push(String::new());
     lines.push(match order {
         Order::Once | Order::Times(1) => "It can be differentiated once.".to_owned(),
@@ -110,8 +108,8 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         Order::Times(times) => format!("It can be differentiated {times} times."),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
-    match (jvp, model.definition.short.as_ref()) {
-        (_, Some(short)) if short.elementwise.is_some() => lines.extend(formula(short)),
+    match (jvp, &model.definition.kind) {
+        (_, FunctionKind::Elementwise(free, _)) => lines.extend(written_formula(free)),
         (Some(_), _) => lines.push("It has a rule for forward mode.".to_owned()),
         (None, _) => {}
     }
@@ -127,9 +125,9 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
     doc(&lines)
 }
 
-/// Returns the formula of a function of numbers, as it is written.
-fn formula(short: &Short) -> Vec<String> {
-    let body = &short.body;
+/// Returns the formula of an elementwise function, as it is written.
+fn written_formula(free: &FreeFunction) -> Vec<String> {
+    let body = &free.body;
     let written = body.span().source_text();
     let text = written.unwrap_or_else(|| show(body));
     let text = text
@@ -152,26 +150,26 @@ fn formula(short: &Short) -> Vec<String> {
 }
 
 /// Documents the type behind a function in the short form.
-pub(crate) fn short_type(short: &Short) -> TokenStream {
+pub(crate) fn short_type(free: &FreeFunction) -> TokenStream {
     doc(&[format!(
         "The differentiable function behind `{}`.",
-        short.ident
+        free.ident
     )])
 }
 
-/// Documents the function of numbers.
-pub(crate) fn scalar(short: &Short) -> TokenStream {
+/// Documents the formula of an elementwise function.
+pub(crate) fn formula(free: &FreeFunction) -> TokenStream {
     doc(&[format!(
-        "Computes `{}` of numbers, for other functions of numbers: their derivatives go through it.",
-        short.ident
+        "Computes `{}` of one element. Other formulas may call it: their derivatives include its own.",
+        free.ident
     )])
 }
 
 /// Documents the forward of that type.
-pub(crate) fn short_kernel(short: &Short) -> TokenStream {
+pub(crate) fn short_kernel(free: &FreeFunction) -> TokenStream {
     doc(&[format!(
         "Computes `{}` on arrays, outside any graph.",
-        short.ident
+        free.ident
     )])
 }
 
@@ -221,7 +219,7 @@ fn input_row(input: &Input, saved: &[Saved], forward: &Forward) -> String {
             (Kind::List, false) => "list of inputs, not differentiable",
         },
     };
-    row(&input.name, &show(&input.ty), kind, saved, forward)
+    row(&input.name, &input.shown, kind, saved, forward)
 }
 
 fn output_row(output: &Returned, saved: &[Saved], forward: &Forward) -> String {
@@ -231,7 +229,7 @@ fn output_row(output: &Returned, saved: &[Saved], forward: &Forward) -> String {
         (Kind::List, true) => "list of outputs",
         (_, false) => "output, not differentiable",
     };
-    row(&output.name, &show(&output.ty), kind, saved, forward)
+    row(&output.name, &output.shown, kind, saved, forward)
 }
 
 fn row(name: &Ident, ty: &str, kind: &str, saved: &[Saved], forward: &Forward) -> String {

@@ -27,6 +27,7 @@ mod docs;
 mod expand;
 #[cfg(test)]
 mod fuzz;
+mod lower;
 mod model;
 mod module;
 mod parse;

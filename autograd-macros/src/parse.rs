@@ -71,6 +71,9 @@ pub(crate) struct Helper {
 /// The arguments of an attribute, or why they could not be read.
 pub(crate) type Arguments = syn::Result<Vec<Argument>>;
 
+/// The options of `#[backward(…)]` and `grad(…)`, beside the inputs that they name.
+pub(crate) const OPTIONS: [&str; 2] = ["ignores_grad", "once"];
+
 /// One argument: `input`, `saves(mean, rstd)`, `name = "linear"` or `grad(x) = …`.
 #[derive(Clone)]
 pub(crate) struct Argument {
@@ -161,6 +164,12 @@ pub(crate) fn meant_on_parameter(name: &Ident) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Returns whether an attribute of a parameter is for the macro.
+pub(crate) fn is_ours(attr: &Attribute) -> bool {
+    let name = attr.path().get_ident();
+    name.and_then(meant_on_parameter).is_some()
 }
 
 impl Parse for ImplBlock {
@@ -272,6 +281,11 @@ impl Parse for Argument {
 }
 
 impl Argument {
+    /// Returns whether an argument of `#[backward(…)]` or `grad(…)` is none of their options.
+    pub(crate) fn is_an_input(&self) -> bool {
+        !OPTIONS.iter().any(|option| self.name == option)
+    }
+
     /// Reads an argument that may have a range.
     fn sample(input: ParseStream) -> syn::Result<Self> {
         let mut sample = Self::parse(input)?;

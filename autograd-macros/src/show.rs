@@ -10,8 +10,7 @@ use quote::ToTokens;
 pub(crate) fn show(tokens: &impl ToTokens) -> String {
     let mut text = String::new();
     show_stream(tokens.to_token_stream(), &mut text);
-    // The types on arrays of a function of numbers are generated.
-    text.replace("__p::ndarray::", "")
+    text
 }
 
 fn show_stream(tokens: TokenStream, text: &mut String) {

@@ -8,8 +8,8 @@ use syn::{Ident, Type};
 
 use crate::types::{Content, Form, Passing, Rank, is_sized};
 
-/// Returns the short name of that path within the `const _` of an expansion.
-pub(crate) fn short() -> TokenStream {
+/// Returns the name of the private module within the `const _` of an expansion.
+pub(crate) fn private() -> TokenStream {
     local("__p").into_token_stream()
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn owned(passing: &Passing) -> TokenStream {
 
 /// Writes the type of a tensor in one of the forms in which a backward function takes or returns it.
 pub(crate) fn array(form: Form, content: &Content) -> TokenStream {
-    let p = &short();
+    let p = &private();
     let (element, dimension) = (element(content, p), dimension(content, p));
     match form {
         Form::View => quote!(#p::ndarray::ArrayView<'_, #element, #dimension>),

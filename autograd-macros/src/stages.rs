@@ -45,8 +45,8 @@ pub(crate) fn unguarded(
             }
         };
     if let Some(definition) = definition {
-        let short = definition.short.as_ref().map(|short| &short.ident);
-        let names: Vec<_> = [&definition.ident].into_iter().chain(short).collect();
+        let free = definition.kind.free().map(|free| &free.ident);
+        let names: Vec<_> = [&definition.ident].into_iter().chain(free).collect();
         print::if_wanted(&names, &expansion);
     }
     expansion

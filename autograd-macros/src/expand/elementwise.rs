@@ -1,5 +1,5 @@
-//! Generates what a function of numbers becomes: the function of numbers itself, the formula that the runtime's loops
-//! call, and the functions on arrays and tensors that run them.
+//! Generates what an elementwise function becomes: its formula, as other formulas call it and as the runtime's loops do,
+//! and the functions on arrays and tensors that run these loops.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -10,20 +10,20 @@ use super::short::{OF_BOTH, OF_THE_BODY, is_one_of};
 use super::tokens::{at, local, number};
 use super::{apply, probes};
 use crate::docs;
-use crate::model::{Definition, Elementwise, Forward, FunctionModel, Replaced, Short};
+use crate::model::{Definition, Elementwise, Forward, FreeFunction, FunctionModel, Replaced};
 use crate::spell::{lasting, owned};
 use crate::types::{Passing, bound, is_sized, peel};
 
-/// Generates `Squash::scalar`, with the body as it is written.
-pub(super) fn scalar(
+/// Generates `Squash::formula`, with the body as it is written.
+pub(super) fn formula(
     definition: &Definition,
-    short: &Short,
+    free: &FreeFunction,
     elementwise: &Elementwise,
     root: &TokenStream,
     body: &TokenStream,
 ) -> TokenStream {
     let Definition { ident, cfgs, .. } = definition;
-    let Short { attrs, vis, .. } = short;
+    let FreeFunction { attrs, vis, .. } = free;
     let is_moved = |attr: &&Attribute| {
         (is_one_of(attr, &OF_THE_BODY) || is_one_of(attr, &OF_BOTH))
             && !is_one_of(attr, &["inline", "cold"])
@@ -32,13 +32,13 @@ pub(super) fn scalar(
     let attrs: Vec<&Attribute> = attrs.collect();
     let units = definition.generics.type_params().map(|_| quote!(()));
     let number = &elementwise.number;
-    let mut formula = (*elementwise.scalar).clone();
-    formula.ident = format_ident!("scalar", span = formula.ident.span());
+    let mut formula = elementwise.formula.clone();
+    formula.ident = format_ident!("formula", span = formula.ident.span());
     formula.asyncness = None;
     let mixes = quote_spanned!(at(number)=> f64: #root::Literal<#number>);
     let clause = formula.generics.make_where_clause();
     clause.predicates.push(parse_quote!(#mixes));
-    let docs = docs::scalar(short);
+    let docs = docs::formula(free);
     let formula = if elementwise.replaced.is_empty() {
         quote! {
             #docs
@@ -89,8 +89,8 @@ pub(super) fn scalar(
     }
 }
 
-/// Returns the signature of `scalar` where derivatives are given. Other functions of numbers cannot call it: they would
-/// differentiate the formula.
+/// Returns the signature of `formula` where derivatives are given. Other formulas cannot call it: they would
+/// differentiate its body.
 fn plain(formula: &Signature, number: &Ident, root: &TokenStream) -> Signature {
     let mut plain = formula.clone();
     for argument in &mut plain.inputs {
@@ -108,7 +108,7 @@ fn plain(formula: &Signature, number: &Ident, root: &TokenStream) -> Signature {
 /// Returns the name of the function with the formula.
 fn formula_function(elementwise: &Elementwise) -> Ident {
     local(if elementwise.replaced.is_empty() {
-        "scalar"
+        "formula"
     } else {
         "__pullback_formula"
     })
@@ -150,8 +150,8 @@ fn gradient_name(index: usize) -> Ident {
     local(format_args!("__pullback_gradient_{index}"))
 }
 
-/// Generates the formula: the function of numbers with its values.
-pub(super) fn formula(
+/// Generates what the runtime's loops call: the formula with its values.
+pub(super) fn loops(
     definition: &Definition,
     elementwise: &Elementwise,
     forward: &Forward,
@@ -165,7 +165,7 @@ pub(super) fn formula(
     });
     let (inputs, outputs) = (elementwise.inputs.len(), elementwise.outputs);
     let numbers = numbered("x", inputs);
-    let arguments = elementwise.scalar.inputs.iter().filter_map(|argument| {
+    let arguments = elementwise.formula.inputs.iter().filter_map(|argument| {
         let FnArg::Typed(parameter) = argument else {
             return None;
         };
@@ -175,8 +175,8 @@ pub(super) fn formula(
         number.or_else(|| value(name, elementwise, &quote!(self)))
     });
     let units = definition.generics.type_params().map(|_| quote!(()));
-    let scalar = formula_function(elementwise);
-    let call = quote!(<#ident<#(#units),*>>::#scalar(#(#arguments),*));
+    let function = formula_function(elementwise);
+    let call = quote!(<#ident<#(#units),*>>::#function(#(#arguments),*));
     let results = numbered("y", outputs);
     let body = if returns_tuple(elementwise) {
         quote!(let (#(#results,)*) = #call; [#(#results),*])
@@ -305,7 +305,7 @@ fn gradients_formula(
     }
 }
 
-/// Returns a value of the formula `of`, as the function of numbers takes it.
+/// Returns a value of the formula `of`, as its function takes it.
 fn value(name: &Ident, elementwise: &Elementwise, of: &TokenStream) -> Option<TokenStream> {
     let (_, ty) = elementwise.values.iter().find(|(value, _)| value == name)?;
     let span = at(ty);
@@ -333,11 +333,11 @@ fn numbered(name: &str, count: usize) -> Vec<Ident> {
 /// Generates forward and `apply`.
 pub(super) fn functions(
     model: &FunctionModel,
-    short: &Short,
+    free: &FreeFunction,
     elementwise: &Elementwise,
     p: &TokenStream,
 ) -> TokenStream {
-    let (vis, sig, docs) = (&short.vis, &short.kernel, docs::short_kernel(short));
+    let (vis, sig, docs) = (&free.vis, &free.kernel, docs::short_kernel(free));
     let inputs = &elementwise.inputs;
     let (outputs, order) = (elementwise.outputs, elementwise.order);
     let formula = made(&model.definition, elementwise);
@@ -399,7 +399,7 @@ fn formula_name(ident: &Ident) -> Ident {
 }
 
 fn returns_tuple(elementwise: &Elementwise) -> bool {
-    let output = &elementwise.scalar.output;
+    let output = &elementwise.formula.output;
     matches!(output, ReturnType::Type(_, ty) if matches!(peel(ty), Type::Tuple(_)))
 }
 

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote};
 use syn::Ident;
 
 use super::{apply, context, elementwise, impls, short, signature, tokens};
-use crate::model::Backward;
+use crate::model::{Backward, FunctionKind};
 use crate::spell::has_word;
 use crate::strip;
 use crate::validate::Rejected;
@@ -34,7 +34,7 @@ pub(crate) fn function(
         return quote!(#item #errors);
     };
     let root = tokens::runtime(definition, default_crate);
-    let p = &tokens::short();
+    let p = &tokens::private();
     let is_whole = |backward: &&Backward| !flawed.contains(&backward.function.ident);
     let gradients = short::gradients(backwards.iter().filter(is_whole));
     let attributes = quote!(#[doc(hidden)] #[allow(unused_variables, dead_code)]);
@@ -60,24 +60,24 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
     let Some(definition) = &rejected.definition else {
         return as_written;
     };
-    let Some(short) = &definition.short else {
+    let Some(free) = definition.kind.free() else {
         return as_written;
     };
     if rejected.is_unreadable {
         return TokenStream::new();
     }
-    let body = if rejected.flawed.contains(&short.ident) {
+    let body = if rejected.flawed.contains(&free.ident) {
         let body = inert();
         quote!({ #![allow(unused_mut, unused_variables)] #body })
     } else {
-        short.body.to_token_stream()
+        free.body.to_token_stream()
     };
-    let ty = short::ty(definition, short);
-    let kernel = match &short.elementwise {
-        None => short::kernel(definition, short, &[], &body),
-        Some(elementwise) => {
+    let ty = short::ty(definition, free);
+    let kernel = match &definition.kind {
+        FunctionKind::Block | FunctionKind::Short(_) => short::kernel(definition, free, &[], &body),
+        FunctionKind::Elementwise(_, elementwise) => {
             let root = &tokens::runtime(definition, default_crate);
-            elementwise::scalar(definition, short, elementwise, root, &body)
+            elementwise::formula(definition, free, elementwise, root, &body)
         }
     };
     let kernel = quote!(#ty #kernel);
@@ -88,8 +88,8 @@ fn item(rejected: &Rejected, stripped: &TokenStream, default_crate: &str) -> Tok
             quote!(#function #kernel)
         }
         // A receiver would be an error of its own on a free function.
-        None if short.kernel.receiver().is_some() => kernel,
-        None if rejected.flawed.contains(&short.ident) => {
+        None if free.kernel.receiver().is_some() => kernel,
+        None if rejected.flawed.contains(&free.ident) => {
             let whole = strip::without_body(stripped.clone(), &inert());
             quote!(#[allow(dead_code, unused_mut, unused_variables)] #whole)
         }

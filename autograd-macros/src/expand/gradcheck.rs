@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
 use super::interface;
-use super::tokens::{at, dimension, element, is_consumed, local, number, runtime, short};
+use super::tokens::{at, dimension, element, is_consumed, local, number, private, runtime};
 use crate::model::{
     Concrete, Definition, Derivative, Draw, FunctionModel, Gradcheck, Input, Order, Returned, Role,
     Sample, Vmap, Within,
@@ -20,7 +20,7 @@ use crate::types::Kind;
 pub(super) fn test(model: &FunctionModel, default_crate: &str) -> Option<TokenStream> {
     let gradcheck = model.gradcheck.as_ref()?;
     let Definition { cfgs, .. } = &model.definition;
-    let (root, p) = (runtime(&model.definition, default_crate), &short());
+    let (root, p) = (runtime(&model.definition, default_crate), &private());
     let name = name(&model.definition);
     let samples = samples(model, gradcheck, p);
     let inputs = model.forward.inputs.iter().enumerate();

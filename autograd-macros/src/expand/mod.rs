@@ -13,7 +13,7 @@
 //! - [`signature`]: the description that can be looked at when the program runs.
 //! - [`catalogue`]: the entry in the list of all functions of a program.
 //! - [`gradcheck`]: the test that was asked for.
-//! - [`elementwise`]: what a function of numbers becomes.
+//! - [`elementwise`]: the formula of an elementwise function, and what runs it.
 //! - [`short`]: the type and the functions that the short form only implies.
 //! - [`fallback`]: all that in a form without effect, when there are mistakes.
 //!
@@ -44,7 +44,9 @@ use quote::{ToTokens, quote};
 use syn::Ident;
 
 use crate::docs;
-use crate::model::{Backward, Definition, Derivative, Forward, FunctionModel, Source, Wants};
+use crate::model::{
+    Backward, Definition, Derivative, Forward, FunctionKind, FunctionModel, Source, Wants,
+};
 use crate::strip;
 
 /// Generates the whole expansion of a function; `stripped` is the item without our attributes.
@@ -59,17 +61,15 @@ pub(crate) fn function(
         ..
     } = model;
     let root = &tokens::runtime(definition, default_crate);
-    let p = &tokens::short();
+    let p = &tokens::private();
     let item = item(model, stripped, default_crate);
-    let short = definition.short.as_ref();
-    let numbers = short.and_then(|short| Some((short, short.elementwise.as_ref()?)));
-    let [beside, functions, within] = match numbers {
-        Some((short, elementwise)) => [
+    let [beside, functions, within] = match &definition.kind {
+        FunctionKind::Block | FunctionKind::Short(_) => with_backwards(model, root, p),
+        FunctionKind::Elementwise(free, elementwise) => [
             TokenStream::new(),
-            elementwise::functions(model, short, elementwise, p),
-            elementwise::formula(definition, elementwise, forward, p),
+            elementwise::functions(model, free, elementwise, p),
+            elementwise::loops(definition, elementwise, forward, p),
         ],
-        None => with_backwards(model, root, p),
     };
     let (signature, entry) = (signature::function(model, p), catalogue::entry(model, root));
     let probes = probes::constants(model, p);
@@ -108,33 +108,38 @@ fn with_backwards(model: &FunctionModel, root: &TokenStream, p: &TokenStream) ->
 
 /// Returns the item as written; in the short form, what it implies.
 fn item(model: &FunctionModel, stripped: &TokenStream, default_crate: &str) -> TokenStream {
-    let asked = asked(model);
-    let Some(short) = &model.definition.short else {
-        let stripped = strip::with_unused(stripped.clone(), &model.forward.ident, &asked);
-        // What a function takes, and how, is what it is about: no matter of style.
-        return quote! {
-            #[allow(
-                clippy::needless_pass_by_value,
-                clippy::too_many_arguments,
-                clippy::trivially_copy_pass_by_ref,
-                clippy::type_complexity,
-            )]
-            #stripped
-        };
-    };
     let (definition, forward) = (&model.definition, &model.forward);
     let docs = docs::table(model);
     let function = short::function(definition, forward, default_crate, &docs, Clone::clone);
-    let body = short.body.to_token_stream();
-    if let Some(elementwise) = &short.elementwise {
-        let root = &tokens::runtime(definition, default_crate);
-        let ty = short::ty(definition, short);
-        let scalar = elementwise::scalar(definition, short, elementwise, root, &body);
-        return quote!(#function #ty #scalar);
+    let asked = asked(model);
+    match &definition.kind {
+        FunctionKind::Block => {
+            let stripped = strip::with_unused(stripped.clone(), &forward.ident, &asked);
+            // What a function takes, and how, is what it is about: no matter of style.
+            quote! {
+                #[allow(
+                    clippy::needless_pass_by_value,
+                    clippy::too_many_arguments,
+                    clippy::trivially_copy_pass_by_ref,
+                    clippy::type_complexity,
+                )]
+                #stripped
+            }
+        }
+        FunctionKind::Short(free) => {
+            let ty = short::ty(definition, free);
+            let body = free.body.to_token_stream();
+            let kernel = short::kernel(definition, free, &strip::unused(&asked, &body), &body);
+            quote!(#function #ty #kernel)
+        }
+        FunctionKind::Elementwise(free, elementwise) => {
+            let root = &tokens::runtime(definition, default_crate);
+            let ty = short::ty(definition, free);
+            let body = free.body.to_token_stream();
+            let formula = elementwise::formula(definition, free, elementwise, root, &body);
+            quote!(#function #ty #formula)
+        }
     }
-    let ty = short::ty(definition, short);
-    let kernel = short::kernel(definition, short, &strip::unused(&asked, &body), &body);
-    quote!(#function #ty #kernel)
 }
 
 /// Returns the inputs that other functions ask for: forward need not use them.
@@ -163,7 +168,7 @@ fn impls(
         cfgs,
         ..
     } = definition;
-    let (p, name, constant) = (tokens::short(), &definition.name, signature::name());
+    let (p, name, constant) = (tokens::private(), &definition.name, signature::name());
     let generics = bounds::completed(generics, forward, &p);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     quote! {

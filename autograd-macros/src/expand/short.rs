@@ -7,7 +7,7 @@ use syn::{Attribute, FnArg, Generics, Ident, Pat, TypeParamBound, WherePredicate
 
 use super::{bounds, interface, tokens};
 use crate::docs;
-use crate::model::{Backward, Definition, Forward, Short, Written};
+use crate::model::{Backward, Definition, Forward, FreeFunction, Written};
 use crate::spell::placed;
 
 /// The attributes that are about the body, and move with it.
@@ -25,13 +25,13 @@ pub(super) fn function(
     docs: &TokenStream,
     body: impl FnOnce(&TokenStream) -> TokenStream,
 ) -> Option<TokenStream> {
-    let Short {
+    let FreeFunction {
         attrs,
         vis,
         ident,
         generics,
         ..
-    } = definition.short.as_ref()?;
+    } = definition.kind.free()?;
     let root = &tokens::runtime(definition, default_crate);
     let self_ty = &definition.self_ty;
     let attrs = attrs.iter().filter(|attr| !is_one_of(attr, &OF_THE_BODY));
@@ -57,14 +57,14 @@ pub(super) fn function(
 }
 
 /// Generates the type, `Linear`.
-pub(super) fn ty(definition: &Definition, short: &Short) -> TokenStream {
+pub(super) fn ty(definition: &Definition, free: &FreeFunction) -> TokenStream {
     let Definition {
         ident,
         generics,
         cfgs,
         ..
     } = definition;
-    let (docs, vis) = (docs::short_type(short), &short.vis);
+    let (docs, vis) = (docs::short_type(free), &free.vis);
     let unbounded = unbounded(generics);
     let (type_generics, _, type_clause) = unbounded.split_for_impl();
     let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
@@ -86,7 +86,7 @@ pub(super) fn ty(definition: &Definition, short: &Short) -> TokenStream {
 /// Generates `Linear::forward`, with the body of the function.
 pub(super) fn kernel(
     definition: &Definition,
-    short: &Short,
+    free: &FreeFunction,
     unused: &[&Ident],
     body: &TokenStream,
 ) -> TokenStream {
@@ -96,10 +96,10 @@ pub(super) fn kernel(
         cfgs,
         ..
     } = definition;
-    let Short {
+    let FreeFunction {
         attrs, vis, kernel, ..
-    } = short;
-    let docs = docs::short_kernel(short);
+    } = free;
+    let docs = docs::short_kernel(free);
     let attrs = attrs
         .iter()
         .filter(|attr| is_one_of(attr, &OF_THE_BODY) || is_one_of(attr, &OF_BOTH));

@@ -7,7 +7,6 @@ use syn::ext::IdentExt as _;
 
 use super::tokens::{local, number};
 use crate::model::{Definition, Forward, FunctionModel, Input, Order, Saved};
-use crate::show::show;
 use crate::types::Kind;
 
 /// Generates the signature of a function, as a constant of the block, which has no parameters: the list of all
@@ -56,7 +55,7 @@ fn new(
     let inputs = forward.inputs.iter().map(|input| input_signature(input, p));
     let written = forward.in_place().map(|(output, _)| output);
     let outputs = forward.outputs().chain(written).map(|output| {
-        let (name, ty) = (output.name.unraw().to_string(), show(&output.ty));
+        let (name, ty) = (output.name.unraw().to_string(), &output.shown);
         let kind = if output.has_gradient() {
             quote!(tensor)
         } else {
@@ -69,7 +68,7 @@ fn new(
 }
 
 fn input_signature(input: &Input, p: &TokenStream) -> TokenStream {
-    let (name, ty) = (input.name.unraw().to_string(), show(&input.ty));
+    let (name, ty) = (input.name.unraw().to_string(), &input.shown);
     let Some(tensor) = &input.tensor else {
         return quote!(#p::InputSignature::value(#name, #ty));
     };

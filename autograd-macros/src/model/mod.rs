@@ -5,10 +5,10 @@
 //! reported on it too.
 
 mod gradcheck;
-mod short;
+mod kind;
 
 pub(crate) use gradcheck::{Concrete, Draw, Gradcheck, Sample, Within};
-pub(crate) use short::{Elementwise, Replaced, Short, Written};
+pub(crate) use kind::{Elementwise, FreeFunction, FunctionKind, Replaced, Written};
 
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Generics, Ident, Path, Type, Visibility};
@@ -44,8 +44,7 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     /// The runtime's path, where one is given.
     pub(crate) runtime: Option<Path>,
-    /// The free function of the short form, for which the block was made.
-    pub(crate) short: Option<Short>,
+    pub(crate) kind: FunctionKind,
 }
 
 impl Definition {
@@ -80,6 +79,8 @@ pub(crate) struct Forward {
 pub(crate) struct Input {
     pub(crate) name: Ident,
     pub(crate) ty: Type,
+    /// The type as it is shown.
+    pub(crate) shown: String,
     /// `None`: a value.
     pub(crate) tensor: Option<TensorInput>,
 }
@@ -105,6 +106,8 @@ pub(crate) struct Returned {
     /// Whether the name is written by hand.
     pub(crate) named: bool,
     pub(crate) ty: Type,
+    /// The type as it is shown.
+    pub(crate) shown: String,
     /// `None`: a value.
     pub(crate) tensor: Option<TensorType>,
     pub(crate) kind: Kind,
@@ -214,16 +217,9 @@ pub(crate) enum Order {
 }
 
 impl FunctionModel {
-    /// Returns whether there are derivatives along directions: those of a rule, or of a function of numbers.
+    /// Returns whether there are derivatives along directions: those of a rule, or of a formula.
     pub(crate) fn has_forward_mode(&self) -> bool {
-        self.jvp.is_some() || self.definition.elementwise().is_some()
-    }
-}
-
-impl Definition {
-    /// Returns the function of numbers that it was.
-    pub(crate) fn elementwise(&self) -> Option<&Elementwise> {
-        self.short.as_ref()?.elementwise.as_ref()
+        self.jvp.is_some() || self.definition.kind.elementwise().is_some()
     }
 }
 
@@ -320,6 +316,45 @@ impl Forward {
             .or_else(|| Some(Wants::Saved(Source::Returned(returned()?))))
             // Last: an input or output may have that name.
             .or_else(|| (!in_jvp && name == "context").then_some(Wants::Context))
+    }
+
+    /// Returns all names that a backward function or the `#[jvp]` rule may ask for.
+    pub(crate) fn names(&self, in_jvp: bool) -> Vec<String> {
+        let mut names = if in_jvp {
+            let inputs = self.differentiable().into_iter();
+            inputs
+                .map(|(input, _)| input.tangent_name().to_string())
+                .collect()
+        } else {
+            self.gradient_names()
+        };
+        names.extend(self.inputs.iter().map(|input| input.name.to_string()));
+        let returned = self.returned.iter();
+        let visible = returned.filter(|one| !in_jvp || one.role != Role::Intermediate);
+        names.extend(visible.map(|one| one.name.to_string()));
+        if !in_jvp {
+            names.push("needs_input_grad".to_owned());
+        }
+        names
+    }
+
+    /// Returns the names of the gradients of its outputs.
+    pub(crate) fn gradient_names(&self) -> Vec<String> {
+        let outputs = self.differentiable_outputs().into_iter();
+        outputs
+            .map(|(output, _)| output.gradient_name().to_string())
+            .collect()
+    }
+
+    /// Returns whether a backward function that covers these inputs is that of one input alone.
+    pub(crate) fn is_alone(&self, source: Source, covers: &[usize]) -> bool {
+        let Source::Input(index) = source else {
+            return false;
+        };
+        let tensor = self.inputs[index].tensor.as_ref();
+        tensor
+            .and_then(|tensor| tensor.edge)
+            .is_some_and(|edge| covers == [edge])
     }
 
     /// Returns all that can be saved, in the order inputs, outputs, intermediates.

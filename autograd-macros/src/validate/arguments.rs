@@ -3,57 +3,13 @@
 use syn::{Expr, ExprLit, Ident, Lit, Path};
 
 use super::elementwise;
+use super::options::{
+    BackwardOptions, ForwardOptions, FunctionOptions, Names, options_are_given_once,
+};
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
+use crate::lower::ShortArguments;
 use crate::parse::{Argument, Arguments, meant, meant_on_parameter};
 use crate::show::show;
-
-/// The arguments of `#[custom_function(…)]`.
-#[derive(Default)]
-pub(super) struct FunctionOptions {
-    pub(super) name: Option<String>,
-    pub(super) runtime: Option<Path>,
-    pub(super) gradcheck: Option<Argument>,
-    pub(super) short: ShortOptions,
-}
-
-/// Its arguments on a free function, which are those of other attributes in a block.
-#[derive(Default)]
-pub(super) struct ShortOptions {
-    /// Each `grad(…) = …`.
-    pub(super) grads: Vec<Argument>,
-    /// The arguments that `#[forward(…)]` has too.
-    pub(super) forward: Vec<Argument>,
-    pub(super) higher_order: bool,
-    /// How often a function of numbers can be differentiated, which this makes it.
-    pub(super) elementwise: Option<usize>,
-    /// Whether all of it could be read.
-    pub(super) complete: bool,
-}
-
-/// The arguments of `#[forward(…)]`.
-#[derive(Default)]
-pub(super) struct ForwardOptions {
-    pub(super) outputs: Option<Names>,
-    pub(super) saves: Option<Names>,
-    pub(super) non_differentiable: Vec<Ident>,
-    /// Whether something else was meant to be an option, so that outputs may have other names.
-    pub(super) are_doubtful: bool,
-}
-
-/// The arguments of `#[backward(…)]`.
-#[derive(Default)]
-pub(super) struct BackwardOptions {
-    pub(super) inputs: Vec<Ident>,
-    pub(super) ignores_grad: Option<Ident>,
-    /// Whether what it computes is differentiable once only, whatever it takes.
-    pub(super) once: bool,
-}
-
-/// `outputs(values, indices)`
-pub(super) struct Names {
-    pub(super) keyword: Ident,
-    pub(super) names: Vec<Ident>,
-}
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
 pub(super) fn custom_function(
@@ -92,22 +48,25 @@ pub(super) fn custom_function(
             belongs_to_a_function(&argument.name, diagnostics);
         }
     } else {
-        options.short = short_form(short, diagnostics);
+        (options.short, options.elementwise) = short_form(short, diagnostics);
         options.short.complete = diagnostics.len() == mistakes;
     }
     options
 }
 
-fn short_form(arguments: Vec<Argument>, diagnostics: &mut Diagnostics) -> ShortOptions {
+fn short_form(
+    arguments: Vec<Argument>,
+    diagnostics: &mut Diagnostics,
+) -> (ShortArguments, Option<usize>) {
     let (grads, others): (Vec<_>, Vec<_>) = arguments
         .into_iter()
         .partition(|argument| argument.name == "grad");
     for argument in &grads {
         is_a_gradient(argument, diagnostics);
     }
-    let mut options = ShortOptions {
+    let mut short = ShortArguments {
         grads,
-        ..ShortOptions::default()
+        ..ShortArguments::default()
     };
     let names = [
         "elementwise",
@@ -121,19 +80,19 @@ fn short_form(arguments: Vec<Argument>, diagnostics: &mut Diagnostics) -> ShortO
         .iter()
         .copied()
         .find(|one| one.name == "elementwise");
-    options.elementwise = elementwise.map(|argument| elementwise::order(argument, diagnostics));
+    let order = elementwise.map(|argument| elementwise::order(argument, diagnostics));
     for argument in accepted {
         if argument.name == "elementwise" {
         } else if elementwise.is_some() && argument.name != "outputs" {
             elementwise::needs_no(&argument.name, diagnostics);
         } else if argument.name == "higher_order" {
             is_bare(argument, diagnostics);
-            options.higher_order = true;
+            short.higher_order = true;
         } else {
-            options.forward.push(argument.clone());
+            short.forward.push(argument.clone());
         }
     }
-    options
+    (short, order)
 }
 
 /// Reads the arguments of `#[forward(…)]`.
@@ -172,25 +131,6 @@ pub(super) fn backward(arguments: &Arguments, diagnostics: &mut Diagnostics) -> 
         }
     }
     options
-}
-
-/// An option of `#[backward(…)]` and `grad(…)` is given once.
-///
-/// ```text
-/// #[backward(x, once, once)]
-/// //                  ^^^^ `once` is given twice
-/// ```
-pub(super) fn options_are_given_once<'a>(
-    arguments: impl Iterator<Item = &'a Argument>,
-    diagnostics: &mut Diagnostics,
-) {
-    let mut given = Vec::new();
-    for Argument { name, .. } in arguments.filter(|argument| !is_an_input(argument)) {
-        if given.contains(&name) {
-            diagnostics.error(name, format!("`{name}` is given twice; write it once"));
-        }
-        given.push(name);
-    }
 }
 
 /// `#[jvp]` and `#[vmap]` take no arguments.
@@ -266,14 +206,6 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(name, &message, &help);
 }
 
-/// The options of `#[backward(…)]` and `grad(…)`.
-pub(super) const OPTIONS: [&str; 2] = ["ignores_grad", "once"];
-
-/// Returns whether an argument of these is none of their options.
-pub(super) fn is_an_input(argument: &Argument) -> bool {
-    !OPTIONS.iter().any(|option| argument.name == option)
-}
-
 /// A gradient must name its input and have an expression.
 ///
 /// ```text
@@ -283,7 +215,7 @@ pub(super) fn is_an_input(argument: &Argument) -> bool {
 /// //                ^^^^ this gradient has no expression
 /// ```
 fn is_a_gradient(argument: &Argument, diagnostics: &mut Diagnostics) {
-    let names_an_input = |list: &Vec<Argument>| list.iter().any(is_an_input);
+    let names_an_input = |list: &Vec<Argument>| list.iter().any(Argument::is_an_input);
     if !argument.list.as_ref().is_some_and(names_an_input) {
         let message = "`grad` must name the input whose gradient it gives; write `grad(x) = …`";
         diagnostics.error(&argument.name, message);

@@ -3,10 +3,11 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, Ident, Signature, Type};
 
-use super::arguments::BackwardOptions;
 use super::context::Context;
 use super::coverage::Covers;
-use super::{agreement, forms, inputs};
+use super::options::BackwardOptions;
+use super::parameters::{self, as_tensor, named};
+use super::{agreement, forms};
 use crate::diagnostics::{did_you_mean, list};
 use crate::model::{Backward, Derivative, Forward, Parameter, Returned, Role, Source, Wants};
 use crate::parse::Method;
@@ -41,7 +42,7 @@ pub(super) fn read(
     for argument in &sig.inputs {
         // A receiver has been refused before.
         if let FnArg::Typed(parameter) = argument {
-            let name = inputs::named(parameter, context.diagnostics);
+            let name = named(parameter, context.diagnostics);
             match name.and_then(|name| self::parameter(&name, &parameter.ty, asker, context)) {
                 Some(parameter) => parameters.push(parameter),
                 None => complete = false,
@@ -71,7 +72,7 @@ pub(super) fn read(
 /// //                                                            ^ `x` is asked for twice
 /// ```
 fn nothing_is_asked_for_twice(sig: &Signature, context: &mut Context<'_>) {
-    if let Some(second) = inputs::twice(sig) {
+    if let Some(second) = parameters::twice(sig) {
         let message = format!("`{second}` is asked for twice; remove one of the two");
         context.diagnostics.error(second, message);
     }
@@ -109,7 +110,7 @@ fn parameter(
 
 fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
     let forward = context.forward;
-    let names = names(in_jvp, forward);
+    let names = forward.names(in_jvp);
     let text = name.to_string();
     // What rustc advises where a parameter is not used.
     let unused = text
@@ -141,33 +142,6 @@ fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
     context.diagnostics.error_with_help(name, &message, &help);
 }
 
-/// Returns all names that may be asked for.
-pub(super) fn names(in_jvp: bool, forward: &Forward) -> Vec<String> {
-    let mut names = if in_jvp {
-        let inputs = forward.differentiable().into_iter();
-        inputs
-            .map(|(input, _)| input.tangent_name().to_string())
-            .collect()
-    } else {
-        gradient_names(forward)
-    };
-    names.extend(forward.inputs.iter().map(|input| input.name.to_string()));
-    let returned = forward.returned.iter();
-    let visible = returned.filter(|one| !in_jvp || one.role != Role::Intermediate);
-    names.extend(visible.map(|one| one.name.to_string()));
-    if !in_jvp {
-        names.push("needs_input_grad".to_owned());
-    }
-    names
-}
-
-fn gradient_names(forward: &Forward) -> Vec<String> {
-    let outputs = forward.differentiable_outputs().into_iter();
-    outputs
-        .map(|(output, _)| output.gradient_name().to_string())
-        .collect()
-}
-
 /// Returns what is wrong with the name of a gradient, and what to write.
 fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
     let text = name.to_string();
@@ -182,7 +156,7 @@ fn no_gradient(name: &Ident, forward: &Forward) -> Option<(String, String)> {
         return Some((message, String::new()));
     }
     if output == "output" {
-        let names = gradient_names(forward);
+        let names = forward.gradient_names();
         let [only] = names.as_slice() else {
             return None;
         };
@@ -206,7 +180,7 @@ fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
         .find(|input| input.name.unraw() == subject)
     else {
         let message = format!("forward has no input named `{subject}`");
-        return Some((message, did_you_mean(&text, &names(true, forward))));
+        return Some((message, did_you_mean(&text, &forward.names(true))));
     };
     let name = &input.name;
     if input.tensor.is_some() {
@@ -214,7 +188,7 @@ fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
         return Some((message, String::new()));
     }
     let message = format!("`{name}` is a value and has no tangent");
-    let help = inputs::as_tensor(name, &input.ty, context.floats);
+    let help = as_tensor(name, &input.ty, context.floats);
     Some((
         message,
         help.map_or_else(String::new, |help| format!("{help}; ")),
@@ -263,7 +237,7 @@ fn a_gradient_is_asked_for(
     let function = &method.sig.ident;
     match (&options.ignores_grad, &method.expression) {
         (None, Some(expression)) if !asks && complete => {
-            let names = list(gradient_names(context.forward));
+            let names = list(context.forward.gradient_names());
             let message = format!(
                 "this gradient does not use {names}, so the incoming gradient would be ignored"
             );
@@ -278,7 +252,7 @@ fn a_gradient_is_asked_for(
                 .error_with_help(expression, &message, &help);
         }
         (None, None) if !asks && complete => {
-            let names = gradient_names(context.forward);
+            let names = context.forward.gradient_names();
             let message = format!(
                 "`{function}` asks for no gradient of an output, so the incoming gradient would be ignored"
             );
@@ -327,7 +301,7 @@ pub(super) fn every_gradient_is_used(
     for ((output, _), _) in outputs.iter().zip(asked).filter(|(_, asked)| !asked) {
         let name = &output.name;
         let gradient = output.gradient_name();
-        let is_short = context.definition.short.is_some();
+        let is_short = context.definition.kind.free().is_some();
         let (subject, exemption) = match output.role {
             Role::InPlace { input, .. } => {
                 let name = &context.forward.inputs[input].name;

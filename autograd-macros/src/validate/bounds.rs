@@ -1,9 +1,9 @@
 //! Rules for the type parameters of the block.
 
-use syn::{Generics, TypeParamBound};
+use syn::TypeParamBound;
 
 use crate::diagnostics::Diagnostics;
-use crate::model::Forward;
+use crate::model::{Definition, Forward, FunctionKind};
 use crate::types::bounds_of;
 
 /// An element type must be an `Element` and a rank a `Dimension`. A parameter without any bound is
@@ -13,7 +13,12 @@ use crate::types::bounds_of;
 /// impl<T, D: Dimension> Exp<T, D>
 /// //   ^ `T` is an element type and has no bound
 /// ```
-pub(super) fn are_given(generics: &Generics, forward: &Forward, diagnostics: &mut Diagnostics) {
+pub(super) fn are_given(definition: &Definition, forward: &Forward, diagnostics: &mut Diagnostics) {
+    let generics = match &definition.kind {
+        FunctionKind::Block | FunctionKind::Short(_) => &definition.generics,
+        // Those on arrays are not the author's.
+        FunctionKind::Elementwise(..) => return,
+    };
     for name in generics.type_params().map(|param| &param.ident) {
         let is_trait = |bound: &TypeParamBound| matches!(bound, TypeParamBound::Trait(_));
         if bounds_of(generics, name).any(is_trait) {

@@ -2,11 +2,11 @@
 
 use syn::Ident;
 
-use super::arguments::{BackwardOptions, OPTIONS};
 use super::context::Context;
-use super::inputs;
+use super::options::BackwardOptions;
+use super::parameters::as_tensor;
 use crate::diagnostics::{did_you_mean, list, nearest};
-use crate::parse::Method;
+use crate::parse::{Method, OPTIONS};
 
 /// The differentiable inputs whose gradients a backward function returns.
 pub(super) struct Covers {
@@ -100,7 +100,7 @@ fn differentiable_input(
     let mut meant = None;
     let message = match of_forward {
         Some(input) if input.tensor.is_none() => {
-            if let Some(help) = inputs::as_tensor(name, &input.ty, context.floats) {
+            if let Some(help) = as_tensor(name, &input.ty, context.floats) {
                 suggestion = format!("{help}; ");
             }
             format!("`{name}` is a value and has no gradient")
@@ -146,7 +146,7 @@ fn is_not_covered(
         let help = "a plain `#[backward]` returns the gradients of all inputs; \
                     name those that it returns: `#[backward(…)]`";
         context.diagnostics.error_with_help(on, &message, help);
-    } else if context.definition.short.is_some() {
+    } else if context.definition.kind.free().is_some() {
         let message = format!("the gradient of `{input}` is given already; remove one of the two");
         context.diagnostics.error(on, message);
     } else if owner == function {
@@ -172,7 +172,7 @@ fn all_are_covered(owners: &[Option<usize>], context: &mut Context<'_>) {
     for ((input, _), owner) in context.forward.differentiable().iter().zip(owners) {
         if owner.is_none() {
             let name = &input.name;
-            let (message, write) = if context.definition.short.is_some() {
+            let (message, write) = if context.definition.kind.free().is_some() {
                 (
                     format!("no `grad({name})` gives the gradient of `{name}`"),
                     format!("write `grad({name}) = …`"),

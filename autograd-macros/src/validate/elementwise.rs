@@ -1,26 +1,25 @@
 //! Rules for functions of numbers, and the functions of tensors that they become.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens as _, format_ident};
 use syn::ext::IdentExt as _;
 use syn::{
-    Attribute, Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, Pat, PatType, ReturnType,
-    Signature, Type, TypeParam, TypeParamBound, parse_quote,
+    Attribute, Expr, ExprLit, FnArg, GenericParam, Generics, Ident, Lit, PatType, Signature, Type,
+    TypeParam, TypeParamBound, parse_quote,
 };
 
-use super::arguments::{ShortOptions, options_are_given_once};
-use super::inputs::is_opaque;
-use super::short::is_ours;
+use super::options::options_are_given_once;
+use super::parameters::is_opaque;
 use crate::diagnostics::{Diagnostics, did_you_mean, list as list_of};
+use crate::lower::{self, ShortArguments};
 use crate::model::{Elementwise, Replaced};
-use crate::parse::{Argument, Function, meant_on_parameter};
+use crate::parse::{Argument, meant_on_parameter};
 use crate::show::show;
-use crate::spell::{at, has_word, local, placed, short as runtime};
+use crate::spell::{has_word, local};
 use crate::types::{Floats, bound, bounds_of, is_parameter, last_segment, peel};
 use crate::uses;
 
 /// How often a function can be differentiated that does not say so.
-pub(super) const DEFAULT_ORDER: usize = 2;
+const DEFAULT_ORDER: usize = 2;
 
 /// The most numbers that one takes, for each of which there is a loop alone, and returns.
 const MOST_NUMBERS: usize = 12;
@@ -93,10 +92,12 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
 /// fn square<T: Real>(x: T) -> T
 /// // ^^^^^^ `square` is a function of numbers, as `Real` says
 /// ```
-pub(super) fn is_meant(sig: &Signature, mistakes: bool, diagnostics: &mut Diagnostics) -> bool {
+fn is_meant(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
+    // With a mistake in an attribute, that may be where it is missing.
+    let has_mistakes = diagnostics.len() > 0;
     let mut numbers = sig.generics.type_params();
     let is_meant = numbers.any(|number| bounds_of(&sig.generics, &number.ident).any(is_real));
-    if is_meant && !mistakes {
+    if is_meant && !has_mistakes {
         let message = format!("`{}` is a function of numbers, as `Real` says", sig.ident);
         diagnostics.error_with_help(
             &sig.ident,
@@ -117,75 +118,51 @@ fn is_real(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// Returns a function of numbers as the function on arrays that it becomes; `None` if that could not even be called.
-pub(super) fn lifted(
-    function: Function,
-    order: usize,
-    options: &mut ShortOptions,
+/// Returns the order to which a function is elementwise, if it is: as its attribute says, or as it is meant to be.
+pub(super) fn order_of(
+    sig: &Signature,
+    given: Option<usize>,
     diagnostics: &mut Diagnostics,
-) -> Option<(Function, Elementwise)> {
-    let number = number(&function.sig, diagnostics)?.clone();
-    let rank = if number == "D" { "Dim" } else { "D" };
-    let rank = Ident::new(rank, number.span());
-    let p = &runtime();
-    let array = |on: &Type, name: TokenStream| {
-        let array = placed(quote!(#p::ndarray::#name #number, #rank>), at(on));
-        syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
-    };
-    let view = |on: &Type| array(on, quote!(ArrayView<'_,));
-    let mut sig = function.sig.clone();
-    let parameters = parameters(&mut sig, &number, view, diagnostics)?;
-    let outputs = outputs(&function.sig, &number, diagnostics)?;
-    let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
-    sig.output = match &function.sig.output {
-        ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
-            let tuple = parse_quote!((#(#arrays,)*));
-            ReturnType::Type(*arrow, Box::new(tuple))
-        }
-        _ => parse_quote!(-> #(#arrays)*),
-    };
-    let lifetimes = sig.generics.lifetimes().cloned();
-    sig.generics = Generics {
-        params: lifetimes.map(GenericParam::Lifetime).collect(),
-        ..Generics::default()
-    };
-    sig.generics.params.push(parse_quote!(#number));
-    sig.generics.params.push(parse_quote!(#rank));
-    let names = output_names(options, outputs.len());
-    let grads = std::mem::take(&mut options.grads);
+) -> Option<usize> {
+    given.or_else(|| is_meant(sig, diagnostics).then_some(DEFAULT_ORDER))
+}
+
+/// Reads an elementwise function; `None` if the function of tensors could not even be called.
+pub(super) fn read(
+    sig: &Signature,
+    order: usize,
+    arguments: &ShortArguments,
+    diagnostics: &mut Diagnostics,
+) -> Option<Elementwise> {
+    let number = number(sig, diagnostics)?;
+    let parameters = parameters(sig, number, diagnostics)?;
+    let outputs = outputs(sig, number, diagnostics)?;
     let known = Known {
         inputs: &parameters.inputs,
         differentiable: &parameters.differentiable,
         values: &parameters.values,
-        gradients: &names,
-        outputs: output_values(options, outputs.len()),
-        are_certain: options.complete && names_are_read(options, outputs.len()),
+        gradients: &output_names(arguments, outputs),
+        outputs: output_values(arguments, outputs),
+        are_certain: arguments.complete && names_are_read(arguments, outputs),
     };
-    let mut replaced = replaced(&grads, &known, diagnostics);
+    let mut replaced = replaced(&arguments.grads, &known, diagnostics);
     if diagnostics.is_doubtful {
         // What they do with the numbers would be reported too.
         replaced.clear();
     }
-    let mut scalar = Box::new(function.sig.clone());
-    for argument in &mut scalar.inputs {
-        if let FnArg::Typed(parameter) = argument {
-            parameter.attrs.retain(|attr| !is_ours(attr));
-        }
-    }
-    let elementwise = Elementwise {
-        scalar,
-        number,
+    Some(Elementwise {
+        formula: sig.clone(),
+        number: number.clone(),
         inputs: parameters.inputs,
         differentiable: parameters.differentiable,
         values: parameters.values,
-        outputs: outputs.len(),
+        outputs,
         order,
         replaced,
-    };
-    Some((Function { sig, ..function }, elementwise))
+    })
 }
 
-/// What a function of numbers takes.
+/// The parameters of a formula.
 #[derive(Default)]
 struct Parameters {
     inputs: Vec<Ident>,
@@ -193,22 +170,18 @@ struct Parameters {
     values: Vec<(Ident, Type)>,
 }
 
-/// Reads the parameters, and makes those that are numbers views of arrays.
+/// Reads the parameters.
 fn parameters(
-    sig: &mut Signature,
+    sig: &Signature,
     number: &Ident,
-    view: impl Fn(&Type) -> Type,
     diagnostics: &mut Diagnostics,
 ) -> Option<Parameters> {
     let mistakes = diagnostics.len();
     let mut read = Parameters::default();
-    for argument in &mut sig.inputs {
+    for argument in &sig.inputs {
         let FnArg::Typed(parameter) = argument else {
             continue;
         };
-        if let Pat::Ident(pattern) = &mut *parameter.pat {
-            pattern.mutability = None;
-        }
         if is_opaque(&parameter.ty) {
             has_no_name(parameter, diagnostics);
             return None;
@@ -216,7 +189,6 @@ fn parameters(
         let is_number = is_a_number(parameter, number, diagnostics);
         let name = bound(&parameter.pat).cloned();
         if is_number {
-            *parameter.ty = view(&parameter.ty);
             let is_exempt = |attr: &Attribute| {
                 attr.path().get_ident().and_then(meant_on_parameter) == Some("non_differentiable")
             };
@@ -404,17 +376,14 @@ fn takes_no_number(name: &Ident, number: &Ident, diagnostics: &mut Diagnostics) 
 /// fn square<T: Real>(x: T) -> f64
 /// //                          ^^^ `square` must return `T` or a tuple of `T`, found `f64`
 /// ```
-fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Option<Vec<Type>> {
+fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Option<usize> {
     let name = &sig.ident;
-    let ReturnType::Type(_, ty) = &sig.output else {
+    let types = lower::elementwise::returned(&sig.output);
+    if types.is_empty() {
         let message = format!("`{name}` returns nothing");
         diagnostics.error_with_help(name, &message, &format!("write `-> {number}`"));
         return None;
-    };
-    let types: Vec<&Type> = match peel(ty) {
-        Type::Tuple(tuple) if !tuple.elems.is_empty() => tuple.elems.iter().collect(),
-        single => vec![single],
-    };
+    }
     if let Some(other) = types.iter().find(|ty| !is_parameter(ty, number)) {
         let message = format!(
             "`{name}` must return `{number}` or a tuple of `{number}`, found `{}`",
@@ -442,7 +411,7 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
         );
         diagnostics.error_with_help(other, &message, "write a second function");
     }
-    Some(types.into_iter().cloned().collect())
+    Some(types.len())
 }
 
 /// The names that `grad(x) = …` may use.
@@ -551,7 +520,7 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
 }
 
 /// Returns the names of the outputs, as the rules will read them.
-fn output_values(options: &ShortOptions, count: usize) -> Vec<Ident> {
+fn output_values(options: &ShortArguments, count: usize) -> Vec<Ident> {
     let named = named_outputs(options, count);
     if let Some(named) = named {
         return named.iter().map(|one| one.name.clone()).collect();
@@ -565,20 +534,20 @@ fn output_values(options: &ShortOptions, count: usize) -> Vec<Ident> {
 }
 
 /// Returns whether `outputs(…)`, if there is one, names as many as there are.
-fn names_are_read(options: &ShortOptions, count: usize) -> bool {
+fn names_are_read(options: &ShortArguments, count: usize) -> bool {
     let mut options_of_forward = options.forward.iter();
     let is_named = options_of_forward.any(|one| one.name == "outputs");
     !is_named || named_outputs(options, count).is_some()
 }
 
 /// Returns what `outputs(…)` names, if it is as many as there are.
-fn named_outputs(options: &ShortOptions, count: usize) -> Option<&Vec<Argument>> {
+fn named_outputs(options: &ShortArguments, count: usize) -> Option<&Vec<Argument>> {
     let outputs = options.forward.iter().find(|one| one.name == "outputs")?;
     outputs.list.as_ref().filter(|named| named.len() == count)
 }
 
 /// Returns the names of the gradients of the outputs, as the rules will read them.
-fn output_names(options: &ShortOptions, count: usize) -> Vec<Ident> {
+fn output_names(options: &ShortArguments, count: usize) -> Vec<Ident> {
     if let Some(named) = named_outputs(options, count) {
         let names = named
             .iter()

@@ -4,9 +4,8 @@ use syn::{Ident, Type};
 
 use super::agreement::{self, Expected};
 use super::context::Context;
-use super::inputs;
-use crate::diagnostics::Diagnostics;
-use crate::model::{Definition, Named, Parameter, Role, Source, Wants};
+use super::parameters::{as_tensor, needs_input_grad};
+use crate::model::{FunctionKind, Named, Parameter, Role, Source, Wants};
 use crate::show::show;
 use crate::types::{
     self, Form, Kind, Passing, TensorType, borrows, is_primitive, last_segment, option_of, peel,
@@ -80,33 +79,6 @@ fn saved(source: Source, ty: &Type, covers: &[usize], context: &mut Context<'_>)
     let asked = tensor(&proper, named.name, expected, "in forward", ty, context)?;
     is_optional_alike(source, asked, ty, covers, context)?;
     Some(asked)
-}
-
-/// `needs_input_grad` must have the type of the generated struct.
-///
-/// ```text
-/// fn backward(grad_output: ArrayView2<f32>, needs_input_grad: [bool; 2]) -> …
-/// //                                                          ^^^^^^^^^ `needs_input_grad` cannot have type `[bool; 2]`
-/// ```
-pub(super) fn needs_input_grad(
-    ty: &Type,
-    definition: &Definition,
-    diagnostics: &mut Diagnostics,
-) -> Option<()> {
-    let expected = format!("{}NeedsInputGrad", definition.ident);
-    let target = match peel(ty) {
-        Type::Reference(reference) if reference.mutability.is_none() => &reference.elem,
-        target => target,
-    };
-    if last_segment(target).is_some_and(|segment| segment.ident == expected) {
-        return Some(());
-    }
-    let message = format!("`needs_input_grad` cannot have type `{}`", show(ty));
-    let help = format!(
-        "write `{expected}`: a generated struct with one `bool` for each differentiable input"
-    );
-    diagnostics.error_with_help(ty, &message, &help);
-    None
 }
 
 /// `context` must have the type of the generated struct of all that is saved, by reference.
@@ -294,7 +266,7 @@ fn is_optional_alike(
             format!("`{name}` may be absent"),
             format!("write `Option<{spelled}>`"),
         ),
-        (true, false) if !is_alone(source, covers, context) => (
+        (true, false) if !context.forward.is_alone(source, covers) => (
             format!("`{name}` may be absent"),
             format!(
                 "write `Option<{spelled}>`; only `#[backward({name})]`, which runs when it is \
@@ -305,17 +277,6 @@ fn is_optional_alike(
     };
     context.diagnostics.error_with_help(ty, &message, &help);
     None
-}
-
-/// Returns whether a backward function is that of an input alone.
-pub(super) fn is_alone(source: Source, covers: &[usize], context: &Context<'_>) -> bool {
-    let Source::Input(index) = source else {
-        return false;
-    };
-    let tensor = context.forward.inputs[index].tensor.as_ref();
-    tensor
-        .and_then(|tensor| tensor.edge)
-        .is_some_and(|edge| covers == [edge])
 }
 
 /// An intermediate must be asked for as an array: as a tensor it would look like a constant, and its share
@@ -341,8 +302,8 @@ fn is_not_an_intermediate_tensor(
         let message = format!(
             "`{name}` is an intermediate; taken as a `&Tensor`, its derivative would be lost"
         );
-        let on_arrays = match (&context.definition.short, &returned.tensor) {
-            (None, Some(tensor)) => {
+        let on_arrays = match (&context.definition.kind, &returned.tensor) {
+            (FunctionKind::Block, Some(tensor)) => {
                 let view = agreement::spell(Form::View, &tensor.content);
                 format!("write the function on arrays (`{view}`)")
             }
@@ -393,7 +354,7 @@ fn value(named: Named<'_>, ty: &Type, context: &mut Context<'_>) -> Option<()> {
                 "`{name}` is a value, and cannot be asked for as `{}`",
                 show(ty)
             ),
-            match inputs::as_tensor(name, named.ty, context.floats) {
+            match as_tensor(name, named.ty, context.floats) {
                 Some(help) => format!("{help} and asked for as such"),
                 None => format!("write `&{spelled}`"),
             },

@@ -4,7 +4,9 @@ use quote::ToTokens as _;
 use syn::{Expr, ExprArray, ExprLit, ExprMacro, ExprRange, ExprUnary, Ident, Lit, Type, UnOp};
 
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
-use crate::model::{Concrete, Definition, Draw, Forward, Gradcheck, Input, Sample, Within};
+use crate::model::{
+    Concrete, Definition, Draw, Forward, FunctionKind, Gradcheck, Input, Sample, Within,
+};
 use crate::parse::Argument;
 use crate::show::show;
 use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
@@ -405,10 +407,12 @@ impl Reader<'_> {
                     .find(|(known, _)| *known == parameter);
                 match known {
                     Some((_, Concrete::Rank(rank))) if *rank != found => {
-                        // The rank of a function of numbers has no name that is the author's.
-                        let rank_of_it = match self.definition.elementwise() {
-                            Some(_) => "the rank of all tensors".to_owned(),
-                            None => format!("rank `{parameter}`"),
+                        let rank_of_it = match self.definition.kind {
+                            // The rank has no name that is the author's.
+                            FunctionKind::Elementwise(..) => "the rank of all tensors".to_owned(),
+                            FunctionKind::Block | FunctionKind::Short(_) => {
+                                format!("rank `{parameter}`")
+                            }
                         };
                         let message = format!(
                             "`{name}` has {rank_of_it}, for which {} given before, but this shape \

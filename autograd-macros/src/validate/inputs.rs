@@ -3,13 +3,13 @@
 use syn::{FnArg, Ident, Pat, PatType, Signature, Type};
 
 use super::arguments::on_parameter;
-use super::{agreement, forms, lookalikes};
+use super::parameters::{as_tensor, is_opaque, named, twice};
+use super::{agreement, lookalikes, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::model::{Definition, Input, NeedsInputGrad, TensorInput};
 use crate::show::show;
 use crate::types::{
-    Floats, Form, Kind, TensorType, alias, bound, is_float, is_primitive, list_of, option_of, peel,
-    vec_of,
+    Floats, Form, Kind, TensorType, alias, is_primitive, list_of, option_of, peel, vec_of,
 };
 
 /// The result of reading forward's parameters.
@@ -36,7 +36,7 @@ pub(super) fn read(
             && matches!(&*parameter.pat, Pat::Ident(name) if name.ident == "needs_input_grad")
         {
             let ty = (*parameter.ty).clone();
-            forms::needs_input_grad(&ty, definition, diagnostics);
+            parameters::needs_input_grad(&ty, definition, diagnostics);
             let place = inputs.as_ref().map_or(0, Vec::len);
             needs_input_grad = Some(NeedsInputGrad { place, ty });
             continue;
@@ -74,21 +74,6 @@ pub(super) fn read(
     })
 }
 
-/// Returns the name that a parameter binds: `x` of `x`, `mut x`, `ref x`, `&x` and `x @ …`.
-///
-/// ```text
-/// fn forward((height, width): (usize, usize), …)
-/// //         ^^^^^^^^^^^^^^^ this parameter has no name
-/// ```
-pub(super) fn named(parameter: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
-    let name = bound(&parameter.pat).cloned();
-    if name.is_none() {
-        let message = "this parameter has no name; backward functions ask for everything by name";
-        diagnostics.error_with_help(&parameter.pat, message, "write `name: Type`");
-    }
-    name
-}
-
 /// Each parameter must have a name of its own.
 ///
 /// ```text
@@ -103,22 +88,6 @@ fn are_named_once(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
     diagnostics.error(name, message);
     diagnostics.is_unreadable = true;
     false
-}
-
-/// Returns a name that an earlier parameter has.
-pub(super) fn twice(sig: &Signature) -> Option<&Ident> {
-    let mut earlier = Vec::new();
-    sig.inputs.iter().find_map(|argument| {
-        let FnArg::Typed(parameter) = argument else {
-            return None;
-        };
-        let name = bound(&parameter.pat)?;
-        if earlier.contains(&name) {
-            return Some(name);
-        }
-        earlier.push(name);
-        None
-    })
 }
 
 /// Nothing is handed from forward to backward by hand.
@@ -169,6 +138,7 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
     });
     Some(Input {
         name: name.filter(|_| is_known && is_readable)?,
+        shown: show(&ty),
         ty,
         tensor,
     })
@@ -188,13 +158,6 @@ fn names_its_type(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
     let help = "name the type with a type parameter: `<F: Fn(f64) -> f64>`";
     diagnostics.error_with_help(ty, message, help);
     false
-}
-
-/// Returns whether a type is `impl Trait`, or has one in it.
-pub(super) fn is_opaque(ty: &Type) -> bool {
-    show(ty)
-        .split(|letter: char| !letter.is_alphanumeric())
-        .any(|word| word == "impl")
 }
 
 /// A tensor must be a parameter, or one of a list of views: inside anything else it would get no
@@ -386,27 +349,4 @@ fn something_is_differentiable(
         &as_tensors.join("; ")
     };
     diagnostics.error_with_help(&sig.ident, &message, help);
-}
-
-/// Returns what to write in place of a borrowed float array, if a value is one and was meant to be a tensor.
-pub(super) fn as_tensor(name: &Ident, ty: &Type, floats: &Floats) -> Option<String> {
-    let listed = list_of(ty);
-    let write = if let Some(number) = listed.or_else(|| vec_of(ty)).filter(|ty| is_float(ty)) {
-        format!("ArrayView1<{}>", show(number))
-    } else {
-        let array = match listed {
-            Some(element) => floats.owned_array(element)?,
-            None => floats.borrowed_array(ty)?,
-        };
-        let view = agreement::spell(Form::View, &array.content);
-        match option_of(ty) {
-            _ if listed.is_some() => format!("&[{view}]"),
-            Some(_) => format!("Option<{view}>"),
-            None => view,
-        }
-    };
-    Some(format!(
-        "write `{name}: {write}` in forward: a view is a tensor, `{}` is a value",
-        show(ty)
-    ))
 }

@@ -3,17 +3,19 @@
 use std::ops::Range;
 
 use quote::ToTokens;
+use syn::ext::IdentExt as _;
 use syn::{
     Attribute, FnArg, GenericArgument, GenericParam, Ident, PathArguments, PathSegment, Safety,
     Signature,
 };
 
-use super::arguments::{self, BackwardOptions, ForwardOptions, FunctionOptions};
-use super::inputs::{self, ReadInputs};
+use super::inputs::ReadInputs;
+use super::options::{BackwardOptions, ForwardOptions, FunctionOptions};
 use super::outputs::ReadOutputs;
-use super::short;
+use super::{arguments, elementwise, parameters};
 use crate::diagnostics::Diagnostics;
-use crate::model::{Definition, Forward, Short};
+use crate::lower;
+use crate::model::{Definition, Forward, FunctionKind};
 use crate::parse::{Argument, Helper, ImplBlock, Item, Method, meant};
 use crate::show::show;
 use crate::spell::for_each_word;
@@ -46,12 +48,16 @@ pub(super) fn block(
     item: Item,
     options: &mut FunctionOptions,
     diagnostics: &mut Diagnostics,
-) -> Option<(ImplBlock, Option<Short>)> {
+) -> Option<(ImplBlock, FunctionKind)> {
     match item {
-        Item::Impl(block) => Some((*block, None)),
+        Item::Impl(block) => Some((*block, FunctionKind::Block)),
         Item::Function(function) => {
-            let (block, short) = short::block(*function, options, diagnostics)?;
-            Some((block, Some(short)))
+            let (sig, arguments) = (&function.sig, std::mem::take(&mut options.short));
+            let Some(order) = elementwise::order_of(sig, options.elementwise, diagnostics) else {
+                return Some(lower::short::block(*function, arguments));
+            };
+            let elementwise = elementwise::read(sig, order, &arguments, diagnostics)?;
+            Some(lower::elementwise::block(*function, elementwise, arguments))
         }
         Item::Unfinished => {
             diagnostics.is_unreadable = true;
@@ -77,7 +83,7 @@ pub(super) fn block(
 /// ```
 pub(super) fn definition(
     block: &ImplBlock,
-    short: Option<Short>,
+    kind: FunctionKind,
     options: FunctionOptions,
     diagnostics: &mut Diagnostics,
 ) -> Option<Definition> {
@@ -107,15 +113,19 @@ pub(super) fn definition(
         let named = attributes.filter(|attribute| attribute.path().is_ident(name));
         named.cloned().collect()
     };
+    let name = options.name.unwrap_or_else(|| match kind.free() {
+        Some(free) => free.ident.unraw().to_string(),
+        None => segment.ident.to_string(),
+    });
     Some(Definition {
         ident: segment.ident.clone(),
         self_ty: self_ty.clone(),
         generics: block.generics.clone(),
         cfgs: named("cfg"),
         docs: named("doc"),
-        name: options.name.unwrap_or_else(|| segment.ident.to_string()),
+        name,
         runtime: options.runtime,
-        short,
+        kind,
     })
 }
 
@@ -158,7 +168,7 @@ pub(super) fn roles<'a>(
     let (mut jvps, mut vmaps) = (Vec::new(), Vec::new());
     for method in &block.methods {
         // The short form's own function is beside the type.
-        if definition.short.is_none() {
+        if definition.kind.free().is_none() {
             is_not_generated(method, diagnostics);
         }
         let Some(helper) = only_helper(method, diagnostics) else {
@@ -215,7 +225,7 @@ pub(super) fn own_parameters(sig: &Signature) -> impl Iterator<Item = &GenericPa
 /// short form is beside the type, and may have that name.
 pub(super) fn has_apply(block: &ImplBlock, definition: &Definition) -> bool {
     let mut methods = block.methods.iter();
-    definition.short.is_none() && methods.any(|method| method.sig.ident == "apply")
+    definition.kind.free().is_none() && methods.any(|method| method.sig.ident == "apply")
 }
 
 /// Returns the places of functions that the compiler would report, or report again: all of ours if a type in them is
@@ -228,7 +238,8 @@ pub(super) fn dropped(
 ) -> Vec<Range<usize>> {
     let mut dropped = block.unfinished;
     for method in block.methods {
-        let mut is_refused = method.sig.asyncness.is_some() || inputs::twice(&method.sig).is_some();
+        let mut is_refused =
+            method.sig.asyncness.is_some() || parameters::twice(&method.sig).is_some();
         for_each_word(method.sig.inputs.to_token_stream(), &mut |word| {
             let word = word.to_string();
             let is_generated = word.ends_with("NeedsInputGrad") || word.ends_with("Context");
@@ -251,19 +262,25 @@ pub(super) fn forward(
     }: ReadInputs,
     returns: ReadOutputs,
 ) -> Forward {
+    let (mut inputs, mut returned) = (inputs, returns.returned);
+    if let FunctionKind::Elementwise(_, elementwise) = &definition.kind {
+        for input in inputs.iter_mut().filter(|input| input.tensor.is_some()) {
+            input.shown = elementwise.shown("ArrayView<'_, ");
+        }
+        for output in &mut returned {
+            output.shown = elementwise.shown("Array<");
+        }
+    }
     let is_doc = |attribute: &&Attribute| attribute.path().is_ident("doc");
-    let short = definition.short.as_ref();
+    let free = definition.kind.free();
     Forward {
-        ident: short
-            .map_or(&method.sig, |short| &short.kernel)
-            .ident
-            .clone(),
+        ident: free.map_or(&method.sig, |free| &free.kernel).ident.clone(),
         vis: method.vis.clone(),
         docs: method.attrs.iter().filter(is_doc).cloned().collect(),
         generics: method.sig.generics.clone(),
         inputs,
         needs_input_grad,
-        returned: returns.returned,
+        returned,
         tuple: returns.tuple,
         fallible: returns.fallible,
     }
@@ -343,19 +360,20 @@ fn only_rule<'a>(
 /// // ^^^ `exp` has no gradients
 /// ```
 fn has_no_backward(definition: &Definition, forward: &Signature, diagnostics: &mut Diagnostics) {
-    let Some(short) = &definition.short else {
-        let message = format!("`{}` has no backward function", definition.ident);
-        let help = "write `#[backward(x)]` above a function that returns the gradient of `x`, \
-                    or `#[backward]` above one that returns them all";
-        diagnostics.error_with_help(&definition.self_ty, &message, help);
-        return;
-    };
-    if short.complete && short.elementwise.is_none() {
-        let name = &forward.ident;
-        let message = format!("`{name}` has no gradients");
-        let help = "write `#[custom_function(grad(x) = …)]`, with an expression for the gradient of \
-                    each tensor that it takes";
-        diagnostics.error_with_help(name, &message, help);
+    let (name, written) = (&definition.ident, &forward.ident);
+    match &definition.kind {
+        FunctionKind::Block => diagnostics.error_with_help(
+            &definition.self_ty,
+            &format!("`{name}` has no backward function"),
+            "write `#[backward(x)]` above a function that returns the gradient of `x`, or `#[backward]` above one that \
+             returns them all",
+        ),
+        FunctionKind::Short(free) if free.complete => diagnostics.error_with_help(
+            written,
+            &format!("`{written}` has no gradients"),
+            "write `#[custom_function(grad(x) = …)]`, with an expression for the gradient of each tensor that it takes",
+        ),
+        FunctionKind::Short(_) | FunctionKind::Elementwise(..) => {}
     }
 }
 

@@ -3,9 +3,9 @@
 //! Each rule is a function with a bad example above it; all of them run, so that all mistakes are
 //! reported at once. Where to find them:
 //!
-//! - [`arguments`]: the arguments of `#[custom_function(…)]`, `#[forward(…)]` and the other attributes.
+//! - [`arguments`], [`options`]: the arguments of `#[custom_function(…)]`, `#[forward(…)]` and the other attributes.
 //! - [`item`]: an inherent `impl` block, one forward, a backward, plain associated functions.
-//! - [`inputs`]: the parameters of forward, tensor or value.
+//! - [`inputs`], [`parameters`]: the parameters of forward, tensor or value.
 //! - [`outputs`]: what forward returns; its outputs and intermediates.
 //! - [`bounds`]: type parameters that are element types and ranks.
 //! - [`names`]: one thing per name.
@@ -17,9 +17,9 @@
 //! - [`vmap`]: the function of a batch.
 //! - [`order`]: once differentiable, or any number of times.
 //! - [`gradcheck`]: the arguments of the generated test.
-//! - [`elementwise`]: functions of numbers.
+//! - [`elementwise`]: elementwise functions.
 //!
-//! [`short`] has no rules: it turns a free function into the block that these look at.
+//! A free function is judged as the block that [`lower`] makes of it.
 
 mod agreement;
 mod arguments;
@@ -34,24 +34,26 @@ mod inputs;
 mod item;
 mod lookalikes;
 mod names;
+mod options;
 mod order;
 mod outputs;
+mod parameters;
 mod returns;
-mod short;
 mod vmap;
 
 use std::ops::Range;
 
-use arguments::{BackwardOptions, ForwardOptions};
 use asked::Asker;
 use context::Context;
+use options::{BackwardOptions, ForwardOptions};
 use proc_macro2::TokenStream;
 use syn::{Ident, ReturnType, Signature};
 
 use crate::diagnostics::Diagnostics;
+use crate::lower;
 use crate::model::{
-    Backward, Definition, Derivative, Forward, FunctionModel, Input, Order, Saved, Source, Vmap,
-    Wants,
+    Backward, Definition, Derivative, Forward, FunctionKind, FunctionModel, Input, Order, Saved,
+    Source, Vmap, Wants,
 };
 use crate::parse::{Arguments, ImplBlock, Item, Method};
 use crate::types::Floats;
@@ -82,14 +84,15 @@ pub(crate) fn function(
     let mut diagnostics = Diagnostics::default();
     let in_block = matches!(item, Ok(Item::Impl(_)));
     let mut options = arguments::custom_function(arguments, in_block, &mut diagnostics);
-    let (block, short) = diagnostics
+    let (block, kind) = diagnostics
         .ok(item)
         .and_then(|item| item::block(item, &mut options, &mut diagnostics))
         .unzip();
     let asked_for = options.gradcheck.take();
     let definition = block
         .as_ref()
-        .and_then(|block| item::definition(block, short.flatten(), options, &mut diagnostics));
+        .zip(kind)
+        .and_then(|(block, kind)| item::definition(block, kind, options, &mut diagnostics));
     let mut forward = None;
     let mut rules = Rules::default();
     let mut flawed = Vec::new();
@@ -116,17 +119,7 @@ pub(crate) fn function(
                 vmap,
                 ..
             } = rules;
-            let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
-            let elementwise = definition.elementwise();
-            let saved = match elementwise {
-                Some(_) => all_inputs(&forward),
-                None => saved(&forward, &backwards),
-            };
-            let order = match elementwise {
-                Some(elementwise) => Order::Times(elementwise.order),
-                None if backwards.iter().all(on_tensors) => Order::Any,
-                None => Order::Once,
-            };
+            let (saved, order) = derivatives(&definition, &forward, &backwards);
             Ok(FunctionModel {
                 definition,
                 forward,
@@ -196,7 +189,7 @@ fn functions(
         // Reported already, and mistakes of backward functions could not be told apart from it.
         return (Some(forward), Rules::default());
     }
-    if definition.elementwise().is_some() {
+    if let FunctionKind::Elementwise(..) = definition.kind {
         // The runtime has its derivatives.
         let rules = Rules {
             forward_is_right: is_right,
@@ -253,7 +246,7 @@ fn read_forward(
     flawed: &mut Vec<Ident>,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Forward>, bool) {
-    options.are_doubtful |= matches!(&definition.short, Some(short) if !short.complete);
+    options.are_doubtful |= matches!(definition.kind.free(), Some(free) if !free.complete);
     let sig = &method.sig;
     let mistakes = diagnostics.len();
     let inputs = inputs::read(sig, definition, floats, diagnostics);
@@ -262,7 +255,7 @@ fn read_forward(
     let are_right = diagnostics.len() == mistakes;
     let returned = outputs::read(sig, known, are_right, &options, floats, diagnostics);
     // An empty body would not determine `impl Trait`.
-    let is_opaque = matches!(&sig.output, ReturnType::Type(_, ty) if inputs::is_opaque(ty));
+    let is_opaque = matches!(&sig.output, ReturnType::Type(_, ty) if parameters::is_opaque(ty));
     if diagnostics.len() > mistakes && !is_opaque {
         flawed.push(sig.ident.clone());
     }
@@ -272,10 +265,7 @@ fn read_forward(
     let is_certain = returned.is_certain;
     let forward = item::forward(definition, method, inputs, returned);
     let mistakes = diagnostics.len();
-    // Those of a function of numbers are not the author's.
-    if definition.elementwise().is_none() {
-        bounds::are_given(&definition.generics, &forward, diagnostics);
-    }
+    bounds::are_given(definition, &forward, diagnostics);
     let lacks_a_bound = diagnostics.len() > mistakes;
     if lacks_a_bound || diagnostics.is_doubtful {
         // What the bodies do with the parameters would be reported too.
@@ -299,7 +289,8 @@ fn read_backwards(
     let mut are_read = true;
     let mut backwards = Vec::new();
     for ((method, options), covers) in methods.iter().zip(covers) {
-        let sig = short::signature(method, &options.inputs, &covers, context);
+        let on = (context.definition, context.forward);
+        let sig = lower::short::signature(method, &options.inputs, &covers.edges, on);
         let asker = Asker::Backward {
             method,
             options,
@@ -310,7 +301,7 @@ fn read_backwards(
             backwards.push(Backward {
                 vis: method.vis.clone(),
                 function,
-                written: short::written(method, sig, covers.complete),
+                written: lower::short::written(method, sig, covers.complete),
                 covers: covers.edges,
             });
         }
@@ -349,6 +340,29 @@ fn derivative(
     derivative
 }
 
+/// Returns what is saved for the derivatives, and how often there are any.
+fn derivatives(
+    definition: &Definition,
+    forward: &Forward,
+    backwards: &[Backward],
+) -> (Vec<Saved>, Order) {
+    let on_tensors = |backward: &Backward| backward.function.is_on_tensors();
+    match &definition.kind {
+        FunctionKind::Elementwise(_, elementwise) => {
+            (all_inputs(forward), Order::Times(elementwise.order))
+        }
+        FunctionKind::Block | FunctionKind::Short(_) => {
+            let is_repeatable = backwards.iter().all(on_tensors);
+            let order = if is_repeatable {
+                Order::Any
+            } else {
+                Order::Once
+            };
+            (saved(forward, backwards), order)
+        }
+    }
+}
+
 /// Returns everything that some backward function asks for by name, and for whose gradient. One that asks for
 /// the context asks for all of it.
 fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
@@ -371,7 +385,7 @@ fn saved(forward: &Forward, backwards: &[Backward]) -> Vec<Saved> {
     forward.sources().filter(is_saved).map(saved).collect()
 }
 
-/// Returns what a function of numbers saves: its tensors first, as the runtime has them, and its values.
+/// Returns what an elementwise function saves: its tensors first, as the runtime has them, and its values.
 fn all_inputs(forward: &Forward) -> Vec<Saved> {
     let edges = forward.differentiable().len();
     let saved = |(index, input): (usize, &Input)| Saved {

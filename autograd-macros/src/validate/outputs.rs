@@ -3,9 +3,9 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, ReturnType, Signature, Type, parse_quote};
 
-use super::arguments::ForwardOptions;
-use super::inputs::is_opaque;
 use super::lookalikes;
+use super::options::ForwardOptions;
+use super::parameters::is_opaque;
 use crate::diagnostics::{Diagnostics, count, did_you_mean, list};
 use crate::model::{Input, Returned, Role};
 use crate::show::show;
@@ -68,6 +68,7 @@ pub(super) fn read(
             name,
             named,
             ty: ty.clone(),
+            shown: show(ty),
             tensor,
             kind: kind.unwrap_or(Kind::Single),
             role,
@@ -195,6 +196,7 @@ fn written(inputs: &[Input], returned: usize) -> Vec<Returned> {
             name,
             named: false,
             ty: input.ty.clone(),
+            shown: input.shown.clone(),
             tensor,
             kind: Kind::Single,
             role: Role::InPlace {

@@ -5,7 +5,7 @@ use syn::{FnArg, ReturnType, Signature, Type};
 
 use super::agreement;
 use super::context::Context;
-use super::inputs;
+use super::parameters;
 use crate::model::{Forward, Input, Returned, Role, TensorInput, Vmap, tuple_elements};
 use crate::show::show;
 use crate::types::{self, Content, Form, Kind, Rank, TensorType, option_of, result_of, same};
@@ -102,7 +102,7 @@ fn parameters<'a>(sig: &'a Signature, context: &mut Context<'_>) -> Option<Vec<&
         let FnArg::Typed(parameter) = argument else {
             return None;
         };
-        let name = inputs::named(parameter, context.diagnostics)?;
+        let name = parameters::named(parameter, context.diagnostics)?;
         let message = match expected.next() {
             Some(input) if input.name == name => {
                 types.push(&*parameter.ty);

@@ -41,9 +41,9 @@ pub struct Squash<T, D> {
     clippy::type_complexity,
 )]
 impl Squash<(), ()> {
-    /// Computes `squash` of numbers, for other functions of numbers: their derivatives go through it.
+    /// Computes `squash` of one element. Other formulas may call it: their derivatives include its own.
     #[inline(always)]
-    pub fn scalar<T: Real>(x: T, limit: T) -> T
+    pub fn formula<T: Real>(x: T, limit: T) -> T
     where
         f64: ::pullback::__private::Literal<T>,
     {
@@ -94,7 +94,7 @@ const _: () = {
         where
             f64: __p::Literal<R>,
         {
-            [<Squash<(), ()>>::scalar(x_0, x_1)]
+            [<Squash<(), ()>>::formula(x_0, x_1)]
         }
     }
     const __SIGNATURE: __p::Signature = __p::Signature::new(

@@ -44,8 +44,8 @@ struct Quantized<T, D> {
     clippy::type_complexity,
 )]
 impl Quantized<(), ()> {
-    /// Computes `quantized` of numbers, for other functions of numbers: their derivatives go through it.
-    fn scalar<T: Real>(x: T, step: T, levels: &[f64], scale: f64) -> T
+    /// Computes `quantized` of one element. Other formulas may call it: their derivatives include its own.
+    fn formula<T: Real>(x: T, step: T, levels: &[f64], scale: f64) -> T
     where
         f64: ::pullback::__private::Literal<T>,
         T: ::pullback::__private::Plain,

@@ -13,58 +13,42 @@ use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::token::Group;
 use syn::{
-    Attribute, FnArg, GenericParam, Generics, Ident, Signature, Type, TypeGroup, TypeParamBound,
-    Visibility, WhereClause, parse_quote,
+    FnArg, GenericParam, Generics, Ident, Signature, Type, TypeGroup, TypeParamBound, Visibility,
+    WhereClause, parse_quote,
 };
 
-use super::arguments::{FunctionOptions, ShortOptions, is_an_input};
-use super::asked;
-use super::context::Context;
-use super::coverage::Covers;
-use super::elementwise;
-use super::forms::is_alone;
-use crate::diagnostics::Diagnostics;
-use crate::model::{Short, Wants, Written};
-use crate::parse::{Argument, Function, Helper, ImplBlock, Method, meant_on_parameter};
+use super::ShortArguments;
+use crate::model::{Definition, Forward, FreeFunction, FunctionKind, Wants, Written};
+use crate::parse::{Argument, Function, Helper, ImplBlock, Method, is_ours};
 use crate::spell::{array, placed};
 use crate::types::{Form, Kind, Passing};
 use crate::uses;
 
 /// Returns the block that a free function is short for.
-pub(super) fn block(
+pub(crate) fn block(function: Function, arguments: ShortArguments) -> (ImplBlock, FunctionKind) {
+    let (block, free) = free_function(function, arguments);
+    (block, FunctionKind::Short(Box::new(free)))
+}
+
+/// Returns the block, and the function as it was.
+pub(super) fn free_function(
     function: Function,
-    options: &mut FunctionOptions,
-    diagnostics: &mut Diagnostics,
-) -> Option<(ImplBlock, Short)> {
-    let (mut function, mut elementwise) = (function, None);
-    // With a mistake in an attribute, that may be where it is missing.
-    let has_mistakes = diagnostics.len() > 0;
-    let is_meant = |diagnostics| elementwise::is_meant(&function.sig, has_mistakes, diagnostics);
-    if options.short.elementwise.is_none() && is_meant(diagnostics) {
-        options.short.elementwise = Some(elementwise::DEFAULT_ORDER);
-    }
-    if let Some(order) = options.short.elementwise {
-        let lifted = elementwise::lifted(function, order, &mut options.short, diagnostics)?;
-        (function, elementwise) = (lifted.0, Some(lifted.1));
-    }
+    arguments: ShortArguments,
+) -> (ImplBlock, FreeFunction) {
     let Function {
         attrs,
         vis,
         sig,
         body,
     } = function;
-    let ShortOptions {
+    let ShortArguments {
         grads,
         forward,
         higher_order,
         complete,
-        ..
-    } = std::mem::take(&mut options.short);
-    options
-        .name
-        .get_or_insert_with(|| sig.ident.unraw().to_string());
+    } = arguments;
     let (of_block, of_forward) = split(&sig.generics);
-    let short = Short {
+    let free = FreeFunction {
         attrs: attrs.clone(),
         vis: vis.clone(),
         ident: sig.ident.clone(),
@@ -73,7 +57,6 @@ pub(super) fn block(
         body,
         higher_order,
         complete,
-        elementwise,
     };
     let ident = camel_case(&sig.ident, &sig.generics);
     let arguments = of_block.split_for_impl().1.to_token_stream();
@@ -99,13 +82,13 @@ pub(super) fn block(
         misplaced: Vec::new(),
         unfinished: Vec::new(),
     };
-    Some((block, short))
+    (block, free)
 }
 
 /// Returns `grad(x) = …` as a backward function whose signature is not known yet.
 fn gradient(argument: Argument) -> Option<Method> {
     let names = argument.list?;
-    let covered = names.iter().filter(|name| is_an_input(name));
+    let covered = names.iter().filter(|name| name.is_an_input());
     let words: Vec<String> = covered.map(|name| name.name.unraw().to_string()).collect();
     let ident = format_ident!("grad_{}", words.join("_"), span = argument.name.span());
     Some(Method {
@@ -118,7 +101,7 @@ fn gradient(argument: Argument) -> Option<Method> {
     })
 }
 
-pub(super) fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
+fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
     let name = Ident::new(name, Span::call_site());
     let arguments = Ok(arguments);
     Helper {
@@ -130,110 +113,124 @@ pub(super) fn helper(name: &str, arguments: Vec<Argument>) -> Helper {
 
 /// Returns the signature of a backward function: the written one, or, in the short form, one whose parameters
 /// are the names that its expression uses.
-pub(super) fn signature<'a>(
+pub(crate) fn signature<'a>(
     method: &'a Method,
     named: &[Ident],
-    covers: &Covers,
-    context: &Context<'_>,
+    covers: &[usize],
+    (definition, forward): (&Definition, &Forward),
 ) -> Cow<'a, Signature> {
     let Some(expression) = &method.expression else {
         return Cow::Borrowed(&method.sig);
     };
     let mut sig = method.sig.clone();
-    let mut names = asked::names(false, context.forward);
+    let of = Gradient {
+        covers,
+        definition,
+        forward,
+    };
+    let mut names = forward.names(false);
     names.push("context".to_owned());
     for name in uses::names(expression, &names) {
-        let ty = asked_type(&name, covers, context).unwrap_or_default();
+        let ty = of.asked_type(&name).unwrap_or_default();
         let ty = placed_type(ty, name.span());
         sig.inputs.push(parse_quote!(#name: #ty));
     }
     let place = named.first().map_or_else(Span::call_site, Ident::span);
-    let returned = placed_type(returned_type(covers, context), place);
+    let returned = placed_type(of.returned_type(), place);
     sig.output = parse_quote!(-> #returned);
     Cow::Owned(sig)
 }
 
 /// Returns the function to generate around an expression, if its type is known.
-pub(super) fn written(method: &Method, sig: Cow<'_, Signature>, complete: bool) -> Option<Written> {
+pub(crate) fn written(method: &Method, sig: Cow<'_, Signature>, complete: bool) -> Option<Written> {
     let expression = method.expression.clone().filter(|_| complete)?;
     let sig = sig.into_owned();
     Some(Written { sig, expression })
 }
 
-/// Returns the type that a name has in an expression: tensors as views, or as `&Tensor` with
-/// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
-/// its own gradient; a list is a slice.
-fn asked_type(name: &Ident, covers: &Covers, context: &Context<'_>) -> Option<TokenStream> {
-    let forward = context.forward;
-    let form = form(context);
-    let source = match forward.wanted(name, false)? {
-        Wants::NeedsInputGrad => {
-            let ty = format_ident!("{}NeedsInputGrad", context.definition.ident);
-            return Some(quote!(#ty));
-        }
-        Wants::Context => {
-            let ty = format_ident!("{}Context", context.definition.ident);
-            let (_, arguments, _) = context.definition.generics.split_for_impl();
-            return Some(quote!(&#ty #arguments));
-        }
-        Wants::Gradient(output) => {
-            let (returned, ty) = forward.differentiable_outputs()[output];
-            let ty = array(form, &ty.content);
-            return Some(match returned.kind {
-                Kind::Single => ty,
-                Kind::Optional => quote!(::core::option::Option<#ty>),
-                Kind::List => quote!(&[#ty]),
+/// A gradient that is an expression: what its names mean.
+struct Gradient<'a> {
+    /// The inputs whose gradients it gives.
+    covers: &'a [usize],
+    definition: &'a Definition,
+    forward: &'a Forward,
+}
+
+impl Gradient<'_> {
+    /// Returns the type that a name has in an expression: tensors as views, or as `&Tensor` with
+    /// `higher_order`; values by reference. What is optional in forward is so here, but for an input in
+    /// its own gradient; a list is a slice.
+    fn asked_type(&self, name: &Ident) -> Option<TokenStream> {
+        let (forward, form) = (self.forward, self.form());
+        let source = match forward.wanted(name, false)? {
+            Wants::NeedsInputGrad => {
+                let ty = format_ident!("{}NeedsInputGrad", self.definition.ident);
+                return Some(quote!(#ty));
+            }
+            Wants::Context => {
+                let ty = format_ident!("{}Context", self.definition.ident);
+                let (_, arguments, _) = self.definition.generics.split_for_impl();
+                return Some(quote!(&#ty #arguments));
+            }
+            Wants::Gradient(output) => {
+                let (returned, ty) = forward.differentiable_outputs()[output];
+                let ty = array(form, &ty.content);
+                return Some(match returned.kind {
+                    Kind::Single => ty,
+                    Kind::Optional => quote!(::core::option::Option<#ty>),
+                    Kind::List => quote!(&[#ty]),
+                });
+            }
+            Wants::Saved(source) => source,
+            // Only a `#[jvp]` rule has any.
+            Wants::Tangent(_) => return None,
+        };
+        let named = forward.source(source);
+        let Some(tensor) = named.tensor else {
+            return Some(match Passing::of(named.ty) {
+                Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
+                Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
             });
+        };
+        let ty = array(form, &tensor.content);
+        if named.kind == Kind::List {
+            return Some(quote!(&[#ty]));
         }
-        Wants::Saved(source) => source,
-        // Only a `#[jvp]` rule has any.
-        Wants::Tangent(_) => return None,
-    };
-    let named = forward.source(source);
-    let Some(tensor) = named.tensor else {
-        return Some(match Passing::of(named.ty) {
-            Passing::Owned(ty) | Passing::Reference(ty) => quote!(&#ty),
-            Passing::OptionalReference(ty) => quote!(::core::option::Option<&#ty>),
-        });
-    };
-    let ty = array(form, &tensor.content);
-    if named.kind == Kind::List {
-        return Some(quote!(&[#ty]));
+        if named.kind == Kind::Optional && !forward.is_alone(source, self.covers) {
+            return Some(quote!(::core::option::Option<#ty>));
+        }
+        Some(ty)
     }
-    if named.kind == Kind::Optional && !is_alone(source, &covers.edges, context) {
-        return Some(quote!(::core::option::Option<#ty>));
-    }
-    Some(ty)
-}
 
-fn returned_type(covers: &Covers, context: &Context<'_>) -> TokenStream {
-    let inputs = context.forward.differentiable();
-    let form = match form(context) {
-        Form::TensorRef => Form::Tensor,
-        _ => Form::Owned,
-    };
-    let gradient = |edge: &usize| {
-        let tensor = inputs[*edge].1;
-        let ty = array(form, &tensor.ty.content);
-        if tensor.kind == Kind::List {
-            quote!(::std::vec::Vec<#ty>)
+    fn returned_type(&self) -> TokenStream {
+        let inputs = self.forward.differentiable();
+        let form = match self.form() {
+            Form::TensorRef => Form::Tensor,
+            _ => Form::Owned,
+        };
+        let gradient = |edge: &usize| {
+            let tensor = inputs[*edge].1;
+            let ty = array(form, &tensor.ty.content);
+            if tensor.kind == Kind::List {
+                quote!(::std::vec::Vec<#ty>)
+            } else {
+                ty
+            }
+        };
+        let types: Vec<TokenStream> = self.covers.iter().map(gradient).collect();
+        match types.as_slice() {
+            [single] => single.clone(),
+            several => quote!((#(#several),*)),
+        }
+    }
+
+    fn form(&self) -> Form {
+        let free = self.definition.kind.free();
+        if free.is_some_and(|free| free.higher_order) {
+            Form::TensorRef
         } else {
-            ty
+            Form::View
         }
-    };
-    let types: Vec<TokenStream> = covers.edges.iter().map(gradient).collect();
-    match types.as_slice() {
-        [single] => single.clone(),
-        several => quote!((#(#several),*)),
-    }
-}
-
-fn form(context: &Context<'_>) -> Form {
-    let short = context.definition.short.as_ref();
-    if short.is_some_and(|short| short.higher_order) {
-        Form::TensorRef
-    } else {
-        Form::View
     }
 }
 
@@ -266,12 +263,6 @@ fn kernel(sig: &Signature, generics: &Generics) -> Signature {
         attrs.retain(|attr| !is_ours(attr));
     }
     kernel
-}
-
-/// Returns whether an attribute of a parameter is for the macro.
-pub(super) fn is_ours(attr: &Attribute) -> bool {
-    let name = attr.path().get_ident();
-    name.and_then(meant_on_parameter).is_some()
 }
 
 /// Splits the parameters of the function: types and constants are the block's, for backward functions
@@ -336,7 +327,7 @@ fn mentions(tokens: TokenStream, lifetimes: &[String]) -> bool {
 }
 
 /// Returns `mul_constant` as a type, `MulConstant`, by a name that none of its parameters has.
-pub(super) fn camel_case(name: &Ident, generics: &Generics) -> Ident {
+fn camel_case(name: &Ident, generics: &Generics) -> Ident {
     let text = name.unraw().to_string();
     let mut camel = String::new();
     for word in text.split('_').filter(|word| !word.is_empty()) {

@@ -1,0 +1,93 @@
+//! Turns an elementwise function into the short form of a function on arrays: each number becomes an array of such
+//! numbers, all of one rank.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{FnArg, GenericParam, Generics, Pat, PatType, ReturnType, Type, parse_quote};
+
+use super::{ShortArguments, short};
+use crate::model::{Elementwise, FunctionKind};
+use crate::parse::{Function, ImplBlock, is_ours};
+use crate::spell::{at, has_word, placed, private};
+use crate::types::{bound, peel};
+
+/// Returns the block that an elementwise function stands for.
+pub(crate) fn block(
+    function: Function,
+    mut elementwise: Elementwise,
+    arguments: ShortArguments,
+) -> (ImplBlock, FunctionKind) {
+    let function = on_arrays(function, &elementwise);
+    for argument in &mut elementwise.formula.inputs {
+        if let FnArg::Typed(parameter) = argument {
+            parameter.attrs.retain(|attr| !is_ours(attr));
+        }
+    }
+    // Derivatives that are given are those of the formula.
+    let arguments = ShortArguments {
+        grads: Vec::new(),
+        ..arguments
+    };
+    let (block, free) = short::free_function(function, arguments);
+    let kind = FunctionKind::Elementwise(Box::new(free), Box::new(elementwise));
+    (block, kind)
+}
+
+/// Returns the types that a formula returns, one for each output.
+pub(crate) fn returned(output: &ReturnType) -> Vec<&Type> {
+    match output {
+        ReturnType::Default => Vec::new(),
+        ReturnType::Type(_, ty) => match peel(ty) {
+            Type::Tuple(tuple) if !tuple.elems.is_empty() => tuple.elems.iter().collect(),
+            single => vec![single],
+        },
+    }
+}
+
+/// Returns the signature on arrays, with the body of the formula.
+fn on_arrays(function: Function, elementwise: &Elementwise) -> Function {
+    let number = &elementwise.number;
+    let rank = elementwise.rank();
+    let p = &private();
+    let array = |on: &Type, name: TokenStream| {
+        let array = placed(quote!(#p::ndarray::#name #number, #rank>), at(on));
+        syn::parse2(array.clone()).unwrap_or(Type::Verbatim(array))
+    };
+    let mut sig = function.sig;
+    for argument in &mut sig.inputs {
+        let FnArg::Typed(parameter) = argument else {
+            continue;
+        };
+        if let Pat::Ident(pattern) = &mut *parameter.pat {
+            pattern.mutability = None;
+        }
+        if !is_a_value(parameter, elementwise) {
+            *parameter.ty = array(&parameter.ty, quote!(ArrayView<'_,));
+        }
+    }
+    let outputs = returned(&sig.output);
+    let arrays = outputs.iter().map(|ty| array(ty, quote!(Array<)));
+    sig.output = match &sig.output {
+        ReturnType::Type(arrow, ty) if matches!(peel(ty), Type::Tuple(_)) => {
+            let tuple = parse_quote!((#(#arrays,)*));
+            ReturnType::Type(*arrow, Box::new(tuple))
+        }
+        _ => parse_quote!(-> #(#arrays)*),
+    };
+    let lifetimes = sig.generics.lifetimes().cloned();
+    sig.generics = Generics {
+        params: lifetimes.map(GenericParam::Lifetime).collect(),
+        ..Generics::default()
+    };
+    sig.generics.params.push(parse_quote!(#number));
+    sig.generics.params.push(parse_quote!(#rank));
+    Function { sig, ..function }
+}
+
+fn is_a_value(parameter: &PatType, elementwise: &Elementwise) -> bool {
+    match bound(&parameter.pat) {
+        Some(name) => elementwise.values.iter().any(|(value, _)| value == name),
+        // A parameter without a name is a mistake, which the rules report.
+        None => !has_word(parameter.ty.to_token_stream(), &elementwise.number),
+    }
+}

@@ -1,0 +1,23 @@
+//! Rewrites the other forms of a definition into the block that they stand for; the rules then look at that.
+//!
+//! - [`short`]: the short form, a free function with an expression for each gradient.
+//! - [`elementwise`]: a formula, which becomes the short form of a function on arrays.
+//!
+//! Nothing is judged here. Only this stage rewrites syntax.
+
+pub(crate) mod elementwise;
+pub(crate) mod short;
+
+use crate::parse::Argument;
+
+/// The arguments of a free function's attribute which, in a block, are those of other attributes.
+#[derive(Default)]
+pub(crate) struct ShortArguments {
+    /// Each `grad(…) = …`.
+    pub(crate) grads: Vec<Argument>,
+    /// The arguments that `#[forward(…)]` has too.
+    pub(crate) forward: Vec<Argument>,
+    pub(crate) higher_order: bool,
+    /// Whether all of it could be read.
+    pub(crate) complete: bool,
+}

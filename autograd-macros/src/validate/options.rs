@@ -1,0 +1,62 @@
+//! What the arguments of our attributes say, once they are read.
+
+use syn::{Ident, Path};
+
+use crate::diagnostics::Diagnostics;
+use crate::lower::ShortArguments;
+use crate::parse::Argument;
+
+/// The arguments of `#[custom_function(…)]`.
+#[derive(Default)]
+pub(super) struct FunctionOptions {
+    pub(super) name: Option<String>,
+    pub(super) runtime: Option<Path>,
+    pub(super) gradcheck: Option<Argument>,
+    pub(super) short: ShortArguments,
+    /// The order of `elementwise(order = …)`, which makes the function one.
+    pub(super) elementwise: Option<usize>,
+}
+
+/// The arguments of `#[forward(…)]`.
+#[derive(Default)]
+pub(super) struct ForwardOptions {
+    pub(super) outputs: Option<Names>,
+    pub(super) saves: Option<Names>,
+    pub(super) non_differentiable: Vec<Ident>,
+    /// Whether something else was meant to be an option, so that outputs may have other names.
+    pub(super) are_doubtful: bool,
+}
+
+/// The arguments of `#[backward(…)]`.
+#[derive(Default)]
+pub(super) struct BackwardOptions {
+    pub(super) inputs: Vec<Ident>,
+    pub(super) ignores_grad: Option<Ident>,
+    /// Whether what it computes is differentiable once only, whatever it takes.
+    pub(super) once: bool,
+}
+
+/// `outputs(values, indices)`
+pub(super) struct Names {
+    pub(super) keyword: Ident,
+    pub(super) names: Vec<Ident>,
+}
+
+/// An option of `#[backward(…)]` and `grad(…)` is given once.
+///
+/// ```text
+/// #[backward(x, once, once)]
+/// //                  ^^^^ `once` is given twice
+/// ```
+pub(super) fn options_are_given_once<'a>(
+    arguments: impl Iterator<Item = &'a Argument>,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut given = Vec::new();
+    for Argument { name, .. } in arguments.filter(|argument| !argument.is_an_input()) {
+        if given.contains(&name) {
+            diagnostics.error(name, format!("`{name}` is given twice; write it once"));
+        }
+        given.push(name);
+    }
+}
