@@ -2,34 +2,41 @@
 //!
 //! | chapter | read it if you |
 //! |---|---|
-//! | [Functions of numbers](functions_of_numbers) | have a formula for each element: the derivative is generated |
+//! | [Ten minutes](ten_minutes) | want a first program: a function, a model, training, saving |
+//! | [Elementwise functions](elementwise) | have a formula for each element: the derivative is generated |
 //! | [Write a function](write_a_function) | have a kernel and its gradient: from eˣ to attention, one thing at a time |
 //! | [Autograd inside a function](autograd_inside) | write reversible networks, adjoints or implicit layers |
-//! | [Many examples](many_examples) | want a gradient for each example, Jacobians of a batch, or many paths |
+//! | [Many examples](many_examples) | want per-example gradients, batched Jacobians, or simulations |
 //! | [What the compiler checks](what_the_compiler_checks) | want to know what can go wrong: ninety-nine mistakes, and the message of each |
 //! | [From PyTorch](from_pytorch) | know `torch.autograd`, `torch.nn` and `torch.optim` |
 //! | [From burn and candle](from_burn_and_candle) | know these frameworks |
-//! | [Take it with you](take_it_with_you) | have a model in PyTorch, JAX, candle, tch or burn, and a function here |
-//! | [Many processors](many_processors) | train on several processes or machines, over MPI |
+//! | [Other frameworks](take_it_with_you) | have a model in PyTorch, JAX, candle, tch or burn, and a function here |
+//! | [Distributed training](many_processors) | train on several processes or machines, over MPI |
 //! | [How the engine works](how_the_engine_works) | want to look inside, with experiments |
 //! | [Speed](speed) | want fast functions |
 //!
-//! Start with [Functions of numbers](functions_of_numbers), the easiest way, and [Write a
-//! function](write_a_function), the general one. The other chapters can be read in any order. Modules and
-//! optimizers need the feature `nn`, and pictures need `graph`; the feature `full` has both.
+//! Start with [Ten minutes](ten_minutes). [Elementwise functions](elementwise) are the easiest to write, and [Write a
+//! function](write_a_function) has all others. The other chapters can be read in any order. Modules and optimizers
+//! need the feature `nn`, and pictures need `graph`; the feature `full` has both.
 //!
 //! This module contains only text. Its code runs with the documentation tests.
 
-#[doc = include_str!("../docs/functions_of_numbers.md")]
+#[doc = include_str!("../docs/ten_minutes.md")]
+///
+/// [Write a function]: write_a_function
+/// [`ops`]: crate::ops
+pub mod ten_minutes {}
+
+#[doc = include_str!("../docs/elementwise.md")]
 ///
 /// [`Real`]: crate::Real
 /// [`Error`]: crate::Error
 /// [Write a function]: write_a_function
-pub mod functions_of_numbers {}
+pub mod elementwise {}
 
 #[doc = include_str!("../docs/write_a_function.md")]
 ///
-/// [Functions of numbers]: functions_of_numbers
+/// [Elementwise functions]: elementwise
 /// [`custom_function`]: macro@crate::custom_function
 /// [`math!`]: crate::math
 /// [`Gradcheck`]: crate::Gradcheck
@@ -106,7 +113,7 @@ pub mod how_the_engine_works {}
 
 #[doc = include_str!("../docs/speed.md")]
 ///
-/// [Functions of numbers]: functions_of_numbers
+/// [Elementwise functions]: elementwise
 /// [Write a function]: write_a_function
 /// [`kernels`]: crate::kernels
 /// [`checkpoint`]: fn@crate::checkpoint
