@@ -1,4 +1,4 @@
-//! What functions take: tensors, and the values that have a counterpart in Python.
+//! The parameters of functions: tensors, and the values that have a counterpart in Python.
 
 use numpy::{Element as NumpyElement, PyReadonlyArray1};
 use pullback::ndarray::{Array1, ArrayView1, Dimension, IxDyn};
@@ -8,53 +8,53 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// An argument that Python gave: its name, and a tensor by its place among them or a value.
+/// An argument from Python, with the name of its parameter.
 #[derive(Debug)]
 pub struct Given<'a, 'py> {
     pub(crate) name: &'static str,
-    pub(crate) what: What<'a, 'py>,
+    pub(crate) value: Value<'a, 'py>,
 }
 
 #[derive(Debug)]
-pub(crate) enum What<'a, 'py> {
-    /// `None` for an optional one that was left out.
+pub(crate) enum Value<'a, 'py> {
+    /// The index among the tensors of the call; `None` for an optional tensor that was left out.
     Tensor(Option<usize>),
-    Value(&'a Bound<'py, PyAny>),
+    Object(&'a Bound<'py, PyAny>),
 }
 
-/// A tensor on its way into a function: its place, and the name that errors give it.
+/// A tensor argument: its index among the tensors of the call, and its name in errors.
 #[derive(Debug)]
 pub struct Place {
     name: &'static str,
-    place: usize,
+    index: usize,
 }
 
-/// A parameter of a function, with `'static` in place of its lifetimes. `P` says which type parameters
-/// the tensors of a generic function have: `Of`, `OfElement`.
+/// A parameter of a function, with `'static` in place of its lifetimes. `P` chooses the type parameters of a generic
+/// function: [`Of`] or [`OfElement`].
 pub trait Argument<P>: Sized {
     /// The parameter's type for any lifetime.
     type With<'a>;
-    /// What is known of it while Python's lock is held.
+    /// The argument after it was read under Python's lock.
     type Given: Send + 'static;
-    /// What the function gets a reference into.
+    /// The value that the argument of the function borrows from.
     type Held;
-    /// How Python's pages call it.
+    /// Its description in Python.
     const PARAMETER: Parameter;
 
-    /// Reads it from Python.
+    /// Reads the argument from Python.
     fn read(given: &Given<'_, '_>) -> PyResult<Self::Given>;
-    /// Takes it from the tensors of the call.
+    /// Takes the value from the tensors of the call.
     fn hold(given: Self::Given, tensors: &[AnyTensor]) -> PyResult<Self::Held>;
-    /// Shows it to the function.
+    /// Borrows the argument of the function.
     fn with(held: &Self::Held) -> Self::With<'_>;
 }
 
-/// A parameter, as Python's pages call it.
+/// A parameter in the documentation and stubs of Python.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// The type in stubs; tensors are `Array`.
+    /// The type in stubs, `Array` for tensors.
     pub(crate) stub: &'static str,
-    /// Of a tensor, how many axes; `None` for any number.
+    /// The number of axes of a tensor; `None` for any number.
     pub(crate) axes: Option<usize>,
     pub(crate) is_tensor: bool,
 }
@@ -79,10 +79,10 @@ impl Parameter {
     }
 }
 
-/// Tensors of `T`, of any rank: of a function that is generic over both.
+/// Tensors of `T` of any rank, for a function that is generic over the rank.
 #[derive(Debug)]
 pub struct Of<T>(T);
-/// Tensors of `T`, of the ranks that the function says.
+/// Tensors of `T` of the ranks in the function's signature.
 #[derive(Debug)]
 pub struct OfElement<T>(T);
 
@@ -95,7 +95,7 @@ pub(crate) fn dtype<T>() -> &'static str {
 }
 
 fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyResult<Tensor<T, D>> {
-    let (name, tensor) = (place.name, &tensors[place.place]);
+    let (name, tensor) = (place.name, &tensors[place.index]);
     let found = tensor.to_tensor::<T>().ok_or_else(|| {
         let found = match tensor {
             AnyTensor::F32(_) => "float32",
@@ -116,19 +116,19 @@ fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyRe
 }
 
 fn place(given: &Given<'_, '_>) -> PyResult<Option<Place>> {
-    match given.what {
-        What::Tensor(place) => Ok(place.map(|place| Place {
+    match given.value {
+        Value::Tensor(index) => Ok(index.map(|index| Place {
             name: given.name,
-            place,
+            index,
         })),
-        What::Value(_) => Err(PyTypeError::new_err(format!(
+        Value::Object(_) => Err(PyTypeError::new_err(format!(
             "`{}` is not a tensor",
             given.name
         ))),
     }
 }
 
-/// Tensors, for each way to choose the parameters of a generic function: how they are held, and how they are shown.
+/// Implements [`Argument`] for tensors, for each way to choose the parameters of a generic function.
 macro_rules! tensors {
     ($([$($generics:tt)*] $Pin:ty: $V:ty => $Shown:ty as $T:ty, $D:ty, $show:expr;)+) => {$(
         impl<$($generics)*> Argument<$Pin> for $V {
@@ -164,7 +164,7 @@ tensors! {
         Tensor<T, D> => Tensor<T, D> as T, D, Tensor::clone;
 }
 
-/// The same of tensors that may be left out.
+/// Implements [`Argument`] for optional tensors.
 macro_rules! optional {
     ($([$($generics:tt)*] $Pin:ty, $T:ty, $D:ty;)+) => {$(
         impl<$($generics)*> Argument<$Pin> for Option<&'static Tensor<$T, $D>> {
@@ -193,9 +193,9 @@ optional! {
     [T: Element, D: Dimension + 'static] OfElement<T>, T, D;
 }
 
-/// What Python gave for a parameter that is not a tensor.
+/// Returns the argument for a parameter that is not a tensor.
 fn object<'a, 'py>(given: &Given<'a, 'py>) -> PyResult<&'a Bound<'py, PyAny>> {
-    let What::Value(object) = given.what else {
+    let Value::Object(object) = given.value else {
         return Err(PyTypeError::new_err(format!(
             "`{}` is not a value",
             given.name
@@ -216,13 +216,13 @@ fn value<'py, T: FromPyObjectOwned<'py>>(given: &Given<'_, 'py>) -> PyResult<T> 
     value.map_err(|error| refused(given, object, error))
 }
 
-/// What Python says of a value that it cannot convert.
+/// Returns the error for a value that Python cannot convert.
 fn refused(given: &Given<'_, '_>, value: &Bound<'_, PyAny>, error: impl Into<PyErr>) -> PyErr {
     let error = error.into();
     PyTypeError::new_err(format!("`{}`: {}", given.name, error.value(value.py())))
 }
 
-/// Whether it is a tensor of PyTorch whose gradient would be lost, or a list with one.
+/// Returns whether `object` is, or has in it, a tensor of PyTorch whose gradient would be lost.
 fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         for item in object.try_iter()? {
@@ -236,7 +236,7 @@ fn requires_grad(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         .map_or(Ok(false), |requires_grad| requires_grad.is_truthy())
 }
 
-/// Values by value.
+/// Implements [`Argument`] for values that a function takes by value.
 macro_rules! values {
     ($($V:ty => $stub:literal),+ $(,)?) => {$(
         impl<P> Argument<P> for $V {
@@ -268,7 +268,7 @@ values!(
     Vec<usize> => "Sequence[int]", Vec<f64> => "Sequence[float]",
 );
 
-/// Values by reference: what is held, and how it is shown.
+/// Implements [`Argument`] for values that a function takes by reference.
 macro_rules! references {
     ($($V:ty => $Shown:ty as $Held:ty, $stub:literal, $read:expr, $show:expr;)+) => {$(
         impl<P> Argument<P> for $V {
@@ -306,7 +306,7 @@ fn view(indices: &Array1<usize>) -> ArrayView1<'_, usize> {
     indices.view()
 }
 
-/// Places along an axis: an array of whole numbers, of 64 bits in PyTorch and of 32 in JAX.
+/// Reads indices along an axis from an array of integers: 64 bits in PyTorch, 32 in JAX.
 fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
     let object = object(given)?;
     let numpy = object.py().import("numpy")?;
@@ -314,13 +314,13 @@ fn indices(given: &Given<'_, '_>) -> PyResult<Array1<usize>> {
     let array = array.map_err(|error| refused(given, object, error))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     match &*kind {
-        "i" => places::<i64>(given, &array),
-        "u" => places::<u64>(given, &array),
-        _ => Err(no_places(given)),
+        "i" => convert::<i64>(given, &array),
+        "u" => convert::<u64>(given, &array),
+        _ => Err(not_indices(given)),
     }
 }
 
-fn places<T: NumpyElement + Copy>(
+fn convert<T: NumpyElement + Copy>(
     given: &Given<'_, '_>,
     array: &Bound<'_, PyAny>,
 ) -> PyResult<Array1<usize>>
@@ -329,15 +329,15 @@ where
 {
     let array = array.call_method1("astype", (T::get_dtype(array.py()),))?;
     let array = array.extract::<PyReadonlyArray1<'_, T>>();
-    let array = array.map_err(|_| no_places(given))?;
-    let places = array.as_array().into_iter().map(|&place| place.try_into());
-    let places = places.collect::<Result<_, _>>();
-    places.map_err(|_| PyValueError::new_err(format!("`{}` has a negative place", given.name)))
+    let array = array.map_err(|_| not_indices(given))?;
+    let indices = array.as_array().into_iter().map(|&index| index.try_into());
+    let indices = indices.collect::<Result<_, _>>();
+    indices.map_err(|_| PyValueError::new_err(format!("`{}` has a negative index", given.name)))
 }
 
-fn no_places(given: &Given<'_, '_>) -> PyErr {
+fn not_indices(given: &Given<'_, '_>) -> PyErr {
     PyTypeError::new_err(format!(
-        "`{}` must be an array of whole numbers with one axis",
+        "`{}` must be an array of integers with one axis",
         given.name
     ))
 }

@@ -1,4 +1,4 @@
-//! Arrays of NumPy as tensors, and back, without a copy where their memory is in row-major order.
+//! Conversions between arrays of NumPy and tensors, without a copy where the memory is in row-major order.
 
 #![allow(unsafe_code, reason = "each block has its argument")]
 
@@ -14,21 +14,21 @@ struct Memory<T> {
     _array: Py<PyArrayDyn<T>>,
 }
 
-// SAFETY: what is shared is memory of numbers, which is only read, and a reference that pyo3 gives back on any thread.
+// SAFETY: the memory is of numbers, and only read; pyo3 drops the reference on any thread.
 unsafe impl<T: Sync> Send for Memory<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
 impl<T> AsRef<[T]> for Memory<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: `tensor` has seen that the array is contiguous and aligned and has so many elements; it lives as long
-        // as `self`. Another thread of Python's that writes to it meanwhile has the data race that it
-        // has with every library that reads buffers.
+        // SAFETY: `tensor` has checked that the array is contiguous, is aligned and has so many elements; the array lives
+        // as long as `self`. A thread of Python that writes to the array meanwhile has a data race, as with every library
+        // that reads buffers.
         unsafe { std::slice::from_raw_parts(self.first, self.length) }
     }
 }
 
-/// An array of `f32` or `f64`; `None` for anything else.
+/// Reads an array of `f32` or `f64`; `None` for any other object.
 pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<Option<AnyTensor>> {
     if let Ok(array) = object.cast::<PyArrayDyn<f32>>() {
         return tensor(array).map(|tensor| Some(tensor.into()));
@@ -55,35 +55,35 @@ fn tensor<T: Element + NumpyElement>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResu
     Ok(TensorD::from_owner(array.shape(), memory))
 }
 
-/// Memory that NumPy shows, and that goes back to where large arrays keep theirs when it does no longer.
+/// The owner of an array's memory, which is pullback's. When dropped, large memory is kept for other tensors.
 #[pyclass(frozen)]
-struct Shown {
+struct Owner {
     _tensor: AnyTensor,
 }
 
-/// The tensor's memory as an array, if nothing else holds it, or else a copy.
+/// Returns the tensor as an array: its memory if it has the only handle, or else a copy.
 pub(crate) fn write(py: Python<'_>, tensor: AnyTensor) -> PyResult<Bound<'_, PyAny>> {
     match tensor {
-        AnyTensor::F32(tensor) => shown(py, tensor),
-        AnyTensor::F64(tensor) => shown(py, tensor),
+        AnyTensor::F32(tensor) => owned(py, tensor),
+        AnyTensor::F64(tensor) => owned(py, tensor),
     }
 }
 
-fn shown<T: Element + NumpyElement>(
+fn owned<T: Element + NumpyElement>(
     py: Python<'_>,
     tensor: TensorD<T>,
 ) -> PyResult<Bound<'_, PyAny>> {
-    // What a node has saved is not to be written to.
+    // The array is writable, and memory that a node has saved must not change.
     let own = TensorD::from(tensor.into_array());
     let view = own.clone();
     let owner = Bound::new(
         py,
-        Shown {
+        Owner {
             _tensor: own.into(),
         },
     )?;
-    // SAFETY: the memory lives, and stays where it is, as long as a handle on it, of which the owner has one; it is
-    // written to through the array alone, for nothing else has a handle once this function has returned.
+    // SAFETY: the owner has a handle on the memory, which stays in place as long as a handle lives. Only the array
+    // writes to the memory: no other handle is left once this function has returned.
     let array = unsafe { PyArrayDyn::borrow_from_array(&view.view(), owner.into_any()) };
     Ok(array.into_any())
 }

@@ -1,10 +1,10 @@
-//! Functions of Rust whose parameters are read from their types.
+//! Rust functions that Python can call: their parameters follow from their types.
 //!
 //! # Note [Generic functions]
-//! `squash` alone names a function whose element type and rank are still open. [`Probe`] asks in three steps, as method
-//! calls look for a receiver: can all its tensors be of this element type and of ranks known at run time
-//! ([`ByRank`])? Of this element type, with the ranks that it says ([`ByElement`])? Else it is not for this
-//! element type ([`Neither`]). The first step that may hold also decides what was open.
+//! `squash` alone names a function whose element type and rank are not chosen. [`Probe`] tries three traits, in the order
+//! in which a method call looks for a receiver: tensors of this element type and of ranks known at run time ([`ByRank`]);
+//! tensors of this element type and of the ranks in the signature ([`ByElement`]); or no such tensors ([`Neither`]). The
+//! first trait that applies also chooses the type parameters.
 
 use std::marker::PhantomData;
 
@@ -15,10 +15,10 @@ use pyo3::PyResult;
 use crate::argument::{Argument, Given, Of, OfElement, Parameter};
 use crate::output::{Output, Returned};
 
-/// A call whose values are read, without its tensors.
+/// A call with its values, which takes the tensors.
 pub(crate) type Prepared = Box<dyn FnOnce(&[AnyTensor]) -> PyResult<Vec<Returned>> + Send>;
 
-/// What reads the values of a call.
+/// Reads the values of a call.
 pub(crate) type Prepare = dyn Fn(&[Given<'_, '_>]) -> PyResult<Prepared> + Send + Sync;
 
 /// A function for one element type.
@@ -29,11 +29,11 @@ pub struct Variant {
     pub(crate) parameters: Vec<Parameter>,
     /// The types of the outputs in Python.
     pub(crate) outputs: Vec<String>,
-    /// Reads the values.
+    /// Reads the values of a call.
     pub(crate) prepare: Box<Prepare>,
 }
 
-/// The element types that there is a variant for, as Python's pages and errors have them.
+/// Returns the element types that have a variant, for documentation and errors.
 pub(crate) const fn element_types(variants: &[Option<Variant>; 2]) -> &'static str {
     match variants {
         [Some(_), Some(_)] => "float32 or float64",
@@ -42,7 +42,7 @@ pub(crate) const fn element_types(variants: &[Option<Variant>; 2]) -> &'static s
     }
 }
 
-/// A function that can be called from Python, where `M` is what tells its parameters' types.
+/// A function that Python can call. `M` has the types of its parameters, and is inferred.
 pub trait Call<P, M>: Copy + Send + Sync + 'static {
     #[doc(hidden)]
     fn exported(self) -> Variant;
@@ -93,7 +93,7 @@ calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j);
 calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k);
 calls!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l);
 
-/// Asks whether `F` is a function on tensors of `T`: see Note \[Generic functions\].
+/// Finds whether `F` is a function of tensors of `T`: see Note \[Generic functions\].
 #[derive(Debug)]
 pub struct Probe<T, F> {
     function: F,
@@ -101,7 +101,7 @@ pub struct Probe<T, F> {
 }
 
 impl<T, F> Probe<T, F> {
-    /// Asks of this function.
+    /// A probe of this function.
     pub const fn new(function: F) -> Self {
         let of = PhantomData;
         Self { function, of }
@@ -110,7 +110,7 @@ impl<T, F> Probe<T, F> {
 
 /// Tensors of `T` whose ranks are known at run time.
 pub trait ByRank<M> {
-    /// The function with them.
+    /// Returns the function of such tensors.
     fn variant(&self) -> Option<Variant>;
 }
 
@@ -120,9 +120,9 @@ impl<T, F: Call<Of<T>, M>, M> ByRank<M> for &&Probe<T, F> {
     }
 }
 
-/// Tensors of `T`, of ranks that the function says.
+/// Tensors of `T` of the ranks in the function's signature.
 pub trait ByElement<M> {
-    /// The function with them.
+    /// Returns the function of such tensors.
     fn variant(&self) -> Option<Variant>;
 }
 
@@ -132,9 +132,9 @@ impl<T, F: Call<OfElement<T>, M>, M> ByElement<M> for &Probe<T, F> {
     }
 }
 
-/// Something else.
+/// No tensors of `T`.
 pub trait Neither {
-    /// Nothing.
+    /// Returns `None`.
     fn variant(&self) -> Option<Variant>;
 }
 

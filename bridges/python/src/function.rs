@@ -1,4 +1,4 @@
-//! A function, as the files of `python/` see it.
+//! A function, as the modules of `_pullback` call it.
 
 use pullback::catalogue::Entry;
 use pullback::{AnyTensor, foreign};
@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::argument::{Given, What};
+use crate::argument::{Given, Value};
 use crate::export::{Variant, element_types};
 use crate::output::Returned;
 use crate::recording::Recording;
@@ -17,16 +17,16 @@ use crate::{array, panics};
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) entry: &'static Entry,
-    /// Of `f32` and `f64`.
+    /// For `f32` and for `f64`.
     pub(crate) variants: [Option<Variant>; 2],
 }
 
-/// Arrays of one call; those of tensors that are `None` are left out.
+/// The arrays of a call, without the optional ones that are `None`.
 type Arrays<'py> = Vec<Bound<'py, PyAny>>;
-/// The outputs, and for each that is a tensor whether it has a gradient.
+/// The outputs, and for each output that is a tensor whether it has a gradient.
 type Outputs<'py> = (Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
-/// What a run saved, and its [`Outputs`].
+/// The recording of a run, and its [`Outputs`].
 type Ran<'py> = (Recording, Vec<Bound<'py, PyAny>>, Vec<Option<bool>>);
 
 #[pymethods]
@@ -36,7 +36,7 @@ impl Function {
         self.name
     }
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     #[getter]
     fn arguments(&self) -> Vec<&'static str> {
         self.entry
@@ -47,7 +47,7 @@ impl Function {
             .collect()
     }
 
-    /// Where the tensors are among the arguments.
+    /// Returns the indices of the tensors among the arguments.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let inputs = self.entry.signature.inputs.iter().enumerate();
@@ -60,13 +60,13 @@ impl Function {
         )
     }
 
-    /// Whether it is a function of numbers: then its outputs have the shape that those of its arrays stretch to.
+    /// Returns whether the function is elementwise: then its outputs have the broadcast shape of its arrays.
     #[getter]
     fn elementwise(&self) -> bool {
         self.entry.signature.elementwise
     }
 
-    /// The types of the arguments and of the outputs in stubs, and whether an output has a gradient.
+    /// Returns the types of the arguments and of the outputs in stubs, and whether an output has a gradient.
     #[getter]
     fn stubs(&self) -> (Vec<&'static str>, Vec<(String, bool)>) {
         // INVARIANT: `Functions::add` takes no function without a variant.
@@ -81,7 +81,7 @@ impl Function {
         (inputs.collect(), outputs.collect())
     }
 
-    /// Runs it on the values among `arguments` and on `arrays`.
+    /// Runs the function on the values among `arguments` and on `arrays`.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -96,18 +96,18 @@ impl Function {
         let mut given = Vec::with_capacity(arguments.len());
         for (input, argument) in self.entry.signature.inputs.iter().zip(&arguments) {
             let name = input.name;
-            let what = if !input.tensor {
-                What::Value(argument)
+            let value = if !input.tensor {
+                Value::Object(argument)
             } else if argument.is_none() {
-                What::Tensor(None)
+                Value::Tensor(None)
             } else {
-                // INVARIANT: `python/` gives an array for each tensor that is not None.
+                // INVARIANT: `_pullback` passes an array for each tensor that is not None.
                 let array = arrays.next().expect("an array for each tensor");
                 tensors.push(array::read(&array)?.ok_or_else(|| self.refused(name, &array))?);
                 shapes.push(name);
-                What::Tensor(Some(tensors.len() - 1))
+                Value::Tensor(Some(tensors.len() - 1))
             };
-            given.push(Given { name, what });
+            given.push(Given { name, value });
         }
         let prepared = (self.variant(&shapes, &tensors)?.prepare)(&given)
             .map_err(|error| self.prefixed(py, &error))?;
@@ -136,7 +136,7 @@ impl Function {
         let (outputs, differentiable) = given_back(py, &recording, returned, outputs)?;
         let recording = Recording {
             name: self.name,
-            run: recording,
+            inner: recording,
             known: requires_grad.iter().map(|_| true).collect(),
             outputs: differentiable.iter().flatten().map(|_| true).collect(),
         };
@@ -145,7 +145,7 @@ impl Function {
 }
 
 impl Function {
-    /// The variant for the element type of the first tensor.
+    /// Returns the variant for the element type of the first tensor.
     fn variant(&self, names: &[&str], tensors: &[AnyTensor]) -> PyResult<&Variant> {
         let [single, double] = &self.variants;
         let (wanted, other, [found, expected]) = match tensors.first() {
@@ -171,7 +171,7 @@ impl Function {
         PyTypeError::new_err(format!("{}: `{name}` must be {of}, not {found}", self.name))
     }
 
-    /// The same error, with the function's name.
+    /// Puts the function's name before an error's text.
     fn prefixed(&self, py: Python<'_>, error: &PyErr) -> PyErr {
         PyErr::from_type(
             error.get_type(py),
@@ -180,7 +180,7 @@ impl Function {
     }
 }
 
-/// The outputs as objects. The handles among what was returned are dropped first, so that memory can be moved.
+/// Converts the outputs to objects. The handles in `returned` are dropped first, so that memory can be moved.
 fn given_back<'py>(
     py: Python<'py>,
     recording: &foreign::Recording,
@@ -196,7 +196,7 @@ fn given_back<'py>(
             Returned::Tensor(handle) => {
                 drop(handle);
                 place += 1;
-                // INVARIANT: a run returns an output for each tensor that its function did.
+                // INVARIANT: a run returns an output for each tensor that the function returned.
                 let tensor = outputs.next().expect("an output for each tensor");
                 (
                     array::write(py, tensor)?,

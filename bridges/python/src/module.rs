@@ -1,4 +1,4 @@
-//! A module of Python: the functions in it, the code that calls them, its stub.
+//! A Python module: its functions, the package `_pullback` that calls them, and its stub.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -10,46 +10,51 @@ use crate::export::Variant;
 use crate::function::Function;
 use crate::stub;
 
-/// A module that is being filled.
+/// A Python module under construction.
 #[derive(Debug)]
 pub struct Functions<'m, 'py> {
     module: &'m Bound<'py, PyModule>,
-    /// Those of `python/`, by name.
+    /// The functions by name, as `_pullback/dispatch.py` has them.
     by_name: Bound<'py, PyAny>,
     stub: String,
 }
 
-/// The files of `python/`: the first is compiled when a module is imported, each of the others when it is needed.
-const CALL: &str = include_str!("python/call.py");
-const FILES: [(&str, &str); 4] = [
-    ("operator", include_str!("python/operator.py")),
-    ("torch", include_str!("python/torch.py")),
-    ("jax", include_str!("python/jax.py")),
-    ("transforms", include_str!("python/transforms.py")),
+/// The package `_pullback` inside of the extension module, and its modules.
+const PACKAGE: &str = include_str!("_pullback/__init__.py");
+const SOURCES: [(&str, &str); 6] = [
+    ("call", include_str!("_pullback/call.py")),
+    ("dispatch", include_str!("_pullback/dispatch.py")),
+    ("jax", include_str!("_pullback/jax.py")),
+    ("operator", include_str!("_pullback/operator.py")),
+    ("torch", include_str!("_pullback/torch.py")),
+    ("transforms", include_str!("_pullback/transforms.py")),
 ];
 
 impl<'m, 'py> Functions<'m, 'py> {
-    /// Begins the module.
+    /// Imports the package `_pullback` of the module.
     pub fn of(module: &'m Bound<'py, PyModule>) -> PyResult<Self> {
         let py = module.py();
-        let name = format!("{}.pullback", module.name()?);
-        let files = PyModule::from_code(py, &source(CALL), c"pullback/call.py", &source(&name))?;
-        files.setattr("FILES", FILES.into_iter().collect::<HashMap<_, _>>())?;
-        module.setattr("_call", files.getattr("call")?)?;
-        module.add("vjp", files.getattr("vjp")?)?;
+        let name = format!("{}._pullback", module.name()?);
+        let file = c"pullback/__init__.py";
+        let package = PyModule::from_code(py, &source(PACKAGE), file, &source(&name))?;
+        let sources: HashMap<_, _> = SOURCES.into_iter().collect();
+        package.getattr("add_sources")?.call1((sources,))?;
+        let dispatch = py.import(format!("{name}.dispatch"))?;
+        module.setattr("_call", dispatch.getattr("call")?)?;
+        module.add("vjp", dispatch.getattr("vjp")?)?;
         Ok(Self {
             module,
-            by_name: files.getattr("functions")?,
+            by_name: dispatch.getattr("functions")?,
             stub: stub::head(),
         })
     }
 
-    /// Adds a function, for the element types that it has a variant for.
+    /// Adds a function with its variants for `f32` and `f64`.
     pub fn add(&mut self, name: &'static str, variants: [Option<Variant>; 2]) -> PyResult<()> {
         let py = self.module.py();
         let Some(variant) = variants.iter().flatten().next() else {
             return Err(PyImportError::new_err(format!(
-                "{name}: a parameter or an output of a type that has no counterpart in Python, such as a list of \
+                "{name}: a parameter or an output has a type without a counterpart in Python, such as a list of \
                  tensors, a closure or a tensor that is written to"
             )));
         };
@@ -77,13 +82,13 @@ impl<'m, 'py> Functions<'m, 'py> {
         self.module.add(name, wrapper)
     }
 
-    /// Ends the module: its stub is `__pyi__`.
+    /// Adds the stub as `__pyi__`.
     pub fn finish(self) -> PyResult<()> {
         self.module.add("__pyi__", self.stub)
     }
 }
 
-/// INVARIANT: our own sources have no zeros.
 fn source(text: &str) -> CString {
+    // INVARIANT: neither our sources nor the names of modules have zeros.
     CString::new(text).expect("a source without zeros")
 }

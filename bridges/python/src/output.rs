@@ -1,4 +1,4 @@
-//! What functions return.
+//! The outputs of functions: tensors, and the values that have a counterpart in Python.
 
 use numpy::{Element as NumpyElement, PyArray};
 use pullback::ndarray::{Array, Dimension};
@@ -6,25 +6,25 @@ use pullback::{AnyTensor, Element, Tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// What makes an object of a value.
+/// Converts a value to an object.
 pub(crate) type Object = dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send;
 
-/// A result on its way to Python, for which the lock is taken again.
+/// An output before its conversion to an object, which needs Python's lock.
 #[expect(missing_debug_implementations, reason = "it may hold a closure")]
 pub enum Returned {
-    /// The next of the run's outputs.
+    /// The next output of the recording.
     Tensor(AnyTensor),
-    /// An optional tensor that is not there.
+    /// An optional tensor that is `None`.
     Missing,
-    /// Anything else.
+    /// A value that is not a tensor.
     Value(Box<Object>),
 }
 
-/// What a function returns: tensors, values, tuples of these, or a `Result`.
+/// The outputs of a function: tensors, values, a tuple of these, or a `Result`.
 pub trait Output: Sized {
-    /// The types in Python, in stubs.
+    /// Adds the types in stubs.
     fn stubs(to: &mut Vec<String>);
-    /// Writes each, in order.
+    /// Adds the outputs, in order.
     fn write(self, to: &mut Vec<Returned>) -> PyResult<()>;
 }
 
@@ -115,17 +115,17 @@ macro_rules! arrays {
     )+};
 }
 
-// Places are `int64` in Python's frameworks.
+// Indices are `int64` in Python's frameworks.
 #[expect(
     clippy::cast_possible_wrap,
-    reason = "places along an axis are at most `isize::MAX`"
+    reason = "indices along an axis are at most `isize::MAX`"
 )]
-const fn place(place: usize) -> i64 {
-    place as i64
+const fn index(index: usize) -> i64 {
+    index as i64
 }
 
 arrays!(
-    usize as i64 => place,
+    usize as i64 => index,
     i64 as i64 => |value| value,
     i32 as i32 => |value| value,
     bool as bool => |value| value,

@@ -1,4 +1,4 @@
-//! Panics of the functions, as exceptions.
+//! Conversion of panics in functions to exceptions.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
@@ -8,21 +8,21 @@ use std::sync::Once;
 use pullback::foreign::panic_text;
 
 thread_local! {
-    /// Where the last panic was, while panics of this thread become exceptions.
+    /// The place of the last panic, while panics of this thread become exceptions.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body`; what it panics with, and where.
+/// Runs `body`, and returns the text and place of a panic as an error.
 ///
-/// Such a panic is reported once, as the exception: the hook leaves it alone.
+/// The panic hook does not print such a panic, which the exception reports.
 pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if CAUGHT.get() {
-                // Cargo gives the compiler relative paths of the user's own files alone.
+                // Cargo passes relative paths to the compiler only for the user's own files.
                 let place = panic
                     .location()
                     .filter(|place| Path::new(place.file()).is_relative());

@@ -1,4 +1,4 @@
-//! What Python holds of one run of a function.
+//! The recording of a run, as Python holds it.
 
 use pullback::{AnyTensor, Error, foreign};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -6,23 +6,23 @@ use pyo3::prelude::*;
 
 use crate::{array, panics};
 
-/// What a run saved.
+/// A recording of a function or of its gradients.
 #[pyclass(frozen)]
 pub(crate) struct Recording {
     pub(crate) name: &'static str,
-    pub(crate) run: foreign::Recording,
-    /// Which of its inputs Python knows: not the gradients that were `None`.
+    pub(crate) inner: foreign::Recording,
+    /// For each input, whether Python has it: all but gradients that were `None`.
     pub(crate) known: Vec<bool>,
-    /// Which of its outputs Python knows: not the gradients of such inputs.
+    /// For each output, whether Python has it: all but the gradients of inputs that Python does not have.
     pub(crate) outputs: Vec<bool>,
 }
 
-/// Arrays, where some may be missing.
+/// Gradients, `None` where undefined.
 type Gradients<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
 #[pymethods]
 impl Recording {
-    /// The gradients of the inputs that `needed` names.
+    /// Returns the gradients of the inputs that `needed` marks.
     fn gradients<'py>(
         &self,
         py: Python<'py>,
@@ -30,11 +30,11 @@ impl Recording {
         needed: Vec<bool>,
     ) -> PyResult<Gradients<'py>> {
         let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
-        let found = py.detach(|| panics::caught(|| self.run.gradients(grads, &needed)));
+        let found = py.detach(|| panics::caught(|| self.inner.gradients(grads, &needed)));
         self.written(py, self.checked(found)?)
     }
 
-    /// The same as a run of its own, whose inputs are those of this one and `grads`.
+    /// Returns the gradients and their recording, whose inputs are the inputs of this one and `grads`.
     fn record_gradients<'py>(
         &self,
         py: Python<'py>,
@@ -44,14 +44,14 @@ impl Recording {
         let (grads, needed) = (self.read(&grads)?, self.spread(&needed));
         let known = grads.iter().map(Option::is_some);
         let known = self.known.iter().copied().chain(known).collect();
-        let found = py.detach(|| panics::caught(|| self.run.record_gradients(grads, &needed)));
+        let found = py.detach(|| panics::caught(|| self.inner.record_gradients(grads, &needed)));
         let (recording, found) = self.checked(found)?;
         let differentiable = (0..found.len()).filter(|&place| self.known[place]);
         let differentiable = differentiable.map(|place| recording.requires_grad(place));
         let differentiable = differentiable.collect();
         let again = Self {
             name: self.name,
-            run: recording,
+            inner: recording,
             known,
             outputs: self.known.clone(),
         };
@@ -60,7 +60,7 @@ impl Recording {
 }
 
 impl Recording {
-    /// What Python asks for, among all inputs.
+    /// Extends `needed` from the inputs that Python has to all inputs.
     fn spread(&self, needed: &[bool]) -> Vec<bool> {
         let mut needed = needed.iter();
         let known = self.known.iter();
@@ -69,7 +69,7 @@ impl Recording {
             .collect()
     }
 
-    /// The gradients of the inputs that Python knows.
+    /// Converts the gradients of the inputs that Python has.
     fn written<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What Python's tools read of a function: its definition, its documentation, its line in the `.pyi` file.
+//! The definition, the documentation and the `.pyi` stub of a function.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub(crate) struct Definition {
     pub(crate) stub: String,
 }
 
-/// What a stub begins with.
+/// Returns the first lines of a stub.
 pub(crate) fn head() -> String {
     "from typing import Any, Callable, Sequence, TypeVar\n\n\
      import jax  # type: ignore\n\
@@ -37,7 +37,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         .iter()
         .map(|(input, _)| python_name(input.name))
         .collect();
-    // Only those at the end may be left out.
+    // In Python, only the last parameters may be left out.
     let is_optional = |place: &usize| inputs[*place].1.stub.ends_with("None");
     let optional = (0..inputs.len()).rev().take_while(is_optional).count();
     let default = |place| {
@@ -72,7 +72,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
         } else {
             ""
         };
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = writeln!(docs, "    {name}: {about}{optional}{constant}");
     }
     let outputs = &entry.signature.outputs;
@@ -122,7 +122,7 @@ pub(crate) fn definition(name: &str, entry: &Entry, variants: &[Option<Variant>;
     Definition { source, docs, stub }
 }
 
-/// A name that Python keeps for itself gets a line below.
+/// Appends an underscore to a keyword of Python.
 fn python_name(name: &str) -> String {
     const KEYWORDS: [&str; 35] = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",

@@ -1,4 +1,4 @@
-//! The macro of `pullback-python`, which documents it.
+//! The macro of `pullback-python`, documented there.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -28,7 +28,7 @@ impl Parse for Module {
         if functions.is_empty() {
             return Err(input.error("name the functions of the module: `kernels: linear, squash`"));
         }
-        // The function of each module that `Functions::of` adds.
+        // `Functions::of` adds `vjp` to each module.
         let mut names = vec!["vjp".to_owned()];
         for path in &functions {
             let name = last(path).to_string();
@@ -43,7 +43,7 @@ impl Parse for Module {
     }
 }
 
-/// The name that Python calls it by.
+/// Returns the name of a function in Python.
 fn last(path: &Path) -> &Ident {
     // INVARIANT: syn reads no path without a segment.
     &path.segments.last().expect("a segment").ident
@@ -78,7 +78,7 @@ fn expand(module: &Module) -> TokenStream {
     }
 }
 
-/// A function as it is; for a type, which Rust writes with a capital letter, its `apply`.
+/// Returns the path of a function, or of a type's `apply`. Names of types begin with a capital letter.
 fn callable(path: &Path, last: &Ident) -> Path {
     let is_type = last.to_string().starts_with(char::is_uppercase);
     if is_type {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_are_errors() {
         let first = "the module's name comes first: `kernels: linear, squash`";
         let twice = "the module has a `squash` already; rename one in a `use … as …`";
         for (text, expected) in [
@@ -110,7 +110,7 @@ mod tests {
             let error = syn::parse_str::<Module>(text).err();
             let found = error.map(|error| error.to_string());
             let found = found.as_deref();
-            // Where nothing follows, syn says so first.
+            // syn adds this at the end of the input.
             let found = found.map(|text| text.trim_start_matches("unexpected end of input, "));
             assert_eq!(found, expected, "{text}");
         }

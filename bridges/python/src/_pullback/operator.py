@@ -1,6 +1,6 @@
-"""Functions of the module inside of `torch.compile` and `torch.export`: operators, which these do not look into.
+"""Operators for `torch.compile` and `torch.export`, which do not trace into them.
 
-The gradient is an operator too, and runs the function again: what a run saved is no tensor, so no graph can hold it.
+The gradient is an operator too, and runs the function again: a graph cannot hold a recording, which is not a tensor.
 """
 
 import keyword
@@ -9,8 +9,8 @@ import re
 import numpy
 import torch
 
-arrays_of = file("torch")["arrays_of"]
-check = file("torch")["check"]
+from .call import Call
+from .torch import arrays_of, check
 
 KINDS = {
     "Array": "Tensor",
@@ -25,7 +25,7 @@ KINDS = {
 
 
 def plain(name):
-    """A name of Rust's as operators have them."""
+    """Returns a name of Rust as one that an operator can have."""
     name = re.sub(r"\W", "_", name.encode("ascii", "backslashreplace").decode(), flags=re.ASCII)
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -36,7 +36,7 @@ def schema(name, stub):
 
 
 def define(function, namespace):
-    """The operator of a function, or None if it returns something that no operator does."""
+    """Returns the operator of a function, or None if an output is of a type that operators cannot return."""
     kinds, outputs = function.stubs
     if not {kind for kind, _ in outputs} <= {"Array", "IndexArray"}:
         return None
@@ -46,44 +46,44 @@ def define(function, namespace):
     places = function.places
 
     def split(arguments):
-        """The function with its values, and its tensors."""
+        """Returns the call with its values, and its tensors."""
         given = [place for place in places if arguments[place] is not None]
         tensors = [arguments[place] for place in given]
-        # Of a tensor, a run keeps no more than that it was given.
+        # The call needs only to know which tensors are given.
         values = tuple(place in given or argument for place, argument in enumerate(arguments))
-        return Run(function, values), tensors
+        return Call(function, values), tensors
 
     @torch.library.custom_op(operator, mutates_args=(), schema=f"({parameters}) -> Tensor[]")
     def forward(*arguments):
-        run, tensors = split(arguments)
-        outputs = run(arrays_of(run, tensors), [False] * len(tensors))[1]
+        call, tensors = split(arguments)
+        outputs = call(arrays_of(call, tensors), [False] * len(tensors))[1]
         return [torch.from_numpy(output) for output in outputs]
 
     @forward.register_fake
     def _(*arguments):
-        run, inputs = split(arguments)
-        check(run, inputs)
+        call, inputs = split(arguments)
+        check(call, inputs)
         if function.elementwise:
             shape = torch.broadcast_shapes(*[x.shape for x in inputs])
             return [torch.empty(shape, dtype=inputs[0].dtype) for _ in outputs]
-        # Nobody knows the shapes of outputs before the function has run: on ones, and at the first of places.
+        # Only a run of the function shows the shapes of outputs: on ones, and with zeros for indices.
         shown = list(arguments)
         for place, argument in enumerate(arguments):
             if isinstance(argument, torch.Tensor):
                 shape = [int(length) for length in argument.shape]
                 shown[place] = numpy.full(shape, place in places, str(argument.dtype)[6:])
-        run, arrays = split(shown)
-        found = run(arrays, [False] * len(arrays))[1]
+        call, arrays = split(shown)
+        found = call(arrays, [False] * len(arrays))[1]
         return [torch.empty(output.shape, dtype=getattr(torch, output.dtype.name)) for output in found]
 
-    # No parameter in Rust that is used begins with a line.
+    # A parameter that is used does not begin with an underscore in Rust.
     parameters += ", Tensor[] _grads, bool[] _there, bool[] _needed"
 
     @torch.library.custom_op(f"{operator}_gradients", mutates_args=(), schema=f"({parameters}) -> Tensor[]")
     def gradients(*arguments):
         *arguments, grads, there, needed = arguments
-        run, tensors = split(arguments)
-        recording = run(arrays_of(run, tensors), needed)[0]
+        call, tensors = split(arguments)
+        recording = call(arrays_of(call, tensors), needed)[0]
         grads = iter(grads)
         grads = [next(grads).numpy() if is_there else None for is_there in there]
         found = zip(tensors, recording.gradients(grads, needed), needed)
@@ -103,7 +103,7 @@ def define(function, namespace):
     def backward(ctx, grads):
         arguments = [value if saved is None else saved for value, saved in zip(ctx.values, ctx.saved_tensors)]
         needed = [ctx.needs_input_grad[place] for place in places if arguments[place] is not None]
-        # Places along an axis have no gradients.
+        # Indices have no gradients.
         grads = [grad for grad, (kind, _) in zip(grads, outputs) if kind == "Array"]
         there = [grad is not None for grad in grads]
         found = iter(gradients(*arguments, [grad for grad in grads if grad is not None], there, needed))

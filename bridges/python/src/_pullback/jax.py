@@ -4,20 +4,22 @@ import jax
 import jax.numpy as jnp
 import numpy
 
+from .call import Gradients, returned
 
-def apply(run, arrays):
-    for name, array in zip(run.names(), arrays):
+
+def apply(call, arrays):
+    for name, array in zip(call.names(), arrays):
         if not isinstance(array, jax.Array):
-            raise TypeError(f"{run.name}: `{name}` must be a jax.Array, not {type(array).__name__}")
-    return returned(lifted(run, None)(*arrays))
+            raise TypeError(f"{call.name}: `{name}` must be a jax.Array, not {type(array).__name__}")
+    return returned(lifted(call, None)(*arrays))
 
 
-def lifted(run, shapes):
-    """A function of arrays of JAX that returns a tuple. `shapes` are those of the outputs, if they are known."""
+def lifted(call, shapes):
+    """Returns a function of JAX's arrays that returns a tuple. `shapes` are the shapes of the outputs, or None."""
 
     def host(*arrays):
         arrays = [numpy.asarray(array) for array in arrays]
-        return tuple(written(output) for output in run(arrays, [False] * len(arrays))[1])
+        return tuple(written(output) for output in call(arrays, [False] * len(arrays))[1])
 
     @jax.custom_vjp
     def function(*arrays):
@@ -26,12 +28,12 @@ def lifted(run, shapes):
         return jax.pure_callback(host, shapes or shapes_of(arrays), *arrays, vmap_method="sequential")
 
     def shapes_of(arrays):
-        if run.function.elementwise:
+        if call.function.elementwise:
             shape = jnp.broadcast_shapes(*[array.shape for array in arrays])
-            # What is wrong with their types is said here, and not when the program runs: it runs on no element.
+            # A call on no elements raises errors of element types now, and not when the program runs.
             host(*[numpy.empty(0, array.dtype) for array in arrays])
-            return tuple(jax.ShapeDtypeStruct(shape, arrays[0].dtype) for _ in run.function.stubs[1])
-        # JAX asks before there are numbers. What a function returns is known when it has been run.
+            return tuple(jax.ShapeDtypeStruct(shape, arrays[0].dtype) for _ in call.function.stubs[1])
+        # JAX needs shapes before there are values, and only a run of the function shows them.
         ones = [numpy.ones(array.shape, array.dtype) for array in arrays]
         outputs = [numpy.asarray(output) for output in host(*ones)]
         return tuple(jax.ShapeDtypeStruct(output.shape, output.dtype) for output in outputs)
@@ -40,9 +42,9 @@ def lifted(run, shapes):
         return function(*arrays), arrays
 
     def backward(arrays, grads):
-        # Whole numbers have gradients of a type of their own, and none here.
+        # The gradients that JAX has for integers are of another type, and are not passed on.
         grads = [grad for grad in grads if jnp.issubdtype(grad.dtype, jnp.floating)]
-        gradients = Zeroed(run, len(arrays), [True] * len(grads))
+        gradients = Zeroed(call, len(arrays), [True] * len(grads))
         shapes = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
         return lifted(gradients, shapes)(*arrays, *grads)
 
@@ -51,16 +53,16 @@ def lifted(run, shapes):
 
 
 def written(output):
-    """Python's numbers as JAX has them: of 32 bits, unless it is told otherwise."""
+    """Converts an output to a type that JAX has: of 32 bits, unless 64 are enabled."""
     array = numpy.asarray(output)
     return array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
 
 
 class Zeroed(Gradients):
-    """Gradients that did not arrive are zeros."""
+    """Gradients with zeros for those that are undefined."""
 
-    def __init__(self, run, inputs, given):
-        super().__init__(run, inputs, given, [True] * inputs)
+    def __init__(self, call, inputs, given):
+        super().__init__(call, inputs, given, [True] * inputs)
 
     def __call__(self, arrays, requires_grad, recording=None):
         recording, grads, differentiable = super().__call__(arrays, requires_grad, recording)

@@ -1,0 +1,79 @@
+"""Calls of functions by name, in the framework of their arrays, and `vjp` for NumPy."""
+
+import sys
+
+import numpy
+
+from .call import Call, returned
+
+functions = {}
+operators = {}
+
+
+def has_operator(name):
+    """Returns whether a function is among `operators`. All are added at once: `torch.compile` reads the dictionary once."""
+    if not operators:
+        from .operator import define
+
+        namespace = __package__.rpartition(".")[0].replace(".", "_")
+        operators.update((name, define(function, namespace)) for name, function in functions.items())
+    return operators[name] is not None
+
+
+# `torch.compile` runs `has_operator` while it reads `call`.
+has_operator._dynamo_marked_constant = True
+
+
+def call(name, arguments):
+    torch = sys.modules.get("torch")
+    jax = sys.modules.get("jax")
+    if torch is not None and torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active():
+        if has_operator(name) and any(isinstance(argument, torch.Tensor) for argument in arguments):
+            return returned(operators[name](*arguments))
+    function = functions[name]
+    arrays = [arguments[place] for place in function.places if arguments[place] is not None]
+    for array in arrays:
+        if torch is not None and isinstance(array, torch.Tensor):
+            from .torch import apply
+
+            return apply(Call(function, arguments), arrays)
+        if jax is not None and isinstance(array, jax.Array):
+            from .jax import apply
+
+            return apply(Call(function, arguments), arrays)
+    check(Call(function, arguments), arrays, "a torch.Tensor, a jax.Array or a numpy.ndarray")
+    return returned(function.run(arguments, arrays, [False] * len(arrays))[1])
+
+
+def check(call, arrays, expected):
+    for array, name in zip(arrays, call.names()):
+        if not isinstance(array, numpy.ndarray):
+            raise TypeError(f"{call.name}: `{name}` must be {expected}, not {type(array).__name__}")
+
+
+def vjp(function, *arguments):
+    """Calls a function of this module with arrays of NumPy. Returns its outputs, and a function from gradients of the
+    outputs that are arrays of floats to gradients of the arguments, None for those that are not arrays.
+
+        y, pull = vjp(squash, x, limit)
+        grad_x, grad_limit = pull(numpy.ones_like(y))
+    """
+    if not hasattr(function, "pullback"):
+        raise TypeError(f"vjp expects a function of a pullback module, got {function!r}")
+    function = function.pullback
+    arguments += (None,) * (len(function.arguments) - len(arguments))
+    arrays = [arguments[place] for place in function.places if arguments[place] is not None]
+    check(Call(function, arguments), arrays, "a numpy.ndarray")
+    # `pull` needs the values of now, and NumPy does not report when an array is written to.
+    arrays = [array.copy() for array in arrays]
+    needed = [True] * len(arrays)
+    recording, outputs, _ = function.run(arguments, arrays, needed)
+
+    def pull(*grads):
+        found = zip(arrays, recording.gradients(list(grads), needed))
+        found = iter([numpy.zeros_like(array) if grad is None else grad for array, grad in found])
+        is_array = [place in function.places and argument is not None for place, argument in enumerate(arguments)]
+        grads = tuple(next(found) if given else None for given in is_array)
+        return grads[0] if len(grads) == 1 else grads
+
+    return returned(outputs), pull

@@ -1,0 +1,146 @@
+"""Calls in PyTorch: a `torch.autograd.Function` for each function, of any order of differentiation."""
+
+import sys
+
+import torch
+from torch._C._autograd import _get_current_graph_task_keep_graph as keeps_graph
+from torch._C._autograd import _top_saved_tensors_default_hooks as saved_tensors_hooks
+
+from .call import gradients_of, returned
+
+
+def arrays_of(call, tensors):
+    try:
+        return [tensor.detach().numpy() for tensor in tensors]
+    except (AttributeError, RuntimeError, TypeError):
+        check(call, tensors)
+        # PyTorch negates the imaginary part of a conjugate only when its elements are needed.
+        return [tensor.detach().resolve_neg().numpy() for tensor in tensors]
+
+
+def plain(call, grad):
+    """Returns a gradient as a dense tensor without a pending negation."""
+    if torch._C._functorch.is_legacy_batchedtensor(grad):
+        raise RuntimeError(
+            f"backward of {call.name}: one gradient at a time, not those of `is_grads_batched` or `vectorize`; "
+            "`torch.vmap` of `torch.autograd.grad` computes many"
+        )
+    if grad.layout is not torch.strided:
+        grad = grad.to_dense()
+    return grad.resolve_neg()
+
+
+def no_forward_mode(ctx, *tangents):
+    raise NotImplementedError(
+        f"{ctx.call.name}: forward mode is not supported; use `torch.func.jacrev` or `torch.autograd.functional.jvp`, "
+        "which need only gradients"
+    )
+
+
+def check(call, tensors):
+    """Raises an error for a tensor that cannot be an array of NumPy."""
+    for name, tensor in zip(call.names(), tensors):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{call.name}: `{name}` must be a torch.Tensor, not {type(tensor).__name__}")
+        if tensor.device.type != "cpu":
+            raise ValueError(
+                f"{call.name}: `{name}` is on {tensor.device}; the function runs on the CPU: pass `{name}.cpu()`, and "
+                "the gradient goes back through it"
+            )
+        if tensor.layout is not torch.strided:
+            raise TypeError(f"{call.name}: `{name}` has the layout {tensor.layout}; pass `{name}.to_dense()`")
+        if tensor.is_nested:
+            raise TypeError(f"{call.name}: `{name}` is a nested tensor; pass one of its parts")
+        if tensor.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"{call.name}: `{name}` must be float32 or float64, not {str(tensor.dtype)[6:]}")
+
+
+class Node(torch.autograd.Function):
+    jvp = staticmethod(no_forward_mode)
+
+    @staticmethod
+    def forward(ctx, call, recording, *tensors):
+        ctx.set_materialize_grads(False)
+        ctx.call = call
+        requires_grad = ctx.needs_input_grad[2:]
+        arrays = arrays_of(call, tensors)
+        if recording is None:
+            recording, outputs, differentiable = call(arrays, requires_grad)
+        else:
+            recording, outputs, differentiable = call(arrays, requires_grad, recording)
+        results = []
+        for output, kind in zip(outputs, differentiable):
+            if hasattr(output, "dtype"):
+                output = torch.from_numpy(output)
+                if not kind:
+                    ctx.mark_non_differentiable(output)
+            results.append(output)
+        if True in differentiable:
+            # All tensors, for the edges of second derivatives. PyTorch also raises an error if a saved tensor is written
+            # to before the backward.
+            ctx.save_for_backward(*tensors)
+            ctx.differentiable = differentiable
+            # Hooks of saved tensors keep nothing, as checkpoints do, or keep it elsewhere: the function is run again on
+            # the tensors that the hooks return.
+            ctx.recording = recording if saved_tensors_hooks(True) is None else None
+        return returned(results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        tensors = ctx.saved_tensors
+        requires_grad = ctx.needs_input_grad[2:]
+        grads = [grad for grad, kind in zip(grads, ctx.differentiable) if kind is not None]
+        grads = [None if grad is None else plain(ctx.call, grad) for grad in grads]
+        if torch._C._are_functorch_transforms_active():
+            from . import transforms
+
+            # Of many gradients, as under `vmap`, only the innermost call gets values.
+            call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
+            return (None, None, *transforms.Node.apply(call, *tensors))
+        recording = ctx.recording
+        if recording is None:
+            recording = ctx.call(arrays_of(ctx.call, tensors), requires_grad)[0]
+        if not torch.is_grad_enabled():
+            arrays = [None if grad is None else grad.numpy() for grad in grads]
+            found = recording.gradients(arrays, requires_grad)
+            if not keeps_graph():
+                ctx.recording = None
+            return (None, None, *[None if grad is None else torch.from_numpy(grad) for grad in found])
+        call, tensors = gradients_of(ctx.call, tensors, grads, requires_grad)
+        found = node(call.name, "Gradient").apply(call, recording, *tensors)
+        return (None, None, *(found if isinstance(found, tuple) else (found,)))
+
+
+nodes = {}
+
+
+def node(name, suffix=""):
+    """Returns the class of a function's nodes, whose name graphs and errors show."""
+    key = name + suffix
+    if key not in nodes:
+        nodes[key] = type(key, (Node,), {})
+    return nodes[key]
+
+
+def untraced(function):
+    """Returns the function such that `torch.compile` traces neither into it nor into its calls."""
+    disabled = None
+
+    def call(*arguments):
+        nonlocal disabled
+        # `torch.compiler.disable` would import the compiler.
+        if disabled is None and "torch._dynamo" in sys.modules:
+            disabled = torch.compiler.disable(function)
+        return (disabled or function)(*arguments)
+
+    call._torchdynamo_disable = True
+    return call
+
+
+@untraced
+def apply(call, tensors):
+    if torch._C._are_functorch_transforms_active():
+        from . import transforms
+
+        return transforms.apply(call, tensors)
+    return node(call.name).apply(call, None, *tensors)
