@@ -1,15 +1,14 @@
-//! A perceptron whose layers are split over processes: each has some columns of the first product and the rows of the
-//! second that belong to them.
+//! A perceptron whose layers are split over processes: each has some columns of the first weight and the corresponding rows
+//! of the second.
 //!
 //! ```sh
 //! cargo build --release --example columns
 //! mpirun -n 4 target/release/examples/columns
 //! ```
 //!
-//! The loss is not a sum of losses of the processes here: all of them compute the same one. Two functions make that right.
-//! `copied` is what all processes have alike: the identity, whose gradient is the sum of what
-//! all processes compute for it. `joined` adds the parts that processes have: a sum, and since all go on with the same
-//! result, its gradient is the one that each of them has.
+//! The loss is not a sum of losses of the processes here: all of them compute the same loss. Two functions account for that.
+//! `copied` is the identity on a tensor that all processes have; its gradient is the sum over the processes. `joined` is
+//! the sum over the processes; as all compute the same loss of the result, its gradient is that of each process.
 
 use pullback::ndarray::{Array2, ArrayView2, Axis, Slice};
 use pullback::nn::{Generator, init};
@@ -20,14 +19,14 @@ const INPUTS: usize = 8;
 const HIDDEN: usize = 32;
 const OUTPUTS: usize = 4;
 
-/// y = x on every process; all of them contribute to its gradient.
+/// y = x on every process. The gradient is the sum over all processes.
 #[custom_function(higher_order, grad(x) = joined(grad_output, comm))]
 fn copied(x: ArrayView2<f64>, comm: &Communicator) -> Array2<f64> {
     let _ = comm;
     x.to_owned()
 }
 
-/// The sum over all processes, with which each of them computes the same afterwards: their gradients are one.
+/// Returns the sum over all processes. All of them then compute the same, so each has the gradient.
 #[custom_function(higher_order, grad(x) = copied(grad_output, comm))]
 fn joined(x: ArrayView2<f64>, comm: &Communicator) -> Array2<f64> {
     all_reduce_sum(&Tensor::from(x), comm).to_array()

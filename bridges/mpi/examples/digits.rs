@@ -37,12 +37,12 @@ fn main() {
     });
 }
 
-/// Returns the loss of each epoch, and the share of the test's images that are recognized.
+/// Returns the loss of each epoch, and the accuracy on the test images.
 pub(crate) fn train(
     comm: &Communicator,
     epochs: usize,
 ) -> Result<(Vec<f64>, f64), pullback::Error> {
-    // One seed for all: they split and shuffle alike.
+    // One seed, so that all processes split and shuffle in the same way.
     let mut random = Generator::seed(1);
     let (training, test) = split(&mut random);
     let layers = (
@@ -64,7 +64,7 @@ pub(crate) fn train(
             let scores = model.forward(&Tensor::from(pixels));
             let sum = scores.cross_entropy(&labels, Reduction::Sum);
             total += sum.item();
-            // The mean over processes of these is the mean over the batch, whose last one has 30 rows.
+            // The mean of these over the processes is the mean over the batch. The last batch has 30 rows.
             model.backward(&(sum * (comm.size() as f64 / batch.len() as f64)))?;
             optimizer.step(&mut *model);
         }
@@ -80,7 +80,7 @@ pub(crate) fn train(
     Ok((losses, right.count() as f64 / test.labels.len() as f64))
 }
 
-/// The rows of a batch that this process has.
+/// Returns the rows of a batch for this process.
 fn part<'a>(batch: &'a [usize], comm: &Communicator) -> &'a [usize] {
     let edge = |rank| batch.len() * rank / comm.size();
     &batch[edge(comm.rank())..edge(comm.rank() + 1)]
@@ -95,7 +95,7 @@ impl Images {
     }
 }
 
-/// Four fifths of the images to train on, and one to test on.
+/// Returns four fifths of the images to train on, and one fifth to test on.
 fn split(random: &mut Generator) -> (Images, Images) {
     let digits = smartcore::dataset::digits::load_dataset();
     let shape = (digits.num_samples, digits.num_features);

@@ -1,4 +1,4 @@
-//! Shows gradients that travel while the pass runs, on an interconnect with delays:
+//! Shows gradients that are sent while the pass runs, on an interconnect with delays:
 //!
 //! ```sh
 //! cargo build --release --example overlap
@@ -16,7 +16,7 @@ use pullback::inspect::{self, TraceEvent};
 use pullback::ndarray::Array2;
 use pullback::nn::{Generator, Linear};
 use pullback::prelude::*;
-use pullback_mpi::{DataParallel, Link, Timeline};
+use pullback_mpi::{DataParallel, Timeline};
 
 #[derive(Module)]
 struct Net {
@@ -25,11 +25,8 @@ struct Net {
 
 fn main() {
     pullback_mpi::run(|comm| {
-        let link = Link {
-            latency: Duration::from_micros(500),
-            bandwidth: 1e9,
-        };
-        let slow = comm.with_link(link);
+        // As two messages around a ring of two processes, of 500 us and half of the data at 1 GB/s each.
+        let slow = comm.with_delay(Duration::from_millis(1), 1e9);
         let x = Tensor::from(Array2::<f32>::ones((64, 512)));
         for overlap in [false, true] {
             let mut random = Generator::seed(1);
@@ -73,7 +70,7 @@ fn main() {
     });
 }
 
-/// The timeline in the Trace Event Format.
+/// Returns the timeline in the Trace Event Format.
 fn chrome(timeline: &Timeline, events: &[TraceEvent]) -> String {
     let mut text = String::from(
         "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n\

@@ -1,14 +1,14 @@
-//! How long a step takes on many processes: a model of it, and its check on this machine.
+//! Models the time of a step on many processes, and checks the model on this machine.
 //!
 //! ```sh
 //! cargo build --release --example step_time
 //! target/release/examples/step_time                      # the table of the README
-//! target/release/examples/step_time profile              # what they are computed from
+//! target/release/examples/step_time profile              # the measurements behind the table
 //! mpirun -n 2 target/release/examples/step_time check    # measured beside the model, with delays
 //! ```
 //!
-//! A step is computation, and communication that does not overlap with it. The gradients of a pass get ready one after the
-//! other, at times that are measured. A bucket travels when it is ready and the one before has arrived.
+//! A step is computation, and communication that does not overlap with it. The times at which the gradients of a pass are
+//! complete are measured. A bucket is sent when it is complete and the sum of the bucket before has been received.
 
 use std::env;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use pullback::ndarray::{Array1, Array2};
 use pullback::nn::{Generator, Linear};
 use pullback::optim::Sgd;
 use pullback::prelude::*;
-use pullback_mpi::{Communicator, DataParallel, Link, all_reduce_sum};
+use pullback_mpi::{Communicator, DataParallel, Timeline, all_reduce_sum};
 
-/// What one process measures: the profile of 6 layers of 512 x 512, a batch of 64 and one thread (`profile`).
+/// The profile that one process measured: 6 layers of 512 x 512, a batch of 64 and one thread.
 pub(crate) const MEASURED: Profile = Profile {
     compute: 18.24e-3,
     pass: 12.08e-3,
@@ -39,8 +39,8 @@ pub(crate) const MEASURED: Profile = Profile {
     ],
 };
 
-/// Interconnects with published figures; the README says where.
-const LINKS: [(&str, f64, f64); 4] = [
+/// Interconnects: a name, a latency in seconds, bytes in a second. The README has the sources.
+const INTERCONNECTS: [(&str, f64, f64); 4] = [
     ("10 Gb Ethernet, TCP", 48e-6, 1.19e9),
     ("40 Gb Ethernet, user space", 1.93e-6, 4.65e9),
     ("200 Gb InfiniBand", 1.61e-6, 23.48e9),
@@ -52,23 +52,23 @@ const LINKS: [(&str, f64, f64); 4] = [
 pub(crate) struct Profile {
     /// A step without its communication.
     compute: f64,
-    /// The backward pass in it, at its end but for the optimizer.
+    /// The backward pass in the step.
     pass: f64,
-    /// The bytes of each gradient, and when in the pass it was ready.
+    /// The bytes of each gradient, and the time in the pass at which it was complete.
     gradients: &'static [(f64, f64)],
 }
 
 /// A way to sum over p processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Algorithm {
-    /// Parts go around a ring: 2(p − 1) messages, each of 1/p of the data.
+    /// Around a ring: 2(p − 1) messages, each of 1/p of the data.
     Ring,
-    /// Sums go up a tree and back down: 2 log₂ p messages, each of all the data.
+    /// Up and down a tree: 2 log₂ p messages, each of all the data.
     Tree,
 }
 
 impl Algorithm {
-    /// The time that it takes for so many bytes, in seconds.
+    /// Returns the time to sum so many bytes, in seconds.
     fn time(self, processes: usize, bytes: f64, (latency, bandwidth): (f64, f64)) -> f64 {
         let p = processes as f64;
         match self {
@@ -78,7 +78,7 @@ impl Algorithm {
     }
 }
 
-/// The communication of a pass that is left when it has ended, in seconds.
+/// Returns the time of communication after the end of the pass, in seconds.
 fn exposed(profile: &Profile, bucket: f64, time: impl Fn(f64) -> f64) -> f64 {
     let (mut arrived, mut filled): (f64, f64) = (0.0, 0.0);
     let mut last = 0.0;
@@ -94,7 +94,7 @@ fn exposed(profile: &Profile, bucket: f64, time: impl Fn(f64) -> f64) -> f64 {
     (arrived - profile.pass).max(0.0)
 }
 
-/// What the model says of a number of processes: the time of a step, with the best bucket and algorithm.
+/// The modeled time of a step, with the best size of buckets and algorithm.
 struct Prediction {
     step: f64,
     bucket: f64,
@@ -106,7 +106,7 @@ fn predict(profile: &Profile, processes: usize, link: (f64, f64)) -> Prediction 
     let sizes = (16..=23).map(|power| f64::from(1_u32 << power));
     for bucket in sizes {
         for algorithm in [Algorithm::Ring, Algorithm::Tree] {
-            // Before the data, 16 bytes up and down a tree.
+            // All processes compare 16 bytes before the data, up and down a tree.
             let check = Algorithm::Tree.time(processes, 16.0, link);
             let time = |bytes| check + algorithm.time(processes, bytes, link);
             let step = profile.compute + exposed(profile, bucket, time);
@@ -122,18 +122,18 @@ fn predict(profile: &Profile, processes: usize, link: (f64, f64)) -> Prediction 
     best.expect("a bucket")
 }
 
-/// The table of the README.
+/// Returns the table of the README.
 pub(crate) fn table(profile: &Profile) -> String {
     let mut rows = vec![
         ["processes"]
             .into_iter()
-            .chain(LINKS.map(|link| link.0))
+            .chain(INTERCONNECTS.map(|link| link.0))
             .map(str::to_owned)
             .collect(),
     ];
-    rows.push(vec!["---".to_owned(); 1 + LINKS.len()]);
+    rows.push(vec!["---".to_owned(); 1 + INTERCONNECTS.len()]);
     for processes in [1, 2, 4, 16, 64, 256, 1024, 4096] {
-        let cells = LINKS.iter().map(|&(_, latency, bandwidth)| {
+        let cells = INTERCONNECTS.iter().map(|&(_, latency, bandwidth)| {
             if processes == 1 {
                 return format!("{:.2} ms", 1e3 * profile.compute);
             }
@@ -178,18 +178,18 @@ impl Net {
     }
 }
 
-/// The fastest of some steps, and of its pass the timeline.
+/// Returns the time of the fastest of some steps, and the timeline of its pass.
 fn measure(
     model: &mut DataParallel<Net>,
     batch: usize,
     repeats: usize,
-) -> Result<(f64, pullback_mpi::Timeline), pullback::Error> {
+) -> Result<(f64, Timeline), pullback::Error> {
     let width = model.layers[0].in_features();
     let x = Tensor::from(Array2::from_shape_fn((batch, width), |(row, column)| {
         ((row * 7 + column) % 13) as f32 / 13.0
     }));
     let mut optimizer = Sgd::new(1e-3);
-    let mut best: Option<(f64, pullback_mpi::Timeline)> = None;
+    let mut best: Option<(f64, Timeline)> = None;
     for _ in 0..repeats {
         let start = Instant::now();
         model.zero_grad();
@@ -204,7 +204,7 @@ fn measure(
     Ok(best.expect("a step"))
 }
 
-/// Measures when gradients get ready: nothing travels before the pass has ended, and then without delays.
+/// Measures the times at which gradients are complete. They are sent after the pass, and without delays.
 fn profile(
     comm: &Communicator,
     (layers, width, batch): (usize, usize, usize),
@@ -222,17 +222,27 @@ fn profile(
     })
 }
 
-/// A bucket size on a link with delays: the step's time in seconds, by the model and measured.
+/// The time of a step in seconds, modeled and measured, for one size of buckets on a ring with delays.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    link: Link,
+    latency: Duration,
     bucket: usize,
     overlap: bool,
     pub(crate) model: f64,
     pub(crate) measured: f64,
 }
 
-/// Compares measured steps with the model's, where all messages are delayed.
+/// The bandwidth of the ring with delays, in bytes in a second.
+const BANDWIDTH: f64 = 1e9;
+
+/// Returns a communicator whose sums take as long as around a ring with this latency: see [`Algorithm::Ring`].
+fn ring(comm: &Communicator, latency: Duration) -> Communicator {
+    let messages = 2.0 * (comm.size() - 1) as f64;
+    let bandwidth = BANDWIDTH * comm.size() as f64 / messages;
+    comm.with_delay(latency.mul_f64(messages), bandwidth)
+}
+
+/// Compares measured steps with the model, where all collectives are delayed.
 pub(crate) fn compare(
     comm: &Communicator,
     sizes: (usize, usize, usize),
@@ -245,16 +255,12 @@ pub(crate) fn compare(
     for &latency in latencies {
         for &bucket in buckets {
             for overlap in [false, true] {
-                let link = Link {
-                    latency,
-                    bandwidth: 1e9,
-                };
-                let figures = (latency.as_secs_f64(), link.bandwidth);
+                let figures = (latency.as_secs_f64(), BANDWIDTH);
                 let time = |bytes| Algorithm::Ring.time(comm.size(), bytes, figures);
                 let exposed = if overlap {
                     exposed(&profile, bucket as f64, time)
                 } else {
-                    // As if everything were ready at the end.
+                    // All gradients are sent at the end of the pass.
                     let gradients = profile
                         .gradients
                         .iter()
@@ -269,12 +275,12 @@ pub(crate) fn compare(
                         time,
                     )
                 };
-                let model = DataParallel::new(Net::new(layers, width), &comm.with_link(link));
+                let model = DataParallel::new(Net::new(layers, width), &ring(comm, latency));
                 let mut model = model.bucket_bytes(bucket).overlap(overlap);
                 let (measured, _) = measure(&mut model, batch, repeats)?;
                 let model = profile.compute + exposed;
                 comparisons.push(Comparison {
-                    link,
+                    latency,
                     bucket,
                     overlap,
                     model,
@@ -306,7 +312,7 @@ fn main() {
     }
 }
 
-/// Prints what collectives take without delays. A barrier is nothing but the comparison of descriptions.
+/// Prints the times of collectives without delays. A barrier is only the comparison of descriptions.
 fn costs(comm: &Communicator) {
     let median = |body: &dyn Fn()| {
         let mut times: Vec<Duration> = (0..200)
@@ -333,7 +339,7 @@ fn costs(comm: &Communicator) {
 fn print(compared: &[Comparison]) {
     println!("| latency | buckets | overlap | model | measured |\n|---|---|---|---|---|");
     for Comparison {
-        link,
+        latency,
         bucket,
         overlap,
         model,
@@ -342,7 +348,7 @@ fn print(compared: &[Comparison]) {
     {
         println!(
             "| {:?} | {} KiB | {} | {:.1} ms | {:.1} ms |",
-            link.latency,
+            latency,
             bucket.div_ceil(1024),
             if *overlap { "yes" } else { "no" },
             1e3 * model,

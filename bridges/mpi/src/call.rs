@@ -1,17 +1,17 @@
-//! What a process is about to do with the others: compared across processes before any data travels.
+//! Descriptions of collectives, which all processes compare before they exchange data.
 
 use std::any::type_name;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The description of one use of a collective. It has to be the same on every process.
+/// The description of one use of a collective, the same on every process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Call {
     pub(crate) operation: &'static str,
-    /// The element type; empty if no elements travel.
+    /// The element type; empty if there are no elements.
     pub(crate) element: &'static str,
     pub(crate) shape: Vec<usize>,
-    /// What else has to agree, in words: a root, an axis, the name of a parameter, a step. Empty if there is nothing.
+    /// Other values that must agree, as text: a root, an axis, the name of a parameter, a step. May be empty.
     pub(crate) detail: String,
 }
 
@@ -36,8 +36,8 @@ impl Call {
         }
     }
 
-    /// Returns 64 bits that are equal for equal descriptions. The hasher has fixed keys: every process of one program
-    /// gets the same.
+    /// Returns 64 bits that are equal for equal descriptions. The hasher has fixed keys, so digests are equal on all
+    /// processes of one program.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -58,16 +58,16 @@ impl fmt::Display for Call {
     }
 }
 
-/// The texts of descriptions that are compared have this many bytes at most.
+/// The largest number of bytes of a description's text.
 pub(crate) const TEXT: usize = 256;
 
-/// Returns the sentence for descriptions of which not all are equal, in the order of the ranks.
+/// Returns the message for descriptions, in the order of the ranks, that are not all equal.
 pub(crate) fn disagreement(texts: &[String]) -> String {
     let first = texts.first().map(String::as_str).unwrap_or_default();
     let others = texts.iter().enumerate();
     let mut others = others.filter(|(_, text)| *text != first);
     let Some((rank, text)) = others.next() else {
-        // Two descriptions of one text: they differ beyond what is shown.
+        // Descriptions that differ beyond their first bytes.
         return format!("the processes disagree beyond the first {TEXT} bytes of {first}");
     };
     let more = match others.count() {

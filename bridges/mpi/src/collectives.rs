@@ -1,8 +1,7 @@
 //! The collectives, as differentiable functions.
 //!
-//! The loss of a program of several processes is the sum of the losses of all of them. So the gradient that a process
-//! gets for its input is what its input contributes to the outputs of all processes, and travels back the way that the
-//! values came.
+//! The loss of a program of several processes is the sum of the losses of all of them. So the gradient of an input of one
+//! process is a sum over the outputs of all processes that depend on it, and is itself a collective.
 
 use pullback::ndarray::{Array, ArrayView, Axis, Dimension};
 use pullback::prelude::*;
@@ -13,7 +12,7 @@ use crate::worker::Kind;
 /// Returns the sum of `x` over all processes, on each of them. The gradient is the sum of the gradients.
 ///
 /// # Panics
-/// If processes disagree on shape or element type, or call something else.
+/// If processes disagree on shape or element type, or call different collectives.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -25,7 +24,7 @@ use crate::worker::Kind;
 ///     let y = all_reduce_sum(&x, comm);
 ///     let processes = comm.size() as f64;
 ///     assert_eq!(y.to_array(), array![1.0, 2.0] * processes);
-///     y.sum().backward()?; // on all processes: each output has every input in it
+///     y.sum().backward()?; // on all processes: each output depends on every input
 ///     assert_eq!(x.grad(), Some(array![1.0, 1.0] * processes));
 ///     Ok::<(), pullback::Error>(())
 /// });
@@ -42,7 +41,7 @@ pub fn all_reduce_sum<T: Element, D: Dimension>(
 /// Returns the mean of `x` over all processes, on each of them. The gradient is the mean of the gradients.
 ///
 /// # Panics
-/// As [`all_reduce_sum`].
+/// If processes disagree, as in [`all_reduce_sum`].
 ///
 /// ```
 /// use pullback::Tensor;
@@ -65,12 +64,12 @@ pub fn all_reduce_mean<T: Element, D: Dimension>(
     sum / T::from_f64(comm.size() as f64)
 }
 
-/// Returns the maximum of `x` over all processes, element by element, on each of them; NaN if any is NaN. The sum of the
-/// gradients goes to the process that has the maximum; several that have it share it evenly, as in
+/// Returns the elementwise maximum of `x` over all processes, on each of them; NaN if any is NaN. The gradient of the
+/// process with the maximum is the sum of the gradients; processes with equal maxima share it evenly, as in
 /// [`maximum`](pullback::Tensor::maximum).
 ///
 /// # Panics
-/// As [`all_reduce_sum`].
+/// If processes disagree, as in [`all_reduce_sum`].
 ///
 /// ```
 /// use pullback::Tensor;
@@ -101,11 +100,11 @@ pub fn all_reduce_max<T: Element, D: Dimension>(
     shaped(x.raw_dim(), largest)
 }
 
-/// Returns `x` of the process `root`, on each of them; what the others pass gives only the shape. The sum of the gradients
-/// goes to the root, and the others' are zero.
+/// Returns `x` of the process `root` on each process; the other processes pass an `x` of the same shape. The gradient of
+/// the root is the sum of the gradients; that of the others is zero.
 ///
 /// # Panics
-/// As [`all_reduce_sum`], if processes disagree on the root, or there is no such rank.
+/// If processes disagree, also on the root, or `root` is not a rank.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -129,11 +128,11 @@ pub fn broadcast<T: Element, D: Dimension>(
     same_shape("broadcast", detail, &x, Kind::Broadcast(root), comm)
 }
 
-/// Returns the sum of `x` over all processes on the process `root`, and zeros on the others. The gradient of the root is
-/// that of all.
+/// Returns the sum of `x` over all processes on the process `root`, and zeros on the others. The gradient of every process
+/// is that of the root.
 ///
 /// # Panics
-/// As [`broadcast`].
+/// If processes disagree, also on the root, or `root` is not a rank.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -161,7 +160,7 @@ pub fn reduce_sum<T: Element, D: Dimension>(
 /// gradient is [`reduce_scatter`] of the gradients.
 ///
 /// # Panics
-/// As [`all_reduce_sum`], if processes disagree on the axis, or `x` does not have it.
+/// If processes disagree, also on the axis, or `x` does not have `axis`.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -198,11 +197,11 @@ pub fn all_gather<T: Element, D: Dimension>(
     output
 }
 
-/// Sums `x` over all processes, cuts the sum along `axis` into as many parts of one length as there are processes, and
-/// returns to each the part of its rank. The gradient is [`all_gather`] of the gradients.
+/// Sums `x` over all processes, splits the sum along `axis` into equal parts, and returns on each process the part of its
+/// rank. The gradient is [`all_gather`] of the gradients.
 ///
 /// # Panics
-/// As [`all_gather`], and if the length of the axis is not divisible by the number of processes.
+/// If processes disagree, also on the axis, or the length of `axis` is not divisible by the number of processes.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -241,11 +240,11 @@ pub fn reduce_scatter<T: Element, D: Dimension>(
     shaped(shape, part)
 }
 
-/// Sends `x` to the process `by` ranks further, and returns what the process as many ranks before has sent; ranks go around
-/// a ring. The gradient travels back: it is the shift by −`by`.
+/// Sends `x` to rank + `by` and receives from rank − `by`, modulo the number of processes. The gradient is the shift by
+/// −`by`.
 ///
 /// # Panics
-/// As [`all_reduce_sum`], and if processes disagree on `by`.
+/// If processes disagree, also on `by`.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -269,7 +268,7 @@ pub fn shift<T: Element, D: Dimension>(
     same_shape("shift", format!("by {by}"), &x, Kind::Shift(by), comm)
 }
 
-/// Runs a collective whose result has the shape of what goes in.
+/// Runs a collective whose result has the shape of `x`.
 #[track_caller]
 fn same_shape<T: Element, D: Dimension>(
     operation: &'static str,
@@ -282,7 +281,7 @@ fn same_shape<T: Element, D: Dimension>(
     shaped(x.raw_dim(), result)
 }
 
-/// The elements in row-major order.
+/// Returns the elements in row-major order.
 fn elements<T: Element, D: Dimension>(x: &ArrayView<T, D>) -> Vec<T> {
     match x.as_slice() {
         Some(elements) => elements.to_vec(),
@@ -316,7 +315,7 @@ fn along<T, D: Dimension>(operation: &str, x: &ArrayView<T, D>, axis: Axis) -> S
     format!("along axis {}", axis.index())
 }
 
-/// The length along `axis` of the part that each process gets.
+/// Returns the length along `axis` of the part of each process.
 #[track_caller]
 fn part_length<T, D: Dimension>(x: &ArrayView<T, D>, axis: Axis, comm: &Communicator) -> usize {
     let (length, size) = (x.len_of(axis), comm.size());
@@ -329,8 +328,8 @@ fn part_length<T, D: Dimension>(x: &ArrayView<T, D>, axis: Axis, comm: &Communic
     length / size
 }
 
-/// The part of a maximum's gradient that each element of this process gets: 1 if it alone has the maximum, ½ if another
-/// process has it too, 0 if it does not have it.
+/// Returns for each element its share of the maximum's gradient: 1 if only this process has the maximum, ½ if another
+/// process has it too, 0 if this process does not have it.
 fn share<T: Element, D: Dimension>(
     x: &Tensor<T, D>,
     output: &Tensor<T, D>,
@@ -355,7 +354,7 @@ fn share<T: Element, D: Dimension>(
     holds.into()
 }
 
-/// Whole numbers in the order of the numbers, with NaN above all: MPI's maximum of floats is not one of NaNs.
+/// Returns an integer such that keys are in the order of the numbers, NaN last: MPI's maximum of floats ignores NaN.
 fn key(x: f64) -> u64 {
     if x.is_nan() {
         return u64::MAX;
@@ -368,7 +367,7 @@ fn key(x: f64) -> u64 {
     }
 }
 
-/// The number of a [`key`].
+/// Returns the number that has this [`key`].
 fn value(key: u64) -> f64 {
     if key == u64::MAX {
         return f64::NAN;

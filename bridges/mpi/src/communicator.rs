@@ -1,4 +1,4 @@
-//! The handle that programs have.
+//! The handle of a process on the other processes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,17 +8,23 @@ use std::time::Duration;
 
 use pullback::Element;
 
-use crate::Link;
 use crate::call::Call;
-use crate::worker::{Data, Job, Kind, Times};
+use crate::worker::{Data, Delay, Job, Kind, Times};
 
-/// The processes of a program that [`run`](crate::run) has started, seen from one of them. Clones are the same.
+/// A handle on the processes of a program, which [`run`](crate::run) passes to each of them.
 ///
-/// Collectives take it as a value. All processes call the same ones in the same order, or are told who does not.
+/// Every collective takes one. All processes call the same collectives in the same order; any difference ends all of them
+/// with a message. Clones are handles on the same processes.
 ///
 /// ```
+/// use std::time::Duration;
+///
+/// // `mpirun -n 4` runs this four times, with ranks 0 to 3; without `mpirun` there is one process.
 /// pullback_mpi::run(|comm| {
-///     assert!(comm.rank() < comm.size());
+///     let comm = comm.with_deadline(Duration::from_secs(5));
+///     if comm.rank() == 0 {
+///         println!("printed before any of the {} processes continues", comm.size());
+///     }
 ///     comm.barrier();
 ///     Ok::<(), pullback::Error>(())
 /// });
@@ -26,15 +32,15 @@ use crate::worker::{Data, Job, Kind, Times};
 #[derive(Clone, Debug)]
 pub struct Communicator {
     jobs: Sender<Job>,
-    /// The number of threads that wait for a job.
+    /// The number of threads that wait for the result of a job.
     waiting: Arc<AtomicUsize>,
     rank: usize,
     size: usize,
     deadline: Duration,
-    link: Option<Link>,
+    delay: Option<Delay>,
 }
 
-/// A collective that may still be on its way.
+/// A collective that was started.
 #[derive(Debug)]
 pub(crate) struct Pending {
     result: Receiver<Result<(Data, Times), String>>,
@@ -53,97 +59,66 @@ impl Communicator {
             rank,
             size,
             deadline: Duration::from_secs(60),
-            link: None,
+            delay: None,
         }
     }
 
     /// Returns the number of this process: from 0, below [`size`](Self::size).
-    ///
-    /// ```
-    /// // `mpirun -n 4` runs this four times, with ranks 0 to 3.
-    /// pullback_mpi::run(|comm| Ok::<(), pullback::Error>(println!("rank {}", comm.rank())));
-    /// ```
     pub fn rank(&self) -> usize {
         self.rank
     }
 
     /// Returns the number of processes.
-    ///
-    /// ```
-    /// pullback_mpi::run(|comm| {
-    ///     assert_eq!(comm.size(), 1); // without `mpirun`
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// Returns a handle whose collectives wait for other processes this long, 60 seconds by default. After that, one
-    /// process prints which operation waited and for whom, and all end. It has to be longer than the slowest process
-    /// computes between two collectives. The end of [`run`](crate::run) waits for 60 seconds: where one process works longer
-    /// at the end, let all call [`barrier`](Self::barrier) with a longer deadline after that.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// pullback_mpi::run(|comm| {
-    ///     let comm = comm.with_deadline(Duration::from_secs(5));
-    ///     comm.barrier();
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
+    /// process prints which operation waited for which processes, and all end. The deadline must be longer than the slowest
+    /// process computes between two collectives. The end of [`run`](crate::run) waits for 60 seconds: if one process works
+    /// longer at the end, call [`barrier`](Self::barrier) with a longer deadline on all after that work.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
-        let comm = self.clone();
-        Self { deadline, ..comm }
+        Self {
+            deadline,
+            ..self.clone()
+        }
     }
 
-    /// Returns a handle whose collectives take at least as long as on this interconnect, to see on one machine what a
-    /// slower one does. The sum over all processes goes around a ring, in 2(p − 1) steps of a message each; other
-    /// collectives are delayed by one message.
+    /// Returns a handle whose collectives take at least `latency` and a second for every `bandwidth` bytes, to measure on
+    /// one machine how a program runs on a slower interconnect.
     ///
     /// ```
     /// use std::time::Duration;
     /// use pullback::Tensor;
-    /// use pullback::ndarray::array;
-    /// use pullback_mpi::{Link, all_reduce_sum};
+    /// use pullback_mpi::all_reduce_sum;
     ///
     /// pullback_mpi::run(|comm| {
-    ///     let slow = comm.with_link(Link { latency: Duration::from_millis(1), bandwidth: 1e9 });
-    ///     let sum = all_reduce_sum(&Tensor::from(array![1.0]), &slow);
-    ///     assert_eq!(sum.item(), comm.size() as f64);
+    ///     let slow = comm.with_delay(Duration::from_millis(1), 1e9);
+    ///     assert_eq!(all_reduce_sum(&Tensor::from(1.0), &slow).item(), comm.size() as f64);
     ///     Ok::<(), pullback::Error>(())
     /// });
     /// ```
     #[must_use]
-    pub fn with_link(&self, link: Link) -> Self {
-        let link = Some(link);
-        let comm = self.clone();
-        Self { link, ..comm }
+    pub fn with_delay(&self, latency: Duration, bandwidth: f64) -> Self {
+        let delay = Delay { latency, bandwidth };
+        Self {
+            delay: Some(delay),
+            ..self.clone()
+        }
     }
 
-    /// Waits until all processes have come here.
+    /// Waits until all processes call `barrier`.
     ///
     /// # Panics
-    /// If another process calls something else.
-    ///
-    /// ```
-    /// pullback_mpi::run(|comm| {
-    ///     if comm.rank() == 0 {
-    ///         println!("this is printed before any process goes on");
-    ///     }
-    ///     comm.barrier();
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
+    /// If another process calls another collective.
     #[track_caller]
     pub fn barrier(&self) {
         self.start(Call::bare("barrier"), Kind::Meet, Data::U64(Vec::new()))
             .wait();
     }
 
-    /// Ends the thread of MPI on all processes, which have all come to the end.
+    /// Ends the thread of MPI, when all processes call `finish`.
     #[track_caller]
     pub(crate) fn finish(&self) {
         let call = Call::bare("the end");
@@ -164,7 +139,7 @@ impl Communicator {
         data.into_elements()
     }
 
-    /// Returns the maxima of whole numbers that stand for elements of type `T`.
+    /// Returns the maxima of integers that encode elements of type `T`.
     #[track_caller]
     pub(crate) fn exchange_keys<T: Element>(
         &self,
@@ -176,11 +151,11 @@ impl Communicator {
         match self.start(call, Kind::Max, Data::U64(keys)).wait() {
             (Data::U64(keys), _) => keys,
             // INVARIANT: a collective returns the type that it was given.
-            _ => unreachable!("whole numbers were sent"),
+            _ => unreachable!("integers were sent"),
         }
     }
 
-    /// Begins a collective. All processes begin the same ones in the same order.
+    /// Starts a collective. All processes start the same collectives in the same order.
     ///
     /// # Panics
     /// If `run` has returned, or there are more elements than MPI can count.
@@ -199,7 +174,7 @@ impl Communicator {
             kind,
             data,
             deadline: self.deadline,
-            link: self.link,
+            delay: self.delay,
             reply,
         };
         if let Err(unsent) = self.jobs.send(job) {
@@ -214,7 +189,7 @@ impl Communicator {
 
 impl Pending {
     /// # Panics
-    /// If the processes disagree on what it is.
+    /// If the processes disagree on the collective.
     #[track_caller]
     pub(crate) fn wait(self) -> (Data, Times) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +198,7 @@ impl Pending {
         match result {
             Ok(Ok(done)) => done,
             Ok(Err(disagreement)) => panic!("{disagreement}"),
-            // INVARIANT: the thread answers every job, and a panic of it ends the process.
+            // INVARIANT: the thread of MPI replies to every job, and its panic ends the process.
             Err(RecvError) => unreachable!("the thread of MPI has ended"),
         }
     }
@@ -249,14 +224,14 @@ impl Data {
         elements.expect("elements of the type that was sent")
     }
 
-    /// The elements, which are of type `T`.
+    /// Returns the elements, which are of type `T`.
     pub(crate) fn elements_mut<T: Element>(&mut self) -> &mut [T] {
         let elements: &mut dyn Any = match self {
             Self::F32(elements) => elements,
             Self::F64(elements) => elements,
             Self::U64(elements) => elements,
         };
-        // INVARIANT: who fills a bucket knows its type.
+        // INVARIANT: a bucket is filled with elements of its type.
         elements
             .downcast_mut::<Vec<T>>()
             .expect("elements of this type")
@@ -276,7 +251,7 @@ fn same<A: 'static, B: 'static>(value: A) -> Result<B, A> {
     let mut value = Some(value);
     let any: &mut dyn Any = &mut value;
     match any.downcast_mut::<Option<B>>() {
-        // INVARIANT: it was put there two lines above.
+        // INVARIANT: the value is there, see above.
         Some(same) => Ok(same.take().expect("the value")),
         None => Err(value.expect("the value")),
     }

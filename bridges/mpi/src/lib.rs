@@ -4,12 +4,10 @@ mod call;
 mod collectives;
 mod communicator;
 mod data_parallel;
-mod link;
 mod run;
 mod worker;
 
 pub use collectives::*;
 pub use communicator::Communicator;
 pub use data_parallel::{BucketTimes, DataParallel, Timeline};
-pub use link::Link;
 pub use run::run;

@@ -1,4 +1,4 @@
-//! The beginning and the end of a program of several processes.
+//! The start and the end of a program of several processes.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,17 +13,17 @@ use pullback::foreign::panic_text;
 use crate::Communicator;
 use crate::worker;
 
-/// Runs `body` on this process of a program that `mpirun` has started, and returns its result when all processes have
-/// come to the end. Without `mpirun` there is one process.
+/// Runs `body` on this process of a program that `mpirun` has started, and returns its result when `body` has returned on
+/// all processes. Without `mpirun` there is one process.
 ///
-/// If `body` returns an error or panics, this process prints it with its rank, and all processes end, with an exit code that
-/// is not 0. So do processes that [disagree](crate#when-a-process-fails).
+/// If `body` returns an error or panics, this process prints the message with its rank, and all processes end with an exit
+/// code that is not 0. So do processes that [disagree](crate#when-a-process-fails).
 ///
-/// A thread of its own makes all calls of MPI. Where the variable `PULLBACK_NUM_THREADS` says nothing else and there are
-/// several processes, each computes on one thread: a machine usually has a process for each processor.
+/// A separate thread makes all calls of MPI. If there are several processes, each computes on one thread, unless the
+/// variable `PULLBACK_NUM_THREADS` is set: a machine usually runs one process per processor.
 ///
 /// # Panics
-/// If it is called a second time: MPI starts once in a process.
+/// If `run` is called a second time: MPI starts once in a process.
 ///
 /// ```
 /// use pullback::Tensor;
@@ -46,7 +46,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     let worker = thread::spawn(move || {
         let work = AssertUnwindSafe(|| worker::work(queue, seen, ready));
         if catch_unwind(work).is_err() {
-            // Its message is printed; `mpirun` ends the other processes.
+            // The message of the panic is printed; `mpirun` ends the other processes.
             process::abort();
         }
     });
@@ -66,7 +66,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     });
     let failure = match catch_unwind(body) {
         Ok(Ok(result)) => {
-            // INVARIANT: a panic of the thread has ended the process.
+            // INVARIANT: a panic of the thread ends the process.
             worker.join().expect("the thread of MPI ended");
             return result;
         }
@@ -75,7 +75,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     };
     eprintln!("rank {}: {failure}", comm.rank());
     abort.store(true, Ordering::Release);
-    // The thread ends this process with all others.
+    // The thread of MPI ends all processes, this one too.
     loop {
         thread::sleep(Duration::from_secs(1));
     }

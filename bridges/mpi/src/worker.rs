@@ -1,10 +1,10 @@
 //! The thread that owns MPI.
 //!
 //! # Note [One thread]
-//! One thread of each process initializes MPI, makes every call of it and finalizes it; the others give it jobs
-//! through a channel. That asks MPI for `MPI_THREAD_FUNNELED` and no more, and collectives make progress while the other
-//! threads compute: a nonblocking collective progresses only inside of calls of MPI. The thread polls, so it can watch
-//! a deadline, answer other processes that ask how far this one is, and end them all.
+//! One thread of each process initializes MPI, makes all calls of MPI and finalizes it; other threads send it jobs
+//! through a channel. So MPI needs no more than `MPI_THREAD_FUNNELED`, and collectives progress while the other threads
+//! compute: a nonblocking collective progresses only inside calls of MPI. The thread polls, so it can check deadlines,
+//! reply to other processes that ask for the number of its calls, and end all processes.
 //!
 //! Jobs run one after the other, so all processes start the same collectives in the same order.
 
@@ -21,42 +21,42 @@ use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
-use crate::Link;
 use crate::call::{Call, TEXT, disagreement};
 
-/// How long the thread sleeps between two looks at what other processes ask, when it has nothing to do.
+/// The time between two checks for questions of other processes while there is no job.
 const IDLE: Duration = Duration::from_millis(20);
-/// How long a job that somebody waits for is polled without sleeping: after that, other processes need the processor.
+/// The time for which a job that a thread waits for is polled without sleeping; after that, other processes need the
+/// processor.
 const EAGER: Duration = Duration::from_millis(1);
-/// How long the thread sleeps between two polls.
+/// The time that the thread sleeps between two polls.
 const NAP: Duration = Duration::from_micros(20);
-/// How long other processes have to say how far they are.
+/// The time in which other processes must report the number of their calls.
 const ANSWERS: Duration = Duration::from_secs(1);
 
 const ASK: i32 = 1;
 const ANSWER: i32 = 2;
 
-/// What is done with the data. Sums and maxima are of the elements of all processes.
+/// The operation on the data. Sums and maxima are over all processes, element by element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// Nothing travels: the processes only meet.
+    /// A barrier, without data.
     Meet,
-    /// As [`Meet`](Self::Meet), and the thread ends.
+    /// A barrier, after which the thread ends.
     Finish,
     Sum,
     Max,
-    /// The sum arrives at one process, zeros at the others.
+    /// The sum on one process, zeros on the others.
     SumTo(usize),
     Broadcast(usize),
     /// The data of each process, in the order of the ranks.
     AllGather,
-    /// Of the sum, cut into as many parts as there are processes, each gets its own.
+    /// The sum, split into one part per process.
     ReduceScatter,
-    /// To the process this many ranks further, around a ring.
+    /// To the process of rank + this number, modulo the number of processes.
     Shift(isize),
 }
 
-/// Elements on their way.
+/// The elements of a job.
 #[derive(Debug)]
 pub(crate) enum Data {
     F32(Vec<f32>),
@@ -64,11 +64,18 @@ pub(crate) enum Data {
     U64(Vec<u64>),
 }
 
-/// When a job began and ended on the thread.
+/// The start and the end of a job on the thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) start: Instant,
     pub(crate) end: Instant,
+}
+
+/// The least time that a job takes, see [`Communicator::with_delay`](crate::Communicator::with_delay).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delay {
+    pub(crate) latency: Duration,
+    pub(crate) bandwidth: f64,
 }
 
 #[derive(Debug)]
@@ -77,8 +84,7 @@ pub(crate) struct Job {
     pub(crate) kind: Kind,
     pub(crate) data: Data,
     pub(crate) deadline: Duration,
-    /// An interconnect to imitate.
-    pub(crate) link: Option<Link>,
+    pub(crate) delay: Option<Delay>,
     pub(crate) reply: SyncSender<Result<(Data, Times), String>>,
 }
 
@@ -86,25 +92,25 @@ pub(crate) struct Worker {
     rank: usize,
     size: usize,
     world: SimpleCommunicator,
-    /// For questions about how far a process is, beside the collectives.
+    /// For questions about the number of a process's calls, beside the collectives.
     side: SimpleCommunicator,
-    /// Set when this process is to end all of them.
+    /// Set when this process has failed and must end all processes.
     abort: Arc<AtomicBool>,
-    /// The number of threads that wait for a job.
+    /// The number of threads that wait for the result of a job.
     waiting: Arc<AtomicUsize>,
-    /// The number of jobs begun.
+    /// The number of jobs that were started.
     calls: Cell<u64>,
 }
 
-/// A job that is being waited for.
+/// A running job and its deadline.
 struct Wait<'a> {
     call: &'a Call,
     deadline: Duration,
     since: Instant,
 }
 
-/// Initializes MPI, tells `ready` rank and number of processes, and works until a job says to finish. `ready` gets
-/// nothing if MPI was initialized before.
+/// Initializes MPI, sends rank and number of processes to `ready`, and runs jobs until one is [`Kind::Finish`]. Sends
+/// `None` if MPI was initialized before.
 pub(crate) fn work(
     jobs: Receiver<Job>,
     (abort, waiting): (Arc<AtomicBool>, Arc<AtomicUsize>),
@@ -131,6 +137,12 @@ pub(crate) fn work(
     drop(universe);
 }
 
+impl Delay {
+    fn of(self, bytes: usize) -> Duration {
+        self.latency + Duration::from_secs_f64(bytes as f64 / self.bandwidth)
+    }
+}
+
 impl Worker {
     fn serve(&self, jobs: &Receiver<Job>) {
         loop {
@@ -142,7 +154,7 @@ impl Worker {
                         return;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.look_around(),
+                Err(RecvTimeoutError::Timeout) => self.check_others(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
@@ -157,24 +169,24 @@ impl Worker {
             since: start,
         };
         let result = self.compare(&wait).map(|()| {
-            let (kind, link) = (job.kind, job.link);
+            let (kind, delay) = (job.kind, job.delay);
             let data = match job.data {
-                Data::F32(data) => Data::F32(self.exchange(kind, link, data, &wait)),
-                Data::F64(data) => Data::F64(self.exchange(kind, link, data, &wait)),
-                Data::U64(data) => Data::U64(self.exchange(kind, link, data, &wait)),
+                Data::F32(data) => Data::F32(self.exchange(kind, delay, data, &wait)),
+                Data::F64(data) => Data::F64(self.exchange(kind, delay, data, &wait)),
+                Data::U64(data) => Data::U64(self.exchange(kind, delay, data, &wait)),
             };
             let end = Instant::now();
             (data, Times { start, end })
         });
-        // Nobody waits for it if the pass that wanted it has failed.
+        // No thread waits for the result if its pass has failed.
         let _ = job.reply.send(result);
     }
 
-    /// Compares the descriptions of the job on all processes. All of them learn of a difference.
+    /// Compares the descriptions of the job on all processes. Each of them returns an error if there is a difference.
     ///
     /// # Note [Agreement]
-    /// The largest digest and the largest complement of one are those of one digest exactly if all are equal: one
-    /// reduction of 16 bytes. The texts travel only where they differ.
+    /// The maximum of all digests and the maximum of their complements are complements of each other exactly if all digests
+    /// are equal. So one reduction of 16 bytes finds a difference, and texts are gathered only after one.
     fn compare(&self, wait: &Wait<'_>) -> Result<(), String> {
         if self.size == 1 {
             return Ok(());
@@ -207,19 +219,18 @@ impl Worker {
         Err(disagreement(&texts))
     }
 
-    fn exchange<T>(&self, kind: Kind, link: Option<Link>, own: Vec<T>, wait: &Wait<'_>) -> Vec<T>
-    where
-        T: Equivalence + Copy + Default + std::ops::AddAssign,
-    {
+    fn exchange<T: Equivalence + Copy + Default>(
+        &self,
+        kind: Kind,
+        delay: Option<Delay>,
+        own: Vec<T>,
+        wait: &Wait<'_>,
+    ) -> Vec<T> {
         if self.size == 1 {
             return own;
         }
-        if let Some(link) = link {
-            if matches!(kind, Kind::Sum) {
-                return self.ring(link, own, wait);
-            }
-            thread::sleep(link.time(size_of_val(&own[..])));
-        }
+        let bytes = size_of_val(&own[..]);
+        let due = delay.map(|delay| Instant::now() + delay.of(bytes));
         let (sum, length, world) = (SystemOperation::sum(), own.len(), &self.world);
         let mut all = match kind {
             Kind::AllGather => vec![T::default(); length * self.size],
@@ -228,7 +239,7 @@ impl Worker {
             _ => vec![T::default(); length],
         };
         match kind {
-            Kind::Meet | Kind::Finish => return own,
+            Kind::Meet | Kind::Finish => all = own,
             Kind::Sum | Kind::Max => scope(|scope| {
                 let operation = match kind {
                     Kind::Max => SystemOperation::max(),
@@ -271,10 +282,13 @@ impl Worker {
             }),
             Kind::Shift(by) => self.send_and_receive(by, &own, &mut all, wait),
         }
+        if let Some(due) = due {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
         all
     }
 
-    /// Sends to the process `by` ranks further, and receives from the one as many ranks before.
+    /// Sends to rank + `by`, and receives from rank − `by`.
     fn send_and_receive<T: Equivalence>(
         &self,
         by: isize,
@@ -299,47 +313,17 @@ impl Worker {
         i32::try_from(place).unwrap_or_default()
     }
 
-    /// The sum over all processes, in 2(p − 1) steps around a ring of which each takes as long as `link` says. The data
-    /// is cut into p parts; in the first half of the steps each process adds its own to a part that goes around, in
-    /// the second the sums go around.
-    fn ring<T>(&self, link: Link, mut own: Vec<T>, wait: &Wait<'_>) -> Vec<T>
-    where
-        T: Equivalence + Copy + Default + std::ops::AddAssign,
-    {
-        let (size, length) = (self.size, own.len());
-        let part = |index: usize| {
-            let index = index % size;
-            length * index / size..length * (index + 1) / size
-        };
-        for step in 0..2 * (size - 1) {
-            let start = Instant::now();
-            let sent = part(self.rank + 2 * size - step);
-            let received = part(self.rank + 2 * size - step - 1);
-            let mut buffer = vec![T::default(); received.len()];
-            self.send_and_receive(1, &own[sent.clone()], &mut buffer, wait);
-            if step < size - 1 {
-                let sums = own[received].iter_mut().zip(buffer);
-                sums.for_each(|(sum, part)| *sum += part);
-            } else {
-                own[received].copy_from_slice(&buffer);
-            }
-            let time = link.time(size_of_val(&own[sent]));
-            thread::sleep(time.saturating_sub(start.elapsed()));
-        }
-        own
-    }
-
     /// Polls until the request has completed.
     ///
     /// # Note [Naps]
-    /// A thread that yields to one that computes is back after the latter's slice, milliseconds later; one that sleeps
-    /// is back as soon as its time is over. So this one yields while the thread that asked waits for it too, and sleeps
-    /// while that computes.
+    /// A thread that yields to a computing thread resumes after the latter's time slice, milliseconds later; a thread that
+    /// sleeps resumes as soon as its time is over. So this thread yields while the thread that sent the job waits, and
+    /// sleeps while that thread computes.
     fn finish<'a, D: ?Sized, S: Scope<'a>>(&self, mut request: Request<'a, D, S>, wait: &Wait<'_>) {
         let begun = Instant::now();
         while let Err(again) = request.test() {
             request = again;
-            self.look_around();
+            self.check_others();
             if wait.since.elapsed() > wait.deadline {
                 self.report(wait);
             }
@@ -351,8 +335,8 @@ impl Worker {
         }
     }
 
-    /// Ends all processes if this one failed, and tells those that ask how far it is.
-    fn look_around(&self) {
+    /// Ends all processes if this one has failed, and replies to processes that ask for the number of its calls.
+    fn check_others(&self) {
         if self.abort.load(Ordering::Acquire) {
             self.end_all();
         }
@@ -365,12 +349,12 @@ impl Worker {
         }
     }
 
-    /// Says which process is missing, and ends all.
+    /// Prints which processes are missing, and ends all.
     ///
     /// # Note [Missing]
-    /// A collective does not say who is late. But the threads of MPI of the other processes run, whatever their other
-    /// threads do, and say how many calls they have begun. A process that does not say so within a second is stopped,
-    /// or its machine is gone. Of several processes that wait for one, that of the smallest rank speaks.
+    /// A collective does not report which process is late. But the thread of MPI of each process runs whatever its other
+    /// threads do, and reports how many calls it has started. A process that does not reply within a second is stopped, or
+    /// its machine is down. If several processes wait for one, the process of the smallest rank prints.
     fn report(&self, wait: &Wait<'_>) -> ! {
         let calls = self.ask();
         let own = self.calls.get();
@@ -378,16 +362,16 @@ impl Worker {
         let late = others().filter(|&rank| calls[rank].is_some_and(|calls| calls < own));
         let late = late.map(|rank| {
             let last = calls[rank].unwrap_or_default();
-            format!("rank {rank} has not come to it: it is at call {last}")
+            format!("rank {rank} has not reached this call; it is at call {last}")
         });
         let silent = others().filter(|&rank| calls[rank].is_none());
-        let silent = silent.map(|rank| format!("rank {rank} does not answer"));
+        let silent = silent.map(|rank| format!("rank {rank} does not reply"));
         let mut reasons: Vec<String> = late.chain(silent).collect();
         if reasons.is_empty() {
-            reasons.push("every rank has come to it, but the data does not arrive".to_owned());
+            reasons.push("every rank has reached this call, but it does not complete".to_owned());
         }
-        let speaks = others().all(|rank| rank > self.rank || calls[rank] != Some(own));
-        if !speaks {
+        let prints = others().all(|rank| rank > self.rank || calls[rank] != Some(own));
+        if !prints {
             thread::sleep(2 * ANSWERS);
         }
         eprintln!(
@@ -400,7 +384,7 @@ impl Worker {
         self.end_all()
     }
 
-    /// Asks each process how many calls it has begun.
+    /// Asks each process for the number of calls that it has started.
     fn ask(&self) -> Vec<Option<u64>> {
         let mut calls = vec![None; self.size];
         for other in (0..self.size).filter(|&other| other != self.rank) {
@@ -410,7 +394,7 @@ impl Worker {
         let begun = Instant::now();
         let missing = |calls: &[Option<u64>]| calls.iter().flatten().count() + 1 < self.size;
         while begun.elapsed() < ANSWERS && missing(&calls) {
-            self.look_around();
+            self.check_others();
             let any = self.side.any_process();
             if let Some((message, status)) = any.immediate_matched_probe_with_tag(ANSWER) {
                 let mut number = [0_u64];
@@ -429,8 +413,8 @@ impl Worker {
     }
 }
 
-/// A rank as MPI has it.
+/// Converts a rank to MPI's type.
 fn rank(rank: usize) -> i32 {
-    // INVARIANT: it is below the number of processes, which MPI gave as an `i32`.
+    // INVARIANT: the rank is below the number of processes, which is an `i32` in MPI.
     i32::try_from(rank).expect("a rank fits")
 }

@@ -1,10 +1,10 @@
-//! Which gradients travel together.
+//! Groups of gradients that are sent together.
 
 use pullback::AnyTensor;
 
 use crate::worker::Data;
 
-/// The element type of a parameter, and how many elements it has.
+/// The element type and the number of elements of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) element: Element,
@@ -17,12 +17,12 @@ pub(super) enum Element {
     F64,
 }
 
-/// The gradients of some parameters in one array. Behind them is one element for each parameter: the number of processes
-/// that have a gradient for it.
+/// The gradients of some parameters in one array, followed by one element for each parameter: the number of processes that
+/// have a gradient for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     pub(super) element: Element,
-    /// Numbers of parameters, each with the place of its first element.
+    /// Indices of parameters, each with the index of its first element.
     pub(super) parameters: Vec<(usize, usize)>,
     /// The number of elements of all gradients.
     pub(super) length: usize,
@@ -32,12 +32,12 @@ pub(super) struct Bucket {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) buckets: Vec<Bucket>,
-    /// For each parameter, its bucket and its place there.
+    /// For each parameter, the index of its bucket and its index in that bucket.
     pub(super) places: Vec<(usize, usize)>,
 }
 
 impl Layout {
-    /// Fills buckets with up to `bytes`, or one larger parameter, in this order of the parameters.
+    /// Fills buckets with parameters in this order. A bucket has up to `bytes`, or one larger parameter.
     pub(super) fn new(order: &[usize], sizes: &[Size], bytes: usize) -> Self {
         let mut buckets: Vec<Bucket> = Vec::new();
         let mut open: Vec<Bucket> = Vec::new();
@@ -85,7 +85,7 @@ impl Size {
 }
 
 impl Bucket {
-    /// The number of elements that travel.
+    /// Returns the number of elements that are sent.
     pub(super) fn elements(&self) -> usize {
         self.length + self.parameters.len()
     }

@@ -28,11 +28,11 @@ use layout::{Layout, Size};
 use step::Step;
 use uses::Consumer;
 
-/// A model of which every process has a copy, and trains it on its part of each batch. [`backward`](Self::backward)
-/// averages the gradients of all processes, so the copies stay equal. It derefs to the model.
+/// A model with a copy on every process, trained there on a part of each batch. [`backward`](Self::backward) averages the
+/// gradients of all processes, so the copies stay equal. It derefs to the model.
 ///
 /// The mean of the processes' gradients is that of the whole batch if each process's loss is the mean over a part of
-/// the same length. For parts of other lengths, multiply it by length · processes / length of the batch.
+/// the same length. For parts of different lengths, multiply the loss by length · processes / length of the batch.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -43,7 +43,7 @@ use uses::Consumer;
 ///
 /// pullback_mpi::run(|comm| {
 ///     let model = Linear { weight: Parameter::new(array![[0.5]]), bias: None };
-///     let mut model = DataParallel::new(model, comm);
+///     let mut model = DataParallel::new(model, comm).bucket_bytes(64 << 10);
 ///     let mut optimizer = Sgd::new(0.1);
 ///     for _ in 0..10 {
 ///         model.zero_grad();
@@ -61,30 +61,16 @@ pub struct DataParallel<M> {
     comm: Communicator,
     bucket_bytes: usize,
     overlap: bool,
-    /// Agreed in the first step.
+    /// Set in the first step.
     layout: Option<Arc<Layout>>,
     steps: u64,
 }
 
 impl<M: Module> DataParallel<M> {
-    /// Gives all processes the parameters and buffers of the process of rank 0, which may have read them from a file.
+    /// Sends the parameters and buffers of rank 0, which may have read them from a file, to all processes.
     ///
     /// # Panics
     /// If the models of the processes differ in the names, element types or shapes of parameters and buffers.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Linear;
-    /// use pullback::prelude::*;
-    /// use pullback_mpi::DataParallel;
-    ///
-    /// pullback_mpi::run(|comm| {
-    ///     let model = Linear { weight: Parameter::new(array![[comm.rank() as f64]]), bias: None };
-    ///     let model = DataParallel::new(model, comm);
-    ///     assert_eq!(model.weight.item(), 0.0); // that of rank 0, everywhere
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
     #[track_caller]
     pub fn new(model: M, comm: &Communicator) -> Self {
         let mut model = Self {
@@ -99,20 +85,8 @@ impl<M: Module> DataParallel<M> {
         model
     }
 
-    /// Sets how many bytes of gradients travel together, 1 MiB by default. More are sent in fewer messages, but later. A
-    /// larger parameter travels alone.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    /// use pullback_mpi::DataParallel;
-    ///
-    /// pullback_mpi::run(|comm| {
-    ///     let model = Linear::<f32>::new(64, 10, &mut Generator::seed(1));
-    ///     let model = DataParallel::new(model, comm).bucket_bytes(64 << 10);
-    ///     println!("{model:?}");
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
+    /// Sets how many bytes of gradients are sent together, 1 MiB by default. Larger buckets need fewer messages, but are
+    /// sent later. A larger parameter is a bucket alone.
     #[must_use]
     pub fn bucket_bytes(self, bucket_bytes: usize) -> Self {
         Self {
@@ -122,56 +96,26 @@ impl<M: Module> DataParallel<M> {
         }
     }
 
-    /// Sets whether gradients travel while the pass runs, as they do by default; otherwise they do when it has ended. It
-    /// shows what the overlap saves.
-    ///
-    /// ```
-    /// use pullback::nn::{Generator, Linear};
-    /// use pullback_mpi::DataParallel;
-    ///
-    /// pullback_mpi::run(|comm| {
-    ///     let model = Linear::<f32>::new(64, 10, &mut Generator::seed(1));
-    ///     let model = DataParallel::new(model, comm).overlap(false);
-    ///     println!("{model:?}");
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
+    /// Sets whether gradients are sent during the pass, the default, or after it, to measure what the overlap saves.
     #[must_use]
     pub fn overlap(self, overlap: bool) -> Self {
         Self { overlap, ..self }
     }
 
-    /// Computes the gradients of the parameters, and adds their mean over all processes to those that they have. Returns
-    /// when what happened.
+    /// Computes the gradients of the parameters, adds their mean over all processes to the gradients of the parameters,
+    /// and returns the times of the pass.
     ///
-    /// Gradients travel in buckets while the pass runs, in the order in which rank 0 used the parameters backwards in the
-    /// first step. A parameter that this process's loss does not depend on counts as a gradient of zeros, if any other
-    /// process has one; if none has, it gets none. Other leaves get the gradient of this process. Hooks of a
-    /// parameter see the gradient of this process too, and what they return is not averaged.
+    /// Gradients are sent in buckets during the pass, in the order in which rank 0's gradients were complete in the first
+    /// step. If this process's loss does not depend on a parameter, the gradient counts as zeros; if no process's loss
+    /// does, the parameter gets none. Other leaves get the gradient of this process. Hooks of a parameter also receive the
+    /// gradient of this process, and their results are not averaged.
     ///
     /// # Errors
-    /// As [`Tensor::backward`]. The other processes then wait: return the error to [`run`](crate::run), which ends all.
+    /// Where [`Tensor::backward`] fails. The other processes then wait: return the error to [`run`](crate::run), which
+    /// ends all.
     ///
     /// # Panics
     /// If the processes are at different steps.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::nn::Linear;
-    /// use pullback::prelude::*;
-    /// use pullback_mpi::DataParallel;
-    ///
-    /// pullback_mpi::run(|comm| {
-    ///     let model = Linear { weight: Parameter::new(array![[2.0]]), bias: None };
-    ///     let mut model = DataParallel::new(model, comm);
-    ///     let x = Tensor::from(array![[comm.rank() as f64]]);
-    ///     let loss = model.forward(&x).sum();
-    ///     model.backward(&loss)?;
-    ///     let mean = (comm.size() - 1) as f64 / 2.0;
-    ///     assert_eq!(model.weight.grad(), Some(array![[mean]]));
-    ///     Ok::<(), pullback::Error>(())
-    /// });
-    /// ```
     #[track_caller]
     pub fn backward<T, D>(&mut self, loss: &Tensor<T, D>) -> Result<Timeline, Error>
     where
@@ -180,11 +124,11 @@ impl<M: Module> DataParallel<M> {
     {
         let start = Instant::now();
         let Some(root) = loss.gradient_edge() else {
-            // Its error says that there is no history.
+            // `backward` has an error for a loss without a history.
             return loss.backward().map(|()| Timeline::default());
         };
         if root.node().is_leaf() {
-            // A parameter itself: now it has a use.
+            // A parameter itself, which needs a node that uses it.
             return self.backward(&(loss * T::one()));
         }
         self.steps += 1;
@@ -192,7 +136,7 @@ impl<M: Module> DataParallel<M> {
         let parameters: Vec<AnyTensor> = parameters.map(AnyParameter::to_any).collect();
         let consumers = uses::consumers(root, &leaves(&parameters));
         let layout = self.layout(&consumers, &parameters);
-        // These share the gradients of before, if there are any.
+        // Handles on earlier gradients.
         let before: Vec<Option<AnyTensor>> = parameters.iter().map(gradient).collect();
         let how = (self.steps, self.overlap, start);
         let (step, hooks) = Step::begin(&self.comm, &layout, &consumers, how);
@@ -214,11 +158,11 @@ impl<M: Module> DataParallel<M> {
         Ok(timeline)
     }
 
-    /// Has the process of rank 0 write the state into a safetensors file, and the others wait until it has. An error is
-    /// returned by rank 0 alone.
+    /// Writes the state of rank 0 into a safetensors file; the other processes wait until it is written. Only rank 0
+    /// returns an error.
     ///
     /// # Errors
-    /// As [`Stateful::save_safetensors`].
+    /// Where [`Stateful::save_safetensors`] fails.
     ///
     /// ```
     /// use pullback::nn::{Generator, Linear, Stateful};
@@ -248,7 +192,7 @@ impl<M: Module> DataParallel<M> {
 }
 
 impl<M: Module> DataParallel<M> {
-    /// Sends the values of rank 0 to all, one after the other, each under its name.
+    /// Sends the values of rank 0 to all processes, each with its name.
     #[track_caller]
     fn share_first_values(&mut self) {
         struct Share<'a>(&'a Communicator);
@@ -294,7 +238,7 @@ impl<M: Module> DataParallel<M> {
         self.model.visit_mut(&ParameterPath::root(), &mut share);
     }
 
-    /// Returns the buckets, which are agreed in the first step: rank 0 says in which order gradients get ready.
+    /// Returns the buckets. In the first step, rank 0 sends the order in which its gradients are complete.
     #[track_caller]
     fn layout(&mut self, consumers: &[Consumer<'_>], parameters: &[AnyTensor]) -> Arc<Layout> {
         if let Some(layout) = &self.layout {
@@ -310,7 +254,7 @@ impl<M: Module> DataParallel<M> {
         let pending = self.comm.start(call, Kind::Broadcast(0), Data::U64(order));
         let (Data::U64(order), _) = pending.wait() else {
             // INVARIANT: a collective returns the type that it was given.
-            unreachable!("whole numbers were sent")
+            unreachable!("integers were sent")
         };
         let place = |&place: &u64| usize::try_from(place).unwrap_or_default();
         let order: Vec<usize> = order.iter().map(place).collect();
@@ -321,7 +265,7 @@ impl<M: Module> DataParallel<M> {
     }
 }
 
-/// The nodes of the parameters that are trained, with their places in the list.
+/// Returns the nodes of the parameters that require grad, with their indices.
 fn leaves(parameters: &[AnyTensor]) -> HashMap<Node, usize> {
     let places = parameters.iter().enumerate();
     let leaves = places.filter_map(|(place, parameter)| {
@@ -338,8 +282,8 @@ fn gradient(parameter: &AnyTensor) -> Option<AnyTensor> {
     }
 }
 
-/// Sets the gradient of a parameter to what it was `before`, and the mean of the `processes`' gradients, whose sum is at
-/// the beginning of `sum`. Without a gradient on any process (`used` is zero) it stays as it was.
+/// Sets the gradient of a parameter to the sum of its gradient `before` and the mean over `processes`, whose sum is
+/// `sum`. Does nothing if no process has a gradient: `used` is zero.
 fn write<T: Element>(
     (parameter, before): (&AnyTensor, Option<&AnyTensor>),
     sum: &[T],

@@ -1,4 +1,4 @@
-//! One backward pass, whose gradients are sent while it runs.
+//! One backward pass that sends gradients while it runs.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::communicator::Pending;
 use crate::worker::Data;
 use crate::worker::Kind;
 
-/// The gradients of a pass as they come, shared with the hooks that collect them.
+/// The gradients of a pass, shared with the hooks that collect them.
 #[derive(Debug)]
 pub(super) struct Step(Arc<Mutex<State>>);
 
@@ -27,13 +27,13 @@ struct State {
     number: u64,
     overlap: bool,
     start: Instant,
-    /// For each parameter, how many of its uses have not run.
+    /// For each parameter, the number of nodes that use it and have not run.
     uses: Vec<usize>,
-    /// For each bucket, how many of its parameters' gradients are to come.
+    /// For each bucket, the number of gradients that are not complete.
     missing: Vec<usize>,
-    /// The buckets that are not sent.
+    /// The buckets that have not been sent.
     filling: Vec<Option<Data>>,
-    /// When each bucket was complete.
+    /// The time at which each bucket was complete.
     ready: Vec<Option<Duration>>,
     sent: Vec<Pending>,
 }
@@ -46,9 +46,9 @@ impl Step {
     ///
     /// # Note [Complete]
     /// The engine writes gradients of leaves, and calls their hooks, when the whole pass has succeeded. But a hook of a
-    /// node sees the gradients of its inputs as soon as the node has run. So the gradient of a parameter is the sum of
-    /// what the nodes that use it give, and complete when the last of them has run. The sum is made in the bucket, into
-    /// which gradients have to be copied anyway.
+    /// node receives the gradients of its inputs as soon as the node has run. So the gradient of a parameter is the sum of
+    /// the gradients from the nodes that use it, and complete when the last of them has run. The sum is computed in the
+    /// bucket, into which gradients have to be copied anyway.
     pub(super) fn begin(
         comm: &Communicator,
         layout: &Arc<Layout>,
@@ -58,7 +58,7 @@ impl Step {
         let mut uses = vec![0; layout.places.len()];
         let inputs = consumers.iter().flat_map(|consumer| &consumer.inputs);
         inputs.for_each(|&(_, parameter)| uses[parameter] += 1);
-        // A parameter that nothing uses is complete: the others of its bucket need not wait for the end of the pass.
+        // A parameter without uses is complete, so its bucket can be sent before the end of the pass.
         let used = |parameter: &&(usize, usize)| uses[parameter.0] > 0;
         let missing = layout.buckets.iter();
         let missing = missing.map(|bucket| bucket.parameters.iter().filter(used).count());
@@ -114,19 +114,19 @@ impl Step {
         consumer.node.register_hook(collect)
     }
 
-    /// Sends what is left when the pass has ended, waits for everything, and returns the sums.
+    /// Sends the remaining buckets after the pass, waits for all, and returns the sums.
     #[track_caller]
     pub(super) fn finish(self) -> (Sums, Timeline) {
         let mut state = lock(&self.0);
         let pass = state.start.elapsed();
-        // A use whose own gradient is undefined has not run.
+        // A node whose gradient is undefined has not run.
         state.missing.fill(0);
         state.overlap = true;
         state.send();
         let start = state.start;
         let (ready, sent) = (mem::take(&mut state.ready), mem::take(&mut state.sent));
         let layout = Arc::clone(&state.layout);
-        // A panic of a process that disagrees must not poison what hooks still hold.
+        // Hooks still hold the mutex, which a panic of `wait` must not poison.
         drop(state);
         let mut sums = Vec::new();
         let mut buckets = Vec::new();
@@ -151,7 +151,7 @@ impl Step {
 }
 
 impl State {
-    /// Adds a gradient to its place in the bucket.
+    /// Adds a gradient to those in its bucket.
     fn add<T: pullback::Element>(&mut self, parameter: usize, grad: &ArrayViewD<'_, T>) {
         let (number, place) = self.layout.places[parameter];
         let bucket = &self.layout.buckets[number];
@@ -187,7 +187,7 @@ impl State {
         }
     }
 
-    /// Sends the buckets that are complete, in their order, which is the same on all processes.
+    /// Sends the complete buckets, in the order that all processes share.
     fn send(&mut self) {
         let layout = Arc::clone(&self.layout);
         while self.overlap && self.missing.get(self.sent.len()) == Some(&0) {
@@ -213,6 +213,6 @@ fn describe(bucket: &Bucket, number: usize, (buckets, step): (usize, u64)) -> Ca
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    // A panic inside leaves counts that nothing reads any more: the pass has failed.
+    // After a panic the pass has failed, and nothing reads the counts.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,8 @@
-//! When the gradients of a pass were ready, and when they travelled.
+//! The times at which the gradients of a pass were complete and were sent.
 
 use std::time::Duration;
 
-/// When a pass of [`DataParallel::backward`](super::DataParallel::backward) did what. Times are counted from its
-/// beginning.
+/// The times of a pass of [`DataParallel::backward`](super::DataParallel::backward), counted from its start.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -23,32 +22,23 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// How long the pass of this process took.
+    /// The duration of the pass on this process.
     pub pass: Duration,
-    /// How long it then waited for gradients that were still on their way.
+    /// The time after the pass until all sums were complete.
     pub exposed: Duration,
     /// The buckets in the order in which they were sent.
     pub buckets: Vec<BucketTimes>,
 }
 
-/// When a bucket of gradients travelled.
-///
-/// ```
-/// use std::time::Duration;
-/// use pullback_mpi::BucketTimes;
-///
-/// let time = Duration::from_millis;
-/// let bucket = BucketTimes { bytes: 4096, ready: time(2), start: time(2), end: time(5) };
-/// assert_eq!(bucket.end - bucket.start, time(3));
-/// ```
+/// The size and the times of a bucket of gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTimes {
-    /// The bytes that each process adds.
+    /// The size of the bucket.
     pub bytes: usize,
-    /// When the last of its gradients was complete.
+    /// The time at which the last gradient of the bucket was complete.
     pub ready: Duration,
-    /// When it began to travel: those before it travel first.
+    /// The time at which sending began, after the buckets before it.
     pub start: Duration,
-    /// When the sum had arrived.
+    /// The time at which the sum was complete.
     pub end: Duration,
 }

@@ -1,18 +1,18 @@
-//! Where a graph uses the parameters.
+//! The nodes of a graph that use parameters.
 
 use std::collections::{HashMap, HashSet};
 
 use pullback::Node;
 use pullback::inspect::Edge;
 
-/// A node that uses parameters: its inputs that are some, each with the parameter's number.
+/// A node that uses parameters: the indices of such inputs, each with the parameter's index.
 #[derive(Debug)]
 pub(super) struct Consumer<'g> {
     pub(super) node: &'g Node,
     pub(super) inputs: Vec<(usize, usize)>,
 }
 
-/// Returns the nodes behind `root` that use parameters, whose own nodes are `leaves`.
+/// Returns the nodes in the graph of `root` that use parameters. `leaves` are the parameters' own nodes.
 pub(super) fn consumers<'g>(root: &'g Edge, leaves: &HashMap<Node, usize>) -> Vec<Consumer<'g>> {
     let mut consumers = Vec::new();
     let mut seen = HashSet::from([root.node()]);
@@ -35,8 +35,8 @@ pub(super) fn consumers<'g>(root: &'g Edge, leaves: &HashMap<Node, usize>) -> Ve
     consumers
 }
 
-/// Returns the numbers of `count` parameters in the order in which their gradients are complete in a pass: when the last
-/// node that uses them has run, which is that of the smallest sequence number. Those that nothing uses are last.
+/// Returns the indices of `count` parameters in the order in which a pass completes their gradients: when it has run the
+/// last node that uses them, that of the smallest sequence number. Parameters without uses are last.
 pub(super) fn order(consumers: &[Consumer<'_>], count: usize) -> Vec<usize> {
     let mut last = vec![0; count];
     for consumer in consumers {

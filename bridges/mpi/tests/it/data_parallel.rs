@@ -1,6 +1,7 @@
 //! Models that several processes train.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use pullback::ndarray::{Array1, Array2, Axis, Ix0, Ix1, Ix2, Slice, arr0, array};
 use pullback::nn::{Generator, Linear, Sequential, Tanh};
@@ -170,18 +171,15 @@ struct Deep {
 }
 
 #[test]
-fn buckets_travel_while_the_pass_runs() {
+fn buckets_are_sent_while_the_pass_runs() {
     on(&[2], |comm| {
-        let link = pullback_mpi::Link {
-            latency: std::time::Duration::from_micros(200),
-            bandwidth: 1e9,
-        };
+        let slow = comm.with_delay(Duration::from_micros(400), 1e9);
         let x = Tensor::from(Array2::<f32>::ones((256, 128)));
         let pass = |overlap| {
             let mut random = Generator::seed(3);
             let layers = (0..6).map(|_| Linear::<f32>::new(128, 128, &mut random));
             let layers = layers.collect();
-            let model = DataParallel::new(Deep { layers }, &comm.with_link(link));
+            let model = DataParallel::new(Deep { layers }, &slow);
             let mut model = model.bucket_bytes(128 * 129 * 4).overlap(overlap);
             let layers = model.layers.iter();
             let loss = layers
@@ -250,7 +248,7 @@ fn one_process_saves() {
 }
 
 #[test]
-fn models_that_differ_are_told_so() {
+fn models_that_differ_are_reported() {
     let outcome = failing(2, |comm| {
         let model = Linear::<f32>::new(3 + comm.rank(), 2, &mut Generator::seed(7));
         DataParallel::new(model, comm);
@@ -271,7 +269,7 @@ struct Branches {
 }
 
 #[test]
-fn parameters_of_other_names_are_told() {
+fn parameters_of_other_names_are_reported() {
     let outcome = failing(2, |comm| {
         let layer = |seed| Linear::<f32>::new(3, 3, &mut Generator::seed(seed));
         let name = if comm.rank() == 0 { "a" } else { "b" };
@@ -294,7 +292,7 @@ fn parameters_of_other_names_are_told() {
 }
 
 #[test]
-fn another_number_of_steps_is_told() {
+fn another_number_of_steps_is_reported() {
     let outcome = failing(2, |comm| {
         let mut model = DataParallel::new(Linear::<f64>::new(1, 1, &mut Generator::seed(7)), comm);
         for _ in 0..3 - comm.rank() {

@@ -1,4 +1,4 @@
-//! A process that fails ends all of them, within ten seconds and with a sentence that says why.
+//! A process that fails ends all of them, within ten seconds and with a message that has the reason.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) fn ended(outcome: Option<Outcome>, words: &[&str]) {
     assert!(!status.success(), "it succeeded:\n{text}");
     assert!(time < Duration::from_secs(10), "{time:?}:\n{text}");
     for words in words {
-        assert!(text.contains(words), "not a word of `{words}`:\n{text}");
+        assert!(text.contains(words), "without `{words}`:\n{text}");
     }
 }
 
@@ -72,8 +72,8 @@ fn a_process_that_stalls() {
     ended(
         outcome,
         &[
-            "rank 0: `all_reduce_sum` of f32 of shape [2] (call 2) has waited for 2.0 s: rank 1 has not come to it: it \
-             is at call 1",
+            "rank 0: `all_reduce_sum` of f32 of shape [2] (call 2) has waited for 2.0 s: rank 1 has not reached this \
+             call; it is at call 1",
         ],
     );
 }
@@ -94,7 +94,7 @@ fn a_process_that_is_stopped() {
     ended(
         outcome,
         &[
-            "rank 1: `all_reduce_sum` of f32 of shape [2] (call 2) has waited for 2.0 s: rank 0 does not answer",
+            "rank 1: `all_reduce_sum` of f32 of shape [2] (call 2) has waited for 2.0 s: rank 0 does not reply",
         ],
     );
 }
