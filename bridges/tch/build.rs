@@ -8,12 +8,12 @@ fn main() {
     for name in ["LIBTORCH_INCLUDE", "LIBTORCH_CXX11_ABI"] {
         println!("cargo:rerun-if-env-changed={name}");
     }
-    // What torch-sys reports: `torch/lib` of a Python package, or `lib` of a libtorch. The headers are beside it.
+    // torch-sys reports `torch/lib` of a Python package, or `lib` of a libtorch. The headers are beside that folder.
     let lib = env::var_os("DEP_TCH_LIBTORCH_LIB").map(PathBuf::from);
     let mut root =
         lib.expect("the directory of libtorch from torch-sys, which reports it on Linux and macOS");
     root.pop();
-    // As torch-sys reads it.
+    // In the same way as torch-sys.
     if env::var_os("LIBTORCH_USE_PYTORCH").is_none()
         && let Some(includes) = env::var_os("LIBTORCH_INCLUDE")
     {

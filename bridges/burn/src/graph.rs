@@ -1,16 +1,16 @@
-//! A use of a function in burn's graph.
+//! The nodes of a call in burn's graph.
 //!
-//! A node of burn has one output, and a number of parents that is a constant. So an output is a node whose
-//! parents are the tracked inputs; where there are several outputs, or many inputs, other nodes join them:
+//! A node of burn has one output and a constant number of parents. So each output is a node whose parents are the tracked
+//! inputs. Several outputs, or many inputs, are connected by nodes that join:
 //!
 //! ```text
 //! x ─┬─ y          x ─┬─ join ─┬─ radius          a, b, c ─┬─ z
 //! w ─┘             y ─┘        └─ angle    d, e, f, g ── join ─┘
 //! ```
 //!
-//! A node that joins has a zero for a value and for a gradient. The gradients that are meant wait in the [`Run`]
-//! that all nodes share. burn calls a node's backward after those of all nodes that it is a parent of, so the
-//! recording runs backward once, when the first input's gradient is asked for.
+//! A node that joins has a zero as its value and its gradient. The actual gradients are in [`Shared`]. burn calls a node's
+//! backward after those of all nodes that it is a parent of, so the recording runs backward once, for the gradient of the
+//! first input.
 
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,27 +31,27 @@ use crate::memory::Memory;
 
 const BACKENDS: &str = "pullback-burn takes tensors of the backends that its features name";
 
-/// A function's inputs, and where its outputs will be.
+/// The inputs of a call, and the device and autodiff of its outputs.
 #[derive(Debug, Default)]
 pub struct Call {
     pub(crate) inputs: Vec<AnyTensor>,
-    /// Which inputs are tracked.
+    /// For each input, whether burn tracks it.
     pub(crate) tracked: Vec<bool>,
     parents: Vec<Parent>,
-    /// Of the inputs' gradients.
+    /// The shapes and types of the inputs' gradients.
     types: Vec<(Shape, FloatDType)>,
     device: Option<DispatchDevice>,
     autodiff: DispatchAutodiffContext,
 }
 
-/// The outputs in burn that are not read yet.
+/// The remaining outputs in burn.
 pub(crate) type Outputs = std::vec::IntoIter<DispatchTensor>;
 
-/// The input that a parent is, `None` for a node that joins.
+/// A parent of a node, with the index of its input; `None` for a node that joins.
 type Parent = (Option<usize>, NodeGuard);
 
 impl Call {
-    /// Adds an input; the function may take it as a scalar.
+    /// Adds an input, which the function takes as a scalar if `scalar`.
     #[track_caller]
     pub(crate) fn push(&mut self, tensor: DispatchTensor, scalar: bool) {
         let (position, in_burn, dtype) = (self.inputs.len(), tensor.shape(), tensor.dtype());
@@ -80,7 +80,7 @@ impl Call {
             DispatchTensorKind::Flex(tensor) => taken(tensor, shape),
             #[cfg(feature = "ndarray")]
             DispatchTensorKind::NdArray(tensor) => taken(tensor, shape),
-            #[allow(unreachable_patterns)] // burn has others if another crate asks for them
+            #[allow(unreachable_patterns)] // another crate can enable more backends of burn
             _ => panic!("input {position} is on {new:?}; {BACKENDS}"),
         };
         let old = self.device.get_or_insert_with(|| new.clone());
@@ -97,15 +97,15 @@ impl Call {
         self.types.push((in_burn, dtype.into()));
     }
 
-    pub(crate) fn outputs(mut self, run: Recording, outputs: Vec<AnyTensor>) -> Outputs {
+    pub(crate) fn outputs(mut self, recording: Recording, outputs: Vec<AnyTensor>) -> Outputs {
         match self.device.take().unwrap_or_default() {
             #[cfg(feature = "flex")]
             DispatchDevice::Flex(device) => {
-                self.on(&device, DispatchTensorKind::Flex, run, outputs)
+                self.on(&device, DispatchTensorKind::Flex, recording, outputs)
             }
             #[cfg(feature = "ndarray")]
             DispatchDevice::NdArray(device) => {
-                self.on(&device, DispatchTensorKind::NdArray, run, outputs)
+                self.on(&device, DispatchTensorKind::NdArray, recording, outputs)
             }
             #[allow(unreachable_patterns)]
             device => panic!("outputs without inputs are on {device:?}; {BACKENDS}"),
@@ -122,7 +122,7 @@ impl Call {
         let autodiff = self.autodiff;
         let history = |output: &usize| recording.requires_grad(*output);
         let with_history: Vec<usize> = (0..outputs.len()).filter(history).collect();
-        let run = Arc::new(Run {
+        let shared = Arc::new(Shared {
             inputs: self.types,
             tracked: self.tracked,
             outputs: outputs
@@ -134,7 +134,7 @@ impl Call {
             recording,
         });
         let join = (with_history.len() > 1)
-            .then(|| node::<B>(&run, None, take(&mut self.parents), zero::<B>(device)));
+            .then(|| node::<B>(&shared, None, take(&mut self.parents), zero::<B>(device)));
         let outputs = outputs.into_iter().enumerate().map(|(output, value)| {
             let value = B::of(value, device);
             let kind = if autodiff == DispatchAutodiffContext::Disabled {
@@ -145,7 +145,7 @@ impl Call {
                         Some(join) => vec![(None, join.node())],
                         None => take(&mut self.parents),
                     };
-                    node::<B>(&run, Some(output), parents, value)
+                    node::<B>(&shared, Some(output), parents, value)
                 } else {
                     Autodiff::<B>::from_inner(value)
                 };
@@ -157,7 +157,7 @@ impl Call {
     }
 }
 
-/// An input as its backend has it, and its node if it is tracked.
+/// Returns an input of a backend, and its node if burn tracks it.
 fn taken<B: Memory>(
     tensor: BackendTensor<B>,
     shape: &[usize],
@@ -172,21 +172,21 @@ fn taken<B: Memory>(
     }
 }
 
-/// What the nodes of a use share.
+/// The data that the nodes of a call share.
 #[derive(Debug)]
-struct Run {
+struct Shared {
     recording: Recording,
     inputs: Vec<(Shape, FloatDType)>,
     tracked: Vec<bool>,
     outputs: Vec<Vec<usize>>,
-    /// Gradients; empty when the recording has run backward.
+    /// The gradients of the outputs; empty after the recording has run backward.
     of_outputs: Mutex<Vec<Option<AnyTensor>>>,
-    /// Gradients; empty until then.
+    /// The gradients of the inputs; empty before.
     of_inputs: Mutex<Vec<Option<AnyTensor>>>,
 }
 
-impl Run {
-    /// Zeros for an input that does not take part, as burn waits for a gradient of each parent.
+impl Shared {
+    /// Returns the gradient of an input: zeros if it is unused, as burn needs a gradient for each parent.
     fn gradient<B: Memory>(&self, input: usize, device: &B::Device) -> FloatTensor<B> {
         let of_outputs = take(&mut *lock(&self.of_outputs));
         if !of_outputs.is_empty() {
@@ -206,68 +206,68 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A new node: of an output, or one that joins.
+/// Returns a new node: of an output, or one that joins.
 fn node<B: Memory>(
-    run: &Arc<Run>,
+    shared: &Arc<Shared>,
     output: Option<usize>,
     mut parents: Vec<Parent>,
     value: FloatTensor<B>,
 ) -> FloatTensor<Autodiff<B>> {
     while parents.len() > 4 {
         let last = parents.split_off(parents.len() - 4);
-        let join = node::<B>(run, None, last, zero::<B>(&value.device()));
+        let join = node::<B>(shared, None, last, zero::<B>(&value.device()));
         parents.push((None, join.node()));
     }
     macro_rules! of {
         ($($N:literal)+) => {$(
             match <[Parent; $N]>::try_from(parents) {
-                Ok(parents) => return node_of::<B, $N>(run, output, parents, value),
+                Ok(parents) => return node_of::<B, $N>(shared, output, parents, value),
                 Err(others) => parents = others,
             }
         )+};
     }
     of!(1 2 3 4);
-    // INVARIANT: only what a tracked input leads to has a history, and a node.
+    // INVARIANT: only outputs that depend on a tracked input have nodes.
     unreachable!("a node with {} parents", parents.len())
 }
 
 fn node_of<B: Memory, const N: usize>(
-    run: &Arc<Run>,
+    shared: &Arc<Shared>,
     output: Option<usize>,
     parents: [Parent; N],
     value: FloatTensor<B>,
 ) -> FloatTensor<Autodiff<B>> {
     let inputs = parents.each_ref().map(|(input, _)| *input);
     let guards = parents.map(|(_, guard)| guard);
-    let node = Backward::<B, N>::prepare::<NoCheckpointing>(RunBackward, guards);
-    // Compute-bound: whatever the strategy, burn saves the value and never asks for it again.
+    let node = Backward::<B, N>::prepare::<NoCheckpointing>(CallBackward, guards);
+    // Compute-bound: with every strategy, burn saves the value and never computes it again.
     match node.compute_bound().stateful() {
-        OpsKind::Tracked(node) => node.finish((Arc::clone(run), output, inputs), value),
+        OpsKind::Tracked(node) => node.finish((Arc::clone(shared), output, inputs), value),
         OpsKind::UnTracked(node) => node.finish(value),
     }
 }
 
 #[derive(Debug)]
-struct RunBackward;
+struct CallBackward;
 
-impl<B: Memory, const N: usize> Backward<B, N> for RunBackward {
-    /// The output that the node is, and the inputs that its parents are.
-    type State = (Arc<Run>, Option<usize>, [Option<usize>; N]);
+impl<B: Memory, const N: usize> Backward<B, N> for CallBackward {
+    /// The index of the node's output, and the indices of its parents' inputs.
+    type State = (Arc<Shared>, Option<usize>, [Option<usize>; N]);
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let (run, output, inputs) = ops.state;
+        let (shared, output, inputs) = ops.state;
         let grad = grads.consume::<B>(&ops.node);
         let (device, dtype) = (grad.device(), grad.dtype());
         if let Some(output) = output {
-            let Some(grad) = B::any(grad, &run.outputs[output]) else {
+            let Some(grad) = B::any(grad, &shared.outputs[output]) else {
                 panic!("the gradient of output {output} is a tensor of {dtype:?}");
             };
-            lock(&run.of_outputs)[output] = Some(grad);
+            lock(&shared.of_outputs)[output] = Some(grad);
         }
         for (parent, input) in ops.parents.into_iter().zip(inputs) {
             let Some(parent) = parent else { continue };
             let grad = match input {
-                Some(input) => run.gradient::<B>(input, &device),
+                Some(input) => shared.gradient::<B>(input, &device),
                 None => zero::<B>(&device),
             };
             grads.register::<B>(parent.id, grad);

@@ -12,16 +12,16 @@ pub use tensors::{AsBurn, Rank};
 use pullback::InputTensors;
 use pullback::foreign::{Recording, TensorFunction};
 
-/// Applies a function of pullback's tensors to tensors of burn: as one operation of burn's graph, whose backward
-/// is that of the function. The function is a closure or `fn` of one tensor, of a list, or of a tuple of these; the
-/// parameter of a closure needs its type written out.
+/// Calls a function of pullback's tensors with tensors of burn, as one operation of burn's graph with the function's
+/// backward. The function is a closure or `fn` of one tensor, of a list, or of a tuple of these; the parameter of a closure
+/// needs its type written out.
 ///
-/// Element types and ranks come from the function. The compiler checks the number and the ranks of burn's tensors;
-/// see [`AsBurn`] for what stands for what. Inputs are read where they are, without a copy, unless they
-/// are not in row-major order; no memory of burn is ever written to.
+/// The function determines element types and ranks. The compiler checks the number and the ranks of burn's tensors, see
+/// [`AsBurn`] for the corresponding types. Inputs in row-major order are read in place, others are copied; no memory of
+/// burn is ever written to.
 ///
-/// On a device without autodiff the function is only computed. On one with autodiff, an input that is not tracked
-/// is a constant: no gradient is computed for it. Gradient checkpointing never computes the function again.
+/// On a device without autodiff, nothing is recorded. On one with autodiff, an input that burn does not track is a
+/// constant: no gradient is computed for it. Gradient checkpointing never runs the function again.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -53,9 +53,9 @@ use pullback::foreign::{Recording, TensorFunction};
 ///   message counts the inputs from 0.
 /// - If inputs are on different backends, on one that is neither Flex nor `NdArray`, or have different gradient
 ///   checkpointing strategies.
-/// - If an output has another rank than the caller expects, which only a tensor of any rank can, or if a list of
-///   outputs is not the last of them.
-/// - Where the function does; and in burn's `backward`, where its backward does or fails.
+/// - If an output of dynamic rank has another rank than the caller expects, or if a list of outputs is not the last
+///   output.
+/// - If the function panics; in burn's `backward`, if its backward panics or fails.
 #[track_caller]
 pub fn apply<M, F, I, O>(function: F, inputs: I) -> O
 where
@@ -66,7 +66,7 @@ where
     let mut call = graph::Call::default();
     <F::Inputs as InputTensors>::Owned::into_call(inputs, &mut call);
     match Recording::of(function, std::mem::take(&mut call.inputs), &call.tracked) {
-        Ok((run, outputs)) => F::Outputs::from_outputs(&mut call.outputs(run, outputs)),
+        Ok((recording, outputs)) => F::Outputs::from_outputs(&mut call.outputs(recording, outputs)),
         Err(error) => panic!("{error}"),
     }
 }

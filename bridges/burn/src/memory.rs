@@ -1,15 +1,15 @@
-//! The numbers of burn's tensors as pullback's, and back.
+//! Conversions between the memory of burn's tensors and of pullback's.
 
 use burn_backend::tensor::FloatTensor;
 use burn_backend::{Backend, TensorData};
 use pullback::{AnyTensor, Element, TensorD};
 
-/// A backend whose memory the processor reads.
+/// A backend with its memory on the CPU.
 pub(crate) trait Memory: Backend {
-    /// The same numbers, copied only to have them in row-major order; `None` for other than `f32` and `f64`.
+    /// Converts a tensor, copied only if not in row-major order; `None` for other elements than `f32` and `f64`.
     fn any(tensor: FloatTensor<Self>, shape: &[usize]) -> Option<AnyTensor>;
 
-    /// Memory that nothing else holds becomes burn's. A scalar has one axis in burn.
+    /// Converts a tensor, whose memory is moved if it has the only handle. A scalar has one axis in burn.
     fn of(tensor: AnyTensor, device: &Self::Device) -> FloatTensor<Self> {
         let data = match tensor {
             AnyTensor::F32(tensor) => data(tensor),
@@ -27,7 +27,7 @@ fn data<T: Element + burn_backend::Element>(tensor: TensorD<T>) -> TensorData {
     TensorData::new(tensor.into_elements(), shape)
 }
 
-/// What burn holds in row-major order.
+/// A tensor of burn in row-major order.
 struct RowMajor<S>(S);
 
 #[cfg(feature = "flex")]
@@ -55,7 +55,7 @@ mod flex {
         ($($T:ty)+) => {$(
             impl AsRef<[$T]> for RowMajor<FlexTensor> {
                 fn as_ref(&self) -> &[$T] {
-                    // INVARIANT: `any` asked before.
+                    // INVARIANT: `any` has checked the element type.
                     self.0.as_slice().expect("elements in row-major order")
                 }
             }

@@ -1,4 +1,4 @@
-//! What stands for what: the types of pullback's tensors, and of burn's.
+//! The correspondence between types of pullback's tensors and of burn's.
 
 use burn_backend::TensorMetadata;
 use burn_tensor::Tensor;
@@ -7,7 +7,7 @@ use pullback::ndarray::{Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn};
 
 use crate::graph::{Call, Outputs};
 
-/// Tensors of pullback for which `B` stands in burn.
+/// Tensors of pullback that are a `B` in burn.
 ///
 /// | pullback | burn |
 /// |---|---|
@@ -22,11 +22,11 @@ use crate::graph::{Call, Outputs};
 /// use pullback_burn::AsBurn;
 /// use burn::tensor::Tensor;
 ///
-/// fn stands_for<P: AsBurn<B>, B>() {}
-/// stands_for::<(Tensor2<f64>, Tensor0<f64>), (Tensor<2>, Tensor<1>)>();
-/// stands_for::<Vec<TensorD<f32>>, Vec<Tensor<5>>>();
+/// fn is_in_burn<P: AsBurn<B>, B>() {}
+/// is_in_burn::<(Tensor2<f64>, Tensor0<f64>), (Tensor<2>, Tensor<1>)>();
+/// is_in_burn::<Vec<TensorD<f32>>, Vec<Tensor<5>>>();
 /// ```
-#[diagnostic::on_unimplemented(message = "`{B}` of burn does not stand for `{Self}`")]
+#[diagnostic::on_unimplemented(message = "`{B}` of burn is not the type for `{Self}`")]
 pub trait AsBurn<B> {
     #[doc(hidden)]
     #[track_caller]
@@ -37,19 +37,9 @@ pub trait AsBurn<B> {
     fn from_outputs(outputs: &mut Outputs) -> B;
 }
 
-/// A number of axes that is `D` in burn.
-///
-/// ```
-/// use pullback::ndarray::{Ix0, Ix2, IxDyn};
-/// use pullback_burn::Rank;
-///
-/// fn is_in_burn<R: Rank<D>, const D: usize>() {}
-/// is_in_burn::<Ix2, 2>();
-/// is_in_burn::<Ix0, 1>();
-/// is_in_burn::<IxDyn, 4>();
-/// ```
+/// A number of axes that is `D` in burn, see [`AsBurn`].
 #[diagnostic::on_unimplemented(
-    message = "a tensor of burn of rank {D} does not stand for one of `{Self}`"
+    message = "a tensor of burn of rank {D} is not the type for a tensor of `{Self}`"
 )]
 pub trait Rank<const D: usize>: Dimension + 'static {}
 
@@ -65,7 +55,7 @@ impl<T: Element, R: Rank<D>, const D: usize> AsBurn<Tensor<D>> for pullback::Ten
     }
 
     fn from_outputs(outputs: &mut Outputs) -> Tensor<D> {
-        // There is one, but after a list, which has taken all.
+        // Only a list before takes all outputs.
         let tensor = outputs
             .next()
             .expect("a list of outputs, as the last of them");

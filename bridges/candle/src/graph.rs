@@ -1,7 +1,7 @@
-//! A run of a function as an operation of candle's graph.
+//! Operations of candle's graph whose backward is a recording.
 //!
 //! Candle's operations have one result and up to three arguments. More inputs are joined, by candle's own operations, to
-//! one argument for each element type; several outputs are parts of one result in the same way.
+//! one argument for each element type; several outputs of one element type are parts of one result.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,40 +12,40 @@ use pullback::foreign::Recording;
 
 use crate::{caught, memory};
 
-/// Whether candle keeps the history of gradients, so that they can be differentiated: it reads the same variable.
+/// Whether gradients have a history, so that they can be differentiated. Candle reads the same variable.
 static GRADIENTS_HAVE_HISTORY: LazyLock<bool> = LazyLock::new(|| {
     std::env::var("CANDLE_GRAD_DO_NOT_DETACH").is_ok_and(|value| !value.is_empty() && value != "0")
 });
 
-/// A run, and where candle has its inputs and outputs.
-struct Run {
+/// A recording with its inputs and outputs in candle, shared by its operations.
+struct Shared {
     recording: Recording,
-    /// Of each input.
+    /// For each input.
     requires_grad: Vec<bool>,
     /// The inputs that require grad.
     tracked: Vec<Tensor>,
-    /// How many there are.
+    /// The number of outputs.
     outputs: usize,
     /// The outputs of `f32` and of `f64` that require grad.
     results: [Vec<Output>; 2],
 }
 
-/// An output: its place among them, and its shape.
+/// An output: its index and its shape.
 struct Output {
-    place: usize,
+    index: usize,
     shape: Shape,
 }
 
-/// What candle holds: an operation whose result is the outputs of one element type.
+/// An operation of candle whose result is the outputs of one element type.
 struct Operation {
-    run: Arc<Run>,
-    /// Which of the results.
+    shared: Arc<Shared>,
+    /// The index of the result.
     group: usize,
-    /// What forward computed, until candle asks for it.
+    /// The value of the result, until `cpu_fwd` returns it.
     value: Mutex<Option<(CpuStorage, Shape)>>,
 }
 
-/// Puts a run into candle's graph, behind those of its inputs that candle has gradients for. Returns its outputs there.
+/// Adds a recording to candle's graph, as operations on the `tracked` inputs. Returns the outputs in candle.
 pub(crate) fn attach(
     recording: Recording,
     requires_grad: Vec<bool>,
@@ -54,48 +54,51 @@ pub(crate) fn attach(
 ) -> Result<Vec<Option<Tensor>>> {
     let mut attached = vec![None; outputs.len()];
     let mut results = [vec![], vec![]];
-    for (place, slot) in outputs.iter_mut().enumerate() {
+    for (index, slot) in outputs.iter_mut().enumerate() {
         let Some(output) = slot else { continue };
-        if recording.requires_grad(place) {
+        if recording.requires_grad(index) {
             let shape = Shape::from(output.shape());
             let group = usize::from(output.element_type() == ElementType::F64);
-            results[group].push(Output { place, shape });
+            results[group].push(Output { index, shape });
         } else {
-            attached[place] = slot.take().map(memory::write);
+            attached[index] = slot.take().map(memory::write);
         }
     }
-    let run = Arc::new(Run {
+    let shared = Arc::new(Shared {
         recording,
         requires_grad,
         tracked,
         outputs: outputs.len(),
         results,
     });
-    let arguments = at_most_three(&run.tracked)?;
-    for (group, result) in run.results.iter().enumerate() {
+    let arguments = at_most_three(&shared.tracked)?;
+    for (group, result) in shared.results.iter().enumerate() {
         let shape = match &result[..] {
             [] => continue,
             [only] => only.shape.clone(),
             several => Shape::from(lengths(several).sum::<usize>()),
         };
-        let values = result.iter().filter_map(|of| outputs[of.place].take());
+        let values = result
+            .iter()
+            .filter_map(|output| outputs[output.index].take());
         let operation = Operation {
-            run: Arc::clone(&run),
+            shared: Arc::clone(&shared),
             group,
             value: Mutex::new(Some((memory::join(values), shape))),
         };
-        // Those that are missing are the first once more, without a gradient.
+        // A missing argument is the first one again, without a gradient.
         // INVARIANT: an output that requires grad has an input that does.
-        let argument = |place: usize| arguments.get(place).unwrap_or(&arguments[0]);
+        let argument = |index: usize| arguments.get(index).unwrap_or(&arguments[0]);
         let joined = argument(0).apply_op3(argument(1), argument(2), operation)?;
         for (output, tensor) in result.iter().zip(split(joined, result)?) {
-            attached[output.place] = Some(tensor);
+            attached[output.index] = Some(tensor);
         }
     }
     Ok(attached)
 }
 
-/// As many as an operation of candle has. If there are more, those of one element type are joined.
+/// Returns at most three tensors for the arguments of an operation. If there are more, those of one element type are
+/// joined.
 fn at_most_three(tensors: &[Tensor]) -> Result<Cow<'_, [Tensor]>> {
     if tensors.len() <= 3 {
         return Ok(tensors.into());
@@ -109,7 +112,7 @@ fn at_most_three(tensors: &[Tensor]) -> Result<Cow<'_, [Tensor]>> {
     groups.map(|group| join(&group)).collect()
 }
 
-/// The elements of tensors one after the other.
+/// Concatenates the elements of tensors.
 fn join(tensors: &[Tensor]) -> Result<Tensor> {
     let flat = tensors.iter().map(Tensor::flatten_all);
     Tensor::cat(&flat.collect::<Result<Vec<_>>>()?, 0)
@@ -119,7 +122,7 @@ fn lengths(outputs: &[Output]) -> impl Iterator<Item = usize> {
     outputs.iter().map(|output| output.shape.elem_count())
 }
 
-/// Of one tensor as it is, of several in the order in which they were joined.
+/// Splits a result into its outputs.
 fn split(tensor: Tensor, outputs: &[Output]) -> Result<Vec<Tensor>> {
     if let [_] = outputs {
         return Ok(vec![tensor]);
@@ -164,47 +167,46 @@ impl CustomOp3 for Operation {
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         let grads = self.gradients(grad_result)?;
         let grads = at_most_three(&grads)?;
-        let grad = |place: usize| grads.get(place).cloned();
+        let grad = |index: usize| grads.get(index).cloned();
         Ok((grad(0), grad(1), grad(2)))
     }
 }
 
 impl Operation {
-    /// The gradients of the inputs that require grad: zeros for one that does not take part, as candle's own operations
-    /// have it.
+    /// Returns the gradients of the inputs that require grad: zeros for an unused input, as candle's own operations do.
     fn gradients(&self, grad_result: &Tensor) -> Result<Vec<Tensor>> {
-        let (run, result) = (&*self.run, &self.run.results[self.group]);
-        let mut grad_outputs = vec![None; run.outputs];
+        let (shared, result) = (&*self.shared, &self.shared.results[self.group]);
+        let mut grad_outputs = vec![None; shared.outputs];
         let pieces = split(grad_result.clone(), result)?;
         for (output, grad) in result.iter().zip(&pieces) {
             let grad = memory::read(grad);
             let grad = grad.map_err(|found| Error::msg(format!("the gradient is {found}")))?;
-            grad_outputs[output.place] = Some(grad);
+            grad_outputs[output.index] = Some(grad);
         }
-        let needed = &run.requires_grad;
+        let needed = &shared.requires_grad;
         let shapes = result.iter().map(|output| output.shape.dims());
         let grads = if *GRADIENTS_HAVE_HISTORY {
-            let again = || run.recording.record_gradients(grad_outputs, needed);
+            let again = || shared.recording.record_gradients(grad_outputs, needed);
             let (recording, grads) = caught("backward", shapes, again)?;
-            // The inputs of the new run: those of this one, and then the gradients.
+            // The inputs of the new recording: those of this one, and then the gradients.
             let mut requires_grad = needed.clone();
-            requires_grad.resize(needed.len() + run.outputs, false);
-            let mut tracked = run.tracked.clone();
+            requires_grad.resize(needed.len() + shared.outputs, false);
+            let mut tracked = shared.tracked.clone();
             if grad_result.track_op() {
                 for output in result {
-                    requires_grad[needed.len() + output.place] = true;
+                    requires_grad[needed.len() + output.index] = true;
                 }
                 tracked.extend(pieces);
             }
             attach(recording, requires_grad, tracked, grads)?
         } else {
-            let grads = || run.recording.gradients(grad_outputs, needed);
+            let grads = || shared.recording.gradients(grad_outputs, needed);
             let grads = caught("backward", shapes, grads)?.into_iter();
             grads.map(|grad| grad.map(memory::write)).collect()
         };
         let grads = grads.into_iter().zip(needed);
         let grads = grads.filter_map(|(grad, needed)| needed.then_some(grad));
-        let grads = grads.zip(&run.tracked).map(|(grad, input)| match grad {
+        let grads = grads.zip(&shared.tracked).map(|(grad, input)| match grad {
             Some(grad) => Ok(grad),
             None => input.zeros_like(),
         });

@@ -10,13 +10,13 @@ use pullback::foreign::{Recording, TensorFunction, panic_text};
 use pullback::ndarray::Dimension;
 use pullback::{AnyTensor, Element};
 
-/// Calls a function of pullback's tensors with those of candle, as one operation of candle's graph.
+/// Calls a function of pullback's tensors with tensors of candle, as one operation of candle's graph.
 ///
-/// `inputs` are as many as the function takes, in its order, see [`Inputs`]. Their element types and ranks are those of
-/// the function's parameters. What comes back is what the function returns, as tensors of candle, see [`Outputs`].
+/// `inputs` have the number, the order, the element types and the ranks of the function's parameters, see [`Inputs`]. The
+/// outputs are returned as tensors of candle, see [`Outputs`].
 ///
-/// Gradients are computed for the inputs that candle tracks: variables, and what was computed from them. If there are
-/// none, nothing is recorded.
+/// Gradients are computed for the inputs that candle tracks: variables, and tensors computed from variables. Without such
+/// an input, nothing is recorded.
 ///
 /// ```
 /// use candle_core::{Device, Tensor, Var};
@@ -39,8 +39,8 @@ use pullback::{AnyTensor, Element};
 /// ```
 ///
 /// # Errors
-/// If there are more or fewer inputs than the function takes; if one has another rank or element type, or is not in the
-/// memory of the CPU; and if the function panics: on shapes that do not fit, for example.
+/// If there are more or fewer inputs than the function takes; if an input has another rank or element type, or is not on
+/// the CPU; and if the function panics, for example on shapes that do not fit.
 pub fn apply<M, F>(function: F, inputs: impl Inputs) -> Result<<F::Outputs as Outputs>::Tensors>
 where
     F: TensorFunction<M>,
@@ -48,8 +48,8 @@ where
 {
     let mut tensors = Vec::new();
     inputs.add_to(&mut tensors);
-    let values = tensors.iter().enumerate().map(|(place, tensor)| {
-        memory::read(tensor).map_err(|found| Error::msg(format!("input {place} is {found}")))
+    let values = tensors.iter().enumerate().map(|(index, tensor)| {
+        memory::read(tensor).map_err(|found| Error::msg(format!("input {index} is {found}")))
     });
     let values = values.collect::<Result<Vec<AnyTensor>>>()?;
     let requires_grad: Vec<bool> = tensors.iter().map(|tensor| tensor.track_op()).collect();
@@ -63,7 +63,7 @@ where
     Ok(F::Outputs::read(&mut outputs.into_iter().flatten()))
 }
 
-/// Makes an error of a panic: what was called, the shapes that it was given, and the text of the panic.
+/// Runs `call`, and converts a panic to an error: the name of the call, the shapes of its tensors, and the panic's text.
 fn caught<'s, R>(
     what: &str,
     shapes: impl Iterator<Item = &'s [usize]>,

@@ -1,12 +1,12 @@
-//! What candle's tensors hold, as tensors of pullback, and back.
+//! Conversions between the memory of candle's tensors and of pullback's.
 
 use candle_core::op::BackpropOp;
 use candle_core::{CpuStorage, Layout, Shape, Storage, Tensor};
 use pullback::ndarray::{ArrayView, ArrayView1, IxDyn, ShapeBuilder};
 use pullback::{AnyTensor, Element, TensorD, kernels};
 
-/// Copies what a tensor holds: candle may write to a variable while a backward still needs its value. The error says
-/// what was found instead.
+/// Copies a tensor: candle may write to a variable before a backward needs its value. The error describes a tensor that
+/// pullback does not support.
 pub(crate) fn read(tensor: &Tensor) -> Result<AnyTensor, String> {
     let (storage, layout) = tensor.storage_and_layout();
     match &*storage {
@@ -28,7 +28,7 @@ fn elsewhere(device: &str) -> String {
 }
 
 fn copy<T: Element>(elements: &[T], layout: &Layout) -> AnyTensor {
-    // To memory that pullback uses again: fresh memory of a large tensor takes longer than the copy.
+    // Into memory that pullback reuses: new memory for a large tensor takes longer than the copy.
     let copy = if let Some((start, end)) = layout.contiguous_offsets() {
         let view = ArrayView1::from(&elements[start..end]);
         kernels::map(&view, |element| element)
@@ -37,21 +37,21 @@ fn copy<T: Element>(elements: &[T], layout: &Layout) -> AnyTensor {
     } else {
         let shape = IxDyn(layout.dims()).strides(IxDyn(layout.stride()));
         let view = ArrayView::from_shape(shape, &elements[layout.start_offset()..]);
-        // INVARIANT: the layout is of these elements.
+        // INVARIANT: the layout belongs to these elements.
         let view = view.expect("a layout that candle made");
         view.iter().copied().collect()
     };
     TensorD::from_owner(layout.dims(), copy).into()
 }
 
-/// A tensor of candle, without a history.
+/// Returns a tensor of candle without a history.
 pub(crate) fn write(tensor: AnyTensor) -> Tensor {
     let shape = Shape::from(tensor.shape());
     let storage = Storage::Cpu(join([tensor]));
     Tensor::from_storage(storage, shape, BackpropOp::none(), false)
 }
 
-/// The elements of tensors of one type one after the other, in row-major order. A single tensor's memory is moved.
+/// Concatenates the elements of tensors of one type in row-major order. The memory of a single tensor is moved.
 pub(crate) fn join(tensors: impl IntoIterator<Item = AnyTensor>) -> CpuStorage {
     let mut tensors = tensors.into_iter().peekable();
     match tensors.peek() {
@@ -61,7 +61,7 @@ pub(crate) fn join(tensors: impl IntoIterator<Item = AnyTensor>) -> CpuStorage {
 }
 
 fn elements<T: Element>(tensors: impl Iterator<Item = AnyTensor>) -> Vec<T> {
-    // INVARIANT: they are of one type.
+    // INVARIANT: the tensors are of one type.
     let mut pieces =
         tensors.map(|tensor| tensor.into_tensor::<T>().expect("one type").into_elements());
     let mut all = pieces.next().unwrap_or_default();
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tensor_elsewhere_is_refused_with_what_to_do() {
+    fn the_error_of_a_tensor_elsewhere_has_the_fix() {
         assert_eq!(
             elsewhere("CUDA"),
             "a tensor on CUDA; pullback computes on the CPU: move it there with `to_device(&Device::Cpu)`"

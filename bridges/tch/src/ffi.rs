@@ -1,4 +1,4 @@
-//! The functions of `shim.cpp`, and safe types over them.
+//! The functions of `shim.cpp`, and safe types for them.
 
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
@@ -11,13 +11,13 @@ use pullback::{AnyTensor, Element, TensorD};
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
 
-/// A `std::string`, or null where nothing went wrong.
+/// A `std::string` with the message of an error; a null pointer is success.
 #[repr(C)]
 pub(crate) struct Text {
     _private: [u8; 0],
 }
 
-/// One call of a node, see `shim.cpp`.
+/// One backward of a node, see `shim.cpp`.
 #[repr(C)]
 pub(crate) struct Backward {
     pub(crate) grads: *const *const C_tensor,
@@ -30,11 +30,11 @@ pub(crate) struct Backward {
     pub(crate) requires_grad: *mut bool,
 }
 
-/// What a node calls. Its name has to live as long as the program.
+/// The functions and the name of a node. The name has to live as long as the program.
 #[repr(C)]
 pub(crate) struct Callbacks {
     pub(crate) backward: unsafe extern "C" fn(*const c_void, *mut Backward) -> *mut Text,
-    pub(crate) free_run: unsafe extern "C" fn(*mut c_void),
+    pub(crate) free_saved: unsafe extern "C" fn(*mut c_void),
     pub(crate) name: *const c_char,
     pub(crate) name_length: usize,
 }
@@ -61,7 +61,7 @@ unsafe extern "C" {
         tensor: *mut *mut C_tensor,
     ) -> *mut Text;
     pub(crate) fn pullback_tch_record(
-        run: *mut c_void,
+        saved: *mut c_void,
         callbacks: *const Callbacks,
         inputs: *const *const C_tensor,
         inputs_length: usize,
@@ -71,10 +71,10 @@ unsafe extern "C" {
     ) -> *mut Text;
 }
 
-/// The text of what went wrong in C++, if anything did.
+/// Converts the result of a function of the shim.
 ///
 /// # Safety
-/// It is what a function of the shim has returned, and nothing else reads it.
+/// `text` was returned by a function of the shim, and is not read elsewhere.
 pub(crate) unsafe fn check(text: *mut Text) -> Result<(), String> {
     if text.is_null() {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) unsafe fn check(text: *mut Text) -> Result<(), String> {
     Err(message)
 }
 
-/// The same for C++ to read.
+/// Converts a result for C++.
 pub(crate) fn text(result: Result<(), String>) -> *mut Text {
     match result {
         Ok(()) => ptr::null_mut(),
@@ -100,73 +100,73 @@ pub(crate) fn text(result: Result<(), String>) -> *mut Text {
     }
 }
 
-/// What `function` returns; a panic as the text of its message.
+/// Calls `function`, and converts a panic to an error.
 pub(crate) fn without_panics<R>(
     function: impl FnOnce() -> Result<R, TchError>,
 ) -> Result<R, TchError> {
-    // What a panic leaves half done is dropped with the closure: nothing of it is used again.
+    // State that a panic leaves inconsistent is dropped with the closure.
     catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
         let message = panic_text(&*panic).to_owned();
-        // To drop what a panic was given can panic again.
+        // Dropping the payload of a panic can panic again.
         std::mem::forget(panic);
         Err(TchError::Torch(message))
     })
 }
 
-/// Keeps the memory of a tensor of libtorch.
+/// A handle on the memory of a tensor of libtorch.
 pub(crate) struct Held {
     tensor: Tensor,
     numel: usize,
-    /// How often operations in place had changed it at the time of the forward.
+    /// The tensor's version in forward: the number of operations in place on it.
     pub(crate) version: u32,
 }
 
-// SAFETY: of the tensor only its memory and its count of versions are read, by the two functions of the shim that
-// take a pointer to a constant; both are ordinary reads of a `TensorImpl` that nothing else has, and the
-// count is atomic. libtorch counts references atomically, so that any thread may drop it. That no other thread
-// writes to the memory meanwhile is asked of the caller of `apply`, as libtorch asks it of its own functions.
+// SAFETY: only the memory and the version of the tensor are read, by the two functions of the shim that take a pointer
+// to a constant. Both are ordinary reads of a `TensorImpl` without other handles, and the version is atomic. libtorch
+// counts references atomically, so any thread may drop the tensor. The documentation of `apply` forbids that another
+// thread writes to the memory meanwhile, as libtorch does for its own functions.
 unsafe impl Sync for Held {}
 
 impl Held {
-    /// How often operations in place have changed it.
+    /// Returns the current version.
     pub(crate) fn version_now(&self) -> u32 {
-        // SAFETY: it is a tensor.
+        // SAFETY: the pointer is to a tensor.
         unsafe { pullback_tch_version(self.tensor.as_ptr()) }
     }
 }
 
-/// The elements of a tensor, for pullback to read.
+/// The elements of a tensor, as an owner of memory for pullback.
 struct Elements<T> {
     held: Arc<Held>,
     element: PhantomData<T>,
 }
 
 impl<T: Element> AsRef<[T]> for Elements<T> {
-    /// Empty if the memory has been made smaller, which pullback refuses.
+    /// Returns no elements if the memory has been made smaller, which is an error in pullback.
     fn as_ref(&self) -> &[T] {
         let bytes = self.held.numel * size_of::<T>();
-        // SAFETY: it is a tensor.
+        // SAFETY: the pointer is to a tensor.
         let data = unsafe { pullback_tch_data(self.held.tensor.as_ptr(), bytes) };
         if data.is_null() {
             return &[];
         }
-        // SAFETY: `numel` elements begin there, in one piece and of this type: `pullback_tch_hold` has made or found
-        // them so, and the shape of a tensor that nothing else has stays. libtorch aligns them, and its memory lives
-        // as long as `held`.
+        // SAFETY: `numel` contiguous elements of this type begin there: `pullback_tch_hold` checks or copies, and the
+        // shape cannot change without another handle. libtorch aligns the elements, and its memory lives as long as
+        // `held`.
         unsafe { slice::from_raw_parts(data.cast::<T>(), self.held.numel) }
     }
 }
 
-/// A tensor of libtorch as one of pullback.
+/// A tensor of libtorch converted to one of pullback.
 pub(crate) struct Given {
     pub(crate) tensor: AnyTensor,
     pub(crate) requires_grad: bool,
-    /// Where pullback reads libtorch's own memory.
+    /// The handle on libtorch's memory, if that was not copied.
     pub(crate) held: Option<Arc<Held>>,
 }
 
 impl Given {
-    /// `None` for one that no function takes.
+    /// Reads a tensor; `None` if no function takes it.
     ///
     /// # Safety
     /// `of` points to a tensor.
@@ -184,7 +184,7 @@ impl Given {
         if held.is_null() {
             return Ok(None);
         }
-        // SAFETY: it was made for this call, which frees it.
+        // SAFETY: the tensor was made for this call, which frees it.
         let tensor = unsafe { Tensor::from_ptr(held) };
         // INVARIANT: the sizes of a tensor in memory are lengths.
         let sizes = tensor.size().into_iter();
@@ -192,7 +192,7 @@ impl Given {
             .map(|size| size.try_into().expect("a length"))
             .collect();
         let is_double = tensor.kind() == Kind::Double;
-        // SAFETY: it is a tensor.
+        // SAFETY: the pointer is to a tensor.
         let version = unsafe { pullback_tch_version(tensor.as_ptr()) };
         let held = Arc::new(Held {
             numel: shape.iter().product(),
@@ -222,7 +222,7 @@ fn tensor_of<T: Element>(shape: &[usize], held: &Arc<Held>) -> AnyTensor {
     .into()
 }
 
-/// A tensor of pullback as one of libtorch, which has its memory if nothing else does, and else a copy.
+/// Converts a tensor to one of libtorch, with its memory if it has the only handle, or else a copy.
 pub(crate) fn to_torch(tensor: AnyTensor) -> Result<Tensor, TchError> {
     let tensor = match tensor {
         AnyTensor::F32(tensor) => with_memory_of(tensor, false),
@@ -239,12 +239,12 @@ fn with_memory_of<T: Element>(mut memory: TensorD<T>, is_double: bool) -> Result
     let sizes: Vec<i64> = (memory.shape().iter())
         .map(|&size| size.try_into().expect("a length"))
         .collect();
-    // Copies what an input or the run has too. A tensor keeps it, which reuses the memory of large arrays.
+    // Copies memory that an input or the recording has too. The tensor is kept: its memory is reused when dropped.
     let data = memory.update(|mut elements| elements.as_mut_ptr());
     let memory = Box::new(memory);
     let mut tensor = ptr::null_mut();
-    // SAFETY: `data` points to the elements of `memory` in row-major order, of this shape. They are libtorch's from
-    // here on: it frees `memory`, once, when it drops the last tensor that has them, or if the call fails.
+    // SAFETY: `data` points to the elements of `memory` in row-major order, of this shape. libtorch owns `memory` from
+    // here on, and frees it once: with the last tensor that uses it, or if the call fails.
     unsafe {
         check(pullback_tch_tensor(
             data.cast(),
@@ -260,11 +260,11 @@ fn with_memory_of<T: Element>(mut memory: TensorD<T>, is_double: bool) -> Result
 }
 
 /// # Safety
-/// `pointer` is of a `Box<T>` that is dropped here.
+/// `pointer` is of a `Box<T>`, which this call drops.
 pub(crate) unsafe extern "C" fn free_box<T>(pointer: *mut c_void) {
     // SAFETY: as above.
     let pointee = unsafe { Box::from_raw(pointer.cast::<T>()) };
-    // What a function saved can have a `Drop` that panics; nobody is there to hear it.
+    // `Drop` of a saved value can panic, and C++ cannot handle the error.
     let _ = without_panics(|| {
         drop(pointee);
         Ok(())

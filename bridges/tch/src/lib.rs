@@ -12,22 +12,21 @@ use tch::{TchError, Tensor};
 
 /// Calls a function of pullback on tensors of `tch`, and records it as one node of libtorch's graph.
 ///
-/// The parameter of a closure needs its type: `|(x, w): (&Tensor2<f32>, &Tensor2<f32>)| …`. The shapes are those
-/// of the inputs, whatever their number of axes if the parameter is a `&TensorD<f32>`. A function that
-/// returns a tuple or a `Vec` gives the same of [`tch::Tensor`]; an output has a history where a gradient leads
-/// from it to an input that requires one.
+/// The parameter of a closure needs its type: `|(x, w): (&Tensor2<f32>, &Tensor2<f32>)| …`. A `&TensorD<f32>` takes any
+/// number of axes. A function that returns a tuple or a `Vec` of tensors returns a tuple or a `Vec` of [`tch::Tensor`]; an
+/// output has a history if it has a gradient for an input that requires one.
 ///
-/// Contiguous inputs are read where they are; others are copied first. Nothing is ever written to them. As with
-/// libtorch's own operations, no other thread may write to them meanwhile, and what the function saved must be the
-/// same in backward: it is an error there if an operation in place has changed it.
+/// Contiguous inputs are read in place, others are copied first, and none is written to. As with libtorch's own operations,
+/// no other thread may write to an input during the call, and a saved tensor must not change before backward: an operation
+/// in place on it is an error there.
 ///
 /// # Errors
 /// - [`TchError::Convert`] if an input is not a dense tensor of [`Float`](tch::Kind::Float) or
-///   [`Double`](tch::Kind::Double) on the CPU, has another element type or rank than the function takes, or there
-///   are more or fewer. Tensors are never moved between devices: `x.to_device(Device::Cpu)` is part of the graph.
+///   [`Double`](tch::Kind::Double) on the CPU, if its element type or rank or the number of inputs are not those of the
+///   function. Tensors are never moved between devices: `x.to_device(Device::Cpu)` is part of the graph.
 /// - [`TchError::Torch`] with the message of a panic in the function.
 ///
-/// What fails in backward is an error of the call that started it, [`Tensor::f_backward`] for example.
+/// An error in backward is returned by the call that started it, such as [`Tensor::f_backward`].
 ///
 /// ```
 /// use pullback::Tensor1;

@@ -1,4 +1,4 @@
-//! A function's run, in a node of libtorch's graph.
+//! The node of a call in libtorch's graph.
 
 use std::any::type_name;
 use std::ffi::c_void;
@@ -13,11 +13,11 @@ use torch_sys::C_tensor;
 
 use crate::ffi::{self, Backward, Callbacks, Given, Held, Text};
 
-/// What a node has in place of saved tensors.
-struct Run {
+/// The recording that a node of libtorch saves.
+struct Saved {
     recording: Recording,
-    /// What the run was given of libtorch's memory. Only what it saved still lives.
-    given: Vec<(Argument, Weak<Held>)>,
+    /// The arguments in libtorch's memory. Those that the recording has not saved are dropped.
+    arguments: Vec<(Argument, Weak<Held>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl fmt::Display for Argument {
     }
 }
 
-/// Runs the function, and makes what it returns the outputs of a node if a gradient leads to an input.
+/// Runs the function, and records its outputs as those of a node if an input requires grad.
 pub(crate) fn apply<M, F: TensorFunction<M>>(
     function: F,
     inputs: &[&Tensor],
@@ -45,7 +45,7 @@ pub(crate) fn apply<M, F: TensorFunction<M>>(
         let mut requires_grad = Vec::with_capacity(inputs.len());
         let mut held = Vec::new();
         for (position, input) in inputs.iter().enumerate() {
-            // SAFETY: it is a tensor.
+            // SAFETY: the pointer is to a tensor.
             let given = unsafe { Given::read(input.as_ptr()) };
             let given = given.map_err(TchError::Torch)?;
             let given = given.ok_or_else(|| refused(position, &reason(input)))?;
@@ -64,11 +64,11 @@ pub(crate) fn apply<M, F: TensorFunction<M>>(
             .map(ffi::to_torch)
             .collect::<Result<_, _>>()?;
         if of_outputs.contains(&true) {
-            let run = Run {
+            let saved = Saved {
                 recording,
-                given: held,
+                arguments: held,
             };
-            record::<F>(run, inputs, &mut outputs, &of_outputs)?;
+            record::<F>(saved, inputs, &mut outputs, &of_outputs)?;
         }
         Ok(outputs)
     })
@@ -78,7 +78,7 @@ fn refused(position: usize, reason: &str) -> TchError {
     TchError::Convert(format!("input {position} {reason}"))
 }
 
-/// Why no function takes it.
+/// Returns the reason for which no function takes the tensor.
 fn reason(tensor: &Tensor) -> String {
     if !tensor.defined() {
         "is not defined".to_owned()
@@ -97,9 +97,9 @@ fn reason(tensor: &Tensor) -> String {
     }
 }
 
-/// Makes the outputs that require a gradient those of a new node.
+/// Makes the outputs that require grad those of a new node.
 fn record<F>(
-    run: Run,
+    saved: Saved,
     inputs: &[&Tensor],
     outputs: &mut [Tensor],
     requires_grad: &[bool],
@@ -107,17 +107,16 @@ fn record<F>(
     let name = type_name::<F>();
     let callbacks = Callbacks {
         backward,
-        free_run: ffi::free_box::<Run>,
+        free_saved: ffi::free_box::<Saved>,
         name: name.as_ptr().cast(),
         name_length: name.len(),
     };
     let inputs: Vec<*const C_tensor> = inputs.iter().map(|input| input.as_ptr()).collect();
     let outputs: Vec<*mut C_tensor> = outputs.iter_mut().map(Tensor::as_mut_ptr).collect();
-    // SAFETY: the tensors live through the call, there are as many of `requires_grad` as of outputs, and the run
-    // is given to what `free_run` frees.
+    // SAFETY: the tensors live through the call, `requires_grad` is as long as `outputs`, and `free_saved` frees the box.
     let recorded = unsafe {
         ffi::check(ffi::pullback_tch_record(
-            Box::into_raw(Box::new(run)).cast(),
+            Box::into_raw(Box::new(saved)).cast(),
             &raw const callbacks,
             inputs.as_ptr(),
             inputs.len(),
@@ -132,33 +131,33 @@ fn record<F>(
 /// The backward of a node.
 ///
 /// # Safety
-/// `run` is that of a node, and lives through the call. The pointers of `pass` are to as many as it says, and only this
-/// call writes to what it returns there.
-unsafe extern "C" fn backward(run: *const c_void, pass: *mut Backward) -> *mut Text {
+/// `saved` is that of a node, and lives through the call. The pointers of `pass` are to arrays of its lengths, and only this
+/// call writes to its results.
+unsafe extern "C" fn backward(saved: *const c_void, pass: *mut Backward) -> *mut Text {
     let result = ffi::without_panics(|| {
         // SAFETY: see above.
-        let (run, pass) = unsafe { (&*run.cast::<Run>(), &mut *pass) };
-        // SAFETY: see above. Lengths of zero come with pointers that may be null.
+        let (saved, pass) = unsafe { (&*saved.cast::<Saved>(), &mut *pass) };
+        // SAFETY: see above. A pointer may be null if its length is zero.
         let (grads, needed) = unsafe {
             (
                 list(pass.grads, pass.outputs),
                 list(pass.needed, pass.inputs),
             )
         };
-        let (results, next) = run.gradients(grads, needed, pass.create_graph)?;
+        let (results, next) = saved.gradients(grads, needed, pass.create_graph)?;
         for (input, result) in results.into_iter().enumerate() {
             let requires_grad = next
                 .as_ref()
                 .is_some_and(|(_, requires_grad)| requires_grad[input]);
-            // SAFETY: there is a place for each input, and a tensor is forgotten where C++ gets it.
+            // SAFETY: both arrays have an element for each input, and C++ frees the tensor, which is forgotten here.
             unsafe {
                 *pass.requires_grad.add(input) = requires_grad;
                 *pass.results.add(input) = result.map_or(ptr::null_mut(), into_raw);
             }
         }
         let next = next.filter(|(_, requires_grad)| requires_grad.contains(&true));
-        pass.next = next.map_or(ptr::null_mut(), |(run, _)| {
-            Box::into_raw(Box::new(run)).cast()
+        pass.next = next.map_or(ptr::null_mut(), |(saved, _)| {
+            Box::into_raw(Box::new(saved)).cast()
         });
         Ok(())
     });
@@ -172,7 +171,7 @@ unsafe fn list<'a, T>(of: *const T, length: usize) -> &'a [T] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller's.
     unsafe { slice::from_raw_parts(of, length) }
 }
 
@@ -180,11 +179,11 @@ fn into_raw(tensor: Tensor) -> *mut C_tensor {
     std::mem::ManuallyDrop::new(tensor).as_mut_ptr()
 }
 
-/// A run of the gradients of another, and which of them have a history.
-type Next = (Run, Vec<bool>);
+/// The recording of gradients, and for each gradient whether it has a history.
+type Next = (Saved, Vec<bool>);
 
-impl Run {
-    /// The gradients of the inputs, and with `create_graph` the run that gives them.
+impl Saved {
+    /// Returns the gradients of the inputs, and with `create_graph` their recording.
     fn gradients(
         &self,
         grads: &[*const C_tensor],
@@ -192,7 +191,7 @@ impl Run {
         create_graph: bool,
     ) -> Result<(Vec<Option<Tensor>>, Option<Next>), TchError> {
         self.check_versions()?;
-        let mut held = self.given.clone();
+        let mut held = self.arguments.clone();
         let mut seeds = Vec::with_capacity(grads.len());
         for (position, &grad) in grads.iter().enumerate() {
             seeds.push(if grad.is_null() {
@@ -200,7 +199,7 @@ impl Run {
             } else {
                 let argument = Argument::GradOutput(position);
                 let refused = |reason: &str| TchError::Torch(format!("{argument} {reason}"));
-                // SAFETY: it points to a tensor of the pass.
+                // SAFETY: the pointer is to a tensor of the pass.
                 let given = unsafe { Given::read(grad) }.map_err(|message| refused(&message))?;
                 let given = given.ok_or_else(|| refused("is not of Float or Double on the CPU"))?;
                 held.extend(given.held.map(|held| (argument, Arc::downgrade(&held))));
@@ -228,18 +227,18 @@ impl Run {
         Ok((
             to_torch(grads)?,
             Some((
-                Run {
+                Self {
                     recording,
-                    given: held,
+                    arguments: held,
                 },
                 requires_grad,
             )),
         ))
     }
 
-    /// An error if an operation in place has changed what the run has saved.
+    /// Returns an error if an operation in place has changed a saved tensor.
     fn check_versions(&self) -> Result<(), TchError> {
-        for (argument, held) in &self.given {
+        for (argument, held) in &self.arguments {
             let Some(held) = held.upgrade() else { continue };
             let (now, then) = (held.version_now(), held.version);
             if now != then {

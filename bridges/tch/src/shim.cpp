@@ -1,8 +1,8 @@
-// A node of libtorch's graph that calls back into Rust, and the few accesses to tensors that `tch` does not have.
-// The Rust side of every function is in `ffi.rs`.
+// A node of libtorch's graph that calls Rust, and the accesses to tensors that `tch` does not have. The Rust side of every
+// function is in `ffi.rs`.
 //
-// No exception leaves a function that Rust calls, and no panic one that this file calls: either returns its text,
-// or null.
+// Functions that Rust calls catch all exceptions, and functions of Rust catch all panics: both return a message, or null
+// for success.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,25 +29,25 @@ using torch::autograd::Node;
 using torch::autograd::variable_list;
 using Text = std::string;
 
-// One call of a node.
+// One backward of a node.
 struct Backward {
-  // Null for one that is not defined.
+  // Null if undefined.
   const Tensor* const* grads;
   size_t outputs;
   const bool* needed;
   size_t inputs;
   bool create_graph;
-  // From here on, what Rust returns. For each input its gradient or null, which C++ frees.
+  // The fields from here on are results. For each input its gradient, which C++ frees, or null.
   Tensor** results;
-  // The computation of the gradients, where it has been recorded, and which of them it leads to.
+  // The recording of the gradients, or null, and for each gradient whether it has a history.
   void* next;
   bool* requires_grad;
 };
 
-// What Rust gives to each node.
+// The functions of Rust and the name of a node.
 struct Callbacks {
-  Text* (*backward)(const void* run, Backward* pass);
-  void (*free_run)(void* run);
+  Text* (*backward)(const void* saved, Backward* pass);
+  void (*free_saved)(void* saved);
   const char* name;
   size_t name_length;
 };
@@ -67,19 +67,19 @@ Text* guarded(F&& function) {
 }
 
 struct PullbackNode final : Node {
-  PullbackNode(std::shared_ptr<void> run, const Callbacks& callbacks, edge_list&& edges)
-      : Node(std::move(edges)), callbacks_(callbacks), run_(std::move(run)) {}
+  PullbackNode(std::shared_ptr<void> saved, const Callbacks& callbacks, edge_list&& edges)
+      : Node(std::move(edges)), callbacks_(callbacks), saved_(std::move(saved)) {}
 
   std::string name() const override {
     return std::string(callbacks_.name, callbacks_.name_length);
   }
 
-  // After a backward that does not retain the graph.
+  // Called after a backward that does not retain the graph.
   void release_variables() override {
-    std::shared_ptr<void> run;
+    std::shared_ptr<void> saved;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      run.swap(run_);
+      saved.swap(saved_);
     }
   }
 
@@ -88,19 +88,19 @@ struct PullbackNode final : Node {
     release_variables();
   }
 
-  // Gradients of the first `inputs` edges, which are those of the function; others follow in a second-order node.
+  // Returns the gradients of the first edges, those of the function's inputs. A node of gradients has more edges.
   variable_list apply(variable_list&& grads) override;
 
  private:
   Callbacks callbacks_;
-  // A pass holds it while it runs, so that another thread may release it meanwhile.
-  std::shared_ptr<void> run_;
+  // A pass holds a reference while it runs, so that another thread may release this one.
+  std::shared_ptr<void> saved_;
 };
 
-// Makes the outputs that require a gradient those of a new node, which owns the run.
-void record(std::shared_ptr<void> run, const Callbacks& callbacks, edge_list&& edges, Tensor* const* outputs,
+// Makes the outputs that require grad those of a new node, which owns `saved`.
+void record(std::shared_ptr<void> saved, const Callbacks& callbacks, edge_list&& edges, Tensor* const* outputs,
             const bool* requires_grad, size_t length) {
-  auto node = c10::make_intrusive<PullbackNode>(std::move(run), callbacks, std::move(edges));
+  auto node = c10::make_intrusive<PullbackNode>(std::move(saved), callbacks, std::move(edges));
   for (size_t k = 0; k < length; k++) {
     if (requires_grad[k])
       torch::autograd::set_history(*outputs[k], node);
@@ -110,12 +110,12 @@ void record(std::shared_ptr<void> run, const Callbacks& callbacks, edge_list&& e
 }
 
 variable_list PullbackNode::apply(variable_list&& grads) {
-  std::shared_ptr<void> run;
+  std::shared_ptr<void> saved;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    run = run_;
+    saved = saved_;
   }
-  TORCH_CHECK(run, torch::autograd::ERR_BACKWARD_TWICE);
+  TORCH_CHECK(saved, torch::autograd::ERR_BACKWARD_TWICE);
 
   std::vector<const Tensor*> given;
   for (auto& grad : grads) {
@@ -132,13 +132,13 @@ variable_list PullbackNode::apply(variable_list&& grads) {
   std::vector<Tensor*> results(inputs, nullptr);
   Backward pass{given.data(),   given.size(),   needed.get(), inputs, torch::autograd::GradMode::is_enabled(),
                 results.data(), nullptr,        requires_grad.get()};
-  const std::unique_ptr<Text> error(callbacks_.backward(run.get(), &pass));
+  const std::unique_ptr<Text> error(callbacks_.backward(saved.get(), &pass));
   if (error)
     throw std::runtime_error(*error);
 
   std::vector<std::unique_ptr<Tensor>> owned(results.begin(), results.end());
   if (pass.next) {
-    std::shared_ptr<void> next(pass.next, callbacks_.free_run);
+    std::shared_ptr<void> next(pass.next, callbacks_.free_saved);
     edge_list edges = next_edges();
     for (const auto& grad : grads)
       edges.push_back(grad.defined() ? torch::autograd::impl::gradient_edge(grad) : Edge());
@@ -167,8 +167,8 @@ void pullback_tch_text_free(Text* text) {
   delete text;
 }
 
-// The memory of a tensor in row-major order, with its count of versions. `shared` tells whether it is the tensor's own
-// and not a copy. Leaves `held` null for a tensor that no function takes.
+// Returns a handle on the memory of a tensor in row-major order, with its version. `shared` is whether the memory is the
+// tensor's own and not a copy. `held` stays null for a tensor that no function takes.
 Text* pullback_tch_hold(const Tensor* of, Tensor** held, bool* shared, bool* requires_grad) {
   return guarded([&] {
     const auto& tensor = *of;
@@ -176,7 +176,7 @@ Text* pullback_tch_hold(const Tensor* of, Tensor** held, bool* shared, bool* req
       return;
     if (tensor.scalar_type() != at::kFloat && tensor.scalar_type() != at::kDouble)
       return;
-    // Not the tensor itself: an operation in place can make that depend on the node that holds it.
+    // Not the tensor itself: an operation in place could make it depend on the node that holds it.
     const auto& versions = torch::autograd::impl::version_counter(tensor);
     Tensor alias(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(versions, false));
     *shared = alias.is_contiguous() && !alias.is_neg() && !alias._is_zerotensor();
@@ -187,7 +187,7 @@ Text* pullback_tch_hold(const Tensor* of, Tensor** held, bool* shared, bool* req
   });
 }
 
-// The elements, as long as there are so many bytes: the memory of a tensor can be resized by another that has it.
+// Returns the elements, or null if there are fewer bytes: another handle can resize the memory.
 const void* pullback_tch_data(const Tensor* held, size_t bytes) {
   const auto& storage = held->storage();
   const size_t offset = held->storage_offset() * held->element_size();
@@ -199,7 +199,7 @@ uint32_t pullback_tch_version(const Tensor* held) {
   return versions.enabled() ? versions.current_version() : 0;
 }
 
-// A tensor that has memory of Rust, and frees it.
+// Makes a tensor that owns memory of Rust.
 Text* pullback_tch_tensor(void* data, const int64_t* sizes, size_t rank, bool is_double, void* memory,
                           void (*free_memory)(void*), Tensor** tensor) {
   return guarded([&] {
@@ -211,15 +211,15 @@ Text* pullback_tch_tensor(void* data, const int64_t* sizes, size_t rank, bool is
   });
 }
 
-// Takes the run, even if it fails.
-Text* pullback_tch_record(void* of, const Callbacks* callbacks, const Tensor* const* inputs, size_t inputs_length,
+// Takes ownership of `saved`, even if it fails.
+Text* pullback_tch_record(void* pointer, const Callbacks* callbacks, const Tensor* const* inputs, size_t inputs_length,
                           Tensor* const* outputs, const bool* requires_grad, size_t outputs_length) {
   return guarded([&] {
-    std::shared_ptr<void> run(of, callbacks->free_run);
+    std::shared_ptr<void> saved(pointer, callbacks->free_saved);
     edge_list edges;
     for (size_t i = 0; i < inputs_length; i++)
       edges.push_back(torch::autograd::impl::gradient_edge(*inputs[i]));
-    record(std::move(run), *callbacks, std::move(edges), outputs, requires_grad, outputs_length);
+    record(std::move(saved), *callbacks, std::move(edges), outputs, requires_grad, outputs_length);
   });
 }
 
