@@ -73,7 +73,7 @@ impl<T: Element, D: Dimension> Buffer<T, D> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tensor<T, D>> {
-        // INVARIANT: a clone or a move under the lock does not panic half-way.
+        // A poisoned value is whole: nothing panics between taking and storing it.
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,29 +1,29 @@
-//! Random bits as numbers.
+//! Conversion of random bits to numbers.
 //!
 //! # Note [Exact draws]
-//! A seed gives the same numbers on any machine. So nothing here is left to the machine: only `+ − × /` and
-//! `√`, each rounded as IEEE 754 says, in an order that the code fixes. `f64::ln` is whatever the platform's
-//! library has, and the loops of `kernels` round once or twice as the instruction set allows.
+//! A seed gives the same numbers on any machine. So only `+ − × /` and `√` are used, which IEEE 754 rounds in one
+//! way, in an order that the code fixes. `f64::ln` depends on the library of the platform, and the loops of `kernels`
+//! fuse products where the instruction set does.
 
 use rand_core::Rng;
 
-/// A number in [0, 1): a multiple of 2⁻⁵³.
+/// Draws a number in [0, 1), a multiple of 2⁻⁵³.
 pub(super) fn unit(generator: &mut impl Rng) -> f64 {
     (generator.next_u64() >> 11) as f64 * (f64::EPSILON / 2.0)
 }
 
-/// A number in (0, 1): the middle of one of 2⁵² equal parts.
+/// Draws a number in (0, 1), the middle of one of 2⁵² equal parts.
 pub(super) fn inner_unit(generator: &mut impl Rng) -> f64 {
     ((generator.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON
 }
 
-/// A number of the standard normal distribution, one for each draw of bits. None is further from 0 than 8.3.
+/// Draws a number from the standard normal distribution, with one draw of bits. Its absolute value is at most 8.3.
 pub(super) fn standard_normal(generator: &mut impl Rng) -> f64 {
     quantile(inner_unit(generator))
 }
 
-/// The number below which a share `p` of the standard normal distribution lies, to 16 digits: algorithm AS
-/// 241, `PPND16` (Wichura, 1988).
+/// Returns the quantile `p` of the standard normal distribution, to 16 digits: algorithm AS 241, `PPND16` (Wichura,
+/// 1988).
 pub(super) fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
@@ -43,9 +43,9 @@ pub(super) fn quantile(p: f64) -> f64 {
     (polynomial(above, r) / polynomial(below, r)).copysign(q)
 }
 
-/// The share of the standard normal distribution that lies below `x`, for `x` ≤ 0: the reverse of
-/// [`quantile`], found by halving between the bits of 0 and ½. One for each call of an initializer: it need
-/// not be fast, and no second approximation has to agree with the first.
+/// Returns the share of the standard normal distribution below `x`, for `x` ≤ 0. Inverts [`quantile`] by bisection
+/// between the bits of 0 and ½: an initializer calls it at most twice, so it need not be fast, and no second
+/// approximation has to agree with the first.
 pub(super) fn share_below(x: f64) -> f64 {
     let (mut low, mut high) = (0, 0.5_f64.to_bits());
     while high - low > 1 {
@@ -59,10 +59,10 @@ pub(super) fn share_below(x: f64) -> f64 {
     if x >= 0.0 { 0.5 } else { f64::from_bits(low) }
 }
 
-/// The natural logarithm of a positive number: that of its exponent, and of its mantissa m between √½ and √2
-/// the series 2 artanh s with s = (m − 1) / (m + 1), whose terms fall at least as fast as 0.0295ᵏ.
+/// Returns the natural logarithm of a positive number: that of its exponent, plus that of its mantissa m between √½
+/// and √2, by the series 2 artanh s with s = (m − 1) / (m + 1), whose terms fall at least as fast as 0.0295ᵏ.
 fn ln(x: f64) -> f64 {
-    // Smaller numbers than these have no exponent of their own.
+    // Smaller numbers are subnormal: their exponent is 0.
     let (x, shift) = if x < f64::MIN_POSITIVE {
         (x * TWO_TO_54, 54)
     } else {
@@ -86,7 +86,7 @@ fn ln(x: f64) -> f64 {
 
 const TWO_TO_54: f64 = (1_u64 << 54) as f64;
 
-/// Horner's rule, without fused products.
+/// Evaluates a polynomial by Horner's rule, without fused products.
 fn polynomial(coefficients: [f64; 8], x: f64) -> f64 {
     let from_the_highest = coefficients.into_iter().rev();
     from_the_highest.fold(0.0, |sum, coefficient| sum * x + coefficient)
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// From Python's `statistics.NormalDist().inv_cdf`, of the same algorithm, and the tables of the normal
+    /// From Python's `statistics.NormalDist().inv_cdf`, which has the same algorithm, and from tables of the normal
     /// distribution.
     #[test]
     fn quantiles_are_those_of_the_normal_distribution() {

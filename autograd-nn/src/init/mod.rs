@@ -1,4 +1,4 @@
-//! First values of parameters.
+//! Initial values of parameters.
 
 mod draw;
 pub(crate) mod orthogonal;
@@ -9,10 +9,10 @@ use rand_core::Rng;
 use autograd_core::Element;
 use autograd_core::ndarray::{Array, Dimension, IntoDimension};
 
-/// Draws numbers uniformly from `low` to `high`. Rounded to `f32`, one may be `high` itself.
+/// Draws numbers uniformly from `low` to `high`. Rounded to `f32`, a number may be `high`.
 ///
 /// # Panics
-/// If `low` or `high` is not finite, or `low` is larger.
+/// If `low` or `high` is not finite, or `low` is larger than `high`.
 #[track_caller]
 pub fn uniform<T: Element, S: IntoDimension>(
     shape: S,
@@ -26,7 +26,7 @@ pub fn uniform<T: Element, S: IntoDimension>(
     );
     filled(shape, || {
         let share = draw::unit(generator);
-        // No difference that would overflow.
+        // A difference of the bounds could overflow.
         low * (1.0 - share) + high * share
     })
 }
@@ -34,7 +34,7 @@ pub fn uniform<T: Element, S: IntoDimension>(
 /// Draws numbers from the normal distribution with this mean and standard deviation.
 ///
 /// # Panics
-/// If one is not finite, or `std` is negative.
+/// If `mean` or `std` is not finite, or `std` is negative.
 #[track_caller]
 pub fn normal<T: Element, S: IntoDimension>(
     shape: S,
@@ -46,11 +46,10 @@ pub fn normal<T: Element, S: IntoDimension>(
     filled(shape, || draw::standard_normal(generator) * std + mean)
 }
 
-/// Draws numbers from the normal distribution with this mean and standard deviation, only those between
-/// `low` and `high`. What PyTorch calls `trunc_normal_`.
+/// Draws numbers from the normal distribution with this mean and standard deviation, truncated to `low` … `high`.
+/// PyTorch's `trunc_normal_`.
 ///
-/// Bounds may be infinite. They may be anywhere, far from the mean too: nothing is drawn again, so that
-/// the next draw from the generator does not depend on them.
+/// The bounds may be infinite, or far from the mean. Each number takes one draw, whatever the bounds.
 ///
 /// # Panics
 /// If `mean` or `std` is not finite, `std` is negative, or `low` is not below `high`.
@@ -77,7 +76,7 @@ pub fn truncated_normal<T: Element, S: IntoDimension>(
         "truncated_normal between {low} and {high}: there is nothing between them"
     );
     let [mut from, mut to] = [low, high].map(|bound| (bound - mean) / std);
-    // Shares close to 1 have few digits left: what lies above the mean is drawn as its mirror image.
+    // Shares close to 1 have few digits left, so numbers above the mean are drawn as mirror images.
     let mirrored = from > 0.0;
     if mirrored {
         (from, to) = (-to, -from);
@@ -91,7 +90,7 @@ pub fn truncated_normal<T: Element, S: IntoDimension>(
     })
 }
 
-/// The share of the standard normal distribution below any number.
+/// Returns the share of the standard normal distribution below `x`.
 fn share_below(x: f64) -> f64 {
     if x <= 0.0 {
         draw::share_below(x)
@@ -108,7 +107,7 @@ fn is_normal(function: &str, mean: f64, std: f64) {
     );
 }
 
-/// An array of drawn numbers, in row-major order.
+/// Creates an array of drawn numbers, in row-major order.
 fn filled<T: Element, S: IntoDimension>(
     shape: S,
     mut draw: impl FnMut() -> f64,
@@ -116,7 +115,7 @@ fn filled<T: Element, S: IntoDimension>(
     Array::from_shape_simple_fn(shape.into_dimension(), || T::from_f64(draw()))
 }
 
-/// The lengths of a shape.
+/// Returns the lengths of a shape.
 fn lengths<D: Dimension>(shape: &D) -> &[usize] {
     shape.slice()
 }

@@ -1,4 +1,4 @@
-//! Rows or columns at right angles.
+//! Matrices with orthogonal rows or columns.
 
 use rand_core::Rng;
 
@@ -7,16 +7,15 @@ use autograd_core::ndarray::{Array, IntoDimension};
 
 use crate::init::{draw, lengths};
 
-/// Draws a matrix whose rows, or columns if there are fewer of them, are at right angles to each other and of
-/// length `gain`, each such matrix as likely as any other (Saxe and others, 2014). Of more than two axes the
-/// first counts the rows, as PyTorch's `orthogonal_` has it.
+/// Draws a matrix from the uniform distribution over matrices with orthogonal rows, or columns if they are fewer, of
+/// length `gain` (Saxe and others, 2014). If the shape has more than two axes, the first counts the rows, as in
+/// PyTorch's `orthogonal_`.
 ///
-/// Vectors of normal numbers are made orthogonal one after the other by the process of Gram and Schmidt, done
-/// twice for each: that leaves them orthogonal to the last digits, where once would not (Giraud and others,
-/// 2005). n vectors of m numbers take 4 n² m operations.
+/// Normal vectors are orthogonalized by the process of Gram and Schmidt, twice each, which makes them orthogonal to
+/// the last digits (Giraud and others, 2005). n vectors of m numbers take 4 n² m operations.
 ///
 /// # Panics
-/// If there are fewer than two axes, `gain` is not finite, or the generator repeats the same numbers.
+/// If the shape has fewer than two axes, `gain` is not finite, or the generator repeats the same numbers.
 ///
 /// ```
 /// use pullback::nn::{Generator, init};
@@ -54,11 +53,11 @@ pub fn orthogonal<T: Element, S: IntoDimension>(
         T::from_f64(vectors[vector * length + element] * gain)
     };
     let elements = (0..rows * columns).map(element).collect();
-    // INVARIANT: one for each place in the matrix.
+    // INVARIANT: one element for each place in the matrix.
     Array::from_shape_vec(shape, elements).expect("as many elements")
 }
 
-/// `count` vectors of one length, at right angles and of length 1, one behind the other.
+/// Draws `count` orthogonal vectors of this length and of norm 1, and concatenates them.
 #[track_caller]
 fn vectors(count: usize, length: usize, generator: &mut impl Rng) -> Vec<f64> {
     let mut vectors: Vec<f64> = Vec::with_capacity(count * length);
@@ -75,11 +74,11 @@ fn vectors(count: usize, length: usize, generator: &mut impl Rng) -> Vec<f64> {
     vectors
 }
 
-/// How often a vector is drawn that nothing is left of. Of random ones none is.
+/// The number of times that a vector is drawn again if it depends on the others. Random vectors do not.
 const ATTEMPTS: usize = 8;
 
-/// What is left of `vector` without its shares of the others, made 1 long; `None` if that is not more than
-/// rounding leaves.
+/// Removes the components of `vector` along the others, and scales the rest to norm 1; `None` if the rest is a
+/// rounding error.
 fn at_right_angles(mut vector: Vec<f64>, others: &[f64]) -> Option<Vec<f64>> {
     let before = dot(&vector, &vector).sqrt();
     for _ in 0..2 {
@@ -100,8 +99,8 @@ fn at_right_angles(mut vector: Vec<f64>, others: &[f64]) -> Option<Vec<f64>> {
     Some(vector)
 }
 
-/// The sum of products, in eight sums that are added up at the end: that fixes the order, and lets the
-/// compiler use wide registers.
+/// Returns the sum of products, in eight partial sums that are added at the end: this fixes the order, and lets the
+/// compiler use vector registers.
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));

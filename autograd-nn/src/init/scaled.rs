@@ -1,4 +1,4 @@
-//! Values whose size follows from that of the layer, so that signals neither grow nor fade on their way.
+//! Initial values that are scaled to the size of the layer, so that signals neither grow nor vanish.
 
 use rand_core::Rng;
 
@@ -7,7 +7,7 @@ use autograd_core::ndarray::{Array, IntoDimension};
 
 use crate::init::{lengths, normal, uniform};
 
-/// The direction in which signals keep their size.
+/// The pass, forward or backward, whose variance is preserved.
 ///
 /// ```
 /// use pullback::nn::Generator;
@@ -22,9 +22,9 @@ use crate::init::{lengths, normal, uniform};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fan {
-    /// Forward: scaled by the number of inputs of an output.
+    /// The forward pass: scaled by the number of inputs of an output.
     In,
-    /// Backward: scaled by the number of outputs of an input.
+    /// The backward pass: scaled by the number of outputs of an input.
     Out,
 }
 
@@ -39,7 +39,7 @@ pub enum Fan {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nonlinearity {
-    /// No function that changes the size of a signal.
+    /// The identity.
     Linear,
     /// 1 / (1 + e⁻ˣ).
     Sigmoid,
@@ -54,7 +54,8 @@ pub enum Nonlinearity {
 }
 
 impl Nonlinearity {
-    /// Returns the factor by which values have to be larger, as PyTorch's `calculate_gain` does.
+    /// Returns the gain of the function, the factor for the standard deviation of weights before it, like PyTorch's
+    /// `calculate_gain`.
     pub fn gain(self) -> f64 {
         match self {
             Self::Linear | Self::Sigmoid => 1.0,
@@ -70,7 +71,7 @@ impl Nonlinearity {
 /// `[outputs, inputs, kernel…]`.
 ///
 /// # Panics
-/// If there are fewer than two axes.
+/// If the shape has fewer than two axes.
 ///
 /// ```
 /// use pullback::nn::init::fans;
@@ -87,8 +88,8 @@ pub fn fans(shape: &[usize]) -> (usize, usize) {
     (inputs * seen, outputs * seen)
 }
 
-/// Draws uniform numbers with the variance 2 · gain² / (inputs + outputs): a compromise between signals on
-/// their way forward and gradients on their way back (Glorot and Bengio, 2010).
+/// Draws uniform numbers with the variance 2 · gain² / (inputs + outputs), a compromise between the forward and the
+/// backward pass (Glorot and Bengio, 2010).
 #[doc = autograd_core::math!(r"\mathcal{U}(-a, a), \qquad a = \text{gain} \cdot \sqrt{\frac{6}{\text{inputs} + \text{outputs}}}")]
 /// # Panics
 /// If the shape has fewer than two axes, or `gain` is negative or not finite.
@@ -187,7 +188,7 @@ fn kaiming_std(shape: &[usize], fan: Fan, nonlinearity: Nonlinearity) -> f64 {
     gain / at_least_one(fan).sqrt()
 }
 
-/// A count to divide by: where it is 0 there are no elements to scale.
+/// Returns a count to divide by, at least 1: if it is 0 there are no elements to scale.
 fn at_least_one(count: usize) -> f64 {
     count.max(1) as f64
 }

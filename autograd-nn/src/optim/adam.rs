@@ -1,4 +1,4 @@
-//! Adam, and its variant with weight decay beside the gradient.
+//! Adam and AdamW.
 
 use autograd_core::Element;
 use autograd_kernels::zip_slices_in_place;
@@ -7,8 +7,8 @@ use crate::optim::first_order::FirstOrder;
 use crate::optim::rule::{Rule, Step};
 use crate::optim::settings::{below_one, not_negative};
 
-/// Adam: steps of about the learning rate, whatever the scale of the gradients. With g = ∇θ + decay θ, at the
-/// update t:
+/// Adam, whose steps are about as large as the learning rate, whatever the scale of the gradients. With g = ∇θ +
+/// decay θ, the update t is:
 #[doc = autograd_core::math!(
     r"\begin{aligned}"
     r"m &\gets \beta_1 m + (1 - \beta_1) \, g \\"
@@ -16,8 +16,8 @@ use crate::optim::settings::{below_one, not_negative};
     r"\theta &\gets \theta - \text{rate} \cdot \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}"
     r"\end{aligned}"
 )]
-/// Saved for each parameter: m as `exp_avg` and v as `exp_avg_sq`, and the largest v as `max_exp_avg_sq` if
-/// [`amsgrad`](FirstOrder::amsgrad) is set. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
+/// The state of a parameter is m, as `exp_avg`, v, as `exp_avg_sq`, and with [`amsgrad`](FirstOrder::amsgrad) the
+/// largest v, as `max_exp_avg_sq`. Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015).
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -32,11 +32,11 @@ use crate::optim::settings::{below_one, not_negative};
 /// ```
 pub type Adam = FirstOrder<AdamRule<false>>;
 
-/// Adam with weight decay beside the gradient: θ = θ − rate decay θ before each update, and g = ∇θ. How
-/// strongly a value decays then does not depend on its gradients.
+/// Adam with decoupled weight decay: θ = θ − rate decay θ before each update, and g = ∇θ. The decay of a value does
+/// not depend on its gradients.
 #[doc = autograd_core::math!(r"\theta \gets \theta - \text{rate} \cdot \left(\text{decay} \cdot \theta + \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \text{eps}}\right)")]
-/// All else is [`Adam`]'s; the weight decay is 0.01 unless it is set. Loshchilov and Hutter, *Decoupled Weight
-/// Decay Regularization* (2019).
+/// All else is as in [`Adam`]; the weight decay is 0.01 by default. Loshchilov and Hutter, *Decoupled Weight Decay
+/// Regularization* (2019).
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -50,7 +50,7 @@ pub type Adam = FirstOrder<AdamRule<false>>;
 /// ```
 pub type AdamW = FirstOrder<AdamRule<true>>;
 
-/// With weight decay in the gradient, or `DECOUPLED` from it.
+/// The formula of Adam. The weight decay is added to the gradient, or `DECOUPLED` from it.
 #[derive(Clone, Debug)]
 pub struct AdamRule<const DECOUPLED: bool> {
     betas: [f64; 2],
@@ -61,11 +61,11 @@ pub struct AdamRule<const DECOUPLED: bool> {
 }
 
 impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
-    /// Adam with this learning rate, β₁ = 0.9, β₂ = 0.999, eps = 10⁻⁸ and a weight decay of 0, or of 0.01 for
-    /// [`AdamW`].
+    /// Creates the optimizer with this learning rate, β₁ = 0.9, β₂ = 0.999, eps = 10⁻⁸ and a weight decay of 0, or
+    /// 0.01 for [`AdamW`].
     ///
     /// # Panics
-    /// If the rate is negative or not finite.
+    /// If the learning rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(learning_rate: f64) -> Self {
@@ -79,10 +79,10 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
         Self::of(learning_rate, rule)
     }
 
-    /// Sets the share of the average of the gradient, β₁, and of its square, β₂, that each update keeps.
+    /// Sets the decay rates of the averages of the gradient, β₁, and of its square, β₂.
     ///
     /// # Panics
-    /// If one is not at least 0 and below 1.
+    /// If either is negative, or is not below 1.
     #[must_use]
     #[track_caller]
     pub fn betas(mut self, first: f64, second: f64) -> Self {
@@ -93,10 +93,10 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
         self
     }
 
-    /// Sets what is added to the root, so that gradients far below it make smaller steps.
+    /// Sets the number that is added to the root; gradients far below it make smaller steps.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If `eps` is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn eps(mut self, eps: f64) -> Self {
@@ -104,11 +104,11 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
         self
     }
 
-    /// Sets the weight decay. [`Adam`] adds this multiple of the value to the gradient, as a penalty on squares
-    /// does; each update of [`AdamW`] takes this share of the value away, times the learning rate.
+    /// Sets the weight decay. [`Adam`] adds `decay` times the value to the gradient, like a penalty on squares;
+    /// [`AdamW`] subtracts the learning rate times `decay` times the value in each update.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the weight decay is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn weight_decay(mut self, decay: f64) -> Self {
@@ -116,16 +116,16 @@ impl<const DECOUPLED: bool> FirstOrder<AdamRule<DECOUPLED>> {
         self
     }
 
-    /// Divides by the root of the largest v so far, so that steps do not grow when gradients
-    /// shrink. Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the
-    /// largest is that of v without 1 − β₂ᵗ.
+    /// Sets whether to divide by the root of the largest v so far, so that steps do not grow when gradients shrink.
+    /// Reddi et al., *On the Convergence of Adam and Beyond* (2018); as in PyTorch, the largest v is taken before the
+    /// division by 1 − β₂ᵗ.
     #[must_use]
     pub fn amsgrad(mut self, amsgrad: bool) -> Self {
         self.settings.rule.amsgrad = amsgrad;
         self
     }
 
-    /// Maximizes instead of minimizing.
+    /// Sets whether to maximize instead of minimizing.
     #[must_use]
     pub fn maximize(mut self, maximize: bool) -> Self {
         self.settings.rule.maximize = maximize;
@@ -161,7 +161,7 @@ impl<const DECOUPLED: bool> Rule for AdamRule<DECOUPLED> {
             let slices = [value, average, squares, largest];
             return zip_slices_in_place(slices, grad, move |[w, m, v, most], g| {
                 let (m, v) = averages(w, m, v, g);
-                // NaN is larger.
+                // A NaN counts as larger.
                 let most = if v <= most { most } else { v };
                 [moved(w, m, most), m, v, most]
             });

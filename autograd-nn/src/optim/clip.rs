@@ -41,7 +41,7 @@ pub enum Norm {
 /// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
 #[derive(Clone, Copy, PartialEq)]
 pub struct NonFiniteNorm {
-    /// The norm.
+    /// The value of the norm.
     pub norm: f64,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for NonFiniteNorm {
 
 impl std::error::Error for NonFiniteNorm {}
 
-/// Returns the norm of all gradients of a model; 0 without any. Tied parameters count once.
+/// Returns the norm of all gradients of a model; 0 if there are none. Tied parameters count once.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -86,10 +86,10 @@ pub fn grad_norm(model: &(impl Field + ?Sized), kind: Norm) -> f64 {
     total
 }
 
-/// Scales all gradients of a model by one factor, so that their Euclidean norm is at most `max_norm`, and returns
-/// the norm that they had. If that is infinite or NaN, the gradients stay as they are: see
-/// [`try_clip_grad_norm`]. As PyTorch, which adds 10⁻⁶ to the norm before it divides by it, this leaves them a
-/// little shorter. Memory is allocated by a thread's first call alone.
+/// Scales all gradients of a model by one factor, so that their Euclidean norm is at most `max_norm`, and returns the
+/// norm before. If it is infinite or NaN, the gradients are left unchanged: see [`try_clip_grad_norm`]. The factor is
+/// `max_norm` / (norm + 10⁻⁶), as in PyTorch, so the gradients end up a little shorter than `max_norm`. Only the
+/// first call of a thread allocates memory.
 #[doc = autograd_core::math!(r"g \gets g \cdot \min\left(1, \frac{\text{max norm}}{\lVert g \rVert + 10^{-6}}\right)")]
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
@@ -109,7 +109,7 @@ pub fn clip_grad_norm(model: &(impl Field + ?Sized), max_norm: f64) -> f64 {
     clip_grad_norm_of(model, max_norm, Norm::Euclidean)
 }
 
-/// [`clip_grad_norm`] by either norm.
+/// Clips like [`clip_grad_norm`], by either norm.
 ///
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
@@ -130,10 +130,10 @@ pub fn clip_grad_norm_of(model: &(impl Field + ?Sized), max_norm: f64, kind: Nor
     norm
 }
 
-/// [`clip_grad_norm_of`], with an error if the norm is not finite.
+/// Clips like [`clip_grad_norm_of`], but returns an error if the norm is not finite.
 ///
 /// # Errors
-/// If the norm is infinite or NaN. Gradients are then as they were.
+/// If the norm is infinite or NaN. The gradients are then unchanged.
 ///
 /// # Panics
 /// If `max_norm` is not a finite number above 0.
@@ -150,7 +150,7 @@ pub fn try_clip_grad_norm(
     Err(NonFiniteNorm { norm })
 }
 
-/// Brings each entry of each gradient of a model into −`limit` ..= `limit`. NaN stays NaN.
+/// Clamps each element of each gradient of a model to −`limit` ..= `limit`. NaN stays NaN.
 ///
 /// # Panics
 /// If `limit` is not a finite number above 0.
@@ -194,10 +194,10 @@ fn clamped<T: Element>(limit: f64) -> impl Fn(T) -> T + Sync {
     }
 }
 
-/// Calls `visit` with each parameter once.
+/// Calls `visit` once with each parameter.
 fn each_once(model: &(impl Field + ?Sized), mut visit: impl FnMut(&dyn AnyParameter)) {
     thread_local! {
-        /// A set, for its memory.
+        /// A set that is kept for its memory.
         static SEEN: Cell<HashSet<ParameterId>> = Cell::default();
     }
     let mut seen = SEEN.take();
@@ -225,7 +225,7 @@ fn norm_of<T: Element>(grad: &ArrayViewD<'_, T>, kind: Norm) -> f64 {
     total
 }
 
-/// The norm of two parts by those of each. NaN prevails.
+/// Returns the norm of two parts from the norms of each. NaN prevails.
 fn join(a: f64, b: f64, kind: Norm) -> f64 {
     match kind {
         _ if a.is_nan() || b.is_nan() => f64::NAN,
@@ -234,7 +234,7 @@ fn join(a: f64, b: f64, kind: Norm) -> f64 {
     }
 }
 
-/// The largest absolute value; not a number if one is not.
+/// Returns the largest absolute value, or NaN if an element is NaN.
 fn largest<T: Element>(elements: &[T]) -> T {
     let larger = |most: T, x: &T| {
         let x = x.abs();

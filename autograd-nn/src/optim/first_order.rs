@@ -1,5 +1,4 @@
-//! Optimizers with one update for each parameter: which parameters there are, which group they belong to, what is
-//! saved for them.
+//! The optimizers that update each parameter from its gradient: the slots of the parameters and their groups.
 
 use std::fmt;
 
@@ -27,7 +26,7 @@ use crate::visit::{Field, each_parameter_mut};
 /// ```
 pub struct FirstOrder<R> {
     rate: f64,
-    /// The settings of the parameters that belong to no group.
+    /// The settings of the parameters without a group.
     pub(super) settings: Settings<R>,
     groups: Vec<Group<R>>,
     /// In the order of the visit; `None` before the first step.
@@ -48,18 +47,18 @@ impl<R: Rule> FirstOrder<R> {
         }
     }
 
-    /// Gives the parameters for whose dotted path `matches` is true different settings: those that the
-    /// optimizer has so far, with what `change` changes. A parameter belongs to the first group
-    /// that matches, tied ones by their first path. The first step decides the groups.
+    /// Adds a group of parameters with different settings: those whose dotted path fulfills `matches`. Their settings
+    /// are those of the optimizer so far, changed by `change`. A parameter belongs to the first group that matches; a
+    /// tied parameter is matched by its first path. The first step assigns the groups.
     ///
-    /// A group without parameters is a mistake: the first step panics with the paths that there are.
-    /// Frozen parameters count, as they may be trained later.
+    /// If no parameter belongs to a group, the first step panics and lists the paths. Frozen parameters count, as
+    /// they may be trained later.
     ///
-    /// A group with another learning rate has a multiple of the optimizer's from then on: see
+    /// If `change` sets another learning rate, its ratio to the optimizer's stays fixed: see
     /// [`set_learning_rate`](Optimizer::set_learning_rate).
     ///
     /// # Panics
-    /// If the group is given groups, or another learning rate than an optimizer whose rate is 0.
+    /// If the group has groups of its own, or another learning rate while the optimizer's is 0.
     ///
     /// ```
     /// use pullback::optim::AdamW;
@@ -97,10 +96,10 @@ impl<R: Rule> FirstOrder<R> {
         self
     }
 
-    /// Multiplies the learning rate of a group by `factor`, whatever a schedule makes of the rate.
+    /// Multiplies the learning rate of a group by `factor`. A schedule changes the rate, and not the factor.
     ///
     /// # Panics
-    /// If the factor is negative or not finite.
+    /// If `factor` is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn lr_scale(mut self, factor: f64) -> Self {
@@ -108,7 +107,7 @@ impl<R: Rule> FirstOrder<R> {
         self
     }
 
-    /// The model's slots, each in its group.
+    /// Creates the slots of the model, each with its group.
     #[track_caller]
     fn bind(&self, model: &dyn Field) -> Vec<Slot> {
         let groups = self.groups.iter().map(|group| &group.settings);
@@ -141,7 +140,7 @@ impl<R: Rule> Optimizer for FirstOrder<R> {
         } else {
             self.slots = Some(self.bind(model));
         }
-        // INVARIANT: they were made above if there were none.
+        // INVARIANT: the slots are created above if there are none.
         let slots = self.slots.as_mut().expect("slots of the model");
         let mut place = 0;
         each_parameter_mut(model, |parameter| {
@@ -149,7 +148,7 @@ impl<R: Rule> Optimizer for FirstOrder<R> {
             place += 1;
             if let Some(first) = tied_to {
                 if let Some(value) = &slots[first].shared {
-                    // INVARIANT: only parameters of one element type and shape can be tied.
+                    // INVARIANT: tied parameters have one element type and shape.
                     parameter.update_any(&mut |own| assign(own, value));
                 }
                 return;

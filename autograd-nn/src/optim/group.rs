@@ -5,13 +5,13 @@ use std::panic::Location;
 use crate::optim::rule::Settings;
 use crate::optim::slot::Slot;
 
-/// Whether the parameter of this path belongs to a group.
+/// Returns whether the parameter of a path belongs to a group.
 pub(super) type Matches = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 pub(super) struct Group<R> {
     matches: Matches,
     pub(super) settings: Settings<R>,
-    /// The line that created it, as a closure has no name.
+    /// The line that created the group, as a closure has no name.
     asked_at: &'static Location<'static>,
 }
 
@@ -29,8 +29,8 @@ impl<R> Group<R> {
         (self.matches)(path)
     }
 
-    /// What is wrong if no parameter belongs to this group, the one at `place`: the parameters that it was meant for
-    /// would silently be trained with different settings.
+    /// Returns the reason why no parameter belongs to this group, the one at `place`. The parameters that it was
+    /// meant for would silently be trained with different settings.
     pub(super) fn without_members(&self, place: usize, slots: &[Slot]) -> Option<String> {
         let is_own = |slot: &&Slot| slot.tied_to.is_none();
         let mut own = slots.iter().filter(is_own);
@@ -62,7 +62,7 @@ impl<R> Group<R> {
     }
 }
 
-/// The paths of a model, only the first of a large one.
+/// Lists the paths of a model, up to a limit.
 fn listed(paths: &[&str]) -> String {
     const SHOWN: usize = 12;
     let shown = paths.iter().take(SHOWN).map(|path| format!("`{path}`"));

@@ -1,7 +1,7 @@
-//! Optimizers, schedules of the learning rate, clipping of gradients.
+//! Optimizers, schedules of the learning rate, and clipping of gradients.
 //!
-//! An optimizer gets the model by mutable reference, once a step, and changes its parameters by their
-//! gradients. It finds what it saved for each parameter by the order of the visit:
+//! `step` takes the model by mutable reference and changes its parameters by their gradients. The state of each
+//! parameter is found by the order of the visit:
 //!
 //! ```
 //! use pullback::ndarray::array;
@@ -25,9 +25,9 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 //!
-//! Read first [`Adam`], whose page has all of its settings. Then:
+//! Read first [`Adam`], whose page lists its settings. Then:
 //!
-//! - [`Optimizer`]: the trait of all: a step, the learning rate, the state to save.
+//! - [`Optimizer`]: the trait of all optimizers: a step, the learning rate, the state to save.
 //! - [`Sgd`], [`Adam`], [`AdamW`], with groups of parameters that have different settings.
 //! - [`schedule`]: learning rates as functions of the step.
 //! - [`clip_grad_norm`], [`clip_grad_value`]: clipping of gradients.

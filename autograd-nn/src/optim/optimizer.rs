@@ -6,10 +6,9 @@ use crate::visit::Field;
 
 /// Changes parameters by their gradients.
 ///
-/// The model is a module, or anything that can be a module's field: a parameter, a list, a tuple. Of
-/// several, or of what has no size, make one by [`Borrowed`](crate::nn::Borrowed). Tied parameters are updated
-/// once. A parameter without gradient, as all frozen ones are, stays what it is, and so does what is saved
-/// for it: momentum does not change without gradients.
+/// The model is a module, or any other [`Field`]: a parameter, a list, a tuple. Use [`Borrowed`](crate::nn::Borrowed)
+/// to make one of several models, or of a `dyn Module`. Tied parameters are updated once. A parameter without a
+/// gradient, such as a frozen one, is left unchanged, with its state: momentum does not change without gradients.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -29,31 +28,30 @@ use crate::visit::Field;
 /// assert!((a.item() - 1.0).abs() < 1e-6);
 /// ```
 pub trait Optimizer {
-    /// Updates all parameters of the model that have gradients. The first step decides which parameters
-    /// there are and which groups they belong to; the memory for what is saved for a parameter is allocated when
-    /// its first gradient comes. After that a step allocates nothing, except to give parts of parameters of
-    /// 131,072 elements or more to other threads, for parameters of more than four axes, or where a value has
-    /// another handle: it is then copied.
+    /// Updates all parameters of the model that have gradients. The first step fixes the list of parameters and their
+    /// groups. The state of a parameter is allocated at its first gradient. After that a step allocates memory in
+    /// three cases only: to share parameters of 131,072 elements or more between threads, for parameters of more than
+    /// four axes, and to copy a value that has another handle.
     ///
     /// # Panics
-    /// If it is another model than in the steps before: parameters more or fewer, or others in their place. If
-    /// settings contradict each other, or no parameter belongs to a group.
+    /// If the parameters are not those of the previous step, if settings contradict each other, or if no parameter
+    /// belongs to a group.
     #[track_caller]
     fn step(&mut self, model: &mut dyn Field);
 
-    /// Returns the learning rate, before the scales of groups.
+    /// Returns the learning rate, without the factors of groups.
     fn learning_rate(&self) -> f64;
 
-    /// Sets the learning rate from the next step on. Each group multiplies it by its scale.
+    /// Sets the learning rate of the following steps. Each group multiplies it by its factor.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the rate is negative or not finite.
     #[track_caller]
     fn set_learning_rate(&mut self, rate: f64);
 
-    /// Returns a copy of the state, to save: `learning_rate`, and for each parameter that was updated its path with
-    /// the kind behind it, such as `layers.0.weight.exp_avg`. Numbers are of `f64` and rank 0. Settings are not
-    /// in it, and neither are the groups.
+    /// Returns a copy of the state, to save it: `learning_rate`, and for each parameter that was updated entries such
+    /// as `layers.0.weight.exp_avg`, named by its path and their kind. Numbers are tensors of `f64` and rank 0.
+    /// Settings and groups are not part of the state.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -70,12 +68,11 @@ pub trait Optimizer {
     /// ```
     fn state_dict(&self) -> StateDict;
 
-    /// Loads a state that was saved, of an optimizer with the same settings of a model with the same
-    /// paths. The model is the one that is stepped from now on; whether there were steps before does not
-    /// matter.
+    /// Loads a state that an optimizer with the same settings saved, for a model with the same paths. The following
+    /// steps must use this model. Previous steps of this optimizer are forgotten.
     ///
     /// # Errors
-    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Nothing is changed then.
     ///
     /// # Panics
     /// If settings contradict each other, or no parameter belongs to a group.

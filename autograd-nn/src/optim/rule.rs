@@ -1,4 +1,4 @@
-//! How one parameter is updated.
+//! The update of one parameter.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use autograd_core::Element;
 
 /// An optimizer's formula, with its settings.
 pub trait Rule: Clone + fmt::Debug {
-    /// The names of the arrays that are saved for each parameter, in their places.
+    /// The names of the saved arrays of each parameter; `None` where fewer than three are saved.
     fn kinds(&self) -> [Option<&'static str>; 3];
 
-    /// What in the settings contradicts itself.
+    /// Describes settings that contradict each other.
     fn contradiction(&self) -> Option<String> {
         None
     }
 
-    /// Updates elements of a parameter and what is saved for them.
+    /// Updates elements of a parameter and of its saved arrays.
     fn update<T: Element>(&self, step: Step, value: &mut [T], saved: [&mut [T]; 3], grad: &[T]);
 }
 
-/// What differs between the parameters in an update.
+/// The part of an update that differs between parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub rate: f64,

@@ -18,7 +18,7 @@ pub(super) fn positive(name: &str, value: f64) -> f64 {
     value
 }
 
-/// Refuses a share that is not below 1.
+/// Panics unless a share is at least 0 and below 1.
 #[track_caller]
 pub(super) fn below_one(name: &str, value: f64) -> f64 {
     assert!(
@@ -28,7 +28,7 @@ pub(super) fn below_one(name: &str, value: f64) -> f64 {
     value
 }
 
-/// Refuses a count of 0.
+/// Panics if a count is 0.
 #[track_caller]
 pub(super) fn at_least_one(name: &str, count: u64) -> u64 {
     assert!(count > 0, "the {name} is 0: at least 1 is needed");

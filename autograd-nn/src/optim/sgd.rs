@@ -7,7 +7,7 @@ use crate::optim::first_order::FirstOrder;
 use crate::optim::rule::{Rule, Step};
 use crate::optim::settings::not_negative;
 
-/// Stochastic gradient descent, with momentum where it is set:
+/// Stochastic gradient descent, optionally with momentum:
 #[doc = autograd_core::math!(
     r"\begin{aligned}"
     r"g &= \nabla \theta + \text{decay} \cdot \theta \\"
@@ -21,8 +21,8 @@ use crate::optim::settings::not_negative;
     r"\end{cases}"
     r"\end{aligned}"
 )]
-/// Saved for each parameter: v as `momentum_buffer`, if there is momentum. The formula is PyTorch's; see Sutskever
-/// et al., *On the importance of initialization and momentum in deep learning* (2013).
+/// With momentum, the state of a parameter is v, as `momentum_buffer`. The formula is PyTorch's; see Sutskever et
+/// al., *On the importance of initialization and momentum in deep learning* (2013).
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -54,7 +54,7 @@ impl Sgd {
     /// Creates gradient descent with this learning rate, without momentum or weight decay.
     ///
     /// # Panics
-    /// If the rate is negative or not finite.
+    /// If the learning rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(learning_rate: f64) -> Self {
@@ -68,10 +68,10 @@ impl Sgd {
         Self::of(learning_rate, rule)
     }
 
-    /// Sets the share of the last step's direction that each step keeps; 0 by default.
+    /// Sets the momentum, the factor of the previous direction v; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the momentum is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn momentum(mut self, momentum: f64) -> Self {
@@ -79,11 +79,10 @@ impl Sgd {
         self
     }
 
-    /// Sets the share of the gradient that is not added to the direction, from the second update on; 0 by
-    /// default.
+    /// Sets the dampening: from the second update on, the gradient is added to v times 1 − dampening; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the dampening is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn dampening(mut self, dampening: f64) -> Self {
@@ -91,18 +90,18 @@ impl Sgd {
         self
     }
 
-    /// Sets whether steps look ahead along the direction, after Nesterov. It needs momentum, and no dampening: the
-    /// first step panics otherwise.
+    /// Sets whether to use Nesterov's momentum. It needs momentum and no dampening, or the first step panics.
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.settings.rule.nesterov = nesterov;
         self
     }
 
-    /// Adds this multiple of the value to the gradient, as a penalty on squares does; 0 by default.
+    /// Sets the weight decay, the multiple of the value that is added to the gradient, like a penalty on squares; 0
+    /// by default.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the weight decay is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn weight_decay(mut self, decay: f64) -> Self {
@@ -110,7 +109,7 @@ impl Sgd {
         self
     }
 
-    /// Maximizes instead of minimizing.
+    /// Sets whether to maximize instead of minimizing.
     #[must_use]
     pub fn maximize(mut self, maximize: bool) -> Self {
         self.settings.rule.maximize = maximize;

@@ -1,4 +1,4 @@
-//! What an optimizer saves for one parameter.
+//! The state of an optimizer for one parameter.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,33 @@ use crate::parameter::ParameterId;
 use crate::parameter::any::AnyParameter;
 use crate::visit::{Field, each_parameter};
 
-/// The place of a parameter in the order of the visit, and what is saved for it.
+/// A parameter at its place in the order of the visit, with its state.
 pub(super) struct Slot {
     pub(super) id: ParameterId,
     pub(super) path: String,
     pub(super) shape: Vec<usize>,
-    /// The place where the same parameter came first.
+    /// The place of the first field with the same parameter, if this field is not the first.
     pub(super) tied_to: Option<usize>,
-    /// Whether the same parameter comes again.
+    /// Whether a later field has the same parameter.
     pub(super) has_ties: bool,
-    /// The new value, for those that come again. It is dropped after the visit: a value with another handle is
-    /// copied by its next update.
+    /// The new value, for later fields with the same parameter. It is dropped after the visit, since the next update
+    /// copies a value that has another handle.
     pub(super) shared: Option<AnyTensor>,
-    /// The group that it belongs to, if any.
+    /// The number of its group, if it belongs to one.
     pub(super) group: Option<usize>,
     pub(super) saved: Any<Arrays>,
     /// The number of updates.
     pub(super) steps: u64,
 }
 
-/// Up to three arrays of the parameter's shape, in row-major order: empty before the first update, and where
-/// the optimizer saves fewer.
+/// Up to three arrays of the parameter's shape, in row-major order. Arrays that are not saved, or not yet, are empty.
 pub(super) struct Arrays;
 
 impl Family for Arrays {
     type Of<T: Element> = [Vec<T>; 3];
 }
 
-/// The slots of a model's parameters, in the order of the visit, before any update.
+/// Creates the slots of a model's parameters, in the order of the visit, before any update.
 pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
     let mut slots: Vec<Slot> = vec![];
     let mut first: HashMap<ParameterId, usize> = HashMap::new();
@@ -66,7 +65,7 @@ pub(super) fn slots(model: &dyn Field) -> Vec<Slot> {
     slots
 }
 
-/// What is wrong if these are not the slots of the model's parameters.
+/// Describes the first difference between the slots and the model's parameters, if there is one.
 pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
     let (mut count, mut problem) = (0, None);
     each_parameter(model, |path, parameter| {
@@ -98,7 +97,7 @@ pub(super) fn mismatch(slots: &[Slot], model: &dyn Field) -> Option<String> {
 }
 
 impl Slot {
-    /// One update of the parameter; false, and nothing is done, if it has no gradient.
+    /// Updates the parameter. Returns false, and does nothing, if it has no gradient.
     pub(super) fn update<R: Rule>(
         &mut self,
         rule: &R,
@@ -118,7 +117,7 @@ impl Slot {
                 (Any::F64(value), Any::F64(grad), Any::F64(saved)) => {
                     update(rule, step, value, saved, &grad);
                 }
-                // INVARIANT: a parameter keeps its element type, and the slot was made for this one.
+                // INVARIANT: a parameter keeps its element type, for which the slot was created.
                 _ => unreachable!("a parameter of another element type"),
             });
         self.steps += u64::from(updated);
@@ -135,7 +134,7 @@ fn update<T: Element, R: Rule>(
 ) {
     for (saved, kind) in saved.iter_mut().zip(rule.kinds()) {
         if kind.is_some() {
-            // Allocates the first time alone.
+            // Allocates at the first update only.
             saved.resize(value.len(), T::zero());
         }
     }
@@ -152,14 +151,14 @@ fn update<T: Element, R: Rule>(
     in_blocks(grad, |first, grad| {
         let range = first..first + grad.len();
         let saved = saved.each_mut();
-        // What is not saved is empty.
+        // Arrays that are not saved are empty.
         let saved = saved.map(|saved| saved.get_mut(range.clone()).unwrap_or_default());
         rule.update(step, &mut value[range], saved, grad);
     });
 }
 
-/// Calls `work` with the elements of an array of any layout, in row-major order, some at a time, and the number
-/// of the first.
+/// Calls `work` with blocks of the elements of an array of any layout, in row-major order, and the index of their
+/// first element.
 pub(super) fn in_blocks<T: Element>(array: &ArrayViewD<'_, T>, mut work: impl FnMut(usize, &[T])) {
     let mut block = [T::zero(); 256];
     let (mut first, mut filled) = (0, 0);

@@ -1,4 +1,4 @@
-//! The state of an optimizer as named tensors, and back.
+//! Conversion between the state of an optimizer and named tensors.
 
 use std::any::type_name;
 use std::collections::HashSet;
@@ -25,11 +25,11 @@ fn name(path: &str, kind: &str) -> String {
     format!("{path}.{kind}")
 }
 
-/// Adds what is saved for one parameter.
+/// Adds the state of one parameter.
 pub(super) fn write(state: &mut StateDict, slot: &Slot, kinds: [Option<&'static str>; 3]) {
     fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
         let array = ArrayD::from_shape_vec(shape, elements.to_vec());
-        // INVARIANT: what is saved has the parameter's shape.
+        // INVARIANT: saved arrays have the parameter's shape.
         Tensor::from(array.expect("one element for each")).into()
     }
     for (place, kind) in kinds.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn write(state: &mut StateDict, slot: &Slot, kinds: [Option<&'static 
     state.insert(name(&slot.path, STEP), number(slot.steps as f64));
 }
 
-/// Reads a state and notes what does not fit.
+/// A reader of a saved state, which collects everything that does not fit.
 pub(super) struct Reader<'a> {
     state: &'a StateDict,
     used: HashSet<String>,
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what is saved for a parameter, if it was updated before the state was saved.
+    /// Reads the state of a parameter, if it was updated before the state was saved.
     pub(super) fn read(&mut self, slot: &mut Slot, kinds: [Option<&'static str>; 3]) {
         let names = kinds.map(|kind| kind.map(|kind| name(&slot.path, kind)));
         let step = name(&slot.path, STEP);
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The elements of a tensor of this shape in row-major order; none if it does not fit.
+    /// Returns the elements of a tensor in row-major order, or none if the tensor does not have this shape and type.
     pub(super) fn elements<T: Element>(&mut self, name: &str, shape: &[usize]) -> Vec<T> {
         self.used.insert(name.to_owned());
         let key = name.to_owned();
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         vec![]
     }
 
-    /// A number; 0 if it does not fit.
+    /// Returns a number, or 0 if it does not fit.
     pub(super) fn number(&mut self, name: &str) -> f64 {
         let number = self.elements(name, &[]);
         number.first().copied().unwrap_or_default()
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// A number that is finite and not negative.
+    /// Reads a number and checks that it is finite and not negative.
     pub(super) fn at_least_zero(&mut self, name: &str) -> f64 {
         let number = self.number(name);
         if !(number >= 0.0 && number.is_finite()) {
@@ -134,9 +134,9 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// A number that counts something.
+    /// Reads a count.
     pub(super) fn count(&mut self, name: &str) -> u64 {
-        /// Above it not all whole numbers are floats.
+        /// The largest integer up to which every integer is an `f64`.
         const LARGEST: f64 = 9_007_199_254_740_992.0;
         let number = self.number(name);
         if number.fract() != 0.0 || !(0.0..=LARGEST).contains(&number) {
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         count
     }
 
-    /// What does not fit, if anything does not, with what was not read.
+    /// Returns an error if anything did not fit, or was not read.
     pub(super) fn finish(mut self) -> Result<(), StateError> {
         for (name, tensor) in self.state {
             if !self.used.contains(name) {

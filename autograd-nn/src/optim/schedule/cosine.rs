@@ -1,13 +1,13 @@
-//! A fall along half a cosine, once or repeatedly.
+//! Decay along half a cosine, once or repeatedly.
 
 use std::f64::consts::PI;
 
 use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// Falls from one rate to another along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and from
-/// then on the smallest. PyTorch's `CosineAnnealingLR` has the same formula, and rises again after its end.
-/// Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
+/// Decays from `rate` to `min` along half a cosine: `min + (rate − min) (1 + cos(π step / steps)) / 2`, and stays at
+/// `min`. PyTorch's `CosineAnnealingLR` has the same formula, but rises again after its end. Loshchilov and Hutter,
+/// *SGDR: Stochastic Gradient Descent with Warm Restarts* (2017), without restarts.
 #[doc = autograd_core::math!(r"\text{min} + \frac{\text{rate} - \text{min}}{2} \left(1 + \cos\left(\pi \, \frac{\text{step}}{\text{steps}}\right)\right)")]
 /// ```
 /// use pullback::optim::schedule::{Cosine, Schedule};
@@ -27,10 +27,10 @@ pub struct Cosine {
 }
 
 impl Cosine {
-    /// Falls from this rate to 0 within `steps` steps.
+    /// Creates a decay from this rate to 0 within `steps` steps.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or not finite.
+    /// If `steps` is 0, or the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -44,7 +44,7 @@ impl Cosine {
     /// Sets the rate at the end; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn min(mut self, min: f64) -> Self {
@@ -63,7 +63,7 @@ impl Schedule for Cosine {
     }
 }
 
-/// Repeats a [`Cosine`], each time for as long as the last, or longer by a whole factor. PyTorch's
+/// Repeats a [`Cosine`], each round as long as the one before, or longer by an integer factor. PyTorch's
 /// `CosineAnnealingWarmRestarts`. Loshchilov and Hutter, *SGDR: Stochastic Gradient Descent with Warm Restarts*
 /// (2017).
 ///
@@ -85,10 +85,10 @@ pub struct CosineRestarts {
 }
 
 impl CosineRestarts {
-    /// Falls from this rate toward 0 within `steps` steps, repeatedly.
+    /// Creates rounds that start at this rate and decay toward 0; the first has `steps` steps.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or not finite.
+    /// If `steps` is 0, or the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -98,10 +98,10 @@ impl CosineRestarts {
         }
     }
 
-    /// Sets how many times as long each round is as the one before; 1 by default.
+    /// Sets the ratio of the length of a round to that of the round before; 1 by default.
     ///
     /// # Panics
-    /// If it is 0.
+    /// If the factor is 0.
     #[must_use]
     #[track_caller]
     pub fn lengthen(mut self, factor: u64) -> Self {
@@ -109,10 +109,10 @@ impl CosineRestarts {
         self
     }
 
-    /// Sets the rate that each round falls toward; 0 by default.
+    /// Sets the rate that each round decays toward; 0 by default.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn min(mut self, min: f64) -> Self {
@@ -135,7 +135,7 @@ impl Schedule for CosineRestarts {
     }
 }
 
-/// The rate `part` of the way from one to another.
+/// Returns the rate at the share `part` of the way from one rate to another.
 pub(super) fn half_cosine(from: f64, to: f64, part: f64) -> f64 {
     to + (from - to) * (1.0 + (PI * part).cos()) / 2.0
 }

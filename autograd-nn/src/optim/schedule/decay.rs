@@ -3,7 +3,7 @@
 use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// The rate times a factor after every `every` steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
+/// Multiplies the rate by a factor after every `every` steps: `rate · factor^⌊step / every⌋`. PyTorch's `StepLR`.
 #[doc = autograd_core::math!(r"\text{rate} \cdot \text{factor}^{\left\lfloor \text{step} / \text{every} \right\rfloor}")]
 /// ```
 /// use pullback::optim::schedule::{Schedule, Step};
@@ -20,10 +20,10 @@ pub struct Step {
 }
 
 impl Step {
-    /// Creates a schedule of this rate, times `factor` after every `every` steps.
+    /// Creates a schedule that starts at this rate and multiplies it by `factor` after every `every` steps.
     ///
     /// # Panics
-    /// If `every` is 0, or rate or factor are negative or not finite.
+    /// If `every` is 0, or the rate or the factor is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, every: u64, factor: f64) -> Self {
@@ -41,7 +41,7 @@ impl Schedule for Step {
     }
 }
 
-/// The rate times a factor at each of some steps. PyTorch's `MultiStepLR`.
+/// Multiplies the rate by a factor at each milestone. PyTorch's `MultiStepLR`.
 ///
 /// ```
 /// use pullback::optim::schedule::{MultiStep, Schedule};
@@ -58,11 +58,11 @@ pub struct MultiStep {
 }
 
 impl MultiStep {
-    /// Creates a schedule of this rate, times `factor` from each milestone on, twice at a milestone that is
-    /// listed twice.
+    /// Creates a schedule that starts at this rate and multiplies it by `factor` at each milestone. A milestone that
+    /// is listed twice counts twice.
     ///
     /// # Panics
-    /// If rate or factor are negative or not finite.
+    /// If the rate or the factor is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, milestones: impl IntoIterator<Item = u64>, factor: f64) -> Self {
@@ -81,7 +81,7 @@ impl Schedule for MultiStep {
     }
 }
 
-/// The rate times a factor after every step: `rate · factor^step`. PyTorch's `ExponentialLR`.
+/// Multiplies the rate by a factor after every step: `rate · factor^step`. PyTorch's `ExponentialLR`.
 ///
 /// ```
 /// use pullback::optim::schedule::{Exponential, Schedule};
@@ -97,10 +97,10 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// Creates a schedule of this rate, times `factor` after every step.
+    /// Creates a schedule that starts at this rate and multiplies it by `factor` after every step.
     ///
     /// # Panics
-    /// If rate or factor are negative or not finite.
+    /// If the rate or the factor is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, factor: f64) -> Self {

@@ -1,7 +1,7 @@
 //! Learning rates as functions of the step.
 //!
-//! A schedule has no state: [`rate`](Schedule::rate) is a function of the number of the step, or of the epoch,
-//! from 0. To resume, only that number is needed.
+//! A schedule has no state: [`rate`](Schedule::rate) is a function of the number of the step, or of the epoch, from
+//! 0. To resume, save that number.
 //!
 //! ```
 //! use pullback::optim::schedule::{Cosine, LinearWarmUp, Schedule};
@@ -16,12 +16,12 @@
 //! assert!(optimizer.learning_rate() < 1e-5);
 //! ```
 //!
-//! Read first [`Schedule`], what all of them can do, and [`Cosine`], which suits most models.
+//! Read first [`Schedule`], the trait, and [`Cosine`], which suits most models.
 //!
 //! - [`Step`], [`MultiStep`], [`Exponential`]: decay by a factor.
-//! - [`Cosine`], [`CosineRestarts`]: along half a cosine.
-//! - [`LinearWarmUp`], [`OneCycle`]: a rise at the start.
-//! - [`Schedule::then`]: one after the other. Any `Fn(u64) -> f64` is a schedule too.
+//! - [`Cosine`], [`CosineRestarts`]: decay along half a cosine.
+//! - [`LinearWarmUp`], [`OneCycle`]: warm-up.
+//! - [`Schedule::then`]: one schedule after another. Any `Fn(u64) -> f64` is a schedule too.
 
 mod cosine;
 mod decay;
@@ -45,7 +45,7 @@ pub trait Schedule {
     /// Returns the learning rate of the step with this number, from 0.
     fn rate(&self, step: u64) -> f64;
 
-    /// Returns this schedule for `steps` steps, and then `next`, which counts from 0 again.
+    /// Returns this schedule for the first `steps` steps, followed by `next`, which counts its steps from 0.
     ///
     /// ```
     /// use pullback::optim::schedule::{Exponential, LinearWarmUp, Schedule};

@@ -1,13 +1,13 @@
-//! A rise, and a fall to far below the start.
+//! A warm-up, followed by annealing to a rate far below the first.
 
 use crate::optim::schedule::Schedule;
 use crate::optim::schedule::cosine::half_cosine;
 use crate::optim::settings::{not_negative, positive};
 
-/// Rises from a part of the largest rate to it, and falls to very little, along half cosines: PyTorch's
-/// `OneCycleLR`, of the learning rate alone. With `steps` steps in all the largest rate is at the step
-/// `share · steps − 1`, and the smallest at the last, `steps − 1`. Smith and Topin, *Super-Convergence: Very Fast
-/// Training of Neural Networks Using Large Learning Rates* (2018).
+/// Warms up to the largest rate and anneals to a very small one, along half cosines: PyTorch's `OneCycleLR`, for the
+/// learning rate alone. With `steps` steps in all, the rate is largest at the step `share · steps − 1`, and smallest
+/// at the last, `steps − 1`. Smith and Topin, *Super-Convergence: Very Fast Training of Neural Networks Using Large
+/// Learning Rates* (2018).
 ///
 /// ```
 /// use pullback::optim::schedule::{OneCycle, Schedule};
@@ -31,11 +31,11 @@ pub struct OneCycle {
 }
 
 impl OneCycle {
-    /// Rises to this rate and falls again within `steps` steps: from a 25th of it, 3 of 10 steps up, down to the
-    /// 10,000th part of where it started.
+    /// Creates a schedule that warms up from `rate` / 25 to `rate` over 30 % of the steps, then anneals to `rate` /
+    /// 250,000.
     ///
     /// # Panics
-    /// If there are fewer than 2 steps, or the rate is negative or not finite.
+    /// If `steps` is below 2, or the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -54,10 +54,10 @@ impl OneCycle {
         }
     }
 
-    /// Sets the share of the steps on the way up; 0.3 by default.
+    /// Sets the share of the steps that warm up; 0.3 by default.
     ///
     /// # Panics
-    /// If it is not between 0 and 1.
+    /// If the share is not between 0 and 1.
     #[must_use]
     #[track_caller]
     pub fn share(mut self, share: f64) -> Self {
@@ -69,11 +69,11 @@ impl OneCycle {
         self
     }
 
-    /// Sets what the largest rate is divided by for the first, and the first for the last; 25 and 10,000 by
+    /// Sets the ratio of the largest rate to the first, 25 by default, and of the first to the last, 10,000 by
     /// default.
     ///
     /// # Panics
-    /// If one is not a finite number above 0.
+    /// If a ratio is not a finite number above 0.
     #[must_use]
     #[track_caller]
     pub fn divide_by(mut self, first: f64, last: f64) -> Self {
@@ -82,14 +82,14 @@ impl OneCycle {
         self
     }
 
-    /// Uses straight lines instead of half cosines.
+    /// Sets whether to use straight lines instead of half cosines.
     #[must_use]
     pub fn linear(mut self, linear: bool) -> Self {
         self.linear = linear;
         self
     }
 
-    /// Falls to the first rate in as many steps as it rises, and from there to the last.
+    /// Sets whether to anneal to the first rate in as many steps as the warm-up has, and then to the last.
     #[must_use]
     pub fn three_phases(mut self, three_phases: bool) -> Self {
         self.three_phases = three_phases;
@@ -103,7 +103,7 @@ impl Schedule for OneCycle {
         let step = (step as f64).min(steps - 1.0);
         let first = self.rate / self.first;
         let last = first / self.last;
-        // Where each phase ends, and from which rate to which it leads: PyTorch's.
+        // The end of each phase, and its first and last rate, as in PyTorch.
         let up = self.share * steps - 1.0;
         let down = (2.0 * up, self.rate, first);
         let middle = if self.three_phases { Some(down) } else { None };

@@ -1,11 +1,10 @@
-//! A rise to the rate in a straight line.
+//! A linear warm-up.
 
 use crate::optim::schedule::Schedule;
 use crate::optim::settings::{at_least_one, not_negative};
 
-/// Rises from a part of the rate to all of it in a straight line, and stays there:
-/// `rate · (start + (1 − start) step / steps)`. PyTorch's `LinearLR`, which starts from a third by
-/// default; this one starts from a share of one step.
+/// Rises linearly from a share of the rate to the rate, and stays there: `rate · (start + (1 − start) step / steps)`.
+/// PyTorch's `LinearLR` starts from a third by default; this schedule starts from 1 / (steps + 1).
 #[doc = autograd_core::math!(r"\text{rate} \cdot \left(\text{start} + \left(1 - \text{start}\right) \frac{\min(\text{step}, \text{steps})}{\text{steps}}\right)")]
 /// ```
 /// use pullback::optim::schedule::{LinearWarmUp, Schedule};
@@ -22,11 +21,11 @@ pub struct LinearWarmUp {
 }
 
 impl LinearWarmUp {
-    /// Rises to this rate within `steps` steps, from `rate / (steps + 1)`, so that the first of them does
-    /// something.
+    /// Creates a warm-up to this rate within `steps` steps, from `rate / (steps + 1)`: a first step with a rate of 0
+    /// would do nothing.
     ///
     /// # Panics
-    /// If there are no steps, or the rate is negative or not finite.
+    /// If `steps` is 0, or the rate is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn new(rate: f64, steps: u64) -> Self {
@@ -38,10 +37,10 @@ impl LinearWarmUp {
         }
     }
 
-    /// Sets the part of the rate that it starts from.
+    /// Sets the share of the rate at the start.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If the share is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn start_factor(mut self, factor: f64) -> Self {
