@@ -1,4 +1,4 @@
-//! Functions of tensors as modules: no parameters, any rank.
+//! Functions of tensors as modules, without parameters, for tensors of any rank.
 
 use autograd_core::ndarray::{Axis, Dimension};
 use autograd_core::{Element, Tensor, Tensor2};
@@ -37,8 +37,8 @@ functions! {
     /// ```
     Relu => relu;
 
-    /// x Φ(x) of each element, with the share Φ of the normal distribution below x (Hendrycks and Gimpel,
-    /// 2016); see [`Tensor::gelu`].
+    /// x Φ(x) of each element, where Φ is the distribution function of the standard normal distribution (Hendrycks
+    /// and Gimpel, 2016); see [`Tensor::gelu`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -50,8 +50,7 @@ functions! {
     /// ```
     Gelu => gelu;
 
-    /// As [`Gelu`], in the approximation by tanh that some models are trained with; see
-    /// [`Tensor::gelu_tanh`].
+    /// The approximation of [`Gelu`] by tanh, with which some models are trained; see [`Tensor::gelu_tanh`].
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -116,13 +115,13 @@ pub struct LeakyRelu {
 }
 
 impl LeakyRelu {
-    /// Creates the function with this slope on the left.
+    /// Creates the function with this slope for negative elements.
     pub fn new(negative_slope: f64) -> Self {
         Self { negative_slope }
     }
 }
 
-/// A slope of 0.01.
+/// The default slope is 0.01.
 impl Default for LeakyRelu {
     fn default() -> Self {
         Self::new(0.01)
@@ -155,13 +154,13 @@ pub struct Elu {
 }
 
 impl Elu {
-    /// Creates the function that approaches −`alpha` on the left.
+    /// Creates the function with this α: the limit for x → −∞ is −`alpha`.
     pub fn new(alpha: f64) -> Self {
         Self { alpha }
     }
 }
 
-/// An α of 1.
+/// The default α is 1.
 impl Default for Elu {
     fn default() -> Self {
         Self::new(1.0)
@@ -177,8 +176,8 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Elu {
     }
 }
 
-/// ln(1 + e^βx) / β of each element; see [`Tensor::softplus`]. It is exact for large x too, so PyTorch's
-/// threshold has no counterpart.
+/// ln(1 + e^βx) / β of each element; see [`Tensor::softplus`]. Exact for large x too, so it has no counterpart of
+/// PyTorch's threshold.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -195,10 +194,10 @@ pub struct Softplus {
 }
 
 impl Softplus {
-    /// Creates the function with this β: a larger one bends more sharply.
+    /// Creates the function with this β; a larger β bends more sharply.
     ///
     /// # Panics
-    /// If it is not finite, or not above 0.
+    /// If β is not finite, or not above 0.
     #[track_caller]
     pub fn new(beta: f64) -> Self {
         assert!(
@@ -209,7 +208,7 @@ impl Softplus {
     }
 }
 
-/// A β of 1.
+/// The default β is 1.
 impl Default for Softplus {
     fn default() -> Self {
         Self::new(1.0)
@@ -229,7 +228,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softplus {
     }
 }
 
-/// Exponentials over their sum along an axis; see [`Tensor::softmax`].
+/// Exponentials divided by their sum along an axis; see [`Tensor::softmax`].
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -256,7 +255,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softmax {
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If there is no such axis.
+    /// If the input does not have the axis.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = self.dim < input.ndim();
@@ -265,7 +264,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Softmax {
     }
 }
 
-/// Each example of a batch as one row: all axes but the first made one, without a copy where the elements are
+/// Flattens all axes but the first, so that each example of a batch is one row. It copies only elements that are not
 /// in row-major order.
 ///
 /// ```
@@ -283,7 +282,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Flatten {
     type Output = Tensor2<T>;
 
     /// # Panics
-    /// If there are no axes.
+    /// If the input has no axes.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor2<T> {
         let shape = input.shape();

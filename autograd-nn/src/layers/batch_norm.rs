@@ -1,4 +1,4 @@
-//! Each channel over the whole batch.
+//! Batch normalization, of each channel over the whole batch.
 
 use autograd_core::ndarray::{Array0, Array1, Dimension, Ix0, Ix1, Ix4};
 use autograd_core::ops::Statistics;
@@ -11,24 +11,24 @@ use crate::mode::Mode;
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// What both layers do; they differ in the ranks that they take.
+/// Generates the two layers, which differ in the ranks of their inputs.
 macro_rules! batch_norm {
     ($(#[$attribute:meta])* $Name:ident) => {
         $(#[$attribute])*
         #[derive(Debug, Module)]
         #[module(extra_repr = Self::options)]
         pub struct $Name<T: Element = f32> {
-            /// Of shape `[num_features]`: what a normalized channel is multiplied by, if anything.
+            /// The scale of each channel, of shape `[num_features]`.
             pub weight: Option<Parameter<T, Ix1>>,
-            /// Of shape `[num_features]`: what is added, if anything.
+            /// The shift of each channel, of shape `[num_features]`.
             pub bias: Option<Parameter<T, Ix1>>,
             /// The running mean of the batches' means, if it is tracked.
             pub running_mean: Option<Buffer<T, Ix1>>,
-            /// The running mean of the batches' variances, which have the divisor n − 1, if it is tracked.
+            /// The running mean of the batches' variances, with the divisor n − 1, if it is tracked.
             pub running_var: Option<Buffer<T, Ix1>>,
-            /// The number of batches, if the running means are plain means: without a momentum.
+            /// The number of batches, without a momentum.
             pub num_batches_tracked: Option<Buffer<f64, Ix0>>,
-            /// Whether batches are normalized by their own mean and variance.
+            /// In training, batches are normalized by their own mean and variance.
             pub mode: Mode,
             #[module(skip)]
             num_features: usize,
@@ -59,7 +59,7 @@ macro_rules! batch_norm {
             /// Sets the number that is added to variances before the square root.
             ///
             /// # Panics
-            /// If it is negative or not finite.
+            /// If `eps` is negative or not finite.
             #[must_use]
             #[track_caller]
             pub fn eps(self, eps: f64) -> Self {
@@ -67,10 +67,10 @@ macro_rules! batch_norm {
                 Self { eps, ..self }
             }
 
-            /// Sets the weight of a batch in the running means: `None` for plain means of all batches.
+            /// Sets the momentum, the weight of a new batch in the running means; `None` for cumulative means.
             ///
             /// # Panics
-            /// If it is not between 0 and 1.
+            /// If the momentum is not between 0 and 1.
             #[must_use]
             #[track_caller]
             pub fn momentum(mut self, momentum: impl Into<Option<f64>>) -> Self {
@@ -85,7 +85,7 @@ macro_rules! batch_norm {
                 self.counted()
             }
 
-            /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
+            /// Sets whether the layer has a weight and a bias; `true` by default.
             #[must_use]
             pub fn affine(mut self, affine: bool) -> Self {
                 if affine && self.weight.is_none() {
@@ -97,8 +97,8 @@ macro_rules! batch_norm {
                 self
             }
 
-            /// Sets whether running means are tracked, for evaluation. Without them a batch is normalized by its own
-            /// mean and variance then, too.
+            /// Sets whether running means are tracked, for evaluation; `true` by default. Otherwise batches are
+            /// normalized by their own mean and variance in evaluation too.
             #[must_use]
             pub fn track_running_stats(mut self, track: bool) -> Self {
                 if track && self.running_mean.is_none() {
@@ -110,7 +110,7 @@ macro_rules! batch_norm {
                 self.counted()
             }
 
-            /// Counts batches where that is asked for.
+            /// Adds or removes the counter of batches.
             fn counted(mut self) -> Self {
                 let counts = self.momentum.is_none() && self.running_mean.is_some();
                 let buffer = || Buffer::new(Array0::zeros(()));
@@ -159,17 +159,17 @@ macro_rules! batch_norm {
 }
 
 batch_norm! {
-    /// Each channel of a batch less its mean and over its deviation √(variance + `eps`), then times a weight, plus
-    /// a bias (Ioffe and Szegedy, 2015). Of rows of shape `[batch, channels]` or signals of shape `[batch,
-    /// channels, length]`.
+    /// Batch normalization (Ioffe and Szegedy, 2015) of rows of shape `[batch, channels]` or signals of shape
+    /// `[batch, channels, length]`: from each channel, the mean is subtracted, and the rest is divided by √(variance
+    /// + `eps`), multiplied by a weight and added to a bias.
     ///
-    /// In training mean and variance are the batch's, and running means of them are tracked: `(1 − momentum) ·
-    /// running + momentum · batch`. In evaluation they are the running ones, and nothing changes. Threads that
-    /// train one layer at once may each lose the other's batch. A batch that
-    /// [`checkpoint`](autograd_core::checkpoint()) computes again is counted once.
+    /// In training, mean and variance are those of the batch, and running means of them are tracked: `(1 − momentum)
+    /// · running + momentum · batch`. In evaluation, the running means are used and not changed. If several threads
+    /// train one layer at once, batches can be missing in the running means. When
+    /// [`checkpoint`](autograd_core::checkpoint()) recomputes a batch, it is not counted again.
     ///
-    /// PyTorch also saves how many batches there were, as an integer that it uses without a momentum only; here
-    /// it is saved then alone, as `f64`.
+    /// PyTorch saves the number of batches always, as an integer, and uses it without a momentum only; this layer
+    /// saves it then only, as `f64`.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -187,7 +187,7 @@ batch_norm! {
 }
 
 batch_norm! {
-    /// As [`BatchNorm1d`], of images of shape `[batch, channels, height, width]`.
+    /// Batch normalization like [`BatchNorm1d`], of images of shape `[batch, channels, height, width]`.
     ///
     /// ```
     /// use pullback::ndarray::Array4;
@@ -206,8 +206,8 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for BatchNorm1d<T> {
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If there are other channels, or neither two axes nor three; in training, if a channel has fewer than two
-    /// elements.
+    /// If the input does not have `num_features` channels, or has neither two axes nor three; in training, if a
+    /// channel has fewer than two elements.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = matches!(input.ndim(), 2 | 3);
@@ -225,14 +225,14 @@ impl<T: Element> Forward<&Tensor<T, Ix4>> for BatchNorm2d<T> {
     type Output = Tensor<T, Ix4>;
 
     /// # Panics
-    /// If there are other channels; in training, if a channel has fewer than two elements.
+    /// If the input does not have `num_features` channels; in training, if a channel has fewer than two elements.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, Ix4>) -> Tensor<T, Ix4> {
         self.normalize(input)
     }
 }
 
-/// Lets a batch count in the running mean and variance.
+/// Updates the running mean and variance by a batch.
 fn track<T: Element>(
     running: [&Buffer<T, Ix1>; 2],
     count: Option<&Buffer<f64, Ix0>>,

@@ -1,4 +1,4 @@
-//! Elements left out at random, while training.
+//! Dropout of random elements in training.
 
 use rand_core::Rng;
 
@@ -10,15 +10,15 @@ use crate::mode::Mode;
 use crate::module::Module;
 use crate::rng_state::RngState;
 
-/// In training x · 0 with probability `p` for each element, and x / (1 − p) else; in evaluation nothing changes
-/// (Srivastava and others, 2014).
+/// In training, sets each element to 0 with probability `p`, and multiplies the others by 1 / (1 − p); in evaluation,
+/// returns the input (Srivastava and others, 2014).
 ///
-/// The elements follow from its seed and from the number of its calls in training: a
-/// program that runs again does the same, and so do threads if each has its own layer. Neither is part of
-/// the `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
+/// The dropped elements are determined by the layer's seed and by the number of its calls in training, so a run can
+/// be repeated exactly, also with threads, if each has its own layer. Seed and number are not part of the
+/// `state_dict`, whose names are PyTorch's, but of a [checkpoint](crate::nn::save_checkpoint), from which training
 /// continues bit for bit.
 ///
-/// Within [`checkpoint`](autograd_core::checkpoint()) the second call leaves out the same elements and is not counted.
+/// When [`checkpoint`](autograd_core::checkpoint()) recomputes a call, it drops the same elements and is not counted.
 ///
 /// ```
 /// use pullback::ndarray::Array1;
@@ -35,16 +35,16 @@ use crate::rng_state::RngState;
 /// ```
 #[derive(Debug, Module)]
 pub struct Dropout {
-    /// Whether elements are left out.
+    /// In training, elements are dropped.
     pub mode: Mode,
     #[module(skip, show)]
     p: f64,
-    /// Which elements are left out, call by call.
+    /// The seed of each call, which determines the dropped elements.
     pub seeds: RngState,
 }
 
 impl Dropout {
-    /// Creates a layer with a seed from the generator.
+    /// Creates a layer with a seed that the generator draws.
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
@@ -53,7 +53,7 @@ impl Dropout {
         Self::seeded(p, generator.next_u64())
     }
 
-    /// Creates a layer with this seed. No other layer of the model should have it.
+    /// Creates a layer with this seed, which no other layer of the model should have.
     ///
     /// # Panics
     /// If `p` is not between 0 and 1.
@@ -70,12 +70,12 @@ impl Dropout {
         }
     }
 
-    /// Returns the number of calls that left elements out.
+    /// Returns the number of calls in training.
     pub fn calls(&self) -> u64 {
         self.seeds.calls()
     }
 
-    /// Continues as after this number of calls.
+    /// Sets the number of calls in training.
     ///
     /// ```
     /// use pullback::ndarray::Array1;

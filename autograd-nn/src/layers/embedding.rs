@@ -1,4 +1,4 @@
-//! A vector for each index.
+//! A table of vectors.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use crate::layers::print;
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// A vector for each index: the rows of a table, which are trained.
+/// A trained table that has a vector, its row, for each index.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -28,15 +28,15 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct Embedding<T: Element = f32> {
-    /// Of shape `[num_embeddings, embedding_dim]`.
+    /// The table, of shape `[num_embeddings, embedding_dim]`.
     pub weight: Parameter<T, Ix2>,
-    /// An index whose vector gets no gradient: the one that fills up shorter texts.
+    /// An index whose row gets no gradient, to pad short texts.
     #[module(skip)]
     pub padding_idx: Option<usize>,
 }
 
 impl<T: Element> Embedding<T> {
-    /// Creates a table of numbers of the standard normal distribution.
+    /// Creates a table of numbers from the standard normal distribution.
     pub fn new(num_embeddings: usize, embedding_dim: usize, generator: &mut impl Rng) -> Self {
         Self::builder(num_embeddings, embedding_dim).build(generator)
     }
@@ -79,19 +79,19 @@ impl<T: Element> Forward<&[usize]> for Embedding<T> {
     type Output = Tensor2<T>;
 
     /// # Panics
-    /// If an index has no row.
+    /// If an index is out of range.
     #[track_caller]
     fn forward(&self, indices: &[usize]) -> Tensor2<T> {
         self.rows(indices)
     }
 }
 
-/// The vectors are along the last axis.
+/// The vectors are along the last axis of the output.
 impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
     type Output = Tensor<T, D::Larger>;
 
     /// # Panics
-    /// If an index has no row.
+    /// If an index is out of range.
     #[track_caller]
     fn forward(&self, indices: &Array<usize, D>) -> Tensor<T, D::Larger> {
         let list: Vec<usize> = indices.iter().copied().collect();
@@ -103,7 +103,7 @@ impl<T: Element, D: Dimension> Forward<&Array<usize, D>> for Embedding<T> {
 
 /// The options of an [`Embedding`].
 #[derive(Clone, Debug)]
-#[must_use = "a builder makes nothing until it is asked to `build`"]
+#[must_use = "a builder creates nothing before `build`"]
 pub struct EmbeddingBuilder<T> {
     shape: [usize; 2],
     padding_idx: Option<usize>,
@@ -111,7 +111,7 @@ pub struct EmbeddingBuilder<T> {
 }
 
 impl<T: Element> EmbeddingBuilder<T> {
-    /// Sets an index whose vector is zeros, and gets no gradient.
+    /// Sets an index whose row is zeros and gets no gradient, to pad short texts.
     ///
     /// ```
     /// use pullback::nn::{Embedding, Forward, Generator};
@@ -132,7 +132,7 @@ impl<T: Element> EmbeddingBuilder<T> {
     /// Creates the table, with values from the generator.
     ///
     /// # Panics
-    /// If the padding has no row.
+    /// If the padding index is out of range.
     #[track_caller]
     pub fn build(self, generator: &mut impl Rng) -> Embedding<T> {
         let mut values = init::normal(self.shape, 0.0, 1.0, generator);

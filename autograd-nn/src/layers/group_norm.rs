@@ -1,4 +1,4 @@
-//! Groups of channels, each example for itself.
+//! Group normalization, of each example by itself.
 
 use autograd_core::ndarray::{Array1, Dimension, Ix1};
 use autograd_core::{Element, Tensor};
@@ -9,9 +9,9 @@ use crate::layers::{print, shapes};
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// The channels, which are the second axis, in groups of one size: those of each example and group less their
-/// mean and over their deviation √(variance + `eps`), then times a weight for each channel, plus a bias (Wu and
-/// He, 2018).
+/// Group normalization (Wu and He, 2018) of tensors whose second axis is the channels: from the channels of each
+/// example and group, their mean is subtracted, and the rest is divided by √(variance + `eps`), multiplied by a
+/// weight for each channel and added to a bias.
 #[doc = autograd_core::math!(r"y = \gamma_c \, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_c")]
 /// Here μ and σ² are the mean and the variance of the group, γ and β the weight and the bias of the channel c,
 /// and ε is `eps`.
@@ -28,9 +28,9 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct GroupNorm<T: Element = f32> {
-    /// Of shape `[num_channels]`: what is multiplied by, if anything.
+    /// The scale of each channel, of shape `[num_channels]`.
     pub weight: Option<Parameter<T, Ix1>>,
-    /// Of shape `[num_channels]`: what is added, if anything.
+    /// The shift of each channel, of shape `[num_channels]`.
     pub bias: Option<Parameter<T, Ix1>>,
     #[module(skip)]
     num_groups: usize,
@@ -65,7 +65,7 @@ impl<T: Element> GroupNorm<T> {
     /// Sets the number that is added to variances before the square root.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If `eps` is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn eps(self, eps: f64) -> Self {
@@ -73,7 +73,7 @@ impl<T: Element> GroupNorm<T> {
         Self { eps, ..self }
     }
 
-    /// Sets whether normalized channels are multiplied by a weight, and a bias is added.
+    /// Sets whether the layer has a weight and a bias; `true` by default.
     #[must_use]
     pub fn affine(mut self, affine: bool) -> Self {
         let filled =
@@ -93,7 +93,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for GroupNorm<T> {
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If there are other channels.
+    /// If the input does not have `num_channels` channels.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = input.shape().get(1) == Some(&self.num_channels);

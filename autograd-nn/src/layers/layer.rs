@@ -1,12 +1,12 @@
-//! Modules as functions of a tensor by reference.
+//! Modules as functions of an input by reference.
 
 use crate::forward::Forward;
 use crate::module::Module;
 
-/// A module that computes something from `&X`, and can be part of a [`Sequential`](crate::nn::Sequential). Every
-/// module is one that implements [`Forward`] for references to `X`; it is not implemented by hand.
+/// A module that computes an output from `&X`, and can be part of a [`Sequential`](crate::nn::Sequential).
+/// Implemented for every module that implements [`Forward`] for references to `X`; implement `Forward` in its place.
 ///
-/// Boxed layers of one signature can be in one list, and are layers too:
+/// Boxed layers with the same input and output can be in one list, and are layers too:
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -27,11 +27,11 @@ pub trait Layer<X>: Module {
     /// The type of the output.
     type Output;
 
-    /// Computes the output: what [`Forward::forward`] does.
+    /// Computes the output, like [`Forward::forward`].
     fn call(&self, input: &X) -> Self::Output;
 }
 
-// The compiler then says "not a layer", and not which of the two bounds is missing.
+// The compiler then reports "not a layer" in place of the bound that is missing.
 #[diagnostic::do_not_recommend]
 impl<M, X, Y> Layer<X> for M
 where

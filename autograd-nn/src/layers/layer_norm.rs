@@ -1,4 +1,4 @@
-//! Each row for itself.
+//! Layer normalization, over the last axes.
 
 use autograd_core::ndarray::{Array, Dimension, IntoDimension, Ix1};
 use autograd_core::{Element, Tensor};
@@ -8,8 +8,9 @@ use crate::layers::{print, shapes};
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// The last axes less their mean and over their deviation √(variance + `eps`), then times a weight, plus a bias
-/// (Ba, Kiros and Hinton, 2016). `E` is the rank of what is normalized together.
+/// Layer normalization (Ba, Kiros and Hinton, 2016) over the last axes: from them their mean is subtracted, and the
+/// rest is divided by √(variance + `eps`), multiplied by a weight and added to a bias. `E` is the number of these
+/// axes as a [`Dimension`].
 #[doc = autograd_core::math!(r"y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta")]
 /// Here μ and σ² are the mean and the variance, γ the weight, β the bias, and ε is `eps`.
 ///
@@ -27,9 +28,9 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct LayerNorm<T: Element = f32, E: Dimension + 'static = Ix1> {
-    /// Of the normalized shape: what is multiplied by, if anything.
+    /// The scale of each element, of the normalized shape.
     pub weight: Option<Parameter<T, E>>,
-    /// Of the normalized shape: what is added, if anything.
+    /// The shift of each element, of the normalized shape.
     pub bias: Option<Parameter<T, E>>,
     #[module(skip)]
     shape: E,
@@ -58,7 +59,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
     /// Sets the number that is added to variances before the square root.
     ///
     /// # Panics
-    /// If it is negative or not finite.
+    /// If `eps` is negative or not finite.
     #[must_use]
     #[track_caller]
     pub fn eps(self, eps: f64) -> Self {
@@ -66,7 +67,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         Self { eps, ..self }
     }
 
-    /// Sets whether there is a bias beside the weight.
+    /// Sets whether the layer has a bias, if it has a weight; `true` by default.
     #[must_use]
     pub fn bias(mut self, bias: bool) -> Self {
         let zeros = || Parameter::new(Array::zeros(self.shape.clone()));
@@ -74,7 +75,7 @@ impl<T: Element, E: Dimension + 'static> LayerNorm<T, E> {
         self
     }
 
-    /// Sets whether the result is multiplied by a weight, and a bias is added.
+    /// Sets whether the layer has a weight and a bias; `true` by default.
     #[must_use]
     pub fn elementwise_affine(mut self, affine: bool) -> Self {
         let filled =
@@ -94,7 +95,7 @@ impl<T: Element, D: Dimension, E: Dimension + 'static> Forward<&Tensor<T, D>> fo
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If the shape does not end in the normalized one.
+    /// If the shape of the input does not end with the normalized shape.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = input.shape().ends_with(self.shape.slice());

@@ -1,4 +1,4 @@
-//! x Wᵀ + b
+//! The linear layer.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use crate::layers::{evenly, print, shapes};
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// x Wᵀ + b along the last axis, of a tensor of any rank.
+/// The linear layer, x Wᵀ + b along the last axis, for tensors of any rank.
 #[doc = autograd_core::math!(r"y = x W^\top + b")]
 /// ```
 /// use pullback::ndarray::{Array2, Array3};
@@ -28,14 +28,14 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct Linear<T: Element = f32> {
-    /// Of shape `[out_features, in_features]`.
+    /// The matrix, of shape `[out_features, in_features]`.
     pub weight: Parameter<T, Ix2>,
-    /// Of shape `[out_features]`, if there is one.
+    /// The bias, of shape `[out_features]`.
     pub bias: Option<Parameter<T, Ix1>>,
 }
 
 impl<T: Element> Linear<T> {
-    /// Creates a layer with a bias, with weights and bias within 1 / √`in_features` of 0.
+    /// Creates a layer with a bias. Weights and bias are drawn uniformly from ±1 / √`in_features`.
     pub fn new(in_features: usize, out_features: usize, generator: &mut impl Rng) -> Self {
         Self::builder(in_features, out_features).build(generator)
     }
@@ -50,12 +50,12 @@ impl<T: Element> Linear<T> {
         }
     }
 
-    /// Returns the length of an input.
+    /// Returns the last length of the input.
     pub fn in_features(&self) -> usize {
         self.weight.shape()[1]
     }
 
-    /// Returns the length of an output.
+    /// Returns the last length of the output.
     pub fn out_features(&self) -> usize {
         self.weight.shape()[0]
     }
@@ -71,7 +71,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Linear<T> {
     type Output = Tensor<T, D>;
 
     /// # Panics
-    /// If the last length is not `in_features`.
+    /// If the last length of the input is not `in_features`.
     #[track_caller]
     fn forward(&self, input: &Tensor<T, D>) -> Tensor<T, D> {
         let fits = input.shape().last() == Some(&self.in_features());
@@ -96,7 +96,7 @@ impl<T: Element, D: Dimension> Forward<&Tensor<T, D>> for Linear<T> {
 /// assert_ne!(layers[0].weight.to_array(), layers[1].weight.to_array());
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder makes nothing until it is asked to `build`"]
+#[must_use = "a builder creates nothing before `build`"]
 pub struct LinearBuilder<T> {
     in_features: usize,
     out_features: usize,
@@ -105,7 +105,7 @@ pub struct LinearBuilder<T> {
 }
 
 impl<T: Element> LinearBuilder<T> {
-    /// Sets whether there is a bias; there is by default.
+    /// Sets whether the layer has a bias; `true` by default.
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }

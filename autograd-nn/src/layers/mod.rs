@@ -1,8 +1,7 @@
-//! Layers: modules of the usual kinds, with PyTorch's names, options and first values; a layer a file. The page
-//! of [`nn`](super) lists them.
+//! Layers: one file each, with PyTorch's names, options and initial values. The page of [`nn`](crate::nn) lists them.
 //!
-//! What is random at the start comes from a generator that the constructor is given. Where the weights' shapes
-//! depend on an option, a builder collects the options first; the others are set on the layer itself.
+//! Random initial values are drawn from a generator, an argument of the constructor. Options that change the shapes
+//! of weights are set on a builder, other options on the layer itself.
 
 mod activations;
 mod attention;
@@ -43,7 +42,7 @@ use autograd_core::ndarray::IntoDimension;
 use crate::init;
 use crate::parameter::Parameter;
 
-/// What PyTorch's layers start from: numbers within 1 / √`inputs` of 0, for outputs of `inputs` inputs.
+/// Draws numbers uniformly from ±1 / √`inputs`, like PyTorch's layers whose outputs have `inputs` inputs.
 fn evenly<T: Element, S: IntoDimension>(
     shape: S,
     inputs: usize,

@@ -1,4 +1,4 @@
-//! The largest element or the mean of each window on an image.
+//! Pooling of images.
 
 use autograd_core::{Element, Tensor4};
 
@@ -22,7 +22,7 @@ macro_rules! pool {
         }
 
         impl $Name {
-            /// Creates windows of this size, side by side.
+            /// Creates the layer with windows of this size, side by side.
             pub fn new(kernel: impl Into<PerAxis<2>>) -> Self {
                 let PerAxis(kernel) = kernel.into();
                 Self {
@@ -32,14 +32,14 @@ macro_rules! pool {
                 }
             }
 
-            /// Sets the distance between windows.
+            /// Sets the distance between neighboring windows.
             #[must_use]
             pub fn stride(mut self, stride: impl Into<PerAxis<2>>) -> Self {
                 self.stride = stride.into().0;
                 self
             }
 
-            /// Sets how far before the image the first window begins: at most half a window.
+            /// Sets the number of pixels that are added on either side, at most half a window; 0 by default.
             #[must_use]
             pub fn padding(mut self, padding: impl Into<PerAxis<2>>) -> Self {
                 self.padding = padding.into().0;
@@ -57,7 +57,7 @@ macro_rules! pool {
             type Output = Tensor4<T>;
 
             /// # Panics
-            /// If a kernel or stride is 0, a padding more than half of the kernel, or the padded images are
+            /// If a kernel or stride is 0, a padding is more than half of the kernel, or the padded images are
             /// smaller than a window.
             #[track_caller]
             fn forward(&self, input: &Tensor4<T>) -> Tensor4<T> {
@@ -85,8 +85,8 @@ pool! {
 }
 
 pool! {
-    /// The mean of each window on images of shape `[batch, channels, height, width]`, with zeros around them;
-    /// see [`Tensor::avg_pool2d`](autograd_core::Tensor::avg_pool2d).
+    /// The mean of each window on images of shape `[batch, channels, height, width]`, padded with zeros; see
+    /// [`Tensor::avg_pool2d`](autograd_core::Tensor::avg_pool2d).
     ///
     /// ```
     /// use pullback::ndarray::array;

@@ -1,25 +1,25 @@
-//! Options as PyTorch prints them.
+//! Options in the format of PyTorch.
 
 use std::fmt::{Debug, Display};
 
-/// A truth as Python writes it.
+/// Formats a `bool` like Python.
 pub(super) fn truth(holds: bool) -> &'static str {
     if holds { "True" } else { "False" }
 }
 
-/// Numbers as Python writes a tuple.
+/// Formats numbers as a Python tuple.
 pub(super) fn tuple(numbers: &[usize]) -> String {
     let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let comma = if numbers.len() == 1 { "," } else { "" };
     format!("({}{comma})", list.join(", "))
 }
 
-/// Adds an option to what is printed.
+/// Adds an option to the text.
 pub(super) fn add(text: &mut String, name: &str, value: impl Display) {
     add_text(text, &format!("{name}={value}"));
 }
 
-/// Adds an option to what is printed, if it is not what it usually is.
+/// Adds an option to the text, if it does not have its usual value.
 pub(super) fn add_unless<V: PartialEq + Debug>(
     text: &mut String,
     name: &str,

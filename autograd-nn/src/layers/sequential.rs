@@ -1,4 +1,4 @@
-//! One layer after the other.
+//! Chains of layers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::module::Module;
 use crate::path::ParameterPath;
 use crate::visit::{Field, Visitor, VisitorMut};
 
-/// Layers, each of which takes the output of the one before it.
+/// A chain of layers, each of which takes the output of the layer before it.
 ///
-/// Of a tuple of up to twelve layers: they may be of any types, users' own modules too, and ranks may change on
-/// the way; what does not fit together is a compile error. Their paths are `0`, `1` and so on.
+/// A tuple of up to twelve layers may contain any types, your own modules too, with outputs of different ranks.
+/// Layers that do not fit together are a compile error. Their paths are `0`, `1` and so on.
 ///
 /// ```
 /// use pullback::ndarray::Array4;
@@ -33,8 +33,7 @@ use crate::visit::{Field, Visitor, VisitorMut};
 /// assert_eq!(names, ["0.weight", "0.bias", "4.weight", "4.bias"]);
 /// ```
 ///
-/// Or of a `Vec` of layers of one type, which may be `Box<dyn Layer<…>>`: how many there are is known when the
-/// program runs.
+/// A `Vec` of layers of one type, which may be `Box<dyn Layer<…>>`, has a length that is known at run time:
 ///
 /// ```
 /// use pullback::ndarray::Array2;
@@ -64,7 +63,7 @@ impl<L> Sequential<L> {
     }
 }
 
-/// A `Vec` that is to grow or shrink is reached by its field, `model.layers.push(…)`.
+/// To add or remove layers of a `Vec`, use the field: `model.layers.push(…)`.
 impl<L: Field + Send + Sync + 'static> Module for Sequential<L> {
     fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed("Sequential")
@@ -93,15 +92,14 @@ impl<L: Field + Send + Sync + 'static> fmt::Display for Sequential<L> {
     }
 }
 
-/// The printed tree: layers need not be `Debug`.
+/// Prints the tree, so that layers need not be `Debug`.
 impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::show::fmt(self, f)
     }
 }
 
-/// Layers, each of which takes the output of the one before it: tuples of up to twelve, and `Vec`s. The first takes
-/// `&X`.
+/// A chain of layers: a tuple of up to twelve, or a `Vec`. The first layer takes `&X`.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -125,19 +123,18 @@ impl<L: Field + Send + Sync + 'static> fmt::Debug for Sequential<L> {
     label = "the first takes a `&{X}`"
 )]
 pub trait Layers<X> {
-    /// The output of the last one.
+    /// The output of the last layer.
     type Output;
 
-    /// Calls one after the other.
+    /// Calls the layers one after the other.
     fn call(&self, input: &X) -> Self::Output;
 }
 
-/// The computation, also as the trait [`Forward`] has it. It is also a method, as the compiler then says which
-/// layer does not fit.
+/// `forward` is a method beside the trait [`Forward`], so that a compile error names the layer that does not fit.
 impl<L> Sequential<L> {
     /// Calls the layers one after the other.
     ///
-    /// A layer that does not take the output of the one before it is a compile error that names both:
+    /// A layer that does not take the output of the layer before it is a compile error that names both:
     ///
     /// ```compile_fail,E0277
     /// use pullback::ndarray::Array4;
@@ -165,7 +162,7 @@ impl<X, L: Layers<X>> Forward<&X> for Sequential<L> {
     }
 }
 
-/// Of no layers the output is the input.
+/// Without layers, the output is the input.
 impl<X: Clone, M: Layer<X, Output = X>> Layers<X> for Vec<M> {
     type Output = X;
 

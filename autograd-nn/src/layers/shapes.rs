@@ -1,10 +1,10 @@
-//! Lengths for each axis, and what is said of inputs that do not fit.
+//! Arguments for each axis, and checks of inputs.
 
 use std::fmt::Display;
 
 use crate::module::Module;
 
-/// A number for each of `N` axes: `3.into()` is the same for all of them, `[3, 5].into()` one for each.
+/// A number for each of `N` axes. `3.into()` is 3 for all axes, `[3, 5].into()` has a number for each.
 ///
 /// ```
 /// use pullback::nn::PerAxis;
@@ -32,8 +32,8 @@ impl From<(usize, usize)> for PerAxis<2> {
     }
 }
 
-/// Panics if an input does not fit a layer, with the layer as it is printed. What is wrong is worded then only:
-/// most callers pass `format_args!`.
+/// Panics with the printed layer if an input does not fit. `wrong` is formatted only then, so most callers pass
+/// `format_args!`.
 #[track_caller]
 pub(super) fn fits(layer: &dyn Module, shape: &[usize], fits: bool, wrong: impl Display) {
     assert!(

@@ -1,4 +1,4 @@
-//! The options.
+//! The options of multi-head attention.
 
 use std::marker::PhantomData;
 
@@ -25,7 +25,7 @@ use crate::parameter::Parameter;
 /// assert!(layers.iter().all(|layer| layer.in_proj_bias.is_none()));
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder makes nothing until it is asked to `build`"]
+#[must_use = "a builder creates nothing before `build`"]
 pub struct MultiheadAttentionBuilder<T> {
     lengths: [usize; 3],
     num_heads: usize,
@@ -47,24 +47,24 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         }
     }
 
-    /// Sets the length of keys; that of queries by default.
+    /// Sets the length of keys; `embed_dim` by default.
     pub fn kdim(mut self, kdim: usize) -> Self {
         self.lengths[1] = kdim;
         self
     }
 
-    /// Sets the length of values; that of queries by default.
+    /// Sets the length of values; `embed_dim` by default.
     pub fn vdim(mut self, vdim: usize) -> Self {
         self.lengths[2] = vdim;
         self
     }
 
-    /// Sets whether the linear functions have a bias; they have by default.
+    /// Sets whether the linear functions have a bias; `true` by default.
     pub fn bias(self, bias: bool) -> Self {
         Self { bias, ..self }
     }
 
-    /// Sets whether a query attends to no later key, whatever the mask.
+    /// Sets whether attention is causal: a query attends to no later key, whatever the mask; `false` by default.
     ///
     /// ```
     /// use pullback::ndarray::Array3;
@@ -82,11 +82,11 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         Self { causal, ..self }
     }
 
-    /// Sets the probability with which a query leaves out a key in training; 0 by default. All
-    /// weights of a head are then in memory at once, which they are not otherwise.
+    /// Sets the probability with which a weight is dropped in training; 0 by default. All weights of a head are then
+    /// in memory at once; without dropout they are not.
     ///
     /// # Panics
-    /// If it is not between 0 and 1.
+    /// If `p` is not between 0 and 1.
     #[track_caller]
     pub fn dropout(self, p: f64) -> Self {
         assert!(
@@ -96,8 +96,8 @@ impl<T: Element> MultiheadAttentionBuilder<T> {
         Self { dropout: p, ..self }
     }
 
-    /// Creates the layer. The functions of queries, keys and values start as [`xavier_uniform`](crate::nn::init::xavier_uniform)
-    /// has it, the last one as a [`Linear`], biases are 0.
+    /// Creates the layer. The matrices of queries, keys and values are drawn by
+    /// [`xavier_uniform`](crate::nn::init::xavier_uniform), that of the output as in [`Linear`]; biases are 0.
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.

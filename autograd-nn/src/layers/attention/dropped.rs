@@ -1,4 +1,4 @@
-//! Attention that leaves out keys at random.
+//! Attention with dropout.
 
 use autograd_core::ndarray::{Array4, Axis, Ix4, arr0};
 use autograd_core::ops::AttentionOptions;
@@ -7,8 +7,8 @@ use autograd_core::{Element, Tensor, Tensor4};
 use crate::forward::Forward;
 use crate::layers::dropout::Dropout;
 
-/// softmax(q kᵀ · scale) v, some of whose weights are left out. As products of matrices: the built-in function never
-/// has all weights, which could be left out of.
+/// Computes softmax(q kᵀ · scale) v with dropout of the weights, by products of matrices. The built-in function
+/// cannot do it, as it never has all weights in memory.
 #[track_caller]
 pub(super) fn attention<T: Element>(
     [q, k, v]: [&Tensor4<T>; 3],
@@ -19,8 +19,8 @@ pub(super) fn attention<T: Element>(
     let weights = match allowed(scores.view().raw_dim(), options) {
         None => scores.softmax(Axis(3)),
         Some(allowed) => {
-            // Far below all others, and not infinite: a query that attends to nothing would have weights that are no
-            // numbers. It has some here, which go then.
+            // Far below all scores, but finite: with −∞, the weights of a query that attends to nothing would be NaN.
+            // Its weights are set to 0 below.
             let far = Tensor::from(arr0(T::min_value() / T::from_f64(2.0)));
             let weights = scores.where_(&allowed, &far).softmax(Axis(3));
             weights.where_(&allowed, &Tensor::from(arr0(T::zero())))
@@ -29,7 +29,7 @@ pub(super) fn attention<T: Element>(
     dropout.forward(&weights).matmul(v)
 }
 
-/// Which query attends to which key, if not each to each.
+/// Returns which query attends to which key, or `None` if each attends to each.
 #[track_caller]
 fn allowed(shape: Ix4, options: &AttentionOptions) -> Option<Array4<bool>> {
     if options.mask.is_none() && !options.causal {

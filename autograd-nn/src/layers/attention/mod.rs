@@ -1,4 +1,4 @@
-//! Attention of several heads.
+//! Multi-head attention.
 
 mod builder;
 mod dropped;
@@ -20,13 +20,13 @@ use crate::layers::{print, shapes};
 use crate::module::Module;
 use crate::parameter::Parameter;
 
-/// Attention of several heads (Vaswani and others, 2017): each looks at linear functions of queries, keys and
-/// values of its own, softmax(q kᵀ / √length) v, and what they find is mixed by one more linear function.
+/// Multi-head attention (Vaswani and others, 2017). Each head has its own linear functions of queries, keys and
+/// values and computes softmax(q kᵀ / √length) v; one more linear function combines the outputs of the heads.
 #[doc = autograd_core::math!(r"\text{head}_h = \operatorname{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d}}\right) V_h, \qquad y = \left[\text{head}_1, \dots, \text{head}_H\right] W^\top + b")]
-/// Here Q, K and V are the linear functions of the head h, each with d features.
+/// Here Q, K and V are the linear functions of the head h, with d features each.
 ///
-/// Tensors have the shape `[batch, places, features]`: PyTorch's `batch_first=True`. Of one tensor it is
-/// self-attention; of a tuple of queries, keys and values they are what they are.
+/// Tensors have the shape `[batch, places, features]`, as with PyTorch's `batch_first=True`. `forward` takes one
+/// tensor, for self-attention, or a tuple of queries, keys and values.
 ///
 /// ```
 /// use pullback::ndarray::Array3;
@@ -42,20 +42,20 @@ use crate::parameter::Parameter;
 #[derive(Debug, Module)]
 #[module(extra_repr = Self::options)]
 pub struct MultiheadAttention<T: Element = f32> {
-    /// Of shape `[3 · embed_dim, embed_dim]`: the functions of queries, keys and values one below the other, if
-    /// all have one length.
+    /// The matrices of queries, keys and values, stacked, of shape `[3 · embed_dim, embed_dim]`; `None` if keys or
+    /// values have another length.
     pub in_proj_weight: Option<Parameter<T, Ix2>>,
-    /// Of shape `[embed_dim, embed_dim]`: the function of queries, if keys or values have another length.
+    /// The matrix of queries, of shape `[embed_dim, embed_dim]`, if keys or values have another length.
     pub q_proj_weight: Option<Parameter<T, Ix2>>,
-    /// Of shape `[embed_dim, kdim]`: that of keys.
+    /// The matrix of keys, of shape `[embed_dim, kdim]`, if keys or values have another length.
     pub k_proj_weight: Option<Parameter<T, Ix2>>,
-    /// Of shape `[embed_dim, vdim]`: that of values.
+    /// The matrix of values, of shape `[embed_dim, vdim]`, if keys or values have another length.
     pub v_proj_weight: Option<Parameter<T, Ix2>>,
-    /// Of shape `[3 · embed_dim]`, if there is one.
+    /// The biases of queries, keys and values, of shape `[3 · embed_dim]`.
     pub in_proj_bias: Option<Parameter<T, Ix1>>,
-    /// Mixes the heads.
+    /// The linear function that combines the heads.
     pub out_proj: Linear<T>,
-    /// Leaves out keys in training, if any.
+    /// Dropout of the weights.
     pub dropout: Option<Dropout>,
     #[module(skip)]
     lengths: [usize; 3],
@@ -66,7 +66,7 @@ pub struct MultiheadAttention<T: Element = f32> {
 }
 
 impl<T: Element> MultiheadAttention<T> {
-    /// Creates a layer for queries, keys and values of one length.
+    /// Creates a layer for queries, keys and values of length `embed_dim`.
     ///
     /// # Panics
     /// If the heads do not divide `embed_dim`.
@@ -80,8 +80,8 @@ impl<T: Element> MultiheadAttention<T> {
         MultiheadAttentionBuilder::new(embed_dim, num_heads)
     }
 
-    /// Computes attention with a mask: `true` where a query attends to a key, of a shape that broadcasts to `[batch,
-    /// heads, queries, keys]`. PyTorch's masks say the opposite.
+    /// Computes attention with options such as a mask, which is `true` where a query attends to a key, and broadcasts
+    /// to `[batch, heads, queries, keys]`. PyTorch's masks have the opposite meaning.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -130,7 +130,7 @@ impl<T: Element> MultiheadAttention<T> {
         self.out_proj.forward(&found)
     }
 
-    /// The linear functions of queries, keys and values.
+    /// Applies the linear functions to queries, keys and values.
     #[track_caller]
     fn projected(&self, [query, key, value]: [&Tensor3<T>; 3]) -> [Tensor3<T>; 3] {
         let lengths = [self.lengths[0]; 3];
@@ -156,7 +156,7 @@ impl<T: Element> MultiheadAttention<T> {
         ]
     }
 
-    /// The weights of queries, keys and values where they are apart.
+    /// Returns the matrices of queries, keys and values, if they are separate.
     #[track_caller]
     fn weights(&self) -> [Tensor2<T>; 3] {
         let weights = [
@@ -176,7 +176,7 @@ impl<T: Element> MultiheadAttention<T> {
         })
     }
 
-    /// From `[batch, places, features]` to `[batch, heads, places, features of a head]`.
+    /// Reshapes `[batch, places, features]` to `[batch, heads, places, features of a head]`.
     #[track_caller]
     fn in_heads(&self, x: &Tensor3<T>) -> Tensor4<T> {
         let length = self.lengths[0] / self.num_heads;
@@ -215,19 +215,19 @@ fn three<D>(tensors: Vec<D>) -> [D; 3] {
     tensors.try_into().ok().expect("three parts")
 }
 
-/// Self-attention.
+/// Computes self-attention.
 impl<T: Element> Forward<&Tensor3<T>> for MultiheadAttention<T> {
     type Output = Tensor3<T>;
 
     /// # Panics
-    /// If the last length is not `embed_dim`, or keys or values have another.
+    /// If the last length is not `embed_dim`, or the layer has another `kdim` or `vdim`.
     #[track_caller]
     fn forward(&self, input: &Tensor3<T>) -> Tensor3<T> {
         self.forward((input, input, input))
     }
 }
 
-/// Attention of queries to keys and values.
+/// Computes the attention of queries to keys and values.
 impl<T: Element> Forward<(&Tensor3<T>, &Tensor3<T>, &Tensor3<T>)> for MultiheadAttention<T> {
     type Output = Tensor3<T>;
 
