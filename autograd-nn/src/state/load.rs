@@ -15,8 +15,7 @@ use crate::buffer::AnyBuffer;
 use crate::parameter::ParameterId;
 use crate::parameter::any::{AnyParameter, assign};
 use crate::path::ParameterPath;
-use crate::state::dict::StateDict;
-use crate::state::dict::strip;
+use crate::state::dict::{StateDict, strip};
 use crate::state::error::{Difference, StateError, TensorSpec};
 use crate::visit::{Field, Visitor, VisitorMut};
 

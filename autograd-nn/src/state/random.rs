@@ -7,8 +7,7 @@ use autograd_core::ndarray::Array1;
 
 use crate::path::ParameterPath;
 use crate::rng_state::RngState;
-use crate::state::dict::StateDict;
-use crate::state::dict::strip;
+use crate::state::dict::{StateDict, strip};
 use crate::state::error::{Difference, TensorSpec};
 use crate::visit::{Field, Visitor, VisitorMut};
 

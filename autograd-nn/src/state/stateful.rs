@@ -6,8 +6,7 @@ use crate::path::ParameterPath;
 use crate::state::dict::StateDict;
 use crate::state::error::StateError;
 use crate::state::file::StateFile;
-use crate::state::load::IncompatibleKeys;
-use crate::state::load::{load, state_dict};
+use crate::state::load::{IncompatibleKeys, load, state_dict};
 use crate::state::random::{differences, random_state, set_random_state};
 use crate::visit::Field;
 

@@ -6,75 +6,16 @@ use std::io::{self, Read};
 use autograd_kernels::counted;
 
 use crate::state::file::json;
+use crate::state::file::stored::Stored;
 
 /// The longest header, as every reader of the format has it.
 pub(super) const LONGEST: u64 = 100_000_000;
-
-/// The name that no tensor has.
-pub(super) const METADATA: &str = "__metadata__";
 
 /// What [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes under `format`.
 pub(super) const FORMAT: &str = "pullback";
 
 /// What it writes under `version`.
 pub(super) const VERSION: &str = "1";
-
-/// A type of elements: its name and how many bits one takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dtype {
-    pub(super) name: &'static str,
-    pub(super) bits: usize,
-}
-
-impl Dtype {
-    pub(super) const F32: Self = Self::new("F32", 32);
-    pub(super) const F64: Self = Self::new("F64", 64);
-
-    /// Those of the format.
-    const ALL: [Self; 22] = [
-        Self::new("F4", 4),
-        Self::new("F6_E2M3", 6),
-        Self::new("F6_E3M2", 6),
-        Self::new("BOOL", 8),
-        Self::new("U8", 8),
-        Self::new("I8", 8),
-        Self::new("F8_E5M2", 8),
-        Self::new("F8_E4M3", 8),
-        Self::new("F8_E8M0", 8),
-        Self::new("F8_E4M3FNUZ", 8),
-        Self::new("F8_E5M2FNUZ", 8),
-        Self::new("I16", 16),
-        Self::new("U16", 16),
-        Self::new("F16", 16),
-        Self::new("BF16", 16),
-        Self::new("I32", 32),
-        Self::new("U32", 32),
-        Self::F32,
-        Self::new("C64", 64),
-        Self::F64,
-        Self::new("I64", 64),
-        Self::new("U64", 64),
-    ];
-
-    const fn new(name: &'static str, bits: usize) -> Self {
-        Self { name, bits }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dtype| dtype.name == name)
-    }
-}
-
-/// A tensor in a file.
-#[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) dtype: Dtype,
-    pub(super) shape: Vec<usize>,
-    /// Its first byte, counted from the end of the header.
-    pub(super) begin: u64,
-    /// The first byte after it.
-    pub(super) end: u64,
-}
 
 /// What a file has.
 #[derive(Debug)]
@@ -210,16 +151,4 @@ fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), St
         ));
     }
     Ok(())
-}
-
-impl Stored {
-    /// How many bits the elements take; `None` if no array can have that shape, even without elements.
-    fn bits(&self) -> Option<u128> {
-        let axes = self.shape.iter().filter(|length| **length != 0);
-        let product = axes.copied().try_fold(1, usize::checked_mul)?;
-        let bits = product as u128 * self.dtype.bits as u128;
-        let fits = bits / 8 <= isize::MAX as u128;
-        let is_empty = self.shape.contains(&0);
-        fits.then_some(if is_empty { 0 } else { bits })
-    }
 }

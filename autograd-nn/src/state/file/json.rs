@@ -8,7 +8,7 @@ use std::io;
 
 use json_event_parser::{JsonEvent, SliceJsonParser, WriterJsonSerializer};
 
-use crate::state::file::header::{Dtype, METADATA, Stored};
+use crate::state::file::stored::{Dtype, METADATA, Stored};
 
 /// The most axes that a tensor may have, as in PyTorch and NumPy: a header cannot make us count more.
 const AXES: usize = 64;

@@ -7,6 +7,7 @@
 mod elements;
 mod header;
 mod json;
+mod stored;
 mod write;
 
 use std::collections::BTreeMap;
@@ -19,13 +20,12 @@ use autograd_core::ndarray::ArrayD;
 
 use crate::parameter::any::AnyViewMut;
 use crate::path::ParameterPath;
-use crate::state::dict::StateDict;
-use crate::state::dict::strip;
+use crate::state::dict::{StateDict, strip};
 use crate::state::error::{Difference, StateError, TensorSpec};
-use crate::state::load::IncompatibleKeys;
-use crate::state::load::{Source, load};
+use crate::state::file::header::Header;
+use crate::state::file::stored::{Dtype, Stored};
+use crate::state::load::{IncompatibleKeys, Source, load};
 use crate::visit::Field;
-use header::{Dtype, Header, Stored};
 
 /// A safetensors file that was opened and checked, without reading an element.
 ///

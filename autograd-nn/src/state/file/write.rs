@@ -11,9 +11,8 @@ use autograd_core::ndarray::ArrayViewD;
 use crate::atomic;
 use crate::state::dict::StateDict;
 use crate::state::error::StateError;
-use crate::state::file::header::{
-    Dtype, FORMAT, LONGEST, METADATA, Stored, VERSION, check_version, is_reserved,
-};
+use crate::state::file::header::{FORMAT, LONGEST, VERSION, check_version, is_reserved};
+use crate::state::file::stored::{Dtype, METADATA, Stored};
 use crate::state::file::{elements, json};
 
 impl StateDict {
