@@ -1,4 +1,4 @@
-//! A file is replaced as a whole or not at all.
+//! Files that are replaced as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// As many as Linux follows.
+/// The number of links that Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// Lets `write` write a file beside `path`, and puts it there when it is on the disk. Whatever fails before,
-/// `path` is as it was and the other file is gone.
+/// Lets `write` write a file beside `path`, and renames it to `path` when it is on the disk. After an error, `path`
+/// is unchanged and the other file is deleted.
 ///
-/// What `path` links to is replaced, not the link; the file keeps the permissions that it had.
+/// A link is followed, and its target replaced. The file keeps its permissions.
 pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -27,7 +27,7 @@ pub(crate) fn replace(
     beside.finish(&file, permissions, &target)
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
     folder
@@ -35,9 +35,9 @@ fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The file to replace, and its permissions if it is there.
+/// Returns the file to replace, and its permissions if it exists.
 fn target_of(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
-    // Links are followed here: only so is a link to a file that is not there yet.
+    // Links are followed here, as the system cannot resolve one to a file that does not exist yet.
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {
@@ -60,14 +60,14 @@ fn permissions_of(target: &Path) -> io::Result<Option<Permissions>> {
     }
 }
 
-/// A file that is gone when this is. Once it has become another, there is none of its name.
+/// A file that is deleted when this is dropped, unless it was renamed.
 struct Beside {
     path: PathBuf,
 }
 
 impl Beside {
-    /// Creates a file in the folder of `target`: only within one file system can a file be renamed. It can be read by
-    /// nobody who may not read the one that it replaces.
+    /// Creates a file in the folder of `target`, since a file can be renamed only within one file system. Its
+    /// permissions are not wider than those of the file that it replaces.
     fn create(target: &Path, permissions: Option<&Permissions>) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if target.file_name().is_none() {
@@ -85,18 +85,18 @@ impl Beside {
         let _ = permissions;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            // Without the name of `target`, which may be as long as a name can be.
+            // Without the name of `target`, which may have the greatest length of a name.
             let path = target.with_file_name(format!(".tmp-{}-{number}", process::id()));
             match options.open(&path) {
                 Ok(file) => return Ok((Self { path }, file)),
-                // Left by a process of the same number that was killed.
+                // Left behind by a process of the same number that was killed.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Puts the file, which is `file`, where `target` is.
+    /// Renames the file, which is `file`, to `target`.
     fn finish(
         self,
         file: &File,
@@ -109,8 +109,8 @@ impl Beside {
         // The new name must not reach the disk before the contents do.
         file.sync_all()?;
         fs::rename(&self.path, target)?;
-        // So that the new name outlives a power cut. If the folder cannot be opened for that, the file is there
-        // and whole all the same.
+        // So that the new name survives a power cut. If the folder cannot be opened for that, the file is complete
+        // nevertheless.
         if let Ok(folder) = File::open(folder_of(target)) {
             let _ = folder.sync_all();
         }
@@ -120,7 +120,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // An error here could not be reported.
+        // An error could not be reported here.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// An empty folder, gone with the test.
+    /// An empty folder, deleted with the test.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -259,7 +259,7 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&folder.0, Permissions::from_mode(0o555)).unwrap();
         let result = replace(&path, |writer| writer.write_all(b"new"));
-        // Whoever may do anything may do this too.
+        // Root may write to any folder.
         let is_root = File::create(folder.0.join("probe")).is_ok();
         fs::set_permissions(&folder.0, Permissions::from_mode(0o755)).unwrap();
         if is_root {

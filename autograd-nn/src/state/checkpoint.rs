@@ -1,4 +1,4 @@
-//! All that a training run needs to continue, in one file.
+//! Everything that a training run needs to continue, in one file.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -13,7 +13,7 @@ use crate::visit::Field;
 
 /// The prefix of the model's names.
 const MODEL: &str = "model";
-/// The prefix of the names of the model's seeds.
+/// The prefix of the names of the model's random state.
 const RANDOM: &str = "random";
 
 /// The parts of a checkpoint beside the model, as [`load_checkpoint`] returns them.
@@ -37,27 +37,26 @@ const RANDOM: &str = "random";
 pub struct Checkpoint {
     /// The other states, by their prefixes.
     pub extra: BTreeMap<String, StateDict>,
-    /// The strings beside the tensors: those given when it was saved, and `format` and `version`.
+    /// The metadata: the strings that were given when the checkpoint was saved, and `format` and `version`.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Writes a model and other states into one safetensors file, atomically as
-/// [`StateDict::save_safetensors`] does. The names are `model.…`, `random.…` for the
-/// [`random_state`](crate::nn::Stateful::random_state) of the model, and, for each of `extra`, its prefix and a dot
-/// before them: `optimizer.…`. Counters are best saved as tensors of rank 0, which hold whole numbers up to
-/// 2⁵³ exactly, or as strings in the metadata.
+/// Writes a model and other states to one safetensors file, atomically like [`StateDict::save_safetensors`]. The
+/// names are `model.…`, `random.…` for the model's [`random_state`](crate::nn::Stateful::random_state), and for each
+/// of `extra` its prefix and a dot: `optimizer.…`. Save counters as tensors of rank 0, which hold integers up to 2⁵³
+/// exactly, or as strings in the metadata.
 ///
 /// A run continues bit for bit from the model, the [`state_dict`](crate::optim::Optimizer::state_dict) of its
 /// optimizer and the number of the next epoch: a [schedule](crate::optim::schedule::Schedule) is a function of the
-/// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. What has been set up
-/// by the program, such as settings and groups of an optimizer, frozen parameters, `train` or `eval`, is set up
-/// again by the program that continues.
+/// step, and the order of the data can be one of the epoch, from a `Generator::seed(epoch)`. The program that
+/// continues must make the same settings: those and the groups of an optimizer, frozen parameters, `train` or `eval`.
 ///
 /// # Errors
-/// As [`StateDict::save_safetensors`].
+/// The errors of [`StateDict::save_safetensors`].
 ///
 /// # Panics
-/// If a prefix is empty, has a dot, is `model` or `random` or comes twice; if two parts of the model have one path.
+/// If a prefix is empty, contains a dot, is `model` or `random` or occurs twice; if two parts of the model have the
+/// same path.
 ///
 /// ```
 /// use pullback::ndarray::{arr0, array};
@@ -106,16 +105,16 @@ pub fn save_checkpoint(
     all.save_safetensors(path, metadata)
 }
 
-/// Reads what [`save_checkpoint`] wrote: copies the values and seeds into the model, and returns the rest.
-/// All of it is read before the model is touched, so what the file has is in memory once more until then.
+/// Reads a checkpoint of [`save_checkpoint`]: copies the values and the random state into the model, and returns the
+/// rest. Everything is read before the model is changed, so it takes its memory twice.
 ///
-/// An optimizer checks its part only when it loads it, and the model is changed by then:
-/// [`load_checkpoint_with`] loads it first.
+/// An optimizer checks its state only when it loads it, after the model was changed. [`load_checkpoint_with`] loads
+/// the optimizer first.
 ///
 /// # Errors
-/// As [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors): the model must have exactly the paths
-/// that it had, with seeds or without. Nothing is changed then. [`StateFile::part`] reads a part of a checkpoint
-/// alone.
+/// The errors of [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors): the model must have the
+/// parameters, buffers and random states of the checkpoint, and no others. Nothing is changed then.
+/// [`StateFile::part`] reads a part of a checkpoint.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -137,15 +136,15 @@ pub fn load_checkpoint(
     load_checkpoint_with(path, model, |_, _| Ok(()))
 }
 
-/// As [`load_checkpoint`], with `take`, which loads the rest: it is called when the model's part
-/// fits and everything has been read, with the model as it still is. If `take` returns an error, the model
-/// stays so: model and optimizer continue from one checkpoint or from none.
+/// Reads a checkpoint like [`load_checkpoint`], with `take`, which loads the rest. `take` is called when everything
+/// has been read and the model's part fits, before the model is changed. If `take` returns an error, the model is
+/// left unchanged, so that model and optimizer continue from one checkpoint or from none.
 ///
-/// An optimizer that refuses its state keeps its own. Of several, those before it have loaded theirs:
-/// load them into new ones, which are dropped if one fails.
+/// An optimizer that returns an error is left unchanged; optimizers that `take` loaded before it are not. Load
+/// several into new ones, which are dropped if one fails.
 ///
 /// # Errors
-/// As [`load_checkpoint`], and the error of `take`.
+/// The errors of [`load_checkpoint`], and the error of `take`.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -200,7 +199,7 @@ where
     Ok(checkpoint)
 }
 
-/// All parts of a checkpoint but the model's, by their prefixes.
+/// Returns all parts of a checkpoint but the model's, by their prefixes.
 fn other_parts(file: &mut StateFile) -> Result<BTreeMap<String, StateDict>, StateError> {
     let names = file
         .names()

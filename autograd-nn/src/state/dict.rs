@@ -1,4 +1,4 @@
-//! Tensors under names.
+//! Named tensors.
 
 use std::collections::{BTreeMap, btree_map};
 use std::fmt;
@@ -8,10 +8,10 @@ use autograd_core::AnyTensor;
 
 use crate::state::error::TensorSpec;
 
-/// Tensors under dotted paths, in the order of the names: the state of a module, of an optimizer, or of both.
+/// Tensors under dotted names, sorted by name: the state of a module, of an optimizer, or of both.
 ///
-/// [`Stateful::state_dict`](crate::nn::Stateful::state_dict) makes one. It is a snapshot: it shares memory with the
-/// module until that changes, and keeps its values.
+/// [`Stateful::state_dict`](crate::nn::Stateful::state_dict) returns one. It is a snapshot: it shares memory with the
+/// module until the module changes, and keeps the values.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -34,7 +34,7 @@ impl StateDict {
         Self::default()
     }
 
-    /// Inserts a tensor or an array under a name, and returns the one that was there before.
+    /// Inserts a tensor or an array under a name, and returns the previous one.
     ///
     /// ```
     /// use pullback::ndarray::{arr0, array};
@@ -65,7 +65,7 @@ impl StateDict {
         self.tensors.remove(name)
     }
 
-    /// Returns whether there is a tensor of this name.
+    /// Returns whether the state has a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name)
     }
@@ -75,22 +75,22 @@ impl StateDict {
         self.tensors.len()
     }
 
-    /// Returns whether there are no tensors.
+    /// Returns whether the state has no tensors.
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
 
-    /// Returns the names, in their order.
+    /// Returns the names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// Returns names and tensors, in the order of the names.
+    /// Returns names and tensors, sorted by name.
     pub fn iter(&self) -> btree_map::Iter<'_, String, AnyTensor> {
         self.tensors.iter()
     }
 
-    /// Returns the tensors under different names, for example those of another model's part.
+    /// Returns the tensors under the names that `name` returns, such as those of another model's part.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -145,7 +145,7 @@ impl StateDict {
     }
 }
 
-/// A name with `prefix` before it. An empty name becomes the prefix.
+/// Returns a name with `prefix` and a dot before it. For an empty name, returns the prefix.
 pub(super) fn below(prefix: &str, name: &str) -> String {
     match (prefix, name) {
         ("", name) => name.to_owned(),
@@ -154,7 +154,7 @@ pub(super) fn below(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The inverse of [`below`]; `None` if the name does not have that prefix.
+/// Inverts [`below`]; `None` if the name does not have that prefix.
 pub(super) fn strip<'a>(prefix: &str, name: &'a str) -> Option<&'a str> {
     match (prefix, name.strip_prefix(prefix)?) {
         ("", rest) | (_, rest @ "") => Some(rest),
@@ -168,7 +168,7 @@ impl Index<&str> for StateDict {
     /// Returns the tensor of this name.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the state does not have the name.
     fn index(&self, name: &str) -> &AnyTensor {
         match self.get(name) {
             Some(tensor) => tensor,
@@ -209,7 +209,7 @@ impl<'a> IntoIterator for &'a StateDict {
     }
 }
 
-/// Names, element types and shapes: elements would fill many screens.
+/// Writes names, element types and shapes, as elements would fill many screens.
 impl fmt::Debug for StateDict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();

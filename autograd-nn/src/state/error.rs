@@ -1,4 +1,4 @@
-//! What can go wrong with a state.
+//! The errors of saving and loading.
 
 use std::error::Error;
 use std::fmt;
@@ -19,7 +19,7 @@ use autograd_core::AnyTensor;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorSpec {
-    /// The element type: `f32` and `f64`; in files of others also `f16`, `bf16`, `i64` and so on.
+    /// The element type: `f32` or `f64`, and in files also `f16`, `bf16`, `i64` and so on.
     pub dtype: String,
     /// The shape.
     pub shape: Vec<usize>,
@@ -45,8 +45,7 @@ impl fmt::Display for TensorSpec {
     }
 }
 
-/// One name at which a state does not fit what it is loaded into: a tree of parameters and buffers, or
-/// an optimizer.
+/// One name at which a state does not fit a tree of parameters and buffers, or an optimizer.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -59,43 +58,43 @@ impl fmt::Display for TensorSpec {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// The state does not have it.
+    /// The tree has the name, and the state does not.
     Missing {
         /// The dotted path.
         key: String,
-        /// What was expected.
+        /// The element type and shape in the tree.
         expected: TensorSpec,
     },
-    /// Only the state has it.
+    /// The state has the name, and the tree does not.
     Unexpected {
         /// The name.
         key: String,
-        /// What the state has.
+        /// The element type and shape in the state.
         found: TensorSpec,
     },
-    /// Both have it, with another shape or element type. Nothing is broadcast or cast to fit.
+    /// Both have the name, with another shape or element type. Nothing is broadcast or cast to fit.
     Mismatched {
         /// The dotted path.
         key: String,
-        /// What was expected.
+        /// The element type and shape in the tree.
         expected: TensorSpec,
-        /// What the state has.
+        /// The element type and shape in the state.
         found: TensorSpec,
     },
-    /// A file has it with elements that no tensor of this library can have.
+    /// A file has the name, with an element type that no tensor of this library has.
     Unsupported {
         /// The name.
         key: String,
-        /// What the file has.
+        /// The element type and shape in the file.
         found: TensorSpec,
     },
-    /// It is a number, or has one, that is not allowed.
+    /// The tensor of the name has a number that is not allowed.
     Invalid {
         /// The name.
         key: String,
         /// The number.
         found: f64,
-        /// What it has to be: "a whole number of at least 0".
+        /// A description of allowed numbers: "a whole number of at least 0".
         expected: String,
     },
 }
@@ -144,7 +143,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Why a state could not be saved or loaded.
+/// An error of saving or loading a state.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -160,31 +159,30 @@ impl fmt::Display for Difference {
 /// );
 /// ```
 ///
-/// `Debug` writes the message too: it is what `?` in `main`, `unwrap` and `expect` show.
+/// `Debug` writes the message too, since `?` in `main`, `unwrap` and `expect` show it.
 #[non_exhaustive]
 pub enum StateError {
-    /// The state does not fit what it is loaded into. Nothing was changed.
+    /// The state does not fit the tree or optimizer. Nothing was changed.
     Keys {
         /// The file, if the state was in one.
         path: Option<PathBuf>,
-        /// Every name that does not fit, in the order of the tree or of what an optimizer saves, what was not expected
-        /// at the end.
+        /// Every name that does not fit, in the order of the tree or the optimizer; unexpected names come last.
         differences: Vec<Difference>,
     },
     /// The file system returned an error.
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried: "open", "read `layers.0.weight` from", "write".
+        /// The action that failed: "open", "read `layers.0.weight` from", "write".
         action: String,
-        /// The system's error.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is not a safetensors file, or it is damaged. Nothing was changed.
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What was found and expected.
+        /// The reason.
         reason: String,
     },
     /// The state cannot be written as a safetensors file. Nothing was written.
@@ -197,7 +195,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// For `map_err`.
+    /// Returns a function for `map_err`.
     pub(super) fn io(path: &FilePath, action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let (path, action) = (path.to_owned(), action.into());
         move |source| Self::Io {

@@ -2,9 +2,8 @@
 //!
 //! # Note [All or nothing]
 //! All names, shapes and element types are compared first; then all elements are read, those of a file into new
-//! memory; then they are copied into the tree, which cannot fail. Until then an error changes
-//! nothing. That takes the memory of what is read once more while a file is being loaded, and none for a state in
-//! memory.
+//! memory; then they are copied into the tree, which cannot fail. An error before that changes nothing. Loading a
+//! file therefore takes the memory of its elements once more; loading a state in memory does not.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path as FilePath;
@@ -36,36 +35,37 @@ use crate::visit::{Field, Visitor, VisitorMut};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IncompatibleKeys {
-    /// Paths of the tree that the state does not have, in the order of the tree. They keep their values.
+    /// Paths of the tree that the state does not have, in the order of the tree. Their values are not changed.
     pub missing: Vec<String>,
     /// Names of the state that the tree does not have.
     pub unexpected: Vec<String>,
 }
 
 impl IncompatibleKeys {
-    /// Returns whether everything fitted.
+    /// Returns whether the tree and the state have the same names.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.unexpected.is_empty()
     }
 }
 
-/// Where tensors come from: memory or a file.
+/// A source of tensors: memory or a file.
 pub(super) trait Source {
-    /// The file, for errors.
+    /// Returns the path of the file, for errors.
     fn path(&self) -> Option<&FilePath>;
 
-    /// All names.
+    /// Returns all names.
     fn names(&self) -> Vec<String>;
 
-    /// Returns what the tensor of this name is. Names beside [`names`](Self::names) may be known too.
+    /// Returns the element type and shape of the tensor of this name, which need not be one of
+    /// [`names`](Self::names).
     fn spec(&self, name: &str) -> Option<TensorSpec>;
 
     /// Returns the tensor of this name.
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError>;
 }
 
-/// Copies what `source` has below `root` into the tree, in place. Nothing is changed unless all fits and all is
-/// read; with `strict` not set, names that only one of the two has may be left.
+/// Copies the tensors of `source` below `root` into the tree, in place. Nothing is changed unless all fit and are
+/// read; without `strict`, names that only one of the two has are skipped.
 pub(super) fn load<F: Field + ?Sized>(
     tree: &mut F,
     source: &mut dyn Source,
@@ -77,8 +77,8 @@ pub(super) fn load<F: Field + ?Sized>(
     Ok(left)
 }
 
-/// The values that fit the tree, read and not yet copied, and what may be left alone. It is an error too if there are
-/// `others` that do not fit. See Note [All or nothing].
+/// Reads the values for the tree, without copying them, and returns them with the names that were skipped. `others`
+/// are differences that are reported as well. See Note [All or nothing].
 pub(super) fn read<F: Field + ?Sized>(
     tree: &F,
     source: &mut dyn Source,
@@ -118,12 +118,12 @@ fn incompatible(differences: Vec<Difference>) -> IncompatibleKeys {
 /// A parameter or a persistent buffer of a tree.
 struct Part {
     key: String,
-    /// `None`: a buffer.
+    /// `None` for a buffer.
     parameter: Option<ParameterId>,
     tensor: AnyTensor,
 }
 
-/// The parts of a tree, under paths below `root`.
+/// Lists the parts of a tree, under paths below `root`.
 fn parts<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> Vec<Part> {
     struct List(Vec<Part>);
     impl<'a> Visitor<'a> for List {
@@ -150,13 +150,13 @@ fn parts<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> Vec<Part> {
     list.0
 }
 
-/// What is copied from where, and what does not fit.
+/// The source of each value, and everything that does not fit.
 struct Plan {
     names: Names,
     differences: Vec<Difference>,
 }
 
-/// The name that a value comes from. A parameter has one, however many paths lead to it.
+/// The name of each value's source. A parameter has one, even if it has several paths.
 #[derive(Default)]
 struct Names {
     parameters: HashMap<ParameterId, String>,
@@ -170,7 +170,7 @@ fn compare(parts: &[Part], source: &dyn Source, prefix: &str) -> Plan {
         let key = part.key.clone();
         let expected = TensorSpec::of(&part.tensor);
         match source.spec(&key) {
-            // Looked at below, when all paths to it are known.
+            // Checked below, when all its paths are known.
             None => {}
             Some(found) if found != expected => differences.push(Difference::Mismatched {
                 key,
@@ -226,7 +226,7 @@ impl Values {
         })
     }
 
-    /// Copies the values into the tree that they were read for.
+    /// Copies the values into the tree for which they were read.
     pub(super) fn set<F: Field + ?Sized>(self, tree: &mut F, root: &ParameterPath<'_>) {
         let mut copy = Copy {
             values: self,
@@ -239,7 +239,7 @@ impl Values {
 /// Copies values into a tree that they fit, and drops each.
 struct Copy {
     values: Values,
-    /// Tied parameters that have their value.
+    /// The tied parameters that were copied.
     done: HashMap<ParameterId, AnyTensor>,
 }
 
@@ -285,10 +285,11 @@ impl Source for &StateDict {
     }
 }
 
-/// The state of a tree, under paths below `root`. Tied parameters have one tensor, under each of their paths.
+/// Returns the state of a tree, under paths below `root`. Tied parameters share one tensor, under each of their
+/// paths.
 ///
 /// # Panics
-/// If two parts have one path.
+/// If two parts have the same path.
 #[track_caller]
 pub(super) fn state_dict<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) -> StateDict {
     let mut state = StateDict::new();
@@ -308,7 +309,7 @@ pub(super) fn state_dict<F: Field + ?Sized>(tree: &F, root: &ParameterPath<'_>) 
     state
 }
 
-/// The same value without gradient and history.
+/// Returns the same value without gradient and history.
 fn constant(tensor: &AnyTensor) -> AnyTensor {
     fn of<T: Element>(tensor: &Tensor<T, autograd_core::ndarray::IxDyn>) -> AnyTensor {
         tensor.detach().into()

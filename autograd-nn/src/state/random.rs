@@ -1,4 +1,4 @@
-//! The seeds of what modules draw, as tensors, and back.
+//! Conversion between the seeds of modules and tensors.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::state::dict::{StateDict, strip};
 use crate::state::error::{Difference, TensorSpec};
 use crate::visit::{Field, Visitor, VisitorMut};
 
-/// The first seed and the number of calls, each as its upper and its lower 32 bits: all of them are floats.
+/// The first seed and the number of calls, each as its upper and its lower 32 bits, which a float holds exactly.
 const SHAPE: [usize; 1] = [4];
 const HALF: f64 = 4_294_967_296.0;
 
@@ -21,7 +21,7 @@ fn tensor(seeds: &RngState) -> AnyTensor {
     Array1::from(numbers).into()
 }
 
-/// The inverse of [`tensor`], or what is wrong with it.
+/// Inverts [`tensor`], or returns the reason why it cannot.
 fn seeds(key: &str, tensor: &AnyTensor) -> Result<RngState, Difference> {
     let key = || key.to_owned();
     let numbers = match tensor.to_tensor::<f64>() {
@@ -59,7 +59,7 @@ fn spec() -> TensorSpec {
     }
 }
 
-/// The seeds of a tree with their paths, below `root`.
+/// Lists the seeds of a tree with their paths, below `root`.
 fn listed<'a, F: Field + ?Sized>(
     tree: &'a F,
     root: &ParameterPath<'_>,
@@ -75,10 +75,10 @@ fn listed<'a, F: Field + ?Sized>(
     list.0
 }
 
-/// The state of all seeds of a tree, under paths below `root`.
+/// Returns the state of all seeds of a tree, under paths below `root`.
 ///
 /// # Panics
-/// If two have one path.
+/// If two modules with seeds have the same path.
 #[track_caller]
 pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &ParameterPath<'_>) -> StateDict {
     let mut state = StateDict::new();
@@ -91,7 +91,7 @@ pub(super) fn random_state(tree: &(impl Field + ?Sized), root: &ParameterPath<'_
     state
 }
 
-/// What of `state` does not fit the seeds of the tree, whose paths are below `root`.
+/// Returns the differences between `state` and the seeds of the tree, whose paths are below `root`.
 pub(super) fn differences(
     tree: &(impl Field + ?Sized),
     state: &StateDict,
@@ -121,7 +121,7 @@ pub(super) fn differences(
     differences
 }
 
-/// Loads a state without [`differences`].
+/// Loads a state that has no [`differences`].
 pub(super) fn set_random_state(
     tree: &mut (impl Field + ?Sized),
     state: &StateDict,

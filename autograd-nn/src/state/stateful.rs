@@ -1,4 +1,4 @@
-//! What can be saved and loaded.
+//! The trait for saving and loading.
 
 use std::path::Path as FilePath;
 
@@ -10,18 +10,17 @@ use crate::state::load::{IncompatibleKeys, load, state_dict};
 use crate::state::random::{differences, random_state, set_random_state};
 use crate::visit::Field;
 
-/// Saving and loading, for every [`Module`](crate::nn::Module) and every other [`Field`]: a parameter, a
-/// list, a tuple.
+/// Saving and loading of every [`Module`](crate::nn::Module) and every other [`Field`]: a parameter, a list, a tuple.
 ///
-/// The state is the values of all parameters, trained or frozen, and of the buffers that are
-/// [persistent](crate::nn::Buffer::persistent), under their dotted paths. Gradients, `train` or `eval`, and
-/// fields that are skipped do not belong to it, nor do [`RngState`](crate::nn::RngState), which are the
-/// [`random_state`](Self::random_state).
+/// The state contains the values of all parameters, trained or frozen, and of the
+/// [persistent](crate::nn::Buffer::persistent) buffers, under their dotted paths. It does not contain gradients,
+/// modes, skipped fields, and [`RngState`](crate::nn::RngState)s, which the [`random_state`](Self::random_state)
+/// contains.
 ///
-/// Tied parameters are there under each of their paths, as in PyTorch. In a file their elements are written
-/// once, under the path that sorts first; `__metadata__` maps the other paths to it, as Python's
-/// `safetensors.torch.save_model` does, whose `load_model` reads it. For loading one of their paths is enough,
-/// and the first that the state has counts.
+/// A tied parameter is saved under each of its paths, as in PyTorch. In a file its elements are written once, under
+/// the path that sorts first; `__metadata__` maps the other paths to it, in the format of `save_model` and
+/// `load_model` of Python's `safetensors.torch`. To load it, one of its paths is enough; if the state has several,
+/// the first is used.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -34,11 +33,11 @@ use crate::visit::Field;
 /// # Ok::<(), pullback::nn::StateError>(())
 /// ```
 pub trait Stateful: Field {
-    /// Returns the values under dotted paths: a snapshot that no later change of the model touches. Nothing is copied
-    /// before that change.
+    /// Returns the values under their dotted paths. They are a snapshot: a later change of the model does not change
+    /// them, and copies the values that it changes.
     ///
     /// # Panics
-    /// If two parts have one path, as an entry `"a.b"` of a map can have.
+    /// If two parts have the same path, which an entry `"a.b"` of a map can cause.
     ///
     /// ```
     /// use pullback::ndarray::{Ix1, Ix2, array};
@@ -59,13 +58,13 @@ pub trait Stateful: Field {
         state_dict(self, &ParameterPath::root())
     }
 
-    /// Takes the values of a state, in place: gradients, hooks, ties and `requires_grad` stay.
+    /// Loads the values of a state in place. Gradients, hooks, ties and `requires_grad` stay.
     ///
-    /// With `strict` every path of the tree must be a name of the state and the other way round. Without, those
-    /// that only one of them has are left alone and returned. Shapes and element types must fit either way.
+    /// With `strict`, the state must have the same names as the tree. Without, names that only one of them has are
+    /// skipped and returned. Shapes and element types must agree in either case.
     ///
     /// # Errors
-    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Nothing is changed then.
     fn load_state_dict(
         &mut self,
         state: &StateDict,
@@ -74,12 +73,12 @@ pub trait Stateful: Field {
         load(self, &mut &*state, &ParameterPath::root(), strict)
     }
 
-    /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths: they decide what is
-    /// drawn from now on. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is four numbers, of
-    /// 32 bits each: the upper and the lower half of the first seed, then those of the number of calls.
+    /// Returns the [`RngState`](crate::nn::RngState) of all modules under their dotted paths, from which modules draw
+    /// random numbers. [`save_checkpoint`](crate::nn::save_checkpoint) saves it too. Each is a tensor of four 32-bit
+    /// integers: the upper and lower halves of the first seed and of the number of calls.
     ///
     /// # Panics
-    /// If two modules have seeds with one path.
+    /// If two modules with seeds have the same path.
     ///
     /// ```
     /// use pullback::ndarray::Array1;
@@ -102,10 +101,11 @@ pub trait Stateful: Field {
         random_state(self, &ParameterPath::root())
     }
 
-    /// Continues drawing where [`random_state`](Self::random_state) was taken.
+    /// Loads a [`random_state`](Self::random_state), so that the same random numbers are drawn as after it was
+    /// returned.
     ///
     /// # Errors
-    /// [`StateError::Keys`] with everything that does not fit. Then nothing is changed.
+    /// [`StateError::Keys`] with everything that does not fit. Nothing is changed then.
     fn load_random_state(&mut self, state: &StateDict) -> Result<(), StateError> {
         let root = ParameterPath::root();
         let differences = differences(self, state, &root);
@@ -116,11 +116,11 @@ pub trait Stateful: Field {
         Ok(())
     }
 
-    /// Writes the state into a safetensors file, which Python's `safetensors` can read. A file that is there is
-    /// replaced only when the new one is whole and on the disk; see [`StateDict::save_safetensors`].
+    /// Writes the state to a safetensors file, which Python's `safetensors` can read. An existing file is replaced
+    /// after the new one is completely on the disk; see [`StateDict::save_safetensors`].
     ///
     /// # Panics
-    /// As [`state_dict`](Self::state_dict).
+    /// If two parts have the same path, like [`state_dict`](Self::state_dict).
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -141,9 +141,8 @@ pub trait Stateful: Field {
         self.state_dict().save_safetensors(path, &[])
     }
 
-    /// Takes the values of a safetensors file, when all of them have been read: they are in memory once more
-    /// until then. Every path of the tree must be in the file and the other way round; [`StateFile::load_into`] can
-    /// leave some.
+    /// Loads the values of a safetensors file. All of them are read before the first is copied, so they take their
+    /// memory twice. The file must have the same names as the tree; [`StateFile::load_into`] can skip names.
     ///
     /// # Errors
     /// [`StateError::Malformed`] for a damaged file, [`StateError::Keys`] with everything that does not fit,

@@ -1,4 +1,4 @@
-//! Numbers as bytes, the lowest first, through a buffer of fixed size.
+//! Conversion between numbers and little-endian bytes, through a buffer of fixed size.
 
 use std::io::{self, Read, Write};
 
@@ -7,7 +7,7 @@ use autograd_core::ndarray::{ArrayViewD, ArrayViewMutD};
 
 use crate::parameter::any::AnyViewMut;
 
-/// How many bytes are on their way at a time.
+/// The number of bytes in the buffer.
 const CHUNK: usize = 64 << 10;
 
 trait LittleEndian: Copy {
@@ -26,7 +26,7 @@ macro_rules! little_endian {
             }
 
             fn take(bytes: &[u8]) -> Self {
-                // INVARIANT: the pieces have that size.
+                // INVARIANT: the chunks have that size.
                 Self::from_le_bytes(bytes.try_into().expect("the bytes of one number"))
             }
         }
@@ -69,7 +69,7 @@ fn write_all<'a, T: LittleEndian + 'a>(
     Ok(())
 }
 
-/// Reads as many elements as there is room for, in row-major order.
+/// Reads elements into all places of an array, in row-major order.
 pub(super) fn read(reader: &mut dyn Read, target: AnyViewMut<'_>) -> io::Result<()> {
     match target {
         AnyViewMut::F32(view) => read_view(reader, view),

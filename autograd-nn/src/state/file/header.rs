@@ -8,30 +8,30 @@ use autograd_kernels::counted;
 use crate::state::file::json;
 use crate::state::file::stored::Stored;
 
-/// The longest header, as every reader of the format has it.
+/// The length of the longest header that readers of the format accept.
 pub(super) const LONGEST: u64 = 100_000_000;
 
-/// What [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes under `format`.
+/// The value that [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes for `format`.
 pub(super) const FORMAT: &str = "pullback";
 
-/// What it writes under `version`.
+/// The value that [`save_safetensors`](crate::nn::Stateful::save_safetensors) writes for `version`.
 pub(super) const VERSION: &str = "1";
 
-/// What a file has.
+/// The contents of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) tensors: BTreeMap<String, Stored>,
-    /// Names of tensors whose elements are another's.
+    /// Names of tied tensors, mapped to the name under which the elements are stored.
     pub(super) ties: BTreeMap<String, String>,
-    /// Without the ties.
+    /// The strings of the metadata that are not ties.
     pub(super) metadata: BTreeMap<String, String>,
 }
 
-/// Reads the header's text from the beginning of a file of `length` bytes; the inner error is what is wrong
-/// with it.
+/// Reads the header's text from the beginning of a file of `length` bytes. The inner error is the reason why it
+/// cannot be a header.
 ///
-/// Piece by piece, and only while it may be JSON: a file that claims a long header and has a hole instead
-/// costs no memory.
+/// Reads it in pieces and stops at bytes that are not JSON, so that a sparse file with a header of a large announced
+/// length costs no memory.
 pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8>, String>> {
     if length < 8 {
         let reason = format!(
@@ -77,7 +77,7 @@ pub(super) fn read(file: &mut dyn Read, length: u64) -> io::Result<Result<Vec<u8
 }
 
 impl Header {
-    /// Reads the text and checks it against the number of bytes that follow it.
+    /// Parses the text and checks it against the number of bytes after it.
     pub(super) fn parse(text: &[u8], bytes: u64) -> Result<Self, String> {
         let (tensors, metadata) = json::parse(text)?;
         check_places(&tensors, bytes)?;
@@ -94,19 +94,19 @@ impl Header {
         })
     }
 
-    /// The tensor of this name, be it tied to another.
+    /// Returns the entry of the tensor of this name, tied or not.
     pub(super) fn get(&self, name: &str) -> Option<&Stored> {
         let own = self.tensors.get(name);
         own.or_else(|| self.tensors.get(self.ties.get(name)?))
     }
 }
 
-/// Whether this key of the metadata describes the kind of file.
+/// Returns whether a key of the metadata describes the kind of file.
 pub(super) fn is_reserved(key: &str) -> bool {
     key == "format" || key == "version"
 }
 
-/// Files of a later version may mean something else.
+/// Checks the version, since files of later versions may have another meaning.
 pub(super) fn check_version(format: Option<&str>, version: Option<&str>) -> Result<(), String> {
     if format != Some(FORMAT) || version == Some(VERSION) {
         return Ok(());
@@ -117,7 +117,7 @@ pub(super) fn check_version(format: Option<&str>, version: Option<&str>) -> Resu
     ))
 }
 
-/// Checks that the tensors fill the `bytes` after the header, one after the other.
+/// Checks that the tensors fill the `bytes` after the header without gaps.
 fn check_places(tensors: &BTreeMap<String, Stored>, bytes: u64) -> Result<(), String> {
     let mut in_order: Vec<(&String, &Stored)> = tensors.iter().collect();
     in_order.sort_by_key(|(_, stored)| (stored.begin, stored.end));

@@ -1,5 +1,4 @@
-//! Reads and writes the header's JSON: only what a header may have, and no name twice:
-//! which of the two would count?
+//! Reading and writing of the header's JSON. Names that occur twice are an error.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +9,12 @@ use json_event_parser::{JsonEvent, SliceJsonParser, WriterJsonSerializer};
 
 use crate::state::file::stored::{Dtype, METADATA, Stored};
 
-/// The most axes that a tensor may have, as in PyTorch and NumPy: a header cannot make us count more.
+/// The largest number of axes of a tensor, as in PyTorch and NumPy; limits the work for a header.
 const AXES: usize = 64;
 
 type Parsed = (BTreeMap<String, Stored>, BTreeMap<String, String>);
 
-/// Reads tensors and metadata; an error is what is wrong.
+/// Parses tensors and metadata; an error is the reason why the text is not a header.
 pub(super) fn parse(text: &[u8]) -> Result<Parsed, String> {
     let mut reader = Reader {
         parser: SliceJsonParser::new(text),
@@ -56,7 +55,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The beginning of a map.
+    /// Reads the beginning of a map.
     fn open(&mut self, what: &str) -> Result<(), String> {
         match self.next()? {
             JsonEvent::StartObject => Ok(()),
@@ -64,7 +63,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The next key of a map, `None` at its end.
+    /// Reads the next key of a map; `None` at its end.
     fn key(&mut self) -> Result<Option<Cow<'t, str>>, String> {
         match self.next()? {
             JsonEvent::ObjectKey(key) => Ok(Some(key)),
@@ -90,7 +89,7 @@ impl<'t> Reader<'t> {
         Ok(strings)
     }
 
-    /// Element type, shape and place of a tensor.
+    /// Reads the element type, shape and position of a tensor.
     fn stored(&mut self) -> Result<Stored, String> {
         let (mut dtype, mut shape, mut place) = (None, None, None);
         self.open("a map with `dtype`, `shape` and `data_offsets`")?;
@@ -183,7 +182,7 @@ fn expected(what: &str, found: &JsonEvent<'_>) -> String {
     format!("expected {what}, found {found}")
 }
 
-/// Writes what [`parse`] reads, in the order given.
+/// Writes a text for [`parse`], in the order given.
 pub(super) fn text<'a>(
     metadata: &BTreeMap<&'a str, &'a str>,
     tensors: impl Iterator<Item = (&'a str, &'a Stored)>,

@@ -1,8 +1,8 @@
 //! Safetensors files: eight bytes with the length of a JSON header, the header, the elements.
 //!
-//! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header`
-//! checks it, `elements` turns numbers into bytes and back, `atomic` replaces files, `write` writes a state into one;
-//! here they are read.
+//! The format: <https://huggingface.co/docs/safetensors>. `json` reads and writes the header, `header` checks it,
+//! `elements` converts between numbers and bytes, `atomic` replaces files, `write` writes a state, and this file
+//! reads one.
 
 mod elements;
 mod header;
@@ -29,9 +29,9 @@ use crate::visit::Field;
 
 /// A safetensors file that was opened and checked, without reading an element.
 ///
-/// Opening it reads the header and checks it against the length of the file: names that are there twice, elements
-/// that overlap, are outside or leave gaps, and shapes that do not fit the number of bytes are errors. Memory
-/// is allocated for what is really there, never for what a header merely claims.
+/// Opening it reads the header and checks it against the length of the file. Names that occur twice, elements that
+/// overlap, lie outside of the file or leave gaps, and shapes that do not fit the number of bytes are errors. The
+/// memory that is allocated is bounded by the length of the file, whatever the header claims.
 ///
 /// ```
 /// use pullback::ndarray::{Array1, array};
@@ -55,7 +55,7 @@ use crate::visit::Field;
 pub struct StateFile {
     path: PathBuf,
     file: File,
-    /// Where the elements begin.
+    /// The position of the first element.
     start: u64,
     header: Header,
 }
@@ -64,15 +64,15 @@ impl StateFile {
     /// Opens a file and checks it.
     ///
     /// # Errors
-    /// [`StateError::Io`] if it cannot be opened or read, [`StateError::Malformed`] if it is damaged or
-    /// something else.
+    /// [`StateError::Io`] if the file cannot be opened or read, [`StateError::Malformed`] if it is damaged or not a
+    /// safetensors file.
     pub fn open(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         let path = path.as_ref();
         let malformed = |reason| StateError::Malformed {
             path: path.to_owned(),
             reason,
         };
-        // Asked before it is opened: to open a pipe would wait for a writer.
+        // Checked before opening, as opening a pipe would block.
         let about = fs::metadata(path).map_err(StateError::io(path, "open"))?;
         if !about.is_file() {
             return Err(malformed("it is not a regular file".to_owned()));
@@ -92,12 +92,12 @@ impl StateFile {
         })
     }
 
-    /// Returns the strings of the file: those given when it was saved, and `format` and `version`.
+    /// Returns the metadata: the strings that were given when the file was saved, and `format` and `version`.
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.header.metadata
     }
 
-    /// Returns all names, those that share their elements with another too.
+    /// Returns all names, tied ones included.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.header.tensors.keys().chain(self.header.ties.keys());
         names.map(String::as_str)
@@ -108,7 +108,7 @@ impl StateFile {
         self.header.get(name).map(spec)
     }
 
-    /// Reads the tensor of this name. Returns `None` if there is none.
+    /// Reads the tensor of this name. Returns `None` if the file does not have it.
     ///
     /// # Errors
     /// [`StateError::Keys`] if its elements are neither `f32` nor `f64`, [`StateError::Io`] if the disk fails.
@@ -138,19 +138,18 @@ impl StateFile {
         Ok(Some(tensor))
     }
 
-    /// Reads everything.
+    /// Reads all tensors.
     ///
     /// # Errors
-    /// As [`tensor`](Self::tensor); all tensors of other element types are named.
+    /// The errors of [`tensor`](Self::tensor); tensors of other element types are all named.
     pub fn state_dict(&mut self) -> Result<StateDict, StateError> {
         self.part("")
     }
 
-    /// Reads the tensors whose names begin with `prefix` and a dot, under what follows: what
-    /// [`StateDict::part`] would give.
+    /// Reads the tensors whose names begin with `prefix` and a dot, without that prefix, like [`StateDict::part`].
     ///
     /// # Errors
-    /// As [`state_dict`](Self::state_dict).
+    /// The errors of [`tensor`](Self::tensor); tensors of other element types are all named.
     pub fn part(&mut self, prefix: &str) -> Result<StateDict, StateError> {
         let names: Vec<String> = self
             .names()
@@ -165,7 +164,7 @@ impl StateFile {
         let mut read: BTreeMap<&str, AnyTensor> = BTreeMap::new();
         let mut state = StateDict::new();
         for name in &borrowed {
-            // Tied ones are read once, and tied in memory too.
+            // Tied tensors are read once, and tied in memory too.
             let first = self.header.ties.get(*name).map(String::as_str);
             let tensor = match first.and_then(|first| read.get(first)) {
                 Some(tensor) => tensor.clone(),
@@ -178,12 +177,11 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Copies the values into a module, or another [`Field`], when all of them have been read: they are
-    /// in memory once more until then. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for
-    /// `strict`.
+    /// Loads the values into a module, or another [`Field`]. All of them are read before the first is copied, so they
+    /// take their memory twice. See [`Stateful::load_state_dict`](crate::nn::Stateful::load_state_dict) for `strict`.
     ///
     /// # Errors
-    /// As [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors).
+    /// The errors of [`Stateful::load_safetensors`](crate::nn::Stateful::load_safetensors).
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -211,7 +209,7 @@ impl StateFile {
 
     /// Reads the elements of the tensor of this name into an array of its type and shape.
     fn copy_to(&mut self, name: &str, target: AnyViewMut<'_>) -> Result<(), StateError> {
-        // INVARIANT: only names that are there are asked for.
+        // INVARIANT: the callers pass names of the file.
         let stored = self.header.get(name).expect("a name of the file");
         let place = self.start + stored.begin;
         let copy = || {
@@ -250,7 +248,7 @@ impl Source for StateFile {
     }
 
     fn names(&self) -> Vec<String> {
-        // Without the tied ones: they can be read, but need not be.
+        // Tied names can be loaded too, but need not be.
         self.header.tensors.keys().cloned().collect()
     }
 
@@ -260,16 +258,16 @@ impl Source for StateFile {
 
     fn read(&mut self, name: &str) -> Result<AnyTensor, StateError> {
         let tensor = self.tensor(name)?;
-        // INVARIANT: only names that are there are asked for.
+        // INVARIANT: the callers pass names of the file.
         Ok(tensor.expect("a name of the file"))
     }
 }
 
 impl StateDict {
-    /// Reads a safetensors file. [`StateFile`] can look at it first, and read it in part.
+    /// Reads a safetensors file. [`StateFile`] can inspect it first, or read a part.
     ///
     /// # Errors
-    /// As [`StateFile::open`] and [`StateFile::state_dict`].
+    /// The errors of [`StateFile::open`] and [`StateFile::state_dict`].
     pub fn load_safetensors(path: impl AsRef<FilePath>) -> Result<Self, StateError> {
         StateFile::open(path)?.state_dict()
     }

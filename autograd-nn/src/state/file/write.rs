@@ -16,20 +16,18 @@ use crate::state::file::stored::{Dtype, METADATA, Stored};
 use crate::state::file::{elements, json};
 
 impl StateDict {
-    /// Writes a safetensors file, which Python's `safetensors` can read, with your strings beside the
-    /// tensors. `format` and `version` are written too unless the caller sets them. One state always makes the same
-    /// bytes.
+    /// Writes a safetensors file, which Python's `safetensors` can read, with `metadata` beside the tensors. `format`
+    /// and `version` are added unless the metadata have them. The same state gives the same bytes.
     ///
-    /// The file is written under another name in the same folder, flushed to the disk and renamed. If it fails
-    /// before that, a file that was there stays as it was.
+    /// The file is written under another name in the same folder, flushed to the disk and renamed. After an error
+    /// before that, an existing file is unchanged.
     ///
-    /// Tensors that share all of their memory, as tied parameters do, are written once: the metadata map the
-    /// other names to the first.
+    /// Tensors that share all of their memory, such as tied parameters, are written once; the metadata map the other
+    /// names to the first.
     ///
     /// # Errors
-    /// [`StateError::Io`] if the disk is full or the folder cannot be written; [`StateError::Unwritable`] if a
-    /// tensor is named `__metadata__`, or a string of the metadata is a tensor's name: readers would take it for
-    /// a tie.
+    /// [`StateError::Io`] if the disk is full or the folder cannot be written; [`StateError::Unwritable`] if a tensor
+    /// is named `__metadata__`, or a string of the metadata is a tensor's name, which readers would take for a tie.
     ///
     /// ```
     /// use pullback::ndarray::array;
@@ -65,7 +63,7 @@ impl StateDict {
     }
 }
 
-/// What is written, in its order.
+/// The contents of the file, in their order.
 struct Layout<'a> {
     metadata: BTreeMap<&'a str, &'a str>,
     tensors: Vec<(&'a str, Stored, &'a AnyTensor)>,
@@ -99,7 +97,7 @@ impl<'a> Layout<'a> {
             }
         }
         all.extend(ties);
-        // So that all are aligned: larger elements first.
+        // Larger elements first, so that all are aligned.
         tensors.sort_by_key(|(_, stored, _)| Reverse(stored.dtype.bits));
         let mut layout = Self {
             metadata: all,
@@ -109,7 +107,7 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// One after the other.
+    /// Places the tensors one after another.
     fn place(&mut self) {
         let mut place = 0;
         for (_, stored, _) in &mut self.tensors {
@@ -119,7 +117,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The header's text, with blanks that align what follows.
+    /// Returns the header's text, padded with blanks to align the elements.
     fn header(&self) -> Result<Vec<u8>, String> {
         let tensors = self.tensors.iter().map(|(name, stored, _)| (*name, stored));
         let text = json::text(&self.metadata, tensors);
@@ -148,7 +146,7 @@ fn stored(tensor: &AnyTensor) -> Stored {
     }
 }
 
-/// The memory of a tensor's elements.
+/// Returns the memory of a tensor's elements.
 #[derive(PartialEq, Eq, Hash)]
 struct Memory {
     dtype: &'static str,
