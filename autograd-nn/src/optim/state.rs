@@ -1,6 +1,5 @@
 //! Conversion between the state of an optimizer and named tensors.
 
-use std::any::type_name;
 use std::collections::HashSet;
 
 use autograd_core::ndarray::{ArrayD, arr0};
@@ -92,7 +91,7 @@ impl<'a> Reader<'a> {
         self.used.insert(name.to_owned());
         let key = name.to_owned();
         let expected = TensorSpec {
-            dtype: type_name::<T>().to_owned(),
+            dtype: T::TYPE.to_string(),
             shape: shape.to_vec(),
         };
         self.differences.push(match self.state.get(name) {

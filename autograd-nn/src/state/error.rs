@@ -28,12 +28,8 @@ pub struct TensorSpec {
 impl TensorSpec {
     /// Returns the element type and shape of a tensor.
     pub fn of(tensor: &AnyTensor) -> Self {
-        let dtype = match tensor {
-            AnyTensor::F32(_) => "f32",
-            AnyTensor::F64(_) => "f64",
-        };
         Self {
-            dtype: dtype.to_owned(),
+            dtype: tensor.element_type().to_string(),
             shape: tensor.shape().to_vec(),
         }
     }
