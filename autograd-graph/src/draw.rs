@@ -13,32 +13,12 @@ use crate::{dot, html, svg};
 
 impl Graph {
     /// Writes the graph in the language of Graphviz, for commands such as `dot -Tpdf`. A repeated block is a cluster.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let text = Graph::of(&x.exp()).name("x", &x).dot();
-    /// assert!(text.contains("shape=ellipse") && text.contains("Exp"));
-    /// ```
     pub fn dot(&self) -> String {
         dot::write(&Picture::of(self))
     }
 
     /// Draws the graph as a self-contained SVG image, with light or dark colors as in the viewer's settings. Functions
     /// are boxes, leaves are round, outputs have cut corners; a repeated block has a frame.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let picture = Graph::of(&x.exp()).svg();
-    /// assert!(picture.ends_with("</svg>\n"));
-    /// ```
     pub fn svg(&self) -> String {
         svg::draw(&Picture::of(self), true)
     }
@@ -47,19 +27,6 @@ impl Graph {
     /// under the pointer, or for the box that was selected with Tab or the arrow keys, and its edges are highlighted. The
     /// drawing is zoomed with buttons, with `+`, `-`, `0` and `f`, or with Ctrl and the wheel, and moved with the mouse;
     /// printed, it has the width of the paper.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let path = std::env::temp_dir().join(format!("graph-{}.html", std::process::id()));
-    /// std::fs::write(&path, Graph::of(&x.exp()).html())?; // to be opened in a browser
-    /// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn html(&self) -> String {
         html::write(&Picture::of(self))
     }

@@ -11,7 +11,7 @@
 //! after the first window.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::nodes::{Nodes, index};
 use crate::runs::{Run, equally_connected};
@@ -217,7 +217,7 @@ fn next_occurrences(items: &[Item], window: usize) -> Vec<u32> {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let power = (0..window).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     let mut next = vec![0; items.len()];
-    let mut latest: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
+    let mut latest: HashMap<u64, u32> = HashMap::new();
     // Kinds are scrambled, so that small numbers do not cancel each other.
     let scrambled = |at: usize| {
         (u64::from(items[at].kind) + 1)
@@ -240,30 +240,10 @@ fn next_occurrences(items: &[Item], window: usize) -> Vec<u32> {
     next
 }
 
-/// A hasher of numbers that are already hashes: it combines their halves.
-#[derive(Default)]
-struct Folded(u64);
-
-impl Hasher for Folded {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(self.0.rotate_left(8) ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash ^ hash.rotate_left(32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Graph;
+    use crate::options::Graph;
     use autograd_core::ndarray::{self, array};
     use autograd_core::{Tensor, Tensor1};
 

@@ -1,21 +1,18 @@
 //! Pictures of graphs, and traces of backward passes.
 //!
-//! [`svg`] draws the graph of a tensor, [`html`] puts the drawing on a page with details under the pointer, and
-//! [`dot`] writes it for Graphviz. They need only this crate. [`Graph`] has their options: names of leaves,
-//! several outputs, gradients. [`trace`] records when each node of a backward pass ran, for a viewer of traces or
-//! as a table.
+//! [`svg`] draws the graph of a tensor, [`html`] writes a page with the drawing and the details of each node, and
+//! [`dot`] writes the graph for Graphviz, which the other two do not need. [`Graph`] has the options: names, several
+//! outputs, gradients. [`trace`] records when each node of a backward pass ran, as a table or for a viewer of traces.
 //!
-//! A drawing shows, for each node: the function's name, the shapes of its outputs, the line that applied
-//! it, the values that it saved for its backward and how much memory they take. Data flows down; gradients flow up.
-//! Repeated blocks, such as the layers of a network that a loop applies, are drawn once, with the number of
-//! repetitions: see [`Graph::fold`].
+//! A drawing shows, for each node: the function's name, the shapes of its outputs, the line that applied it, the values
+//! that it saved for backward and their memory. Data flows down; gradients flow up. A repeated block, such as a layer
+//! that a loop applies, is drawn once, with the number of repetitions: see [`Graph::fold`].
 //!
 //! Read [`Graph`] first, then [`Trace`].
 //!
 //! ```
 //! use pullback::ndarray::array;
-//! use pullback::Tensor;
-//! use pullback::graph as graph;
+//! use pullback::{Tensor, graph};
 //!
 //! let x = Tensor::from(array![[1.0, 2.0]]);
 //! let w = Tensor::from(array![[0.5], [0.25]]).set_requires_grad(true);
@@ -33,7 +30,6 @@ mod functions;
 mod html;
 mod layout;
 mod leaves;
-mod markup;
 mod nodes;
 mod options;
 mod picture;
@@ -53,48 +49,17 @@ pub use trace::{Trace, trace};
 use autograd_core::ndarray::Dimension;
 use autograd_core::{Element, Tensor};
 
-/// Writes the graph of `root` in the language of Graphviz, as [`Graph::dot`] does without options.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// assert!(graph::dot(&x.exp().sum()).starts_with("digraph"));
-/// ```
+/// Writes the graph of `root` for Graphviz: [`Graph::dot`] without options.
 pub fn dot<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
     Graph::of(root).dot()
 }
 
-/// Draws the graph of `root`, as [`Graph::svg`] does without options.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let mut y = x.clone();
-/// for _ in 0..1000 {
-///     y = y.relu();
-/// }
-/// assert!(graph::svg(&y).contains("× 1,000"));
-/// ```
+/// Draws the graph of `root` as an SVG image: [`Graph::svg`] without options.
 pub fn svg<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
     Graph::of(root).svg()
 }
 
-/// Writes the graph of `root` as a page, as [`Graph::html`] does without options.
-///
-/// ```
-/// use pullback::ndarray::array;
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// assert!(graph::html(&x.exp().sum()).starts_with("<!DOCTYPE html>"));
-/// ```
+/// Writes a page with the graph of `root`: [`Graph::html`] without options.
 pub fn html<T: Element, D: Dimension>(root: &Tensor<T, D>) -> String {
     Graph::of(root).html()
 }

@@ -10,8 +10,8 @@ use autograd_core::{AnyTensor, Element, Node, Tensor};
 
 /// A drawing of the graph of one or several tensors.
 ///
-/// It keeps the nodes alive, and reads them when it draws: a graph that a backward pass has freed in between is drawn
-/// without its saved values. It does not recurse along the graph, which may be a long chain.
+/// A `Graph` keeps the nodes alive, and reads them when it draws: a graph that a backward pass has freed in between is
+/// drawn without its saved values. Chains of any length can be drawn: drawing does not recurse.
 ///
 /// ```
 /// use pullback::ndarray::array;
@@ -23,6 +23,16 @@ use autograd_core::{AnyTensor, Element, Node, Tensor};
 /// loss.backward()?;
 /// let picture = Graph::of(&loss).name("weight", &w).name("loss", &loss).gradients(true).svg();
 /// assert!(picture.contains("weight") && picture.contains("|grad| 10"));
+///
+/// // A second output, and names for many tensors at once.
+/// let mut y = w.clone();
+/// for _ in 0..10 {
+///     y = y.relu();
+/// }
+/// let graph = Graph::of(&loss).and(&y).names([("weight", w), ("y", y.clone())]);
+/// assert_eq!(graph.totals().nodes, 12);
+/// assert_eq!(graph.dot().matches("Relu").count(), 1);
+/// assert_eq!(graph.fold(false).dot().matches("Relu").count(), 10);
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -34,7 +44,7 @@ pub struct Graph {
     pub(crate) fold: bool,
 }
 
-/// The names that were given.
+/// The names of tensors, by node and output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(HashMap<(Node, usize), String>);
 
@@ -54,31 +64,11 @@ impl Names {
 
 impl Graph {
     /// Returns the graph of `root`. The graph of a constant has no nodes.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// assert_eq!(Graph::of(&x.exp().sum()).totals().nodes, 2);
-    /// assert_eq!(Graph::of(&x.exp().detach()).totals().nodes, 0);
-    /// ```
     pub fn of<T: Element, D: Dimension>(root: &Tensor<T, D>) -> Self {
         Self::of_all(&[]).and(root)
     }
 
     /// Returns the graph of several tensors, of either element type and any rank.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::{AnyTensor, Tensor};
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let roots: [AnyTensor; 2] = [x.exp().into(), x.sum().into()];
-    /// assert_eq!(Graph::of_all(&roots).totals().nodes, 2);
-    /// ```
     pub fn of_all(roots: &[AnyTensor]) -> Self {
         let root = |root: &AnyTensor| Root::new(root.shape(), root.gradient_edge());
         Self {
@@ -90,16 +80,6 @@ impl Graph {
     }
 
     /// Adds the graph of `root`.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (a, b) = (x.exp(), x.sum());
-    /// assert_eq!(Graph::of(&a).and(&b).totals().nodes, 2);
-    /// ```
     pub fn and<T: Element, D: Dimension>(mut self, root: &Tensor<T, D>) -> Self {
         let root = Root::new(root.shape(), root.gradient_edge());
         self.roots.push(root);
@@ -107,17 +87,7 @@ impl Graph {
     }
 
     /// Names a tensor of the graph: a leaf, an output, or an intermediate tensor. Constants and their names are not
-    /// drawn. Of a name of more than 48 letters, a drawing shows both ends, and the whole name under the pointer.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![3.0]).set_requires_grad(true);
-    /// let text = Graph::of(&w.exp()).name("weight", &w).dot();
-    /// assert!(text.contains("weight"));
-    /// ```
+    /// drawn. A name of more than 48 letters is shortened in its middle, and shown whole under the pointer.
     pub fn name<T: Element, D: Dimension>(
         mut self,
         name: impl Into<String>,
@@ -129,19 +99,7 @@ impl Graph {
         self
     }
 
-    /// Names many tensors at once, as [`name`](Self::name) does one: a list of pairs or, in the crate `pullback`,
-    /// `model.named_parameters()`.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0]).set_requires_grad(true);
-    /// let w = Tensor::from(array![2.0]).set_requires_grad(true);
-    /// let product = &x * &w;
-    /// assert!(Graph::of(&product).names([("x", x), ("w", w)]).dot().contains("\"w\\n"));
-    /// ```
+    /// Names many tensors at once, given as pairs: see [`name`](Self::name). `model.named_parameters()` is such a list.
     pub fn names<N: Into<String>, T: Into<AnyTensor>>(
         mut self,
         names: impl IntoIterator<Item = (N, T)>,
@@ -155,18 +113,6 @@ impl Graph {
     }
 
     /// Sets whether leaves are drawn with the Euclidean norm of their accumulated gradient. The default is `false`.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    /// use pullback::ndarray::array;
-    ///
-    /// let w = Tensor::from(array![1.5, 2.0]).set_requires_grad(true);
-    /// let loss = (&w * &w).sum();
-    /// loss.backward()?;
-    /// assert!(Graph::of(&loss).gradients(true).svg().contains("|grad| 5"));
-    /// # Ok::<(), pullback::Error>(())
-    /// ```
     pub fn gradients(self, gradients: bool) -> Self {
         Self { gradients, ..self }
     }
@@ -177,36 +123,11 @@ impl Graph {
     /// repetitions.
     ///
     /// In either case, a graph of more than 2,000 boxes is drawn without those in its middle.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let mut y = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// for _ in 0..10 {
-    ///     y = y.relu();
-    /// }
-    /// let drawn = |fold| Graph::of(&y).fold(fold).dot().matches("Relu").count();
-    /// assert_eq!((drawn(true), drawn(false)), (1, 10));
-    /// ```
     pub fn fold(self, fold: bool) -> Self {
         Self { fold, ..self }
     }
 
     /// Returns the number of nodes, and the memory of their saved values.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph::Graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let y = x.exp();
-    /// let graph = Graph::of(&y).and(&(&y * &y));
-    /// // Both nodes saved `y`: its two numbers are counted once.
-    /// assert_eq!((graph.totals().nodes, graph.totals().bytes), (2, 16));
-    /// ```
     pub fn totals(&self) -> Totals {
         Nodes::behind(&self.roots).totals()
     }

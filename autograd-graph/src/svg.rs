@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::layout::{FRAME, Item, Layout, Rect, Route, arriving_width, layout};
+use crate::layout::{FRAME, Layout, Rect, Route, Size, arriving_width, layout};
 use crate::picture::{Arc, Kind, Picture, Shown};
 use crate::style::{DRAWING, FONTS, class};
 use crate::text::{LETTERS_OF_LINE, LETTERS_OF_NAME, bytes, count, push, shortened, width, xml};
@@ -48,15 +48,6 @@ pub(crate) fn summary(picture: &Picture) -> String {
     text
 }
 
-/// Returns the width of the label of an arc.
-fn label_width(label: &str) -> f64 {
-    if label.is_empty() {
-        0.0
-    } else {
-        width(label, TEXT, false)
-    }
-}
-
 /// Returns the label of an arc.
 fn label(arc: &Arc) -> Cow<'_, str> {
     shortened(&arc.label, LETTERS_OF_NAME)
@@ -66,20 +57,17 @@ fn label(arc: &Arc) -> Cow<'_, str> {
 pub(crate) fn draw(picture: &Picture, is_alone: bool) -> String {
     let mut output = String::new();
     let text = &mut output;
+    let label_width = |arc: &Arc| width(&label(arc), TEXT, false);
+    let labels: Vec<f64> = picture.arcs.iter().map(label_width).collect();
     let mut arriving = vec![Vec::new(); picture.boxes.len()];
-    for arc in &picture.arcs {
-        arriving[arc.to].push(label_width(&label(arc)));
+    for (arc, label) in picture.arcs.iter().zip(&labels) {
+        arriving[arc.to].push(*label);
     }
-    let items: Vec<Item> = picture
-        .boxes
-        .iter()
-        .zip(&arriving)
-        .map(|(shown, labels)| {
-            let beside = arriving_width(labels.iter().copied()) + BESIDE;
-            measured(shown, beside)
-        })
+    let boxes = picture.boxes.iter().zip(arriving);
+    let sizes: Vec<Size> = boxes
+        .map(|(shown, labels)| size(shown, arriving_width(labels.into_iter()) + BESIDE))
         .collect();
-    let layout = layout(&items, picture, |arc| label_width(&label(arc)));
+    let layout = layout(picture, &sizes, &labels);
     let note = summary(picture);
     let (note_width, top, role) = if is_alone {
         (width(&note, TEXT, false), MARGIN + NOTE, "img")
@@ -148,7 +136,8 @@ fn times(shown: &Shown) -> Option<String> {
     (shown.times > 1).then(|| format!("× {}", count(shown.times)))
 }
 
-fn measured(shown: &Shown, beside: f64) -> Item {
+/// Returns the size of a box that is at least as wide as the labels above it.
+fn size(shown: &Shown, labels: f64) -> Size {
     let times = times(shown).map_or(0.0, |times| 10.0 + width(&times, TEXT, true));
     let title = shortened(&shown.title, LETTERS_OF_NAME);
     let title = width(&title, TITLE, true) + times;
@@ -163,11 +152,9 @@ fn measured(shown: &Shown, beside: f64) -> Item {
         BESIDE
     };
     let stack = if shown.times > 1 { STACK } else { 0.0 };
-    Item {
-        width: (text + 2.0 * margin).max(beside).max(NARROWEST),
+    Size {
+        width: (text + 2.0 * margin).max(labels).max(NARROWEST),
         height: LINE * (1 + shown.lines.len()) as f64 + 2.0 * PADDING - 3.0 + stack,
-        group: shown.group,
-        is_output: matches!(shown.kind, Kind::Output | Kind::Constant),
     }
 }
 

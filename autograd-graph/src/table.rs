@@ -8,18 +8,6 @@ use crate::text::{bytes, count};
 use autograd_core::inspect::TraceEvent;
 
 /// One function in a [`TraceTable`].
-///
-/// ```
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
-/// use pullback::ndarray::array;
-///
-/// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let (_, trace) = graph::trace(|| x.exp().exp().exp().backward_with(array![1.0, 1.0]));
-/// let table = trace.table();
-/// let [exp] = table.rows() else { panic!("one function") };
-/// assert_eq!((exp.name, exp.count, exp.share), ("Exp", 3, 1.0));
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRow {
@@ -42,8 +30,7 @@ pub struct TraceRow {
 ///
 /// ```
 /// use pullback::ndarray::array;
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
+/// use pullback::{Tensor, graph};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
@@ -88,17 +75,6 @@ impl TraceTable {
     }
 
     /// Returns the rows.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::graph as graph;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// let table = trace.table();
-    /// assert!(table.rows()[0].total >= table.rows()[1].total);
-    /// ```
     pub fn rows(&self) -> &[TraceRow] {
         &self.rows
     }

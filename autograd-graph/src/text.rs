@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::panic::Location;
 use std::path::Path;
 
-use crate::markup::entity;
 use autograd_core::Shape;
 
 /// The widths of the characters from the space to `~` in thousandths of the size: the larger of those in
@@ -87,12 +86,14 @@ pub(crate) fn xml(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\t' | '\n' | '\r' => escaped.push(letter),
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
             '\u{fffe}' | '\u{ffff}' => {}
             _ if letter.is_control() => {}
-            _ => match entity(letter) {
-                Some(entity) => escaped.push_str(entity),
-                None => escaped.push(letter),
-            },
+            _ => escaped.push(letter),
         }
     }
     escaped

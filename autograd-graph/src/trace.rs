@@ -17,8 +17,7 @@ use autograd_core::inspect::{self, TraceEvent};
 ///
 /// ```
 /// use pullback::ndarray::array;
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
+/// use pullback::{Tensor, graph};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
 /// let loss = x.exp().sum();
@@ -37,15 +36,19 @@ pub fn trace<R>(body: impl FnOnce() -> R) -> (R, Trace) {
 /// The nodes that [`trace`] has recorded.
 ///
 /// ```
-/// use pullback::Tensor;
-/// use pullback::graph as graph;
 /// use pullback::ndarray::array;
+/// use pullback::{Tensor, graph};
 ///
 /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-/// let (loss, forward) = graph::trace(|| x.exp().sum());
-/// let (_, backward) = graph::trace(|| loss.backward());
-/// // Only backward passes are recorded.
-/// assert_eq!((forward.events().len(), backward.events().len()), (0, 2));
+/// let (_, trace) = graph::trace(|| x.exp().sum().backward());
+/// let [sum, exp] = trace.events() else { panic!("two nodes") };
+/// assert!((sum.name, exp.name) == ("Sum", "Exp") && sum.start <= exp.start);
+/// assert_eq!(trace.table().rows().len(), 2);
+///
+/// let path = std::env::temp_dir().join(format!("backward-{}.json", std::process::id()));
+/// trace.write_chrome(&path)?; // for Perfetto
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -54,35 +57,11 @@ pub struct Trace {
 
 impl Trace {
     /// Returns the nodes in the order in which they started.
-    ///
-    /// ```
-    /// use pullback::Tensor;
-    /// use pullback::graph as graph;
-    /// use pullback::ndarray::array;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// let [sum, exp] = trace.events() else { panic!("two nodes") };
-    /// assert!((sum.name, exp.name) == ("Sum", "Exp") && sum.start <= exp.start);
-    /// ```
     pub fn events(&self) -> &[TraceEvent] {
         &self.events
     }
 
     /// Returns the totals of each function, the most expensive first.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph as graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let loss = x.exp().exp().sum();
-    /// let (_, trace) = graph::trace(|| loss.backward());
-    /// let table = trace.table();
-    /// let exp = table.rows().iter().find(|row| row.name == "Exp").unwrap();
-    /// assert_eq!((exp.count, exp.bytes), (2, 32));
-    /// ```
     pub fn table(&self) -> TraceTable {
         TraceTable::of(&self.events)
     }
@@ -90,16 +69,6 @@ impl Trace {
     /// Returns the trace as JSON in the Trace Event Format, which `chrome://tracing` and Perfetto (`ui.perfetto.dev`)
     /// show as a timeline. Times are in microseconds. The arguments of an event are the line that applied the function,
     /// the sequence number of the node and the bytes of its gradients.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph as graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// assert!(trace.to_json().starts_with("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
-    /// ```
     pub fn to_json(&self) -> String {
         let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         text.push_str(
@@ -127,20 +96,6 @@ impl Trace {
     ///
     /// # Errors
     /// If the file cannot be written.
-    ///
-    /// ```
-    /// use pullback::ndarray::array;
-    /// use pullback::Tensor;
-    /// use pullback::graph as graph;
-    ///
-    /// let x = Tensor::from(array![1.0, 2.0]).set_requires_grad(true);
-    /// let (_, trace) = graph::trace(|| x.exp().sum().backward());
-    /// let path = std::env::temp_dir().join(format!("backward-{}.json", std::process::id()));
-    /// trace.write_chrome(&path)?;
-    /// assert_eq!(std::fs::read_to_string(&path)?, trace.to_json());
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn write_chrome(&self, path: impl AsRef<Path>) -> io::Result<()> {
         fs::write(path, self.to_json())
     }

@@ -4,15 +4,15 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use super::docs::Docs;
-use super::escape::Escaped;
 use super::prose;
+use crate::text::xml;
 use autograd_core::catalogue::Entry;
 use autograd_core::{InputSignature, SavedSignature, Signature};
 
 /// Writes a function, at the anchor `id`.
 pub(super) fn write(html: &mut String, function: &Entry, id: &str) -> fmt::Result {
-    let name = Escaped(function.name());
-    let module = Escaped(function.module);
+    let name = xml(function.name());
+    let module = xml(function.module);
     writeln!(
         html,
         "<article id=\"{id}\">\n<h3><a href=\"#{id}\">{name}</a> <code>{module}</code></h3>"
@@ -22,7 +22,7 @@ pub(super) fn write(html: &mut String, function: &Entry, id: &str) -> fmt::Resul
     facts(html, function.signature)?;
     table(html, function.signature)?;
     checked(html, function)?;
-    let (file, line) = (Escaped(function.file), function.line);
+    let (file, line) = (xml(function.file), function.line);
     writeln!(html, "<p class=\"place\"><code>{file}:{line}</code></p>")?;
     let mut more = String::new();
     prose::blocks(&mut more, docs.rest.iter().copied())?;
@@ -126,15 +126,15 @@ fn row(html: &mut String, name: &str, ty: &str, kind: &str, signature: &Signatur
     write!(
         html,
         "<tr><th scope=\"row\"><code>{}</code></th><td>",
-        Escaped(name)
+        xml(name)
     )?;
     if !ty.is_empty() {
-        write!(html, "<code>{}</code>", Escaped(ty))?;
+        write!(html, "<code>{}</code>", xml(ty))?;
     }
     write!(html, "</td><td>{kind}</td><td>")?;
     for (number, input) in needed_for.iter().enumerate() {
         let comma = if number > 0 { ", " } else { "" };
-        write!(html, "{comma}<code>{}</code>", Escaped(input))?;
+        write!(html, "{comma}<code>{}</code>", xml(input))?;
     }
     html.push_str("</td></tr>\n");
     Ok(())
@@ -154,8 +154,7 @@ fn checked(html: &mut String, function: &Entry) -> fmt::Result {
     } else {
         ""
     };
-    let command = test.to_string();
-    let command = Escaped(&command);
+    let command = xml(&test.to_string());
     writeln!(
         html,
         "<p class=\"none\">Gradcheck{place}: <code>{command}</code></p>"

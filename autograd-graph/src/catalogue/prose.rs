@@ -3,18 +3,18 @@
 
 use std::fmt::{self, Write as _};
 
-use super::escape::Escaped;
 use super::{docs, formula};
+use crate::text::xml;
 
 /// Writes text with `code` and links.
 pub(super) fn inline(html: &mut String, text: &str) -> fmt::Result {
     let mut text = &*without_links(text);
     // A single backtick begins nothing.
     while let Some((before, code, behind)) = split_code(text) {
-        write!(html, "{}<code>{}</code>", Escaped(before), Escaped(code))?;
+        write!(html, "{}<code>{}</code>", xml(before), xml(code))?;
         text = behind;
     }
-    write!(html, "{}", Escaped(text))
+    write!(html, "{}", xml(text))
 }
 
 fn split_code(text: &str) -> Option<(&str, &str, &str)> {
@@ -64,7 +64,7 @@ impl<'b> Blocks<'_, 'b> {
             }
             // Lines that only make an example complete are hidden in documentation.
             if text != "#" && !text.starts_with("# ") {
-                writeln!(self.html, "{}", Escaped(line))?;
+                writeln!(self.html, "{}", xml(line))?;
             }
         } else if let Some((marks, _)) = docs::fence(line) {
             self.marks = marks;

@@ -12,10 +12,10 @@ mod rect;
 mod routes;
 mod straight;
 
-pub(super) use rect::{FRAME, Item, Rect};
+pub(super) use rect::{FRAME, Rect, Size};
 pub(super) use routes::{Route, arriving_width};
 
-use super::picture::{Arc, Picture, ancestors};
+use crate::picture::{Picture, ancestors};
 use order::Layered;
 use place::Places;
 use rect::{FRAME_TOP, bands};
@@ -32,19 +32,13 @@ pub(super) struct Layout {
     pub(super) routes: Vec<Route>,
 }
 
-/// Computes the layout; `label` returns the width of an arc's label.
-pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> f64) -> Layout {
-    let (arcs, groups) = (&picture.arcs, &picture.groups);
-    let layers = ranks::layers(items, arcs, groups);
-    let mut layered = Layered::new(&layers, arcs);
+/// Computes the layout of boxes of these `sizes`, and of arcs with labels of these widths.
+pub(super) fn layout(picture: &Picture, sizes: &[Size], labels: &[f64]) -> Layout {
+    let mut layered = Layered::new(&ranks::layers(picture), &picture.arcs);
     layered.reduce_crossings();
-    let labels: Vec<f64> = arcs.iter().map(label).collect();
-    let places = Places::new(items, &layered, &layers, groups, |layer| {
-        let mut arcs = arcs.iter().zip(&labels);
-        arcs.any(|(arc, label)| layers[arc.to] == layer && *label > 0.0)
-    });
-    let frames = frames(items, &layered, &places, picture);
-    let routes = routes::routes(arcs, &labels, &layered, &places);
+    let places = Places::new(sizes, labels, &layered, picture);
+    let frames = frames(&layered, &places, picture);
+    let routes = routes::routes(&picture.arcs, labels, &layered, &places);
     let mut layout = Layout {
         width: 0.0,
         height: 0.0,
@@ -57,23 +51,18 @@ pub(super) fn layout(items: &[Item], picture: &Picture, label: impl Fn(&Arc) -> 
 }
 
 /// Returns the frames around their boxes, the frames inside and the waypoints of arcs from or to these.
-fn frames(
-    items: &[Item],
-    layered: &Layered,
-    places: &Places,
-    picture: &Picture,
-) -> Vec<Option<Rect>> {
+fn frames(layered: &Layered, places: &Places, picture: &Picture) -> Vec<Option<Rect>> {
     let groups = &picture.groups;
     let mut frames: Vec<Option<Rect>> = vec![None; groups.len()];
     let grow = |frame: &mut Option<Rect>, rect: Rect| {
         *frame = Some(frame.map_or(rect, |frame| frame.around(rect)));
     };
-    for (item, rect) in items.iter().zip(&places.boxes) {
-        if let Some(group) = item.group {
+    for (shown, rect) in picture.boxes.iter().zip(&places.boxes) {
+        if let Some(group) = shown.group {
             grow(&mut frames[group], *rect);
         }
     }
-    for (group, rect) in waypoints_within(items, layered, places, picture) {
+    for (group, rect) in waypoints_within(layered, places, picture) {
         grow(&mut frames[group], rect);
     }
     // A frame is listed after those around it.
@@ -96,15 +85,9 @@ fn frames(
 }
 
 /// Returns the waypoints beside the boxes of a frame, of arcs that begin or end in it.
-fn waypoints_within(
-    items: &[Item],
-    layered: &Layered,
-    places: &Places,
-    picture: &Picture,
-) -> Vec<(usize, Rect)> {
-    let groups = &picture.groups;
-    let around = |number: usize| ancestors(groups, items[number].group);
-    let bands = bands(items, groups, &layered.layer_of);
+fn waypoints_within(layered: &Layered, places: &Places, picture: &Picture) -> Vec<(usize, Rect)> {
+    let around = |number: usize| ancestors(&picture.groups, picture.boxes[number].group);
+    let bands = bands(picture, &layered.layer_of);
     let mut found = Vec::new();
     for (arc, way) in picture.arcs.iter().zip(&layered.ways) {
         for group in around(arc.from).chain(around(arc.to)) {

@@ -1,9 +1,9 @@
 //! The coordinates of boxes and waypoints.
 
 use super::order::Layered;
-use super::rect::{FRAME, FRAME_TOP, Item, Rect, bands};
+use super::rect::{FRAME, FRAME_TOP, Rect, Size, bands};
 use super::straight::straighten;
-use crate::picture::{Group, ancestors};
+use crate::picture::{Picture, ancestors};
 
 /// The room beside a box, beside a waypoint, and between layers.
 const BESIDE: f64 = 28.0;
@@ -31,24 +31,24 @@ pub(super) struct Places {
 }
 
 impl Places {
+    /// Places boxes of these `sizes`, under arcs with labels of these widths.
     pub(super) fn new(
-        items: &[Item],
+        sizes: &[Size],
+        labels: &[f64],
         layered: &Layered,
-        layer_of: &[usize],
-        groups: &[Group],
-        has_labels: impl Fn(usize) -> bool,
+        picture: &Picture,
     ) -> Self {
-        let apart = apart(items, layered, groups);
+        let apart = apart(sizes, layered, picture);
         let mut x = horizontal(layered, &apart);
         straighten(&mut x, layered, &apart);
-        let layers = vertical(items, layered, layer_of, groups, &x, has_labels);
-        let boxes = items.iter().enumerate().map(|(number, item)| {
-            let (top, bottom) = layers[layer_of[number]];
+        let layers = vertical(sizes, labels, layered, picture, &x);
+        let boxes = sizes.iter().enumerate().map(|(number, size)| {
+            let (top, bottom) = layers[layered.layer_of[number]];
             Rect {
-                x: x[number] - item.width / 2.0,
-                y: f64::midpoint(top, bottom) - item.height / 2.0,
-                width: item.width,
-                height: item.height,
+                x: x[number] - size.width / 2.0,
+                y: f64::midpoint(top, bottom) - size.height / 2.0,
+                width: size.width,
+                height: size.height,
             }
         });
         Self {
@@ -62,17 +62,17 @@ impl Places {
 /// Returns the minimum distance of the middles of two neighbors in a layer. Between an arc that passes frames and the
 /// boxes in them there is room for the borders.
 fn apart<'a>(
-    items: &'a [Item],
+    sizes: &'a [Size],
     layered: &'a Layered,
-    groups: &[Group],
+    picture: &Picture,
 ) -> impl Fn(usize, usize) -> f64 + 'a {
     let mut borders = vec![0.0_f64; layered.layers.len()];
-    for (number, item) in items.iter().enumerate() {
-        let frames = ancestors(groups, item.group);
+    for (number, shown) in picture.boxes.iter().enumerate() {
+        let frames = ancestors(&picture.groups, shown.group);
         let border = &mut borders[layered.layer_of[number]];
         *border = border.max(FRAME * frames.count() as f64);
     }
-    let half = |vertex: usize| items.get(vertex).map_or(0.0, |item| item.width / 2.0);
+    let half = |vertex: usize| sizes.get(vertex).map_or(0.0, |size| size.width / 2.0);
     move |left, right| {
         let beside = if layered.is_waypoint(left) || layered.is_waypoint(right) {
             BESIDE_WAYPOINT + borders[layered.layer_of[left]]
@@ -170,16 +170,24 @@ fn nearest(wishes: &[(f64, f64)], offsets: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// Returns the upper and the lower end of each layer.
 fn vertical(
-    items: &[Item],
+    sizes: &[Size],
+    labels: &[f64],
     layered: &Layered,
-    layer_of: &[usize],
-    groups: &[Group],
+    picture: &Picture,
     x: &[f64],
-    has_labels: impl Fn(usize) -> bool,
 ) -> Vec<(f64, f64)> {
     let count = layered.layers.len();
-    let (above, below) = frame_room(items, layer_of, groups, count);
+    let (mut above, mut below) = (vec![0.0; count], vec![0.0; count]);
+    for (first, last) in bands(picture, &layered.layer_of).into_iter().flatten() {
+        above[first] += FRAME_TOP;
+        below[last] += FRAME;
+    }
+    let mut has_labels = vec![false; count];
+    for (arc, label) in picture.arcs.iter().zip(labels) {
+        has_labels[layered.layer_of[arc.to]] |= *label > 0.0;
+    }
     let mut layers = Vec::with_capacity(count);
     let mut y = 0.0;
     for (number, layer) in layered.layers.iter().enumerate() {
@@ -193,31 +201,16 @@ fn vertical(
                 })
                 .fold(0.0, |farthest, offset| f64::max(farthest, offset.abs()));
             y += BETWEEN + (SLOPE * farthest).min(MOST_SLOPE) + below[number - 1] + above[number];
-            if has_labels(number) {
+            if has_labels[number] {
                 y += LABELS;
             }
         }
-        let heights = layer.iter().filter_map(|vertex| items.get(*vertex));
-        let height = heights.map(|item| item.height).fold(0.0, f64::max);
+        let heights = layer.iter().filter_map(|vertex| sizes.get(*vertex));
+        let height = heights.map(|size| size.height).fold(0.0, f64::max);
         layers.push((y, y + height));
         y += height;
     }
     layers
-}
-
-/// Returns the room that frames take above and below each layer.
-fn frame_room(
-    items: &[Item],
-    layer_of: &[usize],
-    groups: &[Group],
-    count: usize,
-) -> (Vec<f64>, Vec<f64>) {
-    let (mut above, mut below) = (vec![0.0; count], vec![0.0; count]);
-    for (first, last) in bands(items, groups, layer_of).into_iter().flatten() {
-        above[first] += FRAME_TOP;
-        below[last] += FRAME;
-    }
-    (above, below)
 }
 
 #[cfg(test)]

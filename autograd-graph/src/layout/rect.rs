@@ -1,30 +1,23 @@
 //! The sizes of boxes, the bands of frames, and rectangles.
 
-use crate::picture::{Group, ancestors};
+use crate::picture::{Picture, ancestors};
 
 /// The room within a frame, and above its contents for its label.
 pub(crate) const FRAME: f64 = 14.0;
 pub(crate) const FRAME_TOP: f64 = 30.0;
 
-/// The size of a box, and the frame around it.
+/// The size of a box.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
+pub(crate) struct Size {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    pub(crate) group: Option<usize>,
-    /// Whether it is as near as possible to its function.
-    pub(crate) is_output: bool,
 }
 
 /// Returns the first and the last layer of each frame; `None` for a frame without boxes.
-pub(super) fn bands(
-    items: &[Item],
-    groups: &[Group],
-    layers: &[usize],
-) -> Vec<Option<(usize, usize)>> {
-    let mut bands = vec![None; groups.len()];
-    for (item, &layer) in items.iter().zip(layers) {
-        for group in ancestors(groups, item.group) {
+pub(super) fn bands(picture: &Picture, layers: &[usize]) -> Vec<Option<(usize, usize)>> {
+    let mut bands = vec![None; picture.groups.len()];
+    for (shown, &layer) in picture.boxes.iter().zip(layers) {
+        for group in ancestors(&picture.groups, shown.group) {
             let (first, last) = bands[group].unwrap_or((layer, layer));
             bands[group] = Some((first.min(layer), last.max(layer)));
         }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::nodes::Totals;
-use crate::picture::{Group, Kind, Shown};
+use crate::picture::{Arc, Group, Kind, Shown};
 
 /// Returns boxes in frames, and arcs `from` `to` from boxes with larger numbers to boxes with smaller ones.
 fn picture(groups: &[Option<usize>], arcs: &[(usize, usize)], frames: &[Option<usize>]) -> Picture {
@@ -32,15 +32,13 @@ fn picture(groups: &[Option<usize>], arcs: &[(usize, usize)], frames: &[Option<u
 
 fn placed(picture: &Picture) -> Layout {
     let arriving = |number: usize| picture.arcs.iter().filter(move |arc| arc.to == number);
-    let item = |(number, shown): (usize, &Shown)| Item {
+    let size = |number: usize| Size {
         width: (40.0 + (number * 37 % 90) as f64)
             .max(arriving_width(arriving(number).map(|_| 0.0))),
         height: 30.0 + (number * 17 % 40) as f64,
-        group: shown.group,
-        is_output: false,
     };
-    let items: Vec<Item> = picture.boxes.iter().enumerate().map(item).collect();
-    layout(&items, picture, |_| 0.0)
+    let sizes: Vec<Size> = (0..picture.boxes.len()).map(size).collect();
+    layout(picture, &sizes, &vec![0.0; picture.arcs.len()])
 }
 
 fn overlap(a: Rect, b: Rect) -> bool {
