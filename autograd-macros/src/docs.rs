@@ -140,13 +140,13 @@ fn written_formula(free: &FreeFunction) -> Vec<String> {
         .map(|line| line.len() - line.trim_start().len())
         .min();
     let code = lines.map(|line| line[indent.unwrap_or(0)..].to_owned());
-    let says = [
+    let before = [
         "Each pass, also in forward mode, is one loop over the elements, which computes this and its derivatives:",
         "",
         "```text",
     ];
-    let says = says.map(String::from).into_iter();
-    says.chain(code).chain(["```".to_owned()]).collect()
+    let before = before.map(String::from).into_iter();
+    before.chain(code).chain(["```".to_owned()]).collect()
 }
 
 /// Documents the type behind a function in the short form.

@@ -5,16 +5,16 @@
 //!
 //! # How it works
 //!
-//! The stages, which `stages` runs in this order; each knows only those before it:
+//! The stages, each of which uses only those before it; `stages` runs them:
 //!
 //! 1. `parse` turns tokens into syntax. Bodies of functions stay tokens, and nothing is judged.
-//! 2. `validate` turns syntax into a model. All rules run, each a function with a bad example above it;
-//!    `diagnostics` collects what they find, so that all mistakes are reported at once.
-//! 3. `model` describes a checked function. Only `validate` makes one.
-//! 4. `expand` turns the model into tokens; `docs` writes the documentation. With mistakes, it generates a
+//! 2. `lower` rewrites a free function, in the short form or elementwise, into the block that it stands for.
+//! 3. `validate` turns syntax into a model. It calls `lower`, then runs all rules, each a function with a bad example
+//!    above it; `diagnostics` collects what they find, so that all mistakes are reported at once.
+//! 4. `model` describes a checked function. Only `validate` makes one.
+//! 5. `expand` turns the model into tokens; `docs` writes the documentation. With mistakes, it generates a
 //!    fallback: the item as written, the errors, and an `apply` that does nothing.
 //!
-//! `twice` refuses an item that stands in its module twice, before all that.
 //! `types` reads a type as a tensor or a value, `spell` writes one, and `uses` finds the names in an
 //! expression, for the rules and the expansion alike.
 //! The runtime is known only as paths into its `__private` module.
@@ -36,14 +36,12 @@ mod show;
 mod spell;
 mod stages;
 mod strip;
-mod twice;
 mod types;
 mod uses;
 mod validate;
 mod version;
 
-use proc_macro::{Span, TokenStream};
-use proc_macro2::TokenStream as TokenStream2;
+use proc_macro::TokenStream;
 
 /// Turns an `impl` block or, in the short form, a `fn` into a differentiable function.
 ///
@@ -102,16 +100,16 @@ use proc_macro2::TokenStream as TokenStream2;
 ///
 /// # Inputs
 ///
-/// | a parameter of forward | is | and in `apply` |
+/// | parameter of forward | meaning | parameter of `apply` |
 /// |---|---|---|
 /// | `ArrayView2<T>`, `ArrayView<T, D>`, `ArrayViewD<T>` | a tensor, read | `&Tensor2<T>`, … |
 /// | `Array2<T>`, `Array<T, D>`, `ArrayD<T>` | a tensor, by value | `Tensor2<T>`, … |
-/// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | the same |
+/// | `&Tensor2<T>`, `&Tensor<T, D>`, `&TensorD<T>` | a tensor, as it is | `&Tensor2<T>`, … |
 /// | any of these in an `Option` | an optional tensor | in an `Option` |
 /// | `ArrayViewMut2<T>`, `ArrayViewMut<T, D>`, `ArrayViewMutD<T>` | a tensor, written to | `&mut Tensor2<T>`, … |
 /// | `&[ArrayView1<T>]`, `&[&Tensor1<T>]`, … | a list of tensors | `&[&Tensor1<T>]`, `&[Tensor1<T>]`, `&Vec<Tensor1<T>>` |
 /// | `needs_input_grad: LinearFunctionNeedsInputGrad` | which inputs need a gradient | none |
-/// | anything else | a value | the same |
+/// | anything else | a value | a value |
 ///
 /// The element type of a tensor is `f32`, `f64`, or a parameter of the block. An alias of a
 /// tensor is refused, unless the parameter is marked `#[tensor]`. An alias of a view is then written with its
@@ -122,17 +120,17 @@ use proc_macro2::TokenStream as TokenStream2;
 /// for its tangents as `&[Option<ArrayView1<T>>]` or, with zeros for those that are missing, without the
 /// `Option`. For a list, `needs_input_grad` has one `bool`: whether any of its gradients is needed.
 ///
-/// In forward, `needs_input_grad` is for what is computed only to be saved; where nothing is recorded, as inside
-/// `no_grad`, all of its fields are `false`.
+/// In forward, `needs_input_grad` is for results that are computed only to be saved; where nothing is recorded, as
+/// inside `no_grad`, all of its fields are `false`.
 ///
 /// # Outputs
 ///
-/// Forward returns one array or a tuple. Arrays of floats become tensors; anything else is returned as
-/// it is and has no gradient. `Result<…, E>` makes `apply` return `Result<…, E>`.
+/// Forward returns one array or a tuple. Arrays of floats become tensors; any other value is returned
+/// unchanged and has no gradient. `Result<…, E>` makes `apply` return `Result<…, E>`.
 ///
 /// | forward returns | `apply` returns | backward asks for its gradient as |
 /// |---|---|---|
-/// | `Array1<T>`, `Tensor1<T>`, … | `Tensor1<T>` | `ArrayView1<T>`, zeros if nothing came, or an `Option` of it |
+/// | `Array1<T>`, `Tensor1<T>`, … | `Tensor1<T>` | `ArrayView1<T>`, zeros if it is undefined, or an `Option` of it |
 /// | `Option<Array1<T>>` | `Option<Tensor1<T>>` | `Option<ArrayView1<T>>` |
 /// | `Vec<Array1<T>>` | `Vec<Tensor1<T>>` | `&[ArrayView1<T>]` or `&[Option<ArrayView1<T>>]` |
 ///
@@ -200,8 +198,8 @@ use proc_macro2::TokenStream as TokenStream2;
 /// | `&[Option<ArrayView2<T>>]`, `&[Option<&Tensor2<T>>]` | the gradients of a list, `None` where one is undefined |
 /// | `V`, `&V`, `&[U]`, … | a value, copied or borrowed; of an `Array1<usize>`, `&Array1<usize>` |
 ///
-/// A value that is asked for is saved: its type must be `Clone + Send + Sync + 'static`. That holds of a closure without
-/// borrows (`F: Fn(f64) -> f64 + Clone + Send + Sync + 'static` on the block), and of what changes in an
+/// A value that is asked for is saved: its type must be `Clone + Send + Sync + 'static`. A closure without borrows is
+/// (`F: Fn(f64) -> f64 + Clone + Send + Sync + 'static` on the block), and so is a value that changes in an
 /// `Arc<Mutex<…>>`.
 ///
 /// A function whose backward functions are all written on `&Tensor` can be differentiated any number of
@@ -260,11 +258,11 @@ use proc_macro2::TokenStream as TokenStream2;
 ///
 /// # Batches
 ///
-/// Any function can be mapped over the examples of a batch by `functional::vmap` of the library. A function marked `#[vmap]`
-/// says what it is of the whole batch at once, where that is less work. It takes what `apply` takes, in that order, each
-/// tensor by reference: of its rank where all examples share it, of one more where each has its own, along the first axis.
-/// It returns the outputs with an axis more. It is called by its name, and the test that `gradcheck(…)` generates
-/// compares it with `apply` on each example:
+/// `functional::vmap` of the library maps any function over the examples of a batch. A function marked `#[vmap]` computes
+/// the whole batch at once, where that is less work. It takes the parameters of `apply`, in that order, each tensor by
+/// reference: of its rank where all examples share it, of one more where each has its own, along the first axis. It
+/// returns the outputs with one more axis. It is called by its name, and the test that `gradcheck(…)` generates compares
+/// it with `apply` on each example:
 ///
 /// ```
 /// # use pullback::ndarray::{Array0, Array1, ArrayView0, ArrayView1, Axis, arr0, array};
@@ -295,11 +293,11 @@ use proc_macro2::TokenStream as TokenStream2;
 ///
 /// Inputs and outputs are single tensors of fixed ranks, or optional inputs.
 ///
-/// # Functions of numbers
+/// # Elementwise functions
 ///
-/// A formula for each element needs no gradients: `elementwise` on a function that is generic over `Real` generates them,
-/// to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all others values;
-/// `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
+/// `elementwise` on a function that is generic over `Real` makes it a formula for each element, and generates its
+/// gradients, to second order and in forward mode, each as one loop. Parameters of the type parameter are tensors, all
+/// others values; `grad(x) = …` replaces a derivative, `elementwise(order = 3)` adds the third order.
 ///
 /// ```
 /// # use pullback::prelude::*;
@@ -380,25 +378,13 @@ use proc_macro2::TokenStream as TokenStream2;
 /// Forward and the backward functions stay ordinary functions, to be called and tested directly.
 #[proc_macro_attribute]
 pub fn custom_function(args: TokenStream, item: TokenStream) -> TokenStream {
-    once(item, |item| {
-        stages::custom_function(args.into(), item, "pullback")
-    })
+    stages::custom_function(args.into(), item.into(), "pullback").into()
 }
 
 /// [`custom_function`], for crates that depend on `autograd-core` alone.
 #[proc_macro_attribute]
 pub fn custom_function_in_core(args: TokenStream, item: TokenStream) -> TokenStream {
-    once(item, |item| {
-        stages::custom_function(args.into(), item, "autograd_core")
-    })
-}
-
-/// Expands an item of the program, unless it repeats another one.
-fn once(item: TokenStream, expand: impl FnOnce(TokenStream2) -> TokenStream2) -> TokenStream {
-    let item = item.into();
-    let file = Span::call_site().local_file();
-    let error = file.and_then(|file| twice::error(&item, &file));
-    error.unwrap_or_else(|| expand(item)).into()
+    stages::custom_function(args.into(), item.into(), "autograd_core").into()
 }
 
 /// Marks the forward function in a block that [`custom_function`] reads; elsewhere an error.
@@ -435,7 +421,7 @@ pub fn module(item: TokenStream) -> TokenStream {
     module::derive(item.into()).into()
 }
 
-/// Nothing, in a crate of the macros' own version; in another, an error that says what to do.
+/// Expands to nothing in a crate of the macros' version, and to an error in another.
 #[doc(hidden)]
 #[proc_macro]
 pub fn same_version(_: TokenStream) -> TokenStream {

@@ -64,7 +64,7 @@ pub(crate) struct Method {
 pub(crate) struct Helper {
     pub(crate) name: Ident,
     pub(crate) arguments: Arguments,
-    /// What it is inside of, or before the name: `pullback::forward`, `cfg_attr(test, forward)`.
+    /// The attribute around it, if it is not written plainly: `pullback::forward`, `cfg_attr(test, forward)`.
     pub(crate) disguise: Option<Attribute>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs the stages of the attribute: parse, validate, expand.
+//! Runs the stages of the attribute: parse, validate (with lower), expand.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,8 +7,8 @@ use quote::quote;
 
 use crate::{expand, parse, print, strip, validate};
 
-/// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` say
-/// otherwise.
+/// Expands `#[custom_function(args)] item`, with the runtime in `default_crate` unless `args` have
+/// another.
 pub(crate) fn custom_function(
     args: TokenStream,
     item: TokenStream,

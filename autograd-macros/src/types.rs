@@ -1,6 +1,6 @@
 //! Reads types by their tokens alone.
 //!
-//! A procedural macro sees names, never definitions, so a tensor is recognized by how it is written:
+//! A procedural macro gets names, never definitions, so a tensor is recognized by how it is written:
 //! `ArrayView2<f32>`, `Array<T, D>`, `&TensorD<f64>`. Everything else is a value, unless it is marked
 //! `#[tensor]`. All reading of types happens here; the rules ask [`Floats`].
 
@@ -40,7 +40,7 @@ pub(crate) enum Rank {
     Fixed(u8),
     /// `ArrayD`, `IxDyn`
     Dyn,
-    /// A dimension type that the macro cannot look into, such as a parameter `D`.
+    /// A dimension type that the macro cannot resolve, such as a parameter `D`.
     Named(Box<Type>),
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct TensorType {
     pub(crate) content: Content,
 }
 
-/// The number of tensors that something is.
+/// Whether something is a tensor, may be one, or is a list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Single,
@@ -159,7 +159,7 @@ impl Floats {
         self.in_any_kind(ty, list_of(ty), is_listed)
     }
 
-    /// The same of the type of a returned value.
+    /// Reads the type of a returned value, like [`taken`](Self::taken).
     pub(crate) fn returned(&self, ty: &Type) -> Option<(TensorType, Kind)> {
         let is_listed = |form| matches!(form, Form::Owned | Form::Tensor);
         self.in_any_kind(ty, vec_of(ty), is_listed)
@@ -347,7 +347,7 @@ pub(crate) fn tensor_alias(ty: &Type) -> Option<TensorType> {
         ty => ty,
     };
     let segment = last_segment(target)?;
-    // An array by reference is no `&Tensor`.
+    // An array by reference is not a `&Tensor`.
     let is_array = array(target).is_some_and(|array| array.form != Form::Tensor);
     if is_array && matches!(peel(ty), Type::Reference(_)) {
         return None;

@@ -80,8 +80,8 @@ fn formulas(spot: f64, volatility: f64, maturity: f64, kind: Kind) -> [f64; 10] 
     let d2 = d1 - deviation;
     let density = (-0.5 * d1 * d1).exp() / TAU.sqrt();
     let discounted = STRIKE * (-RATE * maturity).exp();
-    let exercised = w * discounted * Cdf::scalar(w * d2);
-    let delta = w * Cdf::scalar(w * d1);
+    let exercised = w * discounted * Cdf::formula(w * d2);
+    let delta = w * Cdf::formula(w * d1);
     let vega = spot * density * root;
     let gamma = density / (spot * deviation);
     [

@@ -155,7 +155,7 @@ mod tests {
             (2.0, 0.977_249_868_051_820_8),
             (-3.0, 0.001_349_898_031_630_093_3),
         ] {
-            assert!((Cdf::scalar(x) - expected).abs() < 1e-15, "{x}");
+            assert!((Cdf::formula(x) - expected).abs() < 1e-15, "{x}");
         }
     }
 

@@ -29,8 +29,8 @@ fn polynomial<T: Real>(x: T, coefficients: &[f64], shift: Option<&f64>, label: S
 /// Calls another.
 #[custom_function(elementwise, outputs(value, weight), gradcheck(x = [3]))]
 fn both<T: Real>(x: T) -> (T, T) {
-    let y = Wave::scalar(x, x * 0.5);
-    (y, Once::scalar(y) - 1.0)
+    let y = Wave::formula(x, x * 0.5);
+    (y, Once::formula(y) - 1.0)
 }
 
 /// Its slope in x is infinite at 0.
@@ -53,7 +53,7 @@ fn signatures_say_what_they_are() {
     let known = pullback::catalogue();
     let listed = known.iter().find(|one| one.name() == "wave");
     assert!(listed.unwrap().signature.forward_mode);
-    assert_eq!(Wave::scalar(2.0, 0.0), 0.0);
+    assert_eq!(Wave::formula(2.0, 0.0), 0.0);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_gradient_that_is_given_replaces_the_derivative() {
     let x = leaf(array![0.4, 1.6, -2.2]);
     let y = round_through(&x);
     assert_eq!(y.to_array(), array![0.0, 2.0, -2.0]);
-    assert_eq!(RoundThrough::scalar(1.6), 2.0);
+    assert_eq!(RoundThrough::formula(1.6), 2.0);
     let g = Grad::of(&(&y * &y).sum())
         .create_graph(true)
         .run(&x)

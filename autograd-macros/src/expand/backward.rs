@@ -122,7 +122,7 @@ fn saved_name(index: usize) -> Ident {
     local(format_args!("saved_{index}"))
 }
 
-/// Returns the edge of a saved tensor, so that a gradient through it finds its way.
+/// Returns the edge of a saved tensor, so that a gradient through it can be differentiated.
 fn origin(source: Source, model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let place = match source {
         Source::Input(index) => {
@@ -192,7 +192,7 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
         .iter()
         .map(|parameter| argument(parameter, model, index, p));
     let gradient = |edge: &usize| {
-        // The place of its type: a gradient that is none is reported there.
+        // The place of its type: a returned value that is not a gradient is reported there.
         Ident::new(&format!("gradient_{edge}"), at(returns))
     };
     let give = |edge: &usize| {
@@ -213,7 +213,7 @@ fn call_one(model: &FunctionModel, index: usize, p: &TokenStream) -> TokenStream
     };
     let mut result = quote!(Self::#ident(#(#arguments),*));
     if let Some(fallible) = fallible {
-        // The place of its type: an error that is none is reported there.
+        // The place of its type: a type that is not an error is reported there.
         let returned = Ident::new("returned", at(fallible));
         result = quote!(match #result { #returned => #call.succeeded(#returned)? });
     }

@@ -1,6 +1,6 @@
 //! Generates the entry in the list of all functions of a program.
 //!
-//! The runtime's macro writes nothing if there is no such list.
+//! The runtime's macro writes nothing where the catalogue is off.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,7 +12,7 @@ use crate::model::FunctionModel;
 
 /// Adds the function to the list, with its documentation and the name of its test.
 ///
-/// The macro's path is absolute: an attribute that nobody knows, above ours, would leave a name in scope unresolved.
+/// The macro's path is absolute: with an unknown attribute above ours, a name in scope would not be resolved.
 pub(super) fn entry(model: &FunctionModel, root: &TokenStream) -> TokenStream {
     let (signature, docs) = (signature::name(), docs::text(model));
     let item = model.definition.item().unraw().to_string();

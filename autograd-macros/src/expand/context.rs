@@ -1,4 +1,4 @@
-//! Generates the structs beside the function: what a node has saved, and which gradients are needed.
+//! Generates the structs beside the function: the saved values of a node, and the flags of the needed gradients.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
@@ -33,7 +33,7 @@ pub(super) fn needs_input_grad(definition: &Definition, forward: &Forward) -> To
     }
 }
 
-/// Returns a value of `LinearFunctionNeedsInputGrad`; `needs` says of each differentiable input whether it needs one.
+/// Returns a value of `LinearFunctionNeedsInputGrad`; `needs` has a flag for each differentiable input.
 pub(super) fn needs(model: &FunctionModel, needs: impl Fn(Literal) -> TokenStream) -> TokenStream {
     let ty = beside(&model.definition, "NeedsInputGrad");
     let inputs = model.forward.differentiable();
@@ -44,8 +44,8 @@ pub(super) fn needs(model: &FunctionModel, needs: impl Fn(Literal) -> TokenStrea
     quote!(#ty { #(#fields),* })
 }
 
-/// Returns the name of the struct of what is saved. The author can only mean it where a backward function asks for it;
-/// elsewhere it has one that the author's own names do not meet.
+/// Returns the name of the struct of saved values. The author can only mean it where a backward function asks for it;
+/// elsewhere its name cannot be one of the author's.
 pub(super) fn name(model: &FunctionModel) -> Ident {
     if is_asked_for(model) {
         beside(&model.definition, "Context")
@@ -59,8 +59,8 @@ pub(super) fn is_asked_for(model: &FunctionModel) -> bool {
     model.backwards.iter().any(asks)
 }
 
-/// Generates the struct of what is saved, if anything is: beside the function where backward functions ask for it, else
-/// among what has no name.
+/// Generates the struct of saved values, if there are any: beside the function where backward functions ask for it, else
+/// in the `const _`.
 pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStream> {
     let askers = model.backwards.iter();
     let askers = askers.filter(|backward| backward.function.asks_for(Wants::Context));
@@ -86,7 +86,7 @@ pub(super) fn saved(model: &FunctionModel, p: &TokenStream) -> Option<TokenStrea
     (!model.saved.is_empty()).then(holder)
 }
 
-/// Generates it where mistakes leave open what is saved: with all tensors, and the values that can be saved.
+/// Generates the context of a function with mistakes, which leave open what is saved: with all tensors, and the values that can be saved.
 pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStream) -> TokenStream {
     let mut saved: Vec<Saved> = Vec::new();
     for source in forward.sources() {
@@ -114,7 +114,7 @@ pub(super) fn fallback(definition: &Definition, forward: &Forward, p: &TokenStre
     )
 }
 
-/// Returns how far a visibility reaches, as a number to compare.
+/// Returns the reach of a visibility, as a number to compare.
 fn reach(vis: &Visibility) -> u8 {
     match vis {
         Visibility::Public(_) => 3,

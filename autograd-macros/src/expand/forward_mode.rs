@@ -97,7 +97,7 @@ fn split(
     };
     let primal = primal(input);
     let reference = reference(input, tensor);
-    // A rule that does not tell a missing tangent from zeros gets zeros.
+    // A rule that takes no `Option` gets zeros for a missing tangent.
     let or_zeros = local(if tensor.kind == Kind::List {
         "or_zeros_list"
     } else {
@@ -108,7 +108,7 @@ fn split(
         .any(|request| !request.optional)
         .then(|| quote!(let #tangent = #call.#or_zeros(#tangent, &#primal);));
     let mutability = input.is_in_place().then(|| quote!(mut));
-    // Storage is copied on write, so this stays what came in.
+    // Storage is copied on write, so this keeps the value that was passed.
     let before = before(input);
     let is_asked_for = jvp.is_some_and(|jvp| jvp.asks_for(Wants::Saved(Source::Input(index))));
     let remembered = (input.is_in_place() && is_asked_for)
@@ -193,7 +193,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let Some(jvp) = &model.jvp else {
         return quote!(#without);
     };
-    // The place of its type: a tangent that is none is reported there.
+    // The place of its type: a returned value that is not a tangent is reported there.
     let tangent = |output: &Returned| {
         let name = format!("tangent_{}", output.name.unraw());
         Ident::new(&name, at(&jvp.returns))
@@ -242,8 +242,7 @@ fn finish(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     }
 }
 
-/// The end of the function: what becomes of the inputs that are written to, and the expression for what it
-/// returns.
+/// The end of the function: statements for the inputs that are written to, and the returned expression.
 struct Outputs {
     written: TokenStream,
     returned: TokenStream,

@@ -294,7 +294,7 @@ fn is_differentiable_again(model: &FunctionModel) -> bool {
     !matches!(model.order, Order::Once | Order::Times(1))
 }
 
-/// Returns how often the function can be differentiated, by backward passes and by forward mode.
+/// Returns the number of times that the function can be differentiated, by backward passes and by forward mode.
 fn orders(model: &FunctionModel) -> TokenStream {
     let again = is_differentiable_again(model);
     let backward = number(1 + usize::from(again));
@@ -385,8 +385,7 @@ fn names(index: usize, sample: &Sample) -> Vec<Ident> {
     }
 }
 
-/// Returns a written type with what the block's parameters become in their place; the compiler finds
-/// out about the rest.
+/// Returns a written type with the block's parameters replaced by what they become; the compiler infers the rest.
 fn concrete(ty: TokenStream, gradcheck: &Gradcheck, p: &TokenStream) -> TokenStream {
     replaced(ty, &|word, before| {
         if before == Some('\'') {

@@ -1,6 +1,6 @@
-//! Checks that no value hides a tensor behind a name that the macro cannot see through: `type Weights = Tensor1<f64>`.
+//! Checks that no value is a tensor under a name that the macro cannot resolve: `type Weights = Tensor1<f64>`.
 //!
-//! The compiler can: where the type names no parameter that only callers choose, when the definition is compiled; else
+//! The compiler can resolve it: where the type names no parameter that only callers choose, when the definition is compiled; else
 //! `apply` asks for the type's name.
 
 use proc_macro2::TokenStream;
@@ -22,7 +22,7 @@ pub(super) fn constants(model: &FunctionModel, p: &TokenStream) -> TokenStream {
     let values = inputs.iter().filter(|input| input.tensor.is_none());
     let inputs = values.map(|input| {
         let message = format!(
-            "a tensor is behind `{}`, and would get no gradient: write its type out, `{}: &Tensor1<f64>` or \
+            "`{}` is or contains a tensor, which would get no gradient: write its type out, `{}: &Tensor1<f64>` or \
              `ArrayView1<f64>`, or mark the parameter with `#[tensor]`",
             show(&input.ty),
             input.name
@@ -35,7 +35,7 @@ pub(super) fn constants(model: &FunctionModel, p: &TokenStream) -> TokenStream {
         .filter(|one| one.tensor.is_none() && is_plain(&one.role));
     let outputs = outputs.map(|one| {
         let message = format!(
-            "an array of floats is behind `{}`, and would come back without a gradient: write its type out, as \
+            "`{}` is or contains an array of floats, which would be returned without a gradient: write its type out, as \
              `Array1<f64>`",
             show(&one.ty)
         );

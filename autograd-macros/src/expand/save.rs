@@ -1,4 +1,4 @@
-//! Saves, in `apply`, what backward functions ask for.
+//! Generates the part of `apply` that saves what backward functions ask for.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

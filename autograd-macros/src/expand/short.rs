@@ -41,8 +41,8 @@ pub(super) fn function(
     let returns = interface::returns(forward, root);
     let arguments = forward.inputs.iter().map(|input| &input.name);
     let body = body(&quote!(<#self_ty>::apply(#(#arguments),*)));
-    let says_so = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
-    let must_use = interface::is_for_its_value(forward) && !says_so;
+    let is_marked = attrs.clone().any(|attr| attr.path().is_ident("must_use"));
+    let must_use = interface::is_for_its_value(forward) && !is_marked;
     let must_use = must_use.then(|| quote!(#[must_use]));
     Some(quote! {
         #(#attrs)*
@@ -69,7 +69,7 @@ pub(super) fn ty(definition: &Definition, free: &FreeFunction) -> TokenStream {
     let (type_generics, _, type_clause) = unbounded.split_for_impl();
     let marks: Vec<&Ident> = generics.type_params().map(|param| &param.ident).collect();
     let of = (!marks.is_empty()).then(|| quote!(of: (#(::core::marker::PhantomData<#marks>,)*)));
-    // Where the type's name is taken already, that is wrong with the function's name.
+    // A type's name that is taken already is a mistake in the function's name.
     let place = tokens::at(ident);
     let vis = placed(quote!(#vis), place);
     let head = quote_spanned!(place=> #vis struct #ident);

@@ -77,28 +77,6 @@ fn linear_function() {
 }
 
 #[test]
-fn mul_constant() {
-    let item = quote! {
-        impl MulConstant {
-            #[forward]
-            pub fn forward(tensor: ArrayView2<f64>, constant: f64) -> Array2<f64> {
-                &tensor * constant
-            }
-
-            #[backward(tensor)]
-            fn backward(grad_output: Array2<f64>, constant: f64) -> Array2<f64> {
-                grad_output * constant
-            }
-        }
-    };
-    check(
-        quote!(name = "mul_constant"),
-        item,
-        &expect_file!["./snapshots/mul_constant.rs"],
-    );
-}
-
-#[test]
 fn exp() {
     let item = quote! {
         impl<T: Element, D: Dimension> Exp<T, D> {
@@ -276,31 +254,6 @@ fn fallback() {
         }
     };
     check(quote!(), item, &expect_file!["./snapshots/fallback.rs"]);
-}
-
-#[test]
-fn short_linear() {
-    let item = quote! {
-        /// y = x Wᵀ + b
-        #[inline]
-        pub fn linear(
-            input: ArrayView2<f32>,
-            weight: ArrayView2<f32>,
-            bias: Option<ArrayView1<f32>>,
-        ) -> Array2<f32> {
-            let output = input.dot(&weight.t());
-            match bias {
-                Some(bias) => output + bias,
-                None => output,
-            }
-        }
-    };
-    let args = quote! {
-        grad(input) = grad_output.dot(&weight),
-        grad(weight) = grad_output.t().dot(&input),
-        grad(bias) = grad_output.sum_axis(Axis(0)),
-    };
-    check_text(args, item, &expect_file!["./snapshots/short_linear.rs"]);
 }
 
 #[test]

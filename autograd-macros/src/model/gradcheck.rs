@@ -21,9 +21,9 @@ pub(crate) enum Sample {
 
 /// A tensor of a test.
 pub(crate) enum Draw {
-    /// Numbers of this shape, made up.
+    /// Random numbers of this shape.
     Shape(ExprArray, Option<Box<Within>>),
-    /// What an expression gives.
+    /// The value of an expression.
     Made(Expr),
 }
 

@@ -184,7 +184,7 @@ pub(crate) enum Wants {
     Tangent(usize),
     /// An input, an output or an intermediate.
     Saved(Source),
-    /// Which inputs need a gradient.
+    /// The flags of the inputs that need a gradient.
     NeedsInputGrad,
     /// All that is saved.
     Context,
@@ -205,7 +205,7 @@ pub(crate) struct Saved {
     pub(crate) needed_for: Vec<usize>,
 }
 
-/// How often the function can be differentiated.
+/// The number of times that the function can be differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// A backward function works on arrays.

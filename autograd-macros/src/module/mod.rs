@@ -2,10 +2,10 @@
 //!
 //! 1. `parse`: the item and its `#[module(…)]` attributes, unjudged.
 //! 2. `validate`: all rules, and the only way to a model.
-//! 3. `model`: a module of which everything is known.
+//! 3. `model`: a checked module.
 //! 4. `expand`: `impl Module` and `impl Display`; with mistakes, the same without effect.
 //!
-//! What a field's type may be is not a rule here: the trait `Field` of the library decides it, and the
+//! The type of a field is not checked by a rule: it must implement the trait `Field` of the library, and the
 //! generated calls have the span of the type, so that the compiler reports its error there.
 
 mod expand;

@@ -1,4 +1,4 @@
-//! Whole expansions, to be read in review: `snapshots/*.rs`; and what single rules and bounds say.
+//! Whole expansions, to be read in review: `snapshots/*.rs`; and single rules and bounds.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p autograd-macros` writes the snapshots anew.
 

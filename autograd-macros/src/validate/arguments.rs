@@ -198,7 +198,7 @@ fn belongs_to_a_function(name: &Ident, diagnostics: &mut Diagnostics) {
             "write a function for the gradient: `#[backward(x)] fn grad_x(…) -> …`".to_owned()
         }
         "elementwise" => {
-            "write a function of numbers: `fn name<T: Real>(x: T) -> T { … }`".to_owned()
+            "write an elementwise function: `fn name<T: Real>(x: T) -> T { … }`".to_owned()
         }
         "higher_order" => "write the backward functions on `&Tensor…`, and remove it".to_owned(),
         _ => format!("write `#[forward({name}(…))]` above the forward function"),

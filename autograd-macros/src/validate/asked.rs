@@ -117,7 +117,7 @@ fn unknown(name: &Ident, in_jvp: bool, context: &mut Context<'_>) {
         .strip_prefix('_')
         .filter(|rest| names.iter().any(|known| known == rest));
     if let Some(unused) = unused {
-        let message = format!("`{name}` is no input: `{unused}` is asked for by its own name");
+        let message = format!("`{name}` is not an input: ask for `{unused}` by its own name");
         let help = "remove the parameter, if the function does not use it";
         context.diagnostics.error_with_help(name, &message, help);
         return;
@@ -195,7 +195,7 @@ fn no_tangent(name: &Ident, context: &Context<'_>) -> Option<(String, String)> {
     ))
 }
 
-/// What forward saves is for backward functions alone: nothing shows how it depends on the inputs.
+/// An intermediate is for backward functions alone: its derivative is not known.
 ///
 /// ```text
 /// #[forward(saves(rstd))]

@@ -1,4 +1,4 @@
-//! Rules for functions of numbers, and the functions of tensors that they become.
+//! Rules for elementwise functions.
 
 use quote::{ToTokens as _, format_ident};
 use syn::ext::IdentExt as _;
@@ -18,16 +18,16 @@ use crate::spell::{has_word, local};
 use crate::types::{Floats, bound, bounds_of, is_parameter, last_segment, peel};
 use crate::uses;
 
-/// How often a function can be differentiated that does not say so.
+/// The order of an elementwise function that gives none.
 const DEFAULT_ORDER: usize = 2;
 
-/// The most numbers that one takes, for each of which there is a loop alone, and returns.
+/// The most tensors that an elementwise function takes or returns: the runtime has a loop for each of them.
 const MOST_NUMBERS: usize = 12;
 
-/// The most that there are loops for.
+/// The highest order that the runtime has loops for.
 const HIGHEST_ORDER: usize = 3;
 
-/// Returns how often the function can be differentiated.
+/// The order must be one that there are loops for.
 ///
 /// ```text
 /// #[custom_function(elementwise(order = 7))]
@@ -64,7 +64,7 @@ pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize
     DEFAULT_ORDER
 }
 
-/// What is saved, and how often there are derivatives, is not the author's to say.
+/// An elementwise function has no options for saving or for its order, except `elementwise(order = …)`.
 ///
 /// ```text
 /// #[custom_function(elementwise, higher_order)]
@@ -73,10 +73,12 @@ pub(super) fn order(argument: &Argument, diagnostics: &mut Diagnostics) -> usize
 pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
     let help = match name.to_string().as_str() {
         "higher_order" => {
-            "it can be differentiated twice; write `elementwise(order = 3)` for once more"
+            "it can be differentiated twice, and three times with `elementwise(order = 3)`"
         }
         "saves" => "it saves its inputs, and computes the rest again",
-        _ => "an output without a derivative is one of functions that have none, as `floor`",
+        _ => {
+            "an output computed by functions without a derivative, such as `floor`, has no gradient"
+        }
     };
     diagnostics.error_with_help(
         name,
@@ -85,12 +87,12 @@ pub(super) fn needs_no(name: &Ident, diagnostics: &mut Diagnostics) {
     );
 }
 
-/// Returns whether the function is one of numbers, though nothing says so.
+/// A function that is generic over `Real` must be marked `elementwise`. Returns whether it is generic over `Real`.
 ///
 /// ```text
 /// #[custom_function]
 /// fn square<T: Real>(x: T) -> T
-/// // ^^^^^^ `square` is a function of numbers, as `Real` says
+/// // ^^^^^^ `square` is generic over `Real`, but not marked as elementwise
 /// ```
 fn is_meant(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
     // With a mistake in an attribute, that may be where it is missing.
@@ -98,7 +100,10 @@ fn is_meant(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
     let mut numbers = sig.generics.type_params();
     let is_meant = numbers.any(|number| bounds_of(&sig.generics, &number.ident).any(is_real));
     if is_meant && !has_mistakes {
-        let message = format!("`{}` is a function of numbers, as `Real` says", sig.ident);
+        let message = format!(
+            "`{}` is generic over `Real`, but not marked as elementwise",
+            sig.ident
+        );
         diagnostics.error_with_help(
             &sig.ident,
             &message,
@@ -118,7 +123,7 @@ fn is_real(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// Returns the order to which a function is elementwise, if it is: as its attribute says, or as it is meant to be.
+/// Returns the order of an elementwise function, which its attribute gives or its bound by `Real` implies.
 pub(super) fn order_of(
     sig: &Signature,
     given: Option<usize>,
@@ -206,19 +211,19 @@ fn parameters(
     }
     if let Some(name) = read.inputs.get(MOST_NUMBERS) {
         let message = format!(
-            "a function of numbers takes {MOST_NUMBERS} of them at most; `{name}` is one more"
+            "an elementwise function takes at most {MOST_NUMBERS} tensors; `{name}` is one too many"
         );
-        let help = "what is the same for all elements can be a value, `&[f64]`";
+        let help = "a number that is the same for all elements can be a value: `&[f64]`";
         diagnostics.error_with_help(name, &message, help);
     }
     Some(read)
 }
 
-/// It must have one type parameter, of numbers.
+/// An elementwise function must have one type parameter, bound by `Real`.
 ///
 /// ```text
 /// fn square(x: f64) -> f64
-/// // ^^^^^^ `square` takes no numbers of any type
+/// // ^^^^^^ `square` is not an elementwise function
 /// fn square<T: Element>(x: T) -> T
 /// //           ^^^^^^^ `T` must be bound by `Real` alone
 /// ```
@@ -234,8 +239,9 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
     let types = || sig.generics.type_params();
     let Some(number) = types().find(is_meant).or_else(|| types().next()) else {
         let name = &sig.ident;
-        let message =
-            format!("`{name}` is no function of numbers: it has no type parameter for them");
+        let message = format!(
+            "`{name}` is not an elementwise function: it has no type parameter bound by `Real`"
+        );
         let help = format!("write `fn {name}<T: Real>(x: T) -> T`");
         diagnostics.error_with_help(name, &message, &help);
         return None;
@@ -243,7 +249,7 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
     let number = &number.ident;
     if let Some((other, kind)) = others.find(|(other, _)| *number != other.to_string()) {
         let message = format!(
-            "a function of numbers has one parameter, the type of its numbers, but `{other}` is another ({kind})"
+            "an elementwise function has one type parameter, `{number}`, but `{other}` is another ({kind})"
         );
         let help = "write the type of a value as it is: `table: &[f64]`, `f: fn(f64) -> f64`";
         diagnostics.error_with_help(&other, &message, help);
@@ -258,7 +264,8 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
             "`{number}` must be bound by `Real` alone, found `{}`",
             show(bound)
         );
-        let help = "the function is compiled for numbers that carry derivatives too, which have what `Real` has";
+        let help =
+            "derivatives are computed with other types of numbers, which implement `Real` alone";
         diagnostics.error_with_help(bound, &message, help);
     }
     // What the body does with the numbers would be reported too.
@@ -266,11 +273,11 @@ fn number<'a>(sig: &'a Signature, diagnostics: &mut Diagnostics) -> Option<&'a I
     Some(number)
 }
 
-/// A parameter must be a number, or a value in which there is none.
+/// A parameter must be a number, or a value whose type does not mention the type of numbers.
 ///
 /// ```text
 /// fn scale<T: Real>(x: &T, weights: [T; 3], bias: ArrayView1<f64>) -> T
-/// //                   ^^ `x` is a reference to a number; take the number: `T`
+/// //                   ^^ `x` must be `T`, or a value without `T`, found `&T`
 /// ```
 fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostics) -> bool {
     let ty = peel(&parameter.ty);
@@ -280,13 +287,13 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     let name = show(&parameter.pat);
     if has_word(ty.to_token_stream(), number) {
         let message = format!(
-            "`{name}` must be a number, `{number}`, or a value without any, found `{}`",
+            "`{name}` must be `{number}`, or a value without `{number}`, found `{}`",
             show(ty)
         );
         let help = match ty {
             Type::Reference(_) => format!("write `{name}: {number}`: numbers are copied"),
             _ => format!(
-                "write a parameter for each number; a tensor gives each element as `{number}`"
+                "write a parameter for each tensor, `{number}`: the function gets one element of it"
             ),
         };
         diagnostics.error_with_help(ty, &message, &help);
@@ -295,8 +302,9 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     }
     let floats = Floats::of(&Generics::default(), &parse_quote!(fn none()));
     if floats.taken(ty).is_some() || floats.other_tensor(ty).is_some() {
-        let message =
-            format!("`{name}` is a tensor, but a function of numbers takes an element at a time");
+        let message = format!(
+            "`{name}` is a tensor, but an elementwise function takes one element at a time"
+        );
         let help = format!(
             "write `{name}: {number}` for its elements, or take an array as a slice: `&[f64]`"
         );
@@ -308,35 +316,35 @@ fn is_a_number(parameter: &PatType, number: &Ident, diagnostics: &mut Diagnostic
     false
 }
 
-/// A value is copied, and threads must be able to share it. The compiler knows all types for which that cannot be, and says
-/// so more than once of each; these are the ones that are met.
+/// A value must be one that can be cloned and shared between threads. The compiler would report other types more than once;
+/// this rule finds the usual ones first.
 ///
 /// ```text
 /// fn scaled<T: Real>(x: T, factor: Rc<f64>) -> T
-/// //                               ^^^^^^^ `factor` is of one thread
+/// //                               ^^^^^^^ `factor` cannot be shared between threads
 /// fn logged<T: Real>(x: T, log: &mut Vec<f64>) -> T
 /// //                            ^^^^^^^^^^^^^ `log` is written to
 /// fn mapped<T: Real>(x: T, f: &dyn Fn(f64) -> f64) -> T
-/// //                          ^^^^^^^^^^^^^^^^^^^ `f` cannot be copied
+/// //                          ^^^^^^^^^^^^^^^^^^^ `f` cannot be cloned
 /// ```
 fn can_be_kept(name: &str, ty: &Type, diagnostics: &mut Diagnostics) {
     let is_named = |word: &str| has_word::<str>(ty.to_token_stream(), word);
     let (message, help) = match ty {
         Type::Reference(reference) if reference.mutability.is_some() => (
             format!(
-                "`{name}` is written to, but elements are computed by several threads, and again for derivatives"
+                "`{name}` is written to, but several threads compute the elements, and derivatives compute them again"
             ),
-            "return what it would get as one more output",
+            "return the written value as another output",
         ),
         Type::Reference(reference) if matches!(peel(&reference.elem), Type::TraitObject(_)) => (
-            format!("`{name}` cannot be copied, and so not saved for backward"),
+            format!("`{name}` cannot be cloned, so it cannot be saved for backward"),
             "take a function as `fn(f64) -> f64`, or as an `Arc<dyn Fn(f64) -> f64 + Send + Sync>`",
         ),
         _ if matches!(ty, Type::Ptr(_)) || ["Rc", "RefCell"].into_iter().any(is_named) => (
             format!(
-                "`{name}` is of one thread, and large tensors are computed by several: it cannot be saved for backward"
+                "`{name}` cannot be shared between threads, so it cannot be saved for backward"
             ),
-            "take an `Arc`, and a `Mutex` for what changes",
+            "take an `Arc`, with a `Mutex` around a value that changes",
         ),
         _ => return,
     };
@@ -348,29 +356,32 @@ fn can_be_kept(name: &str, ty: &Type, diagnostics: &mut Diagnostics) {
 ///
 /// ```text
 /// fn apply<T: Real>(x: T, f: impl Fn(f64) -> f64) -> T
-/// //                         ^^^^^^^^^^^^^^^^^^^ `f` is of a type without a name
+/// //                         ^^^^^^^^^^^^^^^^^^^ the type of `f` has no name
 /// ```
 fn has_no_name(parameter: &PatType, diagnostics: &mut Diagnostics) {
     let name = show(&parameter.pat);
-    let message = format!("`{name}` is of a type without a name, which cannot be saved");
+    let message =
+        format!("the type of `{name}` has no name, so `{name}` cannot be saved for backward");
     let help =
         format!("take a function as `{name}: fn(f64) -> f64`, or what it captures as values");
     diagnostics.error_with_help(&parameter.ty, &message, &help);
 }
 
-/// There must be a number to differentiate by.
+/// Some parameter must be a number.
 ///
 /// ```text
 /// fn ramp<T: Real>(steps: usize) -> T
-/// // ^^^^ `ramp` takes no number
+/// // ^^^^ `ramp` has no parameter of type `T`
 /// ```
 fn takes_no_number(name: &Ident, number: &Ident, diagnostics: &mut Diagnostics) {
-    let message = format!("`{name}` takes no number: no parameter is a `{number}`");
+    let message = format!(
+        "`{name}` has no parameter of type `{number}`, so there is nothing to differentiate"
+    );
     diagnostics.error_with_help(name, &message, &format!("write `x: {number}`"));
     diagnostics.is_doubtful = true;
 }
 
-/// It must return a number, or a tuple of numbers.
+/// An elementwise function must return a number, or a tuple of numbers.
 ///
 /// ```text
 /// fn square<T: Real>(x: T) -> f64
@@ -393,10 +404,10 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
             .map(|segment| segment.ident.to_string())
             .as_deref()
         {
-            Some("f32" | "f64") => format!("`{number}::from(…)` makes a number of an `f64`"),
+            Some("f32" | "f64") => format!("`{number}::from(…)` converts an `f64`"),
             Some("Result" | "Option") => {
                 format!(
-                    "each element has a result; where there is none, return `{number}::from(f64::NAN)`"
+                    "every element has a result; for an element without one, return `{number}::from(f64::NAN)`"
                 )
             }
             _ => "each output is a tensor of the elements that it returns".to_owned(),
@@ -406,7 +417,7 @@ fn outputs(sig: &Signature, number: &Ident, diagnostics: &mut Diagnostics) -> Op
     }
     if let Some(other) = types.get(MOST_NUMBERS) {
         let message = format!(
-            "`{name}` may return {MOST_NUMBERS} numbers at most, found {}",
+            "an elementwise function returns at most {MOST_NUMBERS} numbers, found {}",
             types.len()
         );
         diagnostics.error_with_help(other, &message, "write a second function");
@@ -422,12 +433,12 @@ struct Known<'a> {
     values: &'a [(Ident, Type)],
     gradients: &'a [Ident],
     outputs: Vec<Ident>,
-    /// Whether no mistake hides the names of the outputs.
+    /// Whether the names of the outputs are certain.
     are_certain: bool,
 }
 
-/// A derivative that is given must be that of a number, given once, and use the gradient of an output, unless it says
-/// that it does not.
+/// A given derivative must be that of a number, be given once, and use the gradient of an output, unless it is marked
+/// `ignores_grad`.
 ///
 /// ```text
 /// #[custom_function(elementwise, grad(steps) = grad_output)]
@@ -483,9 +494,9 @@ fn replaced(grads: &[Argument], known: &Known<'_>, diagnostics: &mut Diagnostics
                 }
                 None => {
                     let candidates: Vec<String> = words(&mut known.inputs.iter());
-                    let message = format!("no number is named `{name}`");
+                    let message = format!("no input is named `{name}`");
                     let suggestion = did_you_mean(&name.to_string(), &candidates);
-                    let help = format!("{suggestion}the numbers: {}", list_of(&candidates));
+                    let help = format!("{suggestion}the inputs: {}", list_of(&candidates));
                     diagnostics.error_with_help(name, &message, &help);
                 }
             }

@@ -106,8 +106,8 @@ fn saved_context(ty: &Type, context: &mut Context<'_>) -> Option<Asked> {
     None
 }
 
-/// A tangent is asked for like its input. With `Option`, one of zeros is told apart; that of an
-/// optional input may be absent with it.
+/// A tangent is asked for like its input. In an `Option`, a missing one differs from zeros; that of an
+/// optional input is absent with it.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>, bias: Option<ArrayView1<f32>>) -> Array1<f32>
@@ -126,7 +126,7 @@ fn tangent(edge: usize, name: &Ident, ty: &Type, context: &mut Context<'_>) -> O
     may_be_absent_alike(expected.kind, &input.name, "tangent", asked, ty, context)
 }
 
-/// What belongs to something that may be absent may be absent too.
+/// The gradient or tangent of a tensor that may be absent must be in an `Option` too.
 fn may_be_absent_alike(
     kind: Kind,
     of: &Ident,
@@ -206,7 +206,7 @@ fn list(
             show(ty)
         );
         let missing = if may_lack {
-            "; in an `Option` each, what is missing is told from zeros"
+            "; with an `Option` around each, a missing one is `None` in place of zeros"
         } else {
             ""
         };
@@ -238,7 +238,7 @@ fn is_as_declared(
     agreement::agree(&expected, found, ty, context);
 }
 
-/// What is optional in forward must be optional in backward, except in its own backward function, which
+/// An input that is optional in forward must be optional in backward, except in its own backward function, which
 /// runs only when it is given; and nothing else may be.
 ///
 /// ```text

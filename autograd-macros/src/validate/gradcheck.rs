@@ -14,8 +14,8 @@ use crate::types::{Content, Kind, Rank, TensorType, is_primitive, last_segment};
 /// The options of `Gradcheck` that a generated test may have, unless an input has their name.
 const TOLERANCES: [&str; 3] = ["eps", "atol", "rtol"];
 
-/// The largest number of tensors that one check varies, and of outputs that it compares: so long are the tuples that
-/// the runtime knows.
+/// The largest number of tensors that one check varies, and of outputs that it compares: the runtime has no longer
+/// tuples.
 const LONGEST: usize = 12;
 
 /// Reads `gradcheck(…)`; `None` if anything is wrong with it.
@@ -216,17 +216,16 @@ impl Reader<'_> {
         Draw::Shape(shape.clone(), self.within(input, within))
     }
 
-    /// What an expression makes has no range.
+    /// A tensor that is given by an expression cannot have a range.
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = identity(3) in -1.0..1.0))]
-    /// //                                             ^^^^^^^^^ `x` is made by an expression
+    /// //                                             ^^^^^^^^^ `x` is given by an expression
     /// ```
     fn is_not_made(&mut self, input: &Input, within: Option<&Expr>) {
         if let Some(within) = within {
             let name = &input.name;
-            let message =
-                format!("`{name}` is made by an expression and cannot be drawn from a range");
+            let message = format!("`{name}` is given by an expression, so it cannot have a range");
             let help = format!("write a shape, `{name} = {} in …`", example(input));
             self.diagnostics.error_with_help(within, &message, &help);
         }
@@ -236,7 +235,7 @@ impl Reader<'_> {
     ///
     /// ```text
     /// #[custom_function(gradcheck(x = [3] in 2.0))]
-    /// //                                     ^^^ `x` is drawn from a range with two ends, which this is not
+    /// //                                     ^^^ the range of `x` must have two ends
     /// #[custom_function(gradcheck(x = [3] in 1.0..-1.0))]
     /// //                                     ^^^^^^^^^ this range is empty
     /// ```
@@ -252,8 +251,7 @@ impl Reader<'_> {
             ..
         }) = peel(within)
         else {
-            let message =
-                format!("`{name}` is drawn from a range with two ends, which this is not");
+            let message = format!("the range of `{name}` must have two ends");
             self.diagnostics.error_with_help(within, &message, &help);
             return None;
         };
@@ -275,7 +273,7 @@ impl Reader<'_> {
     /// ```
     fn is_not_drawn(&mut self, name: &Ident, within: Option<&Expr>) {
         if let Some(within) = within {
-            let message = format!("`{name}` is not a tensor and cannot be drawn from a range");
+            let message = format!("`{name}` is not a tensor, so it cannot have a range");
             let help = format!("write one expression for it: `{name} = …`");
             self.diagnostics.error_with_help(within, &message, &help);
         }

@@ -18,7 +18,7 @@ pub(super) struct ReadInputs {
     pub(super) needs_input_grad: Option<NeedsInputGrad>,
 }
 
-/// Reads the parameters of forward; `None` if `apply` could not even have the same list.
+/// Reads the parameters of forward; `None` if `apply` could not have the same ones.
 pub(super) fn read(
     sig: &Signature,
     definition: &Definition,
@@ -90,7 +90,7 @@ fn are_named_once(sig: &Signature, diagnostics: &mut Diagnostics) -> bool {
     false
 }
 
-/// Nothing is handed from forward to backward by hand.
+/// Forward has no context parameter: what backward functions need is saved by name.
 ///
 /// ```text
 /// fn forward(ctx: &mut Context, x: ArrayView1<f64>) -> Array1<f64>
@@ -110,12 +110,12 @@ fn input(parameter: &PatType, floats: &Floats, diagnostics: &mut Diagnostics) ->
         return None;
     }
     let is_known = names_its_type(&ty, diagnostics);
-    let says_tensor = on_parameter(&parameter.attrs, "tensor", diagnostics);
+    let is_marked = on_parameter(&parameter.attrs, "tensor", diagnostics);
     let exempt = on_parameter(&parameter.attrs, "non_differentiable", diagnostics);
     let is_readable = lookalikes::is_readable(&ty, floats, diagnostics);
     let mistakes = diagnostics.len();
     let mut tensor = match floats.taken(&ty) {
-        None if says_tensor.is_some() => could_be_tensor(&ty, diagnostics),
+        None if is_marked.is_some() => could_be_tensor(&ty, diagnostics),
         None if is_readable => {
             hides_no_tensor(&ty, floats, diagnostics);
             None

@@ -105,7 +105,7 @@ pub(super) fn definition(
         return None;
     };
     if !are_constrained(block) {
-        // The compiler says so itself, and what is generated would only say it again.
+        // The compiler reports it, and would report generated code again.
         return None;
     }
     let named = |name: &str| {
@@ -429,7 +429,7 @@ fn as_argument(helper: &Helper) -> Option<Argument> {
     })
 }
 
-/// Our attributes must be spelt right, and stand for themselves.
+/// Our attributes must be spelled right, and not depend on the configuration.
 ///
 /// ```text
 /// #[foward]

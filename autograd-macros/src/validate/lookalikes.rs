@@ -1,4 +1,4 @@
-//! Rules for types that look like tensors and are none.
+//! Rules for types that look like tensors but are not.
 
 use syn::{GenericArgument, Ident, PathArguments, Type};
 

@@ -66,7 +66,7 @@ pub(crate) struct Rejected {
     pub(crate) definition: Option<Definition>,
     pub(crate) forward: Option<Forward>,
     pub(crate) backwards: Vec<Backward>,
-    /// Whether there is an `apply` as it was meant to be.
+    /// Whether `apply` has the signature that was meant.
     pub(crate) apply_is_right: bool,
     /// The functions whose signatures have mistakes: errors in their bodies would only repeat those.
     pub(crate) flawed: Vec<Ident>,
@@ -213,7 +213,7 @@ fn functions(
     });
     let vmap = roles.vmap.and_then(|rule| {
         let mistakes = context.diagnostics.len();
-        // It repeats what forward says, also what is wrong there.
+        // It repeats the types of forward, also the wrong ones.
         let vmap = is_right
             .then(|| vmap::read(&rule.sig, &mut context))
             .flatten();
@@ -235,8 +235,7 @@ fn functions(
     (Some(forward), rules)
 }
 
-/// Reads forward; `None` if `apply` could not be like it. With it, whether everything in it is certainly what it was
-/// meant to be.
+/// Reads forward; `None` if `apply` could not have the same signature. The flag is whether everything in it is certain.
 fn read_forward(
     block: &ImplBlock,
     definition: &Definition,
@@ -315,7 +314,7 @@ fn read_backwards(
     backwards
 }
 
-/// Reads a backward function or the `#[jvp]` rule; `None` if it does not return what is due.
+/// Reads a backward function or the `#[jvp]` rule; `None` if it does not return its gradients or tangents.
 fn derivative(
     sig: &Signature,
     asker: &Asker<'_>,
@@ -340,7 +339,7 @@ fn derivative(
     derivative
 }
 
-/// Returns what is saved for the derivatives, and how often there are any.
+/// Returns the values that are saved for the derivatives, and the order to which there are any.
 fn derivatives(
     definition: &Definition,
     forward: &Forward,

@@ -1,4 +1,4 @@
-//! What the arguments of our attributes say, once they are read.
+//! The arguments of our attributes, as they are read.
 
 use syn::{Ident, Path};
 

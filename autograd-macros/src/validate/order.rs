@@ -1,4 +1,4 @@
-//! Rules for how often a function can be differentiated.
+//! Rules for functions that can be differentiated again.
 
 use super::agreement;
 use super::context::Context;

@@ -94,7 +94,7 @@ fn returns_something(sig: &Signature, due: &[Due<'_>], context: &mut Context<'_>
         .error_with_help(&sig.ident, &message, &help);
 }
 
-/// It must return as many as are due: one as it is, several in a tuple.
+/// A function must return as many gradients or tangents as it has names: one as it is, several in a tuple.
 ///
 /// ```text
 /// #[backward(input, weight)]
@@ -152,7 +152,7 @@ fn as_many<'a>(ty: &'a Type, due: &[Due<'_>], context: &mut Context<'_>) -> Opti
     None
 }
 
-/// Several must be in the order of their names.
+/// Several gradients must be in the order of their names.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, bias: ArrayView1<f32>) -> Array2<f32>

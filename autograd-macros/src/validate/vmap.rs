@@ -1,5 +1,5 @@
-//! Rules for the function of a batch: it takes what `apply` takes, with an axis more where each example has its own, and
-//! returns what `apply` returns, with an axis more.
+//! Rules for the function of a batch: it takes the inputs of `apply`, with one more axis where each example has its own,
+//! and returns the outputs of `apply`, with one more axis.
 
 use syn::{FnArg, ReturnType, Signature, Type};
 
@@ -55,7 +55,7 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
     let outputs = forward.returned.iter().filter_map(|output| {
         let why = match &output.tensor {
             _ if output.role == Role::Intermediate => None,
-            None => Some("is no tensor"),
+            None => Some("is not a tensor"),
             Some(_) if output.kind == Kind::List => Some("is a list"),
             Some(_) if output.kind == Kind::Optional => Some("may be absent"),
             Some(tensor) => rank(tensor),
@@ -76,7 +76,7 @@ fn can_have_an_axis_more(sig: &Signature, context: &mut Context<'_>) -> Option<(
     None
 }
 
-/// Returns why a tensor cannot have an axis more, if it cannot.
+/// Returns why a tensor cannot have one more axis, if it cannot.
 fn rank(tensor: &TensorType) -> Option<&'static str> {
     match tensor.content.rank() {
         Some(Rank::Fixed(LARGEST)) => Some("has the largest rank that there is"),
@@ -85,7 +85,7 @@ fn rank(tensor: &TensorType) -> Option<&'static str> {
     }
 }
 
-/// Its parameters must be those of `apply`, by name and in their order.
+/// The parameters must be those of `apply`, by name and in their order.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
@@ -174,7 +174,7 @@ fn refuse(input: &Input, ty: &Type, help: &str, context: &mut Context<'_>) {
     context.diagnostics.error_with_help(ty, &message, help);
 }
 
-/// Returns whether a tensor has an axis more than it has in forward; `None` if it has another rank.
+/// Returns whether a tensor has one more axis than in forward; `None` if it has another rank.
 fn more(expected: &Content, found: &Content) -> Option<bool> {
     match (expected.rank()?, found.rank()?) {
         (Rank::Fixed(rank), Rank::Fixed(found)) if found == rank => Some(false),
@@ -192,7 +192,8 @@ fn has_element_of(expected: &Content, found: &Content, context: &Context<'_>) ->
     same(expected, found) || !floats.is_certain(expected) || !floats.is_certain(found)
 }
 
-/// It must return forward's outputs as tensors with an axis more, also in a `Result`. Returns whether it is in one.
+/// The function must return the outputs of forward as tensors with one more axis, also in a `Result`. Returns whether it
+/// does so in a `Result`.
 ///
 /// ```text
 /// fn forward(input: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32>
@@ -226,14 +227,14 @@ fn returned(sig: &Signature, context: &mut Context<'_>) -> Option<bool> {
     }
     let found = show(within.unwrap_or(written));
     let message = format!("the outputs of a batch are `{wanted}`, but found `{found}`");
-    let help = format!("return `{wanted}`: what forward returns, as tensors with an axis more");
+    let help = format!("return `{wanted}`: the outputs of forward, as tensors with one more axis");
     context
         .diagnostics
         .error_with_help(written, &message, &help);
     None
 }
 
-/// There must be a batch.
+/// Some input must have an axis for the examples.
 ///
 /// ```text
 /// fn forward(x: ArrayView1<f32>) -> Array1<f32>

@@ -356,7 +356,7 @@ const _: () = {
         use __p::HoldsNone as _;
         ::core::assert!(
             ! < __p::Probe < Mode >> ::AS_INPUT,
-            "a tensor is behind `Mode`, and would get no gradient: write its type out, `mode: &Tensor1<f64>` or `ArrayView1<f64>`, or mark the parameter with `#[tensor]`"
+            "`Mode` is or contains a tensor, which would get no gradient: write its type out, `mode: &Tensor1<f64>` or `ArrayView1<f64>`, or mark the parameter with `#[tensor]`"
         );
     };
     impl __p::Function for LayerNorm {

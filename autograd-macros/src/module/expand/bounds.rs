@@ -2,7 +2,7 @@
 //!
 //! `struct Linear<T> { weight: Parameter<T, Ix2> }` is a module for each `T: Element`; `struct
 //! Residual<L> { inner: L }` for each field `L`. A bound is put on a parameter wherever that is what
-//! the field's type comes down to, and else on the field's type. None is put on what can never be a
+//! the field's type depends on, and else on the field's type. None is put on what can never be a
 //! field: the mistake is then an error here, and not where the module is used.
 
 use proc_macro2::TokenStream;
@@ -37,7 +37,7 @@ pub(super) fn completed(definition: &Definition, body: &Body, root: &TokenStream
         root,
         definition,
         predicates: Vec::new(),
-        said: Vec::new(),
+        texts: Vec::new(),
     };
     for param in definition.generics.type_params() {
         let ident = &param.ident;
@@ -64,15 +64,15 @@ struct Needs<'a> {
     root: &'a TokenStream,
     definition: &'a Definition,
     predicates: Vec<WherePredicate>,
-    /// The same as text, which is how syntax is compared.
-    said: Vec<String>,
+    /// `predicates` as text, by which they are compared.
+    texts: Vec<String>,
 }
 
 impl Needs<'_> {
     fn add(&mut self, predicate: WherePredicate) {
         let text = show(&predicate);
-        if !self.said.contains(&text) {
-            self.said.push(text);
+        if !self.texts.contains(&text) {
+            self.texts.push(text);
             self.predicates.push(predicate);
         }
     }

@@ -211,8 +211,8 @@ enum Held {
     Buffer,
 }
 
-/// Returns what a type holds of a module's state, as far as its tokens show. What it only mentions, as the
-/// argument of a function, it does not hold.
+/// Returns the part of a module's state that a type holds, as far as its tokens show. A type that only mentions it, as
+/// the argument of a function, does not hold it.
 fn held(ty: &Type) -> Option<Held> {
     struct Search(Option<Held>);
     impl<'ast> Visit<'ast> for Search {
@@ -253,7 +253,7 @@ fn shows_plain_data(show: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.error_with_help(show, message, help);
 }
 
-/// What is printed must be defined in one place.
+/// The printed text must be defined in one place.
 ///
 /// ```text
 /// #[derive(Module)]
