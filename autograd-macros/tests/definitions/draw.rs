@@ -16,7 +16,7 @@ pub(crate) fn definition(number: u64) -> Definition {
     let short = elementwise || random.chance(30);
     let mut names = Names::new(random);
     let rank = match random.below(10) {
-        // The rank of a function of numbers is any already.
+        // The rank of an elementwise function is any already.
         0 | 1 if !elementwise => Rank::Generic,
         2 => Rank::Dyn,
         fixed => Rank::Fixed(fixed % 3 + 1),
@@ -154,7 +154,7 @@ fn inputs(random: &mut Random, names: &mut Names) -> Vec<Input> {
     inputs
 }
 
-/// Makes them the inputs of a function of numbers, whose only parameter is their type.
+/// Makes them the inputs of an elementwise function, whose only parameter is their type.
 fn numbers(mut inputs: Vec<Input>) -> Vec<Input> {
     inputs.retain(|input| !matches!(input.kind, Kind::Value(Value::Closure | Value::Row)));
     for input in inputs.iter_mut().filter(|input| !input.is_value()) {

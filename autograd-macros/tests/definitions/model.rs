@@ -8,7 +8,7 @@ pub(crate) enum Element {
     Double,
     /// `T: Element`
     Generic,
-    /// `T: Real`, in a function of numbers, whose values are of `f64`.
+    /// `T: Real`, in an elementwise function, whose values are of `f64`.
     Number,
 }
 

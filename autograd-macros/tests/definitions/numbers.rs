@@ -1,4 +1,4 @@
-//! Writes the formulas of functions of numbers, and the derivatives that replace generated ones.
+//! Writes the formulas of elementwise functions, and the derivatives that replace generated ones.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Mistakes in functions of numbers.
+//! Mistakes in elementwise functions.
 
 use super::{Editor, Make, name};
 use crate::text::{Part, Role};
