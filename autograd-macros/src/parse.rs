@@ -112,43 +112,71 @@ pub(crate) fn item(tokens: TokenStream) -> syn::Result<Item> {
     Ok(Item::Other(keyword))
 }
 
-/// Returns the attribute that an attribute of a member was meant to be, if it is one of ours. Names that are nearly ours
-/// (`#[foward]`), and those that other frameworks have for the same, are meant to be: nothing else would accept them,
-/// and the rules suggest what to write.
-pub(crate) fn meant(name: &Ident) -> Option<&'static str> {
-    const OTHERS: [(&str, &[&str]); 5] = [
-        ("forward", &["fwd", "primal"]),
-        (
-            "backward",
-            &[
-                "grad",
-                "grads",
-                "gradient",
-                "gradients",
-                "vjp",
-                "bwd",
-                "adjoint",
-                "pullback",
-            ],
-        ),
-        ("jvp", &["jvps", "tangent", "tangents", "forward_mode"]),
-        ("vmap", &["vmaps", "batched", "batching"]),
-        // Arguments of `#[forward]`.
-        ("", &["outputs", "saves", "non_differentiable"]),
-    ];
-    let name = name.to_string();
-    let other = OTHERS.iter().find(|(_, others)| others.contains(&&*name));
-    if let Some((ours, _)) = other {
-        return Some(ours);
+/// The attributes of functions in a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Forward,
+    Backward,
+    Jvp,
+    Vmap,
+    /// `#[saves(…)]`: an argument of `#[forward]`, which is not an attribute itself.
+    OfForward,
+}
+
+/// Each attribute with its name, the number of wrong letters that it is still recognized with, and the names that other
+/// frameworks have for it.
+const ATTRIBUTES: [(Part, &str, usize, &[&str]); 5] = [
+    (Part::Forward, "forward", 2, &["fwd", "primal"]),
+    (
+        Part::Backward,
+        "backward",
+        2,
+        &[
+            "grad",
+            "grads",
+            "gradient",
+            "gradients",
+            "vjp",
+            "bwd",
+            "adjoint",
+            "pullback",
+        ],
+    ),
+    (
+        Part::Jvp,
+        "jvp",
+        0,
+        &["jvps", "tangent", "tangents", "forward_mode"],
+    ),
+    (Part::Vmap, "vmap", 0, &["vmaps", "batched", "batching"]),
+    (
+        Part::OfForward,
+        "",
+        0,
+        &["outputs", "saves", "non_differentiable"],
+    ),
+];
+
+impl Part {
+    /// Returns the attribute that an attribute of a member was meant to be, if it is one of ours. Misspelled names
+    /// (`#[foward]`) and those of other frameworks are meant to be ours: nothing else would accept them, and the rules
+    /// suggest what to write.
+    pub(crate) fn meant(name: &Ident) -> Option<Self> {
+        let name = name.to_string();
+        let distance = |ours: &str| crate::diagnostics::distance(&name, ours);
+        let other = ATTRIBUTES.iter().find(|row| row.3.contains(&&*name));
+        let near = || {
+            let near = ATTRIBUTES.iter().filter(|row| distance(row.1) <= row.2);
+            near.min_by_key(|row| distance(row.1))
+        };
+        other.or_else(near).map(|row| row.0)
     }
-    let distance = |ours: &&str| crate::diagnostics::distance(&name, ours);
-    let near = ["forward", "backward"].into_iter().min_by_key(distance);
-    for exact in ["jvp", "vmap"] {
-        if name == exact {
-            return Some(exact);
-        }
+
+    /// Returns the name of the attribute; nothing for an argument of `#[forward]`.
+    pub(crate) fn name(self) -> &'static str {
+        let row = ATTRIBUTES.iter().find(|row| row.0 == self);
+        row.map_or("", |row| row.1)
     }
-    near.filter(|ours| distance(ours) <= 2)
 }
 
 /// Returns the attribute that an attribute of a parameter was meant to be, if it is one of ours.
@@ -378,7 +406,7 @@ fn helper(attribute: &Attribute) -> Option<Helper> {
     }
     let name = path.segments.last()?.ident.clone();
     let is_alone = path.get_ident().is_some();
-    meant(&name).filter(|ours| is_alone || name == *ours)?;
+    Part::meant(&name).filter(|ours| is_alone || name == ours.name())?;
     let disguise = (!is_alone).then(|| attribute.clone());
     Some(Helper {
         disguise,

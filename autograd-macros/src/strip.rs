@@ -8,7 +8,7 @@ use std::ops::Range;
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 
-use crate::parse::{meant, meant_on_parameter};
+use crate::parse::{Part, meant_on_parameter};
 use crate::spell::for_each_word;
 
 /// Removes our attributes from the parameters of a function.
@@ -21,7 +21,9 @@ pub(crate) fn parameters(item: TokenStream) -> TokenStream {
 /// Removes our attributes from the members of a block, and from their parameters or those of a function.
 pub(crate) fn helpers(item: TokenStream) -> TokenStream {
     map_groups(parameters(item), Delimiter::Brace, |members| {
-        parameters(without_attributes(members, |name| meant(name).is_some()))
+        parameters(without_attributes(members, |name| {
+            Part::meant(name).is_some()
+        }))
     })
 }
 
@@ -203,5 +205,5 @@ fn names_ours(attribute: TokenStream, is_ours: fn(&Ident) -> bool) -> bool {
 
 /// Returns whether a name is only nearly ours: by a path, it may be something else.
 fn is_near(name: &Ident) -> bool {
-    meant(name).is_none_or(|ours| name != ours)
+    Part::meant(name).is_none_or(|ours| name != ours.name())
 }

@@ -1,4 +1,4 @@
-//! What the compiler reports for mistakes: `tests/ui/<rule>.rs` has a module for each mistake against a
+//! The compiler's messages for mistakes: `tests/ui/<rule>.rs` has a module for each mistake against a
 //! rule, and its `.stderr` all messages. Some mistakes need a file of their own: lints are only reported
 //! where there is no error (`asked_lints.rs`), and some errors list all modules of the crate
 //! (`module_types.rs`). `tests/ui/pass.rs`, which must compile, is a separate test target.

@@ -77,28 +77,6 @@ fn linear_function() {
 }
 
 #[test]
-fn exp() {
-    let item = quote! {
-        impl<T: Element, D: Dimension> Exp<T, D> {
-            #[forward]
-            pub fn forward(i: ArrayView<T, D>) -> Array<T, D> {
-                i.mapv(T::exp)
-            }
-
-            #[backward(i)]
-            fn backward(grad_output: &Tensor<T, D>, output: &Tensor<T, D>) -> Tensor<T, D> {
-                grad_output * output
-            }
-        }
-    };
-    check(
-        quote!(crate = pb),
-        item,
-        &expect_file!["./snapshots/exp.rs"],
-    );
-}
-
-#[test]
 fn elementwise() {
     let args = quote!(elementwise);
     let item = quote! {

@@ -8,7 +8,7 @@ use super::options::{
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, list};
 use crate::lower::ShortArguments;
-use crate::parse::{Argument, Arguments, meant, meant_on_parameter};
+use crate::parse::{Argument, Arguments, Part, meant_on_parameter};
 use crate::show::show;
 
 /// Reads the arguments of `#[custom_function(…)]`, on a block or on a free function.
@@ -275,7 +275,7 @@ fn meant_gradient(argument: &Argument, names: &[&str]) -> Option<String> {
     match (name.strip_prefix("grad_"), listed) {
         (None, None) if did_you_mean(&name, &candidates).is_empty() => Some(name),
         (Some(input), None) => Some(input.to_owned()),
-        (None, Some(input)) if meant(&argument.name) == Some("backward") => {
+        (None, Some(input)) if Part::meant(&argument.name) == Some(Part::Backward) => {
             Some(input.name.to_string())
         }
         _ => None,

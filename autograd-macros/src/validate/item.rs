@@ -16,7 +16,7 @@ use super::{arguments, elementwise, parameters};
 use crate::diagnostics::Diagnostics;
 use crate::lower;
 use crate::model::{Definition, Forward, FunctionKind};
-use crate::parse::{Argument, Helper, ImplBlock, Item, Method, meant};
+use crate::parse::{Argument, Helper, ImplBlock, Item, Method, Part};
 use crate::show::show;
 use crate::spell::for_each_word;
 use crate::types::last_segment;
@@ -27,14 +27,6 @@ pub(super) struct Roles<'a> {
     pub(super) backwards: Vec<(&'a Method, BackwardOptions)>,
     pub(super) jvp: Option<&'a Method>,
     pub(super) vmap: Option<&'a Method>,
-}
-
-/// The role of a function of the block.
-enum Part {
-    Forward,
-    Backward,
-    Jvp,
-    Vmap,
 }
 
 /// The attribute must be on an `impl` block or, in its short form, on a function.
@@ -176,7 +168,7 @@ pub(super) fn roles<'a>(
         };
         is_plain(&method.sig, &method.attrs, diagnostics);
         match part(helper, diagnostics) {
-            Part::Forward => forwards.push((method, helper)),
+            Part::Forward | Part::OfForward => forwards.push((method, helper)),
             Part::Backward => {
                 let options = arguments::backward(&helper.arguments, diagnostics);
                 backwards.push((method, options));
@@ -421,7 +413,8 @@ fn is_on_its_own(helper: &Helper, diagnostics: &mut Diagnostics) {
 
 /// Returns `#[saves(mean)]` as the argument that it should be.
 fn as_argument(helper: &Helper) -> Option<Argument> {
-    meant(&helper.name)?.is_empty().then(|| Argument {
+    let part = Part::meant(&helper.name)?;
+    (part == Part::OfForward).then(|| Argument {
         name: helper.name.clone(),
         list: Some(helper.arguments.clone().unwrap_or_default()),
         value: None,
@@ -439,7 +432,9 @@ fn as_argument(helper: &Helper) -> Option<Argument> {
 /// ```
 fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
     let name = &helper.name;
-    let meant = meant(name).unwrap_or_default();
+    // Only attributes that are meant to be ours are read.
+    let part = Part::meant(name).unwrap_or(Part::OfForward);
+    let meant = part.name();
     match &helper.disguise {
         Some(attribute) if attribute.path().is_ident("cfg_attr") => {
             let message = format!("`#[{name}]` cannot depend on the configuration");
@@ -457,13 +452,7 @@ fn part(helper: &Helper, diagnostics: &mut Diagnostics) -> Part {
         }
         None => {}
     }
-    match meant {
-        "jvp" => Part::Jvp,
-        "vmap" => Part::Vmap,
-        "backward" => Part::Backward,
-        // An argument of `#[forward]` was meant to be there.
-        _ => Part::Forward,
-    }
+    part
 }
 
 /// Our attributes must be on functions.

@@ -7,7 +7,7 @@ use super::model::{Content, Definition, Holds, Kind, Rank};
 use super::text::Text;
 use super::values;
 
-/// What all crates of definitions begin with.
+/// The beginning of all crates of definitions.
 pub(crate) const PRELUDE: &str = r"#![allow(warnings)]
 use pullback::ndarray::{self, Array, Array0, Array1, Array2, Array3, ArrayD, ArrayView, ArrayView0, ArrayView1, ArrayView2};
 use pullback::ndarray::{ArrayView3, ArrayViewD, ArrayViewMut, ArrayViewMut1, ArrayViewMut2, ArrayViewMut3, ArrayViewMutD};

@@ -16,10 +16,10 @@ pub(crate) struct Asked {
     pub(crate) wants: Wants,
 }
 
-/// What a wrong coefficient is multiplied by.
+/// The factor of a wrong coefficient.
 pub(crate) const WRONG: f64 = 1.5;
 
-/// Returns whether a function has one.
+/// Returns whether a function has a wrong coefficient.
 pub(crate) fn is_wrong(definition: &Definition, part: Part) -> bool {
     let Part::Backward(index) = part else {
         return definition.twin == Some(Twin::Jvp);

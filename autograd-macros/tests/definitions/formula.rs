@@ -1,6 +1,6 @@
 //! Sums of products, and their derivatives.
 
-/// What a product is made of.
+/// A factor of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Factor {
     /// An input; zero where an optional one is absent.

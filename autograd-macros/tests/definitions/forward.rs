@@ -16,7 +16,7 @@ pub(crate) fn types(definition: &Definition) -> Types {
     }
 }
 
-/// What the tensors of a list are, of a sum.
+/// The shares of a sum in the tensors of a list.
 pub(crate) const HALVES: [f64; 2] = [1.0, 0.5];
 
 /// Writes the attribute, the signature and the body; `indent` before each line.

@@ -85,7 +85,7 @@ impl Input {
     }
 }
 
-/// How an output holds a sum.
+/// The container of an output's sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     One,
@@ -100,7 +100,7 @@ pub(crate) enum Content {
     Sum {
         terms: Vec<Term>,
         holds: Holds,
-        /// Of rank 0: the sum over all elements.
+        /// Reduced to rank 0: the sum over all elements.
         reduced: bool,
         /// Returned as a `Tensor`.
         tensor: bool,
@@ -135,7 +135,7 @@ pub(crate) enum Intermediate {
 pub(crate) struct Save {
     pub(crate) name: String,
     pub(crate) what: Intermediate,
-    /// How it holds an array.
+    /// The container of an array.
     pub(crate) holds: Holds,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct Backward {
     pub(crate) once: bool,
 }
 
-/// What forward returns or writes, if it has a gradient.
+/// A value with a gradient that forward returns or writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Differentiable {
     /// `grad_y`
@@ -181,14 +181,14 @@ pub(crate) struct Definition {
     pub(crate) inputs: Vec<Input>,
     pub(crate) named_outputs: bool,
     pub(crate) outputs: Vec<Output>,
-    /// What is written to the input in place.
+    /// The sum that is written to the input in place.
     pub(crate) written: Vec<Term>,
     pub(crate) saves: Vec<Save>,
     pub(crate) fallible: bool,
     pub(crate) backwards: Vec<Backward>,
-    /// Whether there is a `#[jvp]` rule, and whether on tensors.
+    /// The `#[jvp]` rule, if there is one: whether it is on tensors.
     pub(crate) jvp: Option<bool>,
-    /// Whether there is a `#[vmap]` function, and which inputs have an axis for the examples.
+    /// The `#[vmap]` function, if there is one: for each input, whether it has an axis for the examples.
     pub(crate) vmap: Option<Vec<bool>>,
     pub(crate) twin: Option<Twin>,
 }
@@ -304,7 +304,7 @@ impl Definition {
     }
 }
 
-/// Where the value of something that forward computed comes from.
+/// The source of a value that forward computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Output,

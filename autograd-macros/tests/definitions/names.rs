@@ -119,7 +119,7 @@ const FUNCTIONS: &[&str] = &[
     "x",
 ];
 
-/// What is left to name things with, so that no name is used twice.
+/// The names that are left, so that none is used twice.
 pub(crate) struct Names(Vec<&'static str>);
 
 impl Names {

@@ -1,4 +1,4 @@
-//! The text of a definition, in lines that know what they are.
+//! The text of a definition, in lines with a role each.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) enum Part {
     Jvp,
 }
 
-/// What a parameter of a backward function or of the `#[jvp]` rule asks for.
+/// The value that a parameter of a backward function or of the `#[jvp]` rule asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// A tensor of forward.
@@ -30,7 +30,7 @@ pub(crate) enum Wants {
     Context,
 }
 
-/// What a line is.
+/// The role of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// `#[custom_function(`
@@ -111,7 +111,7 @@ pub(crate) enum Form {
     TensorRef,
 }
 
-/// How the types of a definition are written.
+/// The element type and rank of a definition, to write types with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Types {
     pub(crate) element: Element,
@@ -195,7 +195,7 @@ impl Types {
         }
     }
 
-    /// The same types for a tensor of rank 0.
+    /// Returns the types for a tensor of rank 0.
     pub(crate) fn reduced(self) -> Self {
         Self {
             rank: Rank::Fixed(0),

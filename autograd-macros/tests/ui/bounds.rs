@@ -76,19 +76,6 @@ mod reference_without_clone {
     }
 }
 
-mod of_one_thread {
-    use super::*;
-    use std::rc::Rc;
-    pub struct F;
-    #[custom_function]
-    impl F {
-        #[forward]
-        fn forward(x: ArrayView1<f64>, k: Rc<f64>) -> Array1<f64> { &x * *k }
-        #[backward(x)]
-        fn backward(grad_output: ArrayView1<f64>, k: Rc<f64>) -> Array1<f64> { &grad_output * *k }
-    }
-}
-
 mod trait_object {
     use super::*;
     pub struct F;

@@ -233,12 +233,6 @@ mod spelled_otherwise {
     pub fn f<T: Real>(x: T) -> T { x }
 }
 
-mod two_type_parameters {
-    use super::*;
-    #[custom_function(elementwise)]
-    pub fn f<T: Real, U: Real>(x: T, y: U) -> T { x }
-}
-
 mod a_function_as_a_value {
     use super::*;
     #[custom_function(elementwise)]

@@ -279,12 +279,6 @@ mod on_a_trait {
     }
 }
 
-mod on_an_enum {
-    use super::*;
-    #[custom_function]
-    pub enum Square {}
-}
-
 mod parameters_of_its_own {
     use super::*;
     pub struct Sum;

@@ -1,5 +1,5 @@
-//! What must compile, and what comes of it when it runs: every form of a definition, names that generated
-//! code must not lean on, lints of careful crates. A test target without the harness, for in a test
+//! Definitions that must compile and run: every form of a definition, names that generated
+//! code must not depend on, lints of careful crates. A test target without the harness, for in a test
 //! build rustc does not look for missing documentation.
 
 #![allow(
@@ -675,7 +675,7 @@ pub mod modules {
 
     /// An associated type.
     pub trait Block {
-        /// What the block holds.
+        /// The block.
         type Inner;
     }
 
@@ -689,7 +689,7 @@ pub mod modules {
         pub last: Option<Parameter<f32, Ix1>>,
     }
 
-    /// What a parameter is called here.
+    /// An alias of a parameter.
     pub type Weight<T> = Parameter<T, Ix1>;
 
     /// A module of an alias, and of a module with parameters of its own.
@@ -958,7 +958,7 @@ pub mod strict_lints {
     }
 }
 
-/// Values that hold floats and are no tensors, under names that the macro cannot see through.
+/// Values that hold floats but are not tensors, under names that the macro cannot resolve.
 pub mod data {
     use pullback::ndarray::{Array1, Array2, ArrayView1};
     use pullback::prelude::*;

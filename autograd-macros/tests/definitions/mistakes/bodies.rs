@@ -1,4 +1,4 @@
-//! Mistakes in bodies, which rustc reports, and in punctuation: what is generated must not report them again.
+//! Mistakes in bodies and in punctuation, which rustc reports: generated code must not report them again.
 
 use super::{Editor, Make};
 use crate::text::{Part, Role};

@@ -162,7 +162,7 @@ fn input_like_a_gradient(editor: &mut Editor<'_>) -> Option<Vec<usize>> {
     editor.insert_parameter(Part::Forward, parameter)
 }
 
-/// Adds what a new value is in the check, above everything else.
+/// Adds the sample of a new value, above all others.
 fn with_a_sample(editor: &mut Editor<'_>, sample: String) -> Option<Vec<usize>> {
     let place = editor.pick(|role| role == Role::Gradcheck)?;
     Some(editor.insert(place + 1, Role::Other, sample))
