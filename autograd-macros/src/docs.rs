@@ -108,10 +108,12 @@ pub(crate) fn table(model: &FunctionModel) -> TokenStream {
         Order::Times(times) => format!("It can be differentiated {times} times."),
         Order::Any => "It can be differentiated any number of times.".to_owned(),
     });
-    match (jvp, &model.definition.kind) {
-        (_, FunctionKind::Elementwise(free, _)) => lines.extend(written_formula(free)),
-        (Some(_), _) => lines.push("It has a rule for forward mode.".to_owned()),
-        (None, _) => {}
+    match &model.definition.kind {
+        FunctionKind::Elementwise(free, _) => lines.extend(written_formula(free)),
+        FunctionKind::Block | FunctionKind::Short(_) => {
+            let rule = "It has a rule for forward mode.".to_owned();
+            lines.extend(jvp.as_ref().map(|_| rule));
+        }
     }
     if let Some(vmap) = vmap {
         let inputs = forward.inputs.iter().zip(&vmap.mapped);

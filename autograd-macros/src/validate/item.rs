@@ -255,12 +255,15 @@ pub(super) fn forward(
     returns: ReadOutputs,
 ) -> Forward {
     let (mut inputs, mut returned) = (inputs, returns.returned);
-    if let FunctionKind::Elementwise(_, elementwise) = &definition.kind {
-        for input in inputs.iter_mut().filter(|input| input.tensor.is_some()) {
-            input.shown = elementwise.shown("ArrayView<'_, ");
-        }
-        for output in &mut returned {
-            output.shown = elementwise.shown("Array<");
+    match &definition.kind {
+        FunctionKind::Block | FunctionKind::Short(_) => {}
+        FunctionKind::Elementwise(_, elementwise) => {
+            for input in inputs.iter_mut().filter(|input| input.tensor.is_some()) {
+                input.shown = elementwise.shown("ArrayView<'_, ");
+            }
+            for output in &mut returned {
+                output.shown = elementwise.shown("Array<");
+            }
         }
     }
     let is_doc = |attribute: &&Attribute| attribute.path().is_ident("doc");

@@ -189,13 +189,16 @@ fn functions(
         // Reported already, and mistakes of backward functions could not be told apart from it.
         return (Some(forward), Rules::default());
     }
-    if let FunctionKind::Elementwise(..) = definition.kind {
+    match &definition.kind {
+        FunctionKind::Block | FunctionKind::Short(_) => {}
         // The runtime has its derivatives.
-        let rules = Rules {
-            forward_is_right: is_right,
-            ..Rules::default()
-        };
-        return (Some(forward), rules);
+        FunctionKind::Elementwise(..) => {
+            let rules = Rules {
+                forward_is_right: is_right,
+                ..Rules::default()
+            };
+            return (Some(forward), rules);
+        }
     }
 
     let mut context = Context {
