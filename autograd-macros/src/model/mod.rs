@@ -50,9 +50,7 @@ pub(crate) struct Definition {
 impl Definition {
     /// Returns the name in the source: that of the free function or of the type.
     pub(crate) fn item(&self) -> &Ident {
-        self.short
-            .as_ref()
-            .map_or(&self.ident, |short| &short.ident)
+        self.kind.free().map_or(&self.ident, |free| &free.ident)
     }
 }
 
