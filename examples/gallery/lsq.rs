@@ -1,4 +1,4 @@
-//! Quantisation with a step that is learned: an estimator, whose gradients are chosen and not derived.
+//! Quantization with a step that is learned: an estimator, whose gradients are chosen and not derived.
 //!
 //! Esser et al., *Learned Step Size Quantization*, 2020: y = s · round(clamp(x/s, low, high)). Rounding counts as the
 //! identity, so x gets the gradient where it is not clamped, and s gets round(x/s) − x/s there, elsewhere the bound.
