@@ -162,6 +162,9 @@ fn our_packages_say_what_they_are() {
         let folder = Path::new(text(package, "manifest_path"))
             .parent()
             .expect("a folder");
+        let readme = fs::read_to_string(folder.join(text(package, "readme")));
+        let readme = readme.unwrap_or_else(|error| panic!("the readme of `{name}`: {error}"));
+        assert!(readme.starts_with(&format!("# {name}\n")), "`{name}`");
         for file in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let license = fs::read(folder.join(file))
                 .unwrap_or_else(|error| panic!("`{name}`, {file}: {error}"));
