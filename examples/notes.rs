@@ -52,7 +52,7 @@ impl LinearFunction {
     }
 }
 
-/// The same for any element type, to be checked in `f64`: only the types differ.
+/// `LinearFunction` for any element type, to be checked in `f64`: only the types differ.
 pub struct GenericLinear<T>(PhantomData<T>);
 
 #[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
@@ -159,7 +159,7 @@ fn linear() -> Result<(), Box<dyn Error>> {
     y.sum().backward()?;
     println!("without a bias: y = {}, dW = {}", flat(&y), show(&w));
 
-    // What the macro found in the signatures:
+    // The macro reads this from the signatures:
     println!("what is saved, and for which gradient:");
     for saved in LinearFunction::SIGNATURE.saved {
         println!("  `{}` for {}", saved.name, saved.needed_for.join(", "));

@@ -1,9 +1,9 @@
 //! Custom differentiable functions on [`ndarray`], checked by the compiler.
 //!
-//! Write a forward function and, for each input, the function of its gradient, on ordinary arrays.
-//! [`custom_function`] reads their signatures and writes the rest: `apply` on tensors, what to save for
-//! whom, which gradients to compute, checks of arity, names, ranks and element types. What does not
-//! fit together is a compile error on the token that is wrong.
+//! Write a forward function and a gradient for each input, on ordinary arrays. [`custom_function`] reads their
+//! signatures and generates `apply` on tensors: it saves the values that the gradients need, computes only the
+//! gradients that are needed, and checks arity, names, ranks and element types. A mistake is a compile error on the
+//! token to change.
 //!
 //! ```
 //! use pullback::ndarray::{Array1, ArrayView1, array};
@@ -34,27 +34,38 @@
 //! # }
 //! ```
 //!
+//! For a function that is a formula of each element, the attribute generates the gradients too:
+//!
+//! ```
+//! use pullback::prelude::*;
+//!
+//! /// y = x / √(1 + (x/limit)²)
+//! #[custom_function(elementwise)]
+//! pub fn squash<T: Real>(x: T, limit: T) -> T {
+//!     x / (1.0 + (x / limit).powi(2)).sqrt()
+//! }
+//! ```
+//!
 //! Where to start:
 //!
-//! - [`guide`]: chapters to read in order, from a function of one input to attention; what the compiler checks;
-//!   for those who come [from PyTorch](guide::from_pytorch) or
-//!   [from burn and candle](guide::from_burn_and_candle); how the engine works; speed.
-//! - [`prelude`]: what nearly every program imports.
+//! - [`guide`]: chapters, from [ten minutes](guide::ten_minutes) and [elementwise functions](guide::elementwise) to
+//!   attention; [what the compiler checks](guide::what_the_compiler_checks); the names of
+//!   [PyTorch](guide::from_pytorch) and of [burn and candle](guide::from_burn_and_candle); speed.
+//! - [`prelude`]: the imports of nearly every program.
 //!
 //! To look things up:
 //!
-//! - [`custom_function`]: what a definition may consist of, with an example of each.
-//! - [`Tensor`]: values with a history; operators and built-in functions are its methods.
+//! - [`custom_function`]: every rule and option of a definition, with an example of each.
+//! - [`Tensor`]: arrays with a history; operators and built-in functions are its methods.
 //! - [`Tensor::backward`], [`grad()`]: gradients that are added to the leaves, or returned; of any order.
 //! - [`jvp`]: derivatives along a direction, computed beside the values.
-//! - [`functional`]: Jacobians and Hessians of functions, whole and as products; functions on many examples at once.
+//! - [`functional`]: Jacobians and Hessians, whole and as products; `vmap` over the examples of a batch.
 //! - [`Gradcheck`]: checks gradients against finite differences.
 //! - [`ops`]: the built-in functions, written with the same attribute: examples to learn from.
 //! - [`kernels`]: loops and products on arrays, for fast functions; [`memory`]: the memory of large arrays.
-//! - [`foreign`]: a computation run for another framework, which records it in a graph of its own.
+//! - [`foreign`]: computations for other frameworks, which record them in their own graphs.
 //! - [`catalogue`](catalogue()): every function of a program in one list, or as a page to search.
-//! - [`graph`]: pictures of what was recorded, and how long each part of a backward pass takes; [`inspect`]: the
-//!   same as data, to draw or count it differently.
+//! - [`graph`]: pictures of graphs, and the time of each part of a backward pass; [`inspect`]: graphs as data.
 //! - [`nn`]: modules with parameters and buffers, layers, saving and loading; [`Module`](derive@Module) derives them.
 //! - [`optim`]: optimizers, schedules of the learning rate, clipping of gradients.
 //!
@@ -66,7 +77,7 @@
 //! | `catalogue` | default | [`catalogue()`]; with `graph`, also its page, `catalogue::html` |
 //! | `nn` | | [`nn`], [`optim`] and `#[derive(Module)]`. Includes `ops` |
 //! | `graph` | | [`graph`] |
-//! | `math` | | formulas in the documentation as MathML, where they are otherwise LaTeX in a block of code |
+//! | `math` | | formulas in the documentation as MathML instead of LaTeX in a block of code |
 //! | `gemm` | | products of matrices by the crate [gemm](https://docs.rs/gemm), which is faster than the default on large ones |
 //! | `blas` | | products of matrices by the BLAS that the program links. Takes precedence over `gemm` |
 //! | `full` | | all of these but `blas`, which needs a library to link |
@@ -88,6 +99,8 @@ pub mod guide;
 pub use autograd_core::__private;
 #[cfg(feature = "catalogue")]
 pub use autograd_core::catalogue::catalogue;
+#[doc(inline)]
+pub use autograd_core::kernels;
 #[cfg(feature = "ops")]
 pub use autograd_core::ops;
 pub use autograd_core::{
@@ -95,10 +108,11 @@ pub use autograd_core::{
     Gradcheck, HookHandle, InputSignature, InputTensors, Mismatch, Node, Order, OutputSignature,
     OutputTensors, Real, SavedSignature, Shape, Signature, Tensor, Tensor0, Tensor1, Tensor2,
     Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Unpacked, checkpoint, detect_anomaly, enable_grad,
-    foreign, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, kernels, math,
-    memory, ndarray, no_grad, replayed, saved_tensors_hooks,
+    foreign, functional, grad, inspect, is_grad_enabled, is_recomputing, jvp, math, memory,
+    ndarray, no_grad, replayed, saved_tensors_hooks,
 };
 #[cfg(feature = "graph")]
+#[doc(inline)]
 pub use autograd_graph as graph;
 #[cfg(feature = "nn")]
 pub use autograd_macros::Module;
@@ -114,8 +128,7 @@ pub mod catalogue {
     pub use autograd_graph::catalogue::{Page, html};
 }
 
-/// What nearly every program that defines or uses functions needs: traits and types, no names of
-/// built-in functions.
+/// The traits and types of nearly every program. There are no names of built-in functions.
 pub mod prelude {
     #[cfg(feature = "nn")]
     pub use crate::nn::{Buffer, Forward, Module, Parameter, Stateful};
@@ -130,7 +143,7 @@ pub mod prelude {
     pub use autograd_macros::{backward, forward, jvp, vmap};
 }
 
-/// The README's example runs with the documentation's.
+/// The README, whose examples run with those of the documentation.
 #[cfg(all(doctest, feature = "graph", feature = "nn"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -55,7 +55,7 @@ impl First {
         match self.build() {
             Some(seconds) => report(name, seconds, limit, "s", 1),
             None => {
-                eprintln!("{NAME}/{name} is measured where /proc tells processor times: not here");
+                eprintln!("{NAME}/{name} is skipped: there are no processor times in /proc");
             }
         }
     }
@@ -107,8 +107,9 @@ impl First {
     }
 }
 
-/// What the processes that this one has waited for have taken, and theirs, in seconds: the fields `cutime`
-/// and `cstime` of `/proc/self/stat`, in hundredths.
+/// Returns the processor time of finished child processes and of theirs, in seconds: the fields `cutime` and `cstime`
+/// of
+/// `/proc/self/stat`, in hundredths.
 fn processor_time_of_children() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The second field, a name in parentheses, may contain spaces.

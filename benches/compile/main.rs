@@ -1,11 +1,10 @@
-//! What the macro costs when a crate is compiled: 200 functions with the attribute beside the same
-//! functions as the attribute expands them, written out.
+//! Measures the time of the macro in a compilation: 200 functions with the attribute beside the same functions as the
+//! attribute expands them, written out.
 //!
-//! Both crates say the same to the compiler behind the macro, so what differs is the macro's own time:
-//! reading the definition, holding it against the rules and writing the tokens. The second crate is what
-//! the first one prints under `PULLBACK_EXPAND`. A third, without any function, takes as long as cargo
-//! and the dependencies do; that is subtracted. `first` measures what a first function costs. See
-//! `benches/README.md`.
+//! Both crates are the same to the compiler behind the macro, so the difference is the macro's own time: parsing the
+//! definition, checking the rules and writing the tokens. The second crate is the output of the first under
+//! `PULLBACK_EXPAND`. A third, without any function, takes the time of cargo and the dependencies, which is subtracted.
+//! `first` measures the cost of a first function. See `benches/README.md`.
 
 mod first;
 
@@ -21,7 +20,7 @@ const FUNCTIONS: usize = 200;
 const ROUNDS: usize = 7;
 
 fn main() {
-    // `cargo bench -- W1` is about others.
+    // `cargo bench -- W1` runs no figure of this program.
     let wanted: Vec<String> = env::args()
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
@@ -117,7 +116,7 @@ impl Crate {
         fs::write(self.folder.join("src/lib.rs"), source).expect("a temporary file");
     }
 
-    /// Checks the crate and gives back what the compiler printed.
+    /// Checks the crate and returns the output of the compiler.
     fn check(&self, variables: &[(&str, &str)]) -> String {
         // The profile that users have while they write; without what an earlier round left behind.
         let output = Command::new(env!("CARGO"))
@@ -145,7 +144,7 @@ impl Crate {
     }
 }
 
-/// Of a crate that depends on the library.
+/// Returns the manifest of a crate that depends on the library.
 fn manifest(name: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\

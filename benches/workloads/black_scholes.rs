@@ -1,5 +1,5 @@
-//! W9: the price of a call option by Black and Scholes with its sensitivities to spot, volatility and time, on a million
-//! elements, as one elementwise function.
+//! W9: the price of a call option by Black and Scholes with its sensitivities to spot, volatility and time, on a
+//! million elements, as one elementwise function.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const LENGTH: usize = 1_000_000;
 const ROUNDS: usize = 31;
 const STRIKE: f64 = 100.0;
 const RATE: f64 = 0.03;
-/// How many elements by hand a thread takes at a time.
+/// The number of elements by hand that a thread takes at a time.
 const PIECE: usize = 1 << 15;
 
 #[custom_function(elementwise)]

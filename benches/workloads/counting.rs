@@ -1,14 +1,14 @@
-//! An allocator that knows how much large memory is in use.
+//! An allocator that counts the large memory in use.
 
 #![allow(unsafe_code, reason = "an allocator can only be written so")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is smaller is not counted, so that the figures of small functions are not those of counting.
+/// The smallest size that is counted, so that counting does not slow small functions down.
 const LARGE: usize = 64 << 10;
 
-/// The system's allocator, with an eye on it.
+/// The system's allocator, with counts.
 struct Counting;
 
 #[global_allocator]
@@ -30,7 +30,7 @@ fn freed(bytes: usize) {
     }
 }
 
-// SAFETY: every call goes to the system's allocator as it came in; what is done besides allocates nothing.
+// SAFETY: every call is passed to the system's allocator unchanged; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         taken(layout.size());
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How many bytes of large memory are in use at the most while `work` runs, beyond those before.
+/// Returns the peak of large memory in bytes while `work` runs, above the memory in use before.
 pub fn peak(work: impl FnOnce()) -> usize {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

@@ -100,7 +100,7 @@ fn ours(function: fn(&Tensor1<f32>) -> Tensor1<f32>, x: &Tensor1<f32>) -> [Durat
     [forward, backward]
 }
 
-/// The same arithmetic in buffers that are used again.
+/// The arithmetic of a workload by hand, in buffers that are used again.
 trait ByHand {
     fn new(x: Vec<f32>) -> Self;
     fn forward(&mut self);

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use pullback::kernels::set_threads;
 
-/// What the command line asks for: workloads whose name begins with one of the words, or all; `--threads N`.
+/// The options of the command line: workloads whose name begins with one of the words, or all; `--threads N`.
 pub struct Filter {
     names: Vec<String>,
     threads: usize,
 }
 
 impl Filter {
-    /// From the command line, where `cargo bench` adds options of its own.
+    /// Reads the command line, to which `cargo bench` adds its own options.
     pub fn new(arguments: Vec<String>) -> Self {
         let mut names = Vec::new();
         let mut threads = 1;
@@ -34,7 +34,7 @@ impl Filter {
         self.names.is_empty() || self.names.iter().any(named)
     }
 
-    /// Sets how many threads work; one is pinned.
+    /// Sets the number of threads; a single one is pinned.
     pub fn set_threads(&self) {
         set_threads(self.threads);
         if self.threads == 1 {
@@ -53,7 +53,7 @@ pub fn pin() {
     }
 }
 
-/// The medians of `rounds` runs of `ours` and `limit`, in turns, after one of each to warm up.
+/// Returns the medians of `rounds` runs of `ours` and `limit`, in turns, after one of each to warm up.
 pub fn medians<const N: usize>(
     rounds: usize,
     mut ours: impl FnMut() -> [Duration; N],
@@ -69,7 +69,7 @@ pub fn medians<const N: usize>(
     (median(&times.0), median(&times.1))
 }
 
-/// The median of each column, in nanoseconds.
+/// Returns the median of each column, in nanoseconds.
 fn median<const N: usize>(rounds: &[[Duration; N]]) -> [f64; N] {
     std::array::from_fn(|column| {
         let mut times: Vec<Duration> = rounds.iter().map(|round| round[column]).collect();
@@ -78,7 +78,7 @@ fn median<const N: usize>(rounds: &[[Duration; N]]) -> [f64; N] {
     })
 }
 
-/// How long `work` takes, and what it gives.
+/// Returns the time of `work`, and its result.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (Duration, R) {
     let start = Instant::now();
     let result = std::hint::black_box(work());
@@ -94,7 +94,8 @@ pub fn report(name: &str, ours: f64, limit: f64, unit: &str) {
     );
 }
 
-/// Prints one figure of forward and backward together, and each of them for a reader. The times are in nanoseconds,
+/// Prints one figure of forward and backward together, and each of them to standard error. The times are in
+/// nanoseconds,
 /// `per` of which are a `unit`.
 pub fn report_both(name: &str, ours: [f64; 2], limit: [f64; 2], (unit, per): (&str, f64)) {
     let (ours, limit) = (ours.map(|time| time / per), limit.map(|time| time / per));

@@ -88,7 +88,7 @@ fn by_hand() -> Duration {
     time
 }
 
-/// What the process holds for each node after forward, the allocator's own share included.
+/// Returns the memory of the process for each node after forward, with the overhead of the allocator.
 fn bytes_per_node() -> Result<f64, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)

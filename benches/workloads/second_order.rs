@@ -10,7 +10,7 @@ use pullback::prelude::*;
 use crate::harness::{Filter, medians, report, timed};
 use crate::vectorized::vectorized;
 
-/// How many sums the loop by hand has, so that it is vector code.
+/// The number of partial sums in the loop by hand, which make it vector code.
 const SUMS: usize = 32;
 
 #[custom_function(elementwise)]
@@ -64,10 +64,7 @@ fn twice<H: ByHand>(
     (ours[0], limit[0])
 }
 
-fn of_the_gradient(
-    function: fn(&Tensor1<f32>) -> Tensor1<f32>,
-    x: &Tensor1<f32>,
-) -> Tensor1<f32> {
+fn of_the_gradient(function: fn(&Tensor1<f32>) -> Tensor1<f32>, x: &Tensor1<f32>) -> Tensor1<f32> {
     let y = function(x).sum();
     let first = Grad::of(&y).create_graph(true).run((x,));
     let (first,) = first.expect("the graph is whole");

@@ -26,7 +26,7 @@ impl Letters {
     pub fn encode(&self, text: &str) -> Result<Vec<usize>, String> {
         let number = |letter: char| {
             let known = self.0.binary_search(&letter);
-            known.map_err(|_| format!("the text has no {letter:?}, so nothing is known of it"))
+            known.map_err(|_| format!("the training text does not contain {letter:?}"))
         };
         text.chars().map(number).collect()
     }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_told() {
+    fn unknown_letters_and_short_texts_are_errors() {
         let letters = Letters::of("banana");
         assert_eq!(letters.count(), 3);
         assert_eq!(
@@ -143,7 +143,7 @@ mod tests {
             "nab"
         );
         let unknown = letters.encode("naïf").expect_err("ï is unknown");
-        assert_eq!(unknown, "the text has no 'ï', so nothing is known of it");
+        assert_eq!(unknown, "the training text does not contain 'ï'");
         let short = Text::new("short", 8).err().expect("too short");
         assert_eq!(short, "5 letters are too few: at least 410 are needed");
     }

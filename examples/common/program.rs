@@ -1,4 +1,4 @@
-//! What the examples share as programs: a command line, and a result that is checked.
+//! The common parts of the programs: a command line, and a checked result.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -89,7 +89,7 @@ impl Arguments {
         Err(format!("--{name} must be {least} to {most}, found {value}").into())
     }
 
-    /// Refuses options that were not taken.
+    /// Fails if there are options that were not taken.
     pub fn finish(self) -> Outcome<()> {
         match self.left.first() {
             None => Ok(()),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_errors() {
         let refused = |words: &[&str]| {
             let mut given = arguments(words);
             let size = given.take_within("size", 5, 2..=9);

@@ -1,4 +1,4 @@
-//! What training loops share: shuffled batches, a progress bar, the share of right answers, curves.
+//! The common parts of training loops: shuffled batches, a progress bar, accuracy, curves.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use plotters::style::RGBColor;

@@ -1,4 +1,4 @@
-//! The state of a differential equation after a time, with the continuous adjoint: nothing is kept on the way.
+//! The state of a differential equation after a time, with the continuous adjoint: no intermediate state is saved.
 //!
 //! Chen et al., *Neural Ordinary Differential Equations*, 2018: for ż = f(z, θ), the adjoint a = ∂L/∂z follows
 //! ȧ = −aᵀ ∂f/∂z, and ∂L/∂θ is the integral of aᵀ ∂f/∂θ. All three are integrated back from the end, z too. Here f is
@@ -12,7 +12,7 @@ pub struct Adjoint;
 
 #[custom_function(gradcheck(z = [3], weights = [[4, 3], [3, 4]], time = 0.5, steps = 12))]
 impl Adjoint {
-    /// The state `time` after it was `z`.
+    /// Computes the state after `time`, starting from `z`.
     #[forward]
     pub fn forward(
         z: ArrayView1<f64>,
@@ -76,7 +76,7 @@ fn network(z: &Tensor1<f64>, weights: &[&Tensor2<f64>]) -> Tensor1<f64> {
     weights.iter().fold(z.clone(), |z, w| w.matmul(&z).tanh())
 }
 
-/// Runge and Kutta's method.
+/// Integrates by Runge and Kutta's method.
 fn integrated(
     mut y: Array1<f64>,
     time: f64,

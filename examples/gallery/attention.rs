@@ -1,8 +1,8 @@
-//! Attention in tiles: the scores are never there as a whole.
+//! Attention in tiles: the matrix of scores is never in memory as a whole.
 //!
-//! Dao et al., 2022, arXiv 2205.14135. Over tiles of keys, a row's largest score and its sum of exponentials are kept and
-//! corrected; backward computes each tile of P = e^(S − L) again from the logarithms L of the sums, with
-//! ∂L/∂S = P ∘ (∂L/∂P − D), D the sums of y ∘ ∂L/∂y over a row.
+//! Dao et al., 2022, arXiv 2205.14135. For each tile of keys, the largest score of a row and its sum of exponentials
+//! are updated; backward recomputes each tile of P = e^(S − L) from the logarithms L of the sums, with ∂L/∂S = P ∘
+//! (∂L/∂P − D), D the sums of y ∘ ∂L/∂y over a row.
 
 use pullback::ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Zip, s};
 use pullback::prelude::*;
@@ -11,7 +11,7 @@ pub struct Attention;
 
 #[custom_function(gradcheck(q = [3, 2], k = [5, 2], v = [5, 4], tile = 2))]
 impl Attention {
-    /// softmax(q kᵀ / √d) v, for `tile` keys at a time.
+    /// Computes softmax(q kᵀ / √d) v, for `tile` keys at a time.
     #[forward(outputs(y), saves(logs))]
     pub fn forward(
         q: ArrayView2<f64>,

@@ -1,7 +1,8 @@
 //! A combinatorial solver as a layer: the gradient of a smooth function between its values.
 //!
-//! Vlastelica et al., *Differentiation of Blackbox Combinatorial Solvers*, 2020. The solver gives the best choice y(w)
-//! for the costs w. With w' = w + λ ∂L/∂y, the gradient is −(y(w) − y(w'))/λ. Any solver will do: it is a value.
+//! Vlastelica et al., *Differentiation of Blackbox Combinatorial Solvers*, 2020. The solver returns the best choice
+//! y(w) for the costs w. With w' = w + λ ∂L/∂y, the gradient is −(y(w) − y(w'))/λ. Any solver can be passed: it is a
+//! value.
 
 use pullback::ndarray::{Array2, ArrayView2};
 use pullback::prelude::*;
@@ -14,7 +15,8 @@ where
     solver(costs)
 }
 
-/// The cheapest path from the first cell to the last, to the right, down or both: 1 on it, 0 elsewhere.
+/// Returns the cheapest path from the first cell to the last, by steps to the right, down or both: 1 on the path, else
+/// 0.
 pub fn cheapest_path(costs: ArrayView2<f64>) -> Array2<f64> {
     let mut total = costs.to_owned();
     let before = |total: &Array2<f64>, i: usize, j: usize| {

@@ -1,4 +1,4 @@
-//! Connectionist temporal classification: the loss of a sequence of labels whose places in time are not known.
+//! Connectionist temporal classification: the loss of a sequence of labels whose positions in time are unknown.
 //!
 //! Graves et al., 2006. With blanks between the labels, αₜₛ and βₜₛ are the logarithms of the probabilities of all ways
 //! to place s at time t, before and after it; the gradient with respect to the logarithms of the probabilities is
@@ -11,7 +11,8 @@ pub struct Ctc;
 
 #[custom_function(gradcheck(log_probs = [5, 4] in -2.0..-0.5, labels = &[1, 2, 2]))]
 impl Ctc {
-    /// The loss of `labels`, for the logarithms of the probabilities of each label at each time; 0 is the blank.
+    /// Computes the loss of `labels`, for the logarithms of the probabilities of each label at each time; 0 is the
+    /// blank.
     #[forward(outputs(loss), saves(alpha))]
     pub fn forward(log_probs: ArrayView2<f64>, labels: &[usize]) -> (Array0<f64>, Array2<f64>) {
         let extended = extended(labels);
@@ -63,13 +64,13 @@ fn cells(times: usize, places: usize) -> impl DoubleEndedIterator<Item = (usize,
     (0..times * places).map(move |cell| (cell / places, cell % places))
 }
 
-/// The labels with a blank before, between and after them.
+/// Returns the labels with a blank before, between and after them.
 fn extended(labels: &[usize]) -> Vec<usize> {
     let pairs = labels.iter().flat_map(|label| [0, *label]);
     pairs.chain([0]).collect()
 }
 
-/// How far back the place before `s` may be: a blank between two different labels can be left out.
+/// Returns the possible steps back from `s`: a blank between two different labels can be left out.
 fn steps(extended: &[usize], s: usize) -> impl Iterator<Item = usize> {
     let may_skip = s > 1 && extended[s] != 0 && extended[s] != extended[s - 2];
     (0..=s.min(1)).chain(may_skip.then_some(2))

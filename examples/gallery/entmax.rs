@@ -7,7 +7,7 @@
 use pullback::ndarray::{Array2, ArrayView2, Zip};
 use pullback::prelude::*;
 
-/// α-entmax of each row, for α > 1.
+/// Computes α-entmax of each row, for α > 1.
 #[custom_function(gradcheck(x = [2, 4], alpha = 1.5), grad(x) = {
     let mut grad = output.mapv(|y| if y > 0.0 { y.powf(2.0 - alpha) } else { 0.0 });
     for (mut s, g) in grad.rows_mut().into_iter().zip(grad_output.rows()) {

@@ -1,6 +1,6 @@
 //! Products of matrices in groups: a list of inputs, a list of weights, a list of outputs, one function.
 //!
-//! As in mixtures of experts, where each expert has another number of rows (Gale et al., 2022, arXiv 2211.15841):
+//! Mixtures of experts use them, where each expert has its own number of rows (Gale et al., 2022, arXiv 2211.15841):
 //! yₖ = xₖ wₖ.
 
 use pullback::ndarray::{Array2, ArrayView2};

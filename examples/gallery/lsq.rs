@@ -1,7 +1,8 @@
-//! Quantization with a step that is learned: an estimator, whose gradients are chosen and not derived.
+//! Quantization with a learned step: an estimator, whose gradients are chosen and not derived.
 //!
-//! Esser et al., *Learned Step Size Quantization*, 2020: y = s · round(clamp(x/s, low, high)). Rounding counts as the
-//! identity, so x gets the gradient where it is not clamped, and s gets round(x/s) − x/s there, elsewhere the bound.
+//! Esser et al., *Learned Step Size Quantization*, 2020: y = s · round(clamp(x/s, low, high)). Rounding is treated as
+//! the identity, so the factor of x is 1 where x is not clamped, and that of s is round(x/s) − x/s there, elsewhere
+//! the bound.
 
 use pullback::ndarray::{Array1, ArrayView0, ArrayView1, Zip, arr0};
 use pullback::prelude::*;
@@ -19,7 +20,7 @@ pub fn lsq(x: ArrayView1<f64>, step: ArrayView0<f64>, bits: u32) -> Array1<f64> 
     x.mapv(|x| (x / step[()]).clamp(low, high).round_ties_even() * step[()])
 }
 
-/// The least and the largest whole number of so many bits.
+/// Returns the smallest and the largest whole number of `bits` bits.
 fn bounds(bits: u32) -> [f64; 2] {
     let half = f64::from(1 << (bits - 1));
     [-half, half - 1.0]

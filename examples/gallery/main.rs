@@ -1,9 +1,8 @@
-//! A gallery of published differentiable functions, each in a file of its own: what it is, the paper, the definition, its
-//! generated check, and its values and gradients beside PyTorch's.
+//! A gallery of published differentiable functions, one in each file: the paper, the definition, its generated check,
+//! and its values and gradients beside PyTorch's.
 //!
 //! `cargo run --example gallery` prints a table of them, `cargo run --release --example gallery -- speed` their times.
-//! `README.md` says what each one teaches, and how it compares with
-//! the published class.
+//! `README.md` lists what each one teaches, and compares each with the published class.
 
 #![allow(
     dead_code,

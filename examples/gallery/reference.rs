@@ -1,4 +1,4 @@
-//! Values and gradients that PyTorch has computed: `reference.py` writes them into `reference.json`.
+//! Values and gradients computed by PyTorch: `reference.py` writes them into `reference.json`.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 static CASES: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("reference.json")).expect("JSON"));
 
-/// One function at one place.
+/// One function at one point.
 pub struct Case {
     values: &'static Value,
     tolerance: f64,
@@ -24,18 +24,18 @@ impl Case {
         }
     }
 
-    /// With another tolerance, relative to the largest entry.
+    /// Sets the tolerance, relative to the largest entry.
     pub fn within(self, tolerance: f64) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// An input that has no gradient.
+    /// Returns an input without a gradient.
     pub fn array<D: Dimension>(&self, name: &str) -> Array<f64, D> {
         let array = read(&self.values["inputs"][name]);
         array.into_dimensionality().expect("an input of this rank")
     }
 
-    /// An input that has one.
+    /// Returns an input with a gradient, as a leaf.
     pub fn leaf<D: Dimension>(&self, name: &str) -> Tensor<f64, D> {
         Tensor::from(self.array(name)).set_requires_grad(true)
     }

@@ -1,7 +1,7 @@
-//! Gradient reversal: the identity, whose gradient is turned round.
+//! Gradient reversal: the identity, with the negative gradient.
 //!
-//! Ganin and Lempitsky, *Unsupervised Domain Adaptation by Backpropagation*, 2015: features that a classifier of domains
-//! cannot use, by a gradient of −λg.
+//! Ganin and Lempitsky, *Unsupervised Domain Adaptation by Backpropagation*, 2015: features that a classifier of
+//! domains cannot use, by a gradient of −λg.
 
 use pullback::ndarray::{Array, ArrayView, Dimension};
 use pullback::prelude::*;

@@ -1,7 +1,7 @@
-//! A network that keeps no activations: each block's input is computed again from its output.
+//! A network that saves no activations: each block's input is recomputed from its output.
 //!
-//! Gomez et al., *The Reversible Residual Network*, 2017: y₁ = x₁ + f(x₂), y₂ = x₂ + g(y₁), and back
-//! x₂ = y₂ − g(y₁), x₁ = y₁ − f(x₂). Here f(x) = tanh(x w), with a weight of its own for each half of each block.
+//! Gomez et al., *The Reversible Residual Network*, 2017: y₁ = x₁ + f(x₂), y₂ = x₂ + g(y₁), undone by
+//! x₂ = y₂ − g(y₁), x₁ = y₁ − f(x₂). Here f(x) = tanh(x w), with one weight for each half of each block.
 
 use pullback::Error;
 use pullback::prelude::*;
@@ -10,7 +10,7 @@ pub struct Reversible;
 
 #[custom_function(gradcheck(x1 = [2, 3], x2 = [2, 3], weights = [[3, 3], [3, 3], [3, 3], [3, 3]]))]
 impl Reversible {
-    /// All blocks, one after the other, two weights to a block.
+    /// Applies all blocks in order, with two weights for each block.
     #[forward(outputs(y1, y2))]
     pub fn forward(
         x1: &Tensor2<f64>,
@@ -54,7 +54,7 @@ fn branch(x: &Tensor2<f64>, w: &Tensor2<f64>) -> Tensor2<f64> {
     x.matmul(w).tanh()
 }
 
-/// A branch, and what a gradient of it comes to for its input and its weight.
+/// Returns the output of a branch, and the gradients of its input and its weight for a gradient of the output.
 fn pulled(
     x: &Tensor2<f64>,
     w: &Tensor2<f64>,

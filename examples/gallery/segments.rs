@@ -1,7 +1,7 @@
 //! Softmax within segments, as over the neighbors of each node of a graph, and sorting with its order.
 //!
 //! Segments as in PyTorch Geometric (Fey and Lenssen, 2019): element i belongs to segment sᵢ. Within each,
-//! ∂L/∂x = y ∘ (g − Σ y∘g). Sorting returns the order too, which is no float and has no gradient.
+//! ∂L/∂x = y ∘ (g − Σ y∘g). Sorting returns the order too, as indices, which have no gradient.
 
 use pullback::ndarray::{Array1, ArrayView1};
 use pullback::prelude::*;

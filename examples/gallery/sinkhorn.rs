@@ -1,9 +1,9 @@
 //! Optimal transport with entropy, differentiated at the optimum instead of through the iterations.
 //!
-//! Cuturi, *Sinkhorn Distances*, 2013; the gradient as Luise et al. derive it, 2018. The plan
-//! P = diag(u) e^(−C/ε) diag(v) has the row sums a and the column sums b. Differentiated, these equations are one linear
-//! system: with G = ∂L/∂P and H = P ∘ G, diag(a) r + P c = H1 and Pᵀ r + diag(b) c = Hᵀ1 give r and c, and
-//! ∂L/∂C = −P ∘ (G − r1ᵀ − 1cᵀ) / ε.
+//! Cuturi, *Sinkhorn Distances*, 2013; the gradient as Luise et al. derive it, 2018. The plan P = diag(u) e^(−C/ε)
+//! diag(v) has the row sums a and the column sums b. Differentiated, these equations are one linear system: with G =
+//! ∂L/∂P and H = P ∘ G, diag(a) r + P c = H1 and Pᵀ r + diag(b) c = Hᵀ1 give r and c, and ∂L/∂C = −P ∘ (G − r1ᵀ − 1cᵀ)
+//! / ε.
 
 use pullback::Error;
 use pullback::ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
@@ -13,7 +13,7 @@ pub struct Sinkhorn;
 
 #[custom_function(gradcheck(c = [3, 4], epsilon = 0.3))]
 impl Sinkhorn {
-    /// The plan for the costs `c`, from equal weights to equal weights.
+    /// Computes the plan for the costs `c`, from equal weights to equal weights.
     #[forward]
     pub fn forward(c: ArrayView2<f64>, epsilon: f64) -> Array2<f64> {
         let (n, m) = c.dim();

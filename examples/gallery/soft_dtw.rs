@@ -1,7 +1,8 @@
 //! Soft dynamic time warping: the smoothed cost of the best alignment of two series.
 //!
 //! Cuturi and Blondel, *Soft-DTW*, 2017: rᵢⱼ = dᵢⱼ + m(rᵢ₋₁ⱼ, rᵢⱼ₋₁, rᵢ₋₁ⱼ₋₁), with m(…) = −γ log Σ e^(−r/γ). The
-//! gradient with respect to d is how often an alignment passes each cell, a recursion from the last cell back.
+//! gradient with respect to d is the expected number of alignments through each cell, by a recursion from the last
+//! cell.
 
 use pullback::ndarray::{Array0, Array2, ArrayView0, ArrayView2, arr0};
 use pullback::prelude::*;
@@ -10,7 +11,7 @@ pub struct SoftDtw;
 
 #[custom_function(gradcheck(d = [3, 4], gamma = 0.7))]
 impl SoftDtw {
-    /// The cost for the distances `d` of all pairs of points.
+    /// Computes the cost for the distances `d` of all pairs of points.
     #[forward(outputs(cost), saves(r))]
     pub fn forward(d: ArrayView2<f64>, gamma: f64) -> (Array0<f64>, Array2<f64>) {
         let (n, m) = d.dim();

@@ -6,7 +6,7 @@
 use pullback::ndarray::{Array2, ArrayView2, Zip};
 use pullback::prelude::*;
 
-/// Sparsemax of each row.
+/// Computes sparsemax of each row.
 #[custom_function(gradcheck(x = [3, 4]), grad(x) = {
     let mut grad = grad_output.to_owned();
     for (mut grad, y) in grad.rows_mut().into_iter().zip(output.rows()) {

@@ -1,4 +1,4 @@
-//! How long forward and backward take: the best of many runs, on one thread. `speed.py` has the same in PyTorch.
+//! Measures forward and backward: the best of many runs, on one thread. `speed.py` does so in PyTorch.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
-//! A natural cubic spline through points, with gradients for its values and for where it is read.
+//! A natural cubic spline through points, with gradients for its values and for the positions at which it is evaluated.
 //!
-//! Press et al., *Numerical Recipes*, section 3.3. The second derivatives m at the knots solve T m = R y, of which T is
-//! tridiagonal and symmetric; back, the same system is solved for the gradient of m.
+//! Press et al., *Numerical Recipes*, section 3.3. The second derivatives m at the knots solve T m = R y, where T is
+//! tridiagonal and symmetric; backward solves the same system for the gradient of m.
 
 use pullback::ndarray::{Array1, Array2, ArrayView1};
 use pullback::prelude::*;
@@ -10,7 +10,7 @@ pub struct Spline;
 
 #[custom_function(gradcheck(y = [4], at = [3] in 0.1..2.9, knots = &[0.0, 1.0, 1.5, 3.0]))]
 impl Spline {
-    /// The spline through `y` at the `knots`, read at `at`.
+    /// Evaluates the spline through `y` at the `knots`, at the positions `at`.
     #[forward(outputs(read), saves(m))]
     pub fn forward(
         y: ArrayView1<f64>,
@@ -62,7 +62,7 @@ impl Spline {
     }
 }
 
-/// How the values and the second derivatives at the two knots around `at` enter the spline there, or its slope.
+/// Returns the weights of the values and second derivatives at the two knots around `at`, in the spline or its slope.
 fn weights(knots: &[f64], at: f64, order: u32) -> [(usize, [f64; 2]); 2] {
     let right = knots
         .partition_point(|knot| *knot <= at)
@@ -81,7 +81,7 @@ fn weights(knots: &[f64], at: f64, order: u32) -> [(usize, [f64; 2]); 2] {
     }
 }
 
-/// R, which takes values to the differences of their slopes.
+/// Computes R y, the differences of the slopes of the values.
 fn right(knots: &[f64], n: usize) -> Array2<f64> {
     let mut right = Array2::zeros((n, n));
     for i in 1..n - 1 {
@@ -93,7 +93,7 @@ fn right(knots: &[f64], n: usize) -> Array2<f64> {
     right
 }
 
-/// T⁻¹ of a vector, by elimination; 0 at both ends.
+/// Computes T⁻¹ of a vector, by elimination; 0 at both ends.
 fn solved(knots: &[f64], mut m: Array1<f64>) -> Array1<f64> {
     let n = knots.len();
     let width = |i: usize| knots[i + 1] - knots[i];

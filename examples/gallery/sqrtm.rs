@@ -1,8 +1,8 @@
 //! The square root of a positive definite matrix, differentiable any number of times.
 //!
-//! Higham, *Functions of Matrices*, 2008; Roberts, *Linear Model Reduction*, 1980. S S = A gives dS S + S dS = dA, Sylvester's equation, whose solution is a
-//! function of its own: with X for S and G, and Z for Sᵀ and the gradient of X, the gradient of G is Z, and that of S
-//! is −(Z Xᵀ + Xᵀ Z). Nothing else is needed for any order.
+//! Higham, *Functions of Matrices*, 2008; Roberts, *Linear Model Reduction*, 1980. S S = A implies dS S + S dS = dA,
+//! Sylvester's equation, whose solution is a second function: with X for S and G, and Z for Sᵀ and the gradient of X,
+//! the gradient of G is Z, and that of S is −(Z Xᵀ + Xᵀ Z). Nothing else is needed for any order.
 
 use pullback::Error;
 use pullback::ndarray::{Array2, ArrayView2};
@@ -12,7 +12,7 @@ pub struct Sqrtm;
 
 #[custom_function(gradcheck(a = positive_definite(3)))]
 impl Sqrtm {
-    /// The square root of `a`.
+    /// Computes the square root of `a`.
     #[forward]
     pub fn forward(a: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
         // Denman and Beavers: the mean of each and the inverse of the other.
@@ -39,7 +39,7 @@ pub struct Sylvester;
 
 #[custom_function(gradcheck(s = positive_definite(3), g = [3, 3]))]
 impl Sylvester {
-    /// The solution X of S X + X S = G.
+    /// Computes the solution X of S X + X S = G.
     #[forward]
     pub fn forward(s: ArrayView2<f64>, g: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
         // Roberts: the sign of [S G; 0 −S], the limit of the mean of it and its inverse, is [1 2X; 0 −1].

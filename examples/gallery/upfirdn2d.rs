@@ -1,13 +1,13 @@
 //! Upsampling, a filter and downsampling in one, differentiable again: its gradient is the same function.
 //!
-//! Karras et al., 2019, arXiv 1912.04958, and 2021, arXiv 2106.12423. Zeros are put between the pixels of x and around them, the
-//! result is convolved with a filter, and every down-th pixel is kept. Back, up and down change places, the filter is
-//! flipped, and the padding is what gives the shape of x.
+//! Karras et al., 2019, arXiv 1912.04958, and 2021, arXiv 2106.12423. Zeros are inserted between the pixels of x and
+//! around them, the result is convolved with a filter, and every down-th pixel is returned. In backward, up and down
+//! change places, the filter is flipped, and the padding is chosen to give the shape of x.
 
 use pullback::ndarray::{Array2, ArrayView2, s};
 use pullback::prelude::*;
 
-/// How many pixels become of one and one of how many, and how many are put before and after, along each axis.
+/// The factors of upsampling and downsampling, and the numbers of pixels added before and after, along each axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
     pub up: usize,
@@ -73,7 +73,7 @@ impl Upfirdn2d {
     }
 }
 
-/// For each output along an axis, the places in the filter and in x that it is the sum over.
+/// Returns, for each output along an axis, the indices of the filter and of x in its sum.
 fn taps(x: usize, filter: usize, sampling: Sampling, axis: usize) -> Vec<Vec<(usize, usize)>> {
     let Sampling { up, down, pad } = sampling;
     let padded = (x * up).saturating_add_signed(pad[axis].iter().sum());

@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 50;
 /// Quotes calls on a smile of volatilities, recovers the smile from the prices, and returns the largest
 /// error and the steps that it took.
 pub fn smile(maturity: f64) -> Result<(f64, usize), Box<dyn std::error::Error>> {
-    // As far from the money as prices are still informative: two to three deviations of the spot at maturity.
+    // Two to three deviations of the spot at maturity: further from the money, prices are not informative.
     let moneyness = Array1::linspace(-0.5, 0.5, 57);
     let strikes = moneyness.mapv(|x: f64| SPOT * (x * maturity.sqrt()).exp());
     let smile = moneyness.mapv(|x| 0.2 - 0.15 * x + 0.3 * x * x);

@@ -15,7 +15,7 @@ use crate::functions::Heads;
 use crate::network::Unbalanced;
 use crate::norm::largest;
 
-/// How often each way is timed; the fastest run counts.
+/// The number of timed runs of each way; the fastest counts.
 const TIMES: usize = 5;
 
 /// Computes the gradient of the loss at the start in both ways, prints the cost of each, and returns

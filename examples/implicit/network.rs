@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_is_what_hazen_and_williams_say() {
+    fn flow_follows_hazen_and_williams() {
         let pipe = [(End::Reservoir(10.0), End::Junction(0), 0.5)];
         let (flow, slope) = Network::new(1, &pipe).flow(
             &Tensor::from(array![100.0_f64.ln()]),

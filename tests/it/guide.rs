@@ -134,6 +134,31 @@ fn each_mistake_has_its_line_and_each_compile_error_its_message() {
     assert!(words.join(" ").contains(&counts), "{counts}");
 }
 
+#[test]
+fn the_error_in_the_readme_is_that_of_its_example_with_a_misspelled_word() {
+    let readme = read(&root().join("README.md"));
+    let block = |opening| {
+        let rest = readme.split_once(opening).expect("a block").1;
+        rest.split_once("\n```").expect("its end").0
+    };
+    let (example, quote) = (block("```rust\n"), block("```text\n"));
+    let messages = messages("asked::unknown_name");
+    assert!(
+        messages.iter().any(|message| begins_with(message, quote)),
+        "the readme:\n{quote}\nbut the compiler:\n{}",
+        messages.concat()
+    );
+    let shown = quote.lines().find_map(|line| line.split_once(" | "));
+    let (number, code) = shown.expect("a line of code");
+    let column = code.find("wieght").expect("the misspelled word") + 1;
+    assert!(quote.contains(&format!("--> src/main.rs:{number}:{column}\n")));
+    let line = number.parse::<usize>().expect("a number") - 1;
+    assert_eq!(
+        example.lines().nth(line),
+        Some(&code.replace("wieght", "weight")[..])
+    );
+}
+
 /// Returns all Markdown files below `folder`, except built and hidden ones.
 fn markdown(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a readable folder");
