@@ -25,10 +25,10 @@ pub struct LinearFunction;
 impl LinearFunction {
     #[forward]
     pub fn forward(
-        input: ArrayView2<f32>,
-        weight: ArrayView2<f32>,
-        bias: Option<ArrayView1<f32>>,
-    ) -> Array2<f32> {
+        input: ArrayView2<f64>,
+        weight: ArrayView2<f64>,
+        bias: Option<ArrayView1<f64>>,
+    ) -> Array2<f64> {
         let output = input.dot(&weight.t());
         match bias {
             Some(bias) => output + bias,
@@ -37,51 +37,17 @@ impl LinearFunction {
     }
 
     #[backward(input)]
-    fn grad_input(grad_output: ArrayView2<f32>, weight: ArrayView2<f32>) -> Array2<f32> {
+    fn grad_input(grad_output: ArrayView2<f64>, weight: ArrayView2<f64>) -> Array2<f64> {
         grad_output.dot(&weight)
     }
 
     #[backward(weight)]
-    fn grad_weight(grad_output: ArrayView2<f32>, input: ArrayView2<f32>) -> Array2<f32> {
+    fn grad_weight(grad_output: ArrayView2<f64>, input: ArrayView2<f64>) -> Array2<f64> {
         grad_output.t().dot(&input)
     }
 
     #[backward(bias)]
-    fn grad_bias(grad_output: ArrayView2<f32>) -> Array1<f32> {
-        grad_output.sum_axis(Axis(0))
-    }
-}
-
-/// `LinearFunction` for any element type, to be checked in `f64`: only the types differ.
-pub struct GenericLinear<T>(PhantomData<T>);
-
-#[custom_function(gradcheck(input = [3, 4], weight = [5, 4], bias = [5]))]
-impl<T: Element> GenericLinear<T> {
-    #[forward]
-    pub fn forward(
-        input: ArrayView2<T>,
-        weight: ArrayView2<T>,
-        bias: Option<ArrayView1<T>>,
-    ) -> Array2<T> {
-        let output = input.dot(&weight.t());
-        match bias {
-            Some(bias) => output + bias,
-            None => output,
-        }
-    }
-
-    #[backward(input)]
-    fn grad_input(grad_output: ArrayView2<T>, weight: ArrayView2<T>) -> Array2<T> {
-        grad_output.dot(&weight)
-    }
-
-    #[backward(weight)]
-    fn grad_weight(grad_output: ArrayView2<T>, input: ArrayView2<T>) -> Array2<T> {
-        grad_output.t().dot(&input)
-    }
-
-    #[backward(bias)]
-    fn grad_bias(grad_output: ArrayView2<T>) -> Array1<T> {
+    fn grad_bias(grad_output: ArrayView2<f64>) -> Array1<f64> {
         grad_output.sum_axis(Axis(0))
     }
 }
@@ -173,7 +139,7 @@ fn flat(array: &impl std::fmt::Display) -> String {
 }
 
 /// Writes the accumulated gradient on one line.
-fn show<D: Dimension>(leaf: &Tensor<f32, D>) -> String {
+fn show<D: Dimension>(leaf: &Tensor<f64, D>) -> String {
     leaf.grad()
         .map_or_else(|| "none".to_owned(), |grad| flat(&grad))
 }
@@ -241,11 +207,14 @@ fn checks() -> Result<(), Box<dyn Error>> {
     let input = wave(20, 20).set_requires_grad(true);
     let weight = wave(30, 20).set_requires_grad(true);
     let check = Gradcheck::new().eps(1e-6).atol(1e-4);
-    check.run(|(x, w)| GenericLinear::apply(x, w, None), (&input, &weight))?;
+    check.run(
+        |(x, w)| LinearFunction::apply(x, w, None),
+        (&input, &weight),
+    )?;
     println!("linear, (20, 20) x (30, 20), eps 1e-6, atol 1e-4: passed");
     let bias = Tensor::from(wave(1, 30).to_array().row(0).to_owned()).set_requires_grad(true);
     check.run(
-        |(x, w, b)| GenericLinear::apply(x, w, Some(b)),
+        |(x, w, b)| LinearFunction::apply(x, w, Some(b)),
         (&input, &weight, &bias),
     )?;
     println!("the same with a bias: passed");
