@@ -1,4 +1,4 @@
-//! `squash` in burn's graph: one loss and its gradients, as all bridges print them.
+//! `squash` in burn's graph: a loss, and its gradients by two tensors.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use pullback::Tensor1;

@@ -1,4 +1,4 @@
-//! Squash in candle's graph: a loss, and its gradients by two variables.
+//! `squash` in candle's graph: a loss, and its gradients by two variables.
 
 use candle_core::{Device, Error, Result, Tensor, Var};
 use pullback::Tensor1;

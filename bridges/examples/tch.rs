@@ -1,4 +1,4 @@
-//! A function of pullback in libtorch's graph: `squash` of 100 numbers, its loss and gradients.
+//! `squash` in libtorch's graph: a loss, and its gradients by two tensors.
 
 use pullback::Tensor1;
 use pullback_fixtures::squash;

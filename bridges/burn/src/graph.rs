@@ -1,16 +1,16 @@
 //! The nodes of a call in burn's graph.
 //!
-//! A node of burn has one output and a constant number of parents. So each output is a node whose parents are the tracked
-//! inputs. Several outputs, or many inputs, are connected by nodes that join:
+//! A node of burn has one output and a constant number of parents. So each output is a node whose parents are the
+//! tracked inputs. Several outputs, or many inputs, are connected by nodes that join:
 //!
 //! ```text
 //! x ─┬─ y          x ─┬─ join ─┬─ radius          a, b, c ─┬─ z
 //! w ─┘             y ─┘        └─ angle    d, e, f, g ── join ─┘
 //! ```
 //!
-//! A node that joins has a zero as its value and its gradient. The actual gradients are in [`Shared`]. burn calls a node's
-//! backward after those of all nodes that it is a parent of, so the recording runs backward once, for the gradient of the
-//! first input.
+//! A node that joins has a zero as its value and its gradient. The actual gradients are in [`Shared`]. burn calls a
+//! node's backward after those of all nodes that it is a parent of, so the recording runs backward once, for the
+//! gradient of the first input.
 
 use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

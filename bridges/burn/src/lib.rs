@@ -13,8 +13,8 @@ use pullback::InputTensors;
 use pullback::foreign::{Recording, TensorFunction};
 
 /// Calls a function of pullback's tensors with tensors of burn, as one operation of burn's graph with the function's
-/// backward. The function is a closure or `fn` of one tensor, of a list, or of a tuple of these; the parameter of a closure
-/// needs its type written out.
+/// backward. The function is a closure or `fn` of one tensor, of a list, or of a tuple of these; the parameter of a
+/// closure needs its type written out.
 ///
 /// The function determines element types and ranks. The compiler checks the number and the ranks of burn's tensors, see
 /// [`AsBurn`] for the corresponding types. Inputs in row-major order are read in place, others are copied; no memory of

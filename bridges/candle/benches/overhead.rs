@@ -1,5 +1,5 @@
-//! Measures the overhead of the bridge: squash with a limit of 1.5, forward and backward, as a `CustomOp1` written by hand
-//! and through `pullback_candle::apply`.
+//! Measures the overhead of the bridge: squash with a limit of 1.5, forward and backward, as a `CustomOp1` written by
+//! hand and through `pullback_candle::apply`.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Operations of candle's graph whose backward is a recording.
 //!
-//! Candle's operations have one result and up to three arguments. More inputs are joined, by candle's own operations, to
-//! one argument for each element type; several outputs of one element type are parts of one result.
+//! Candle's operations have one result and up to three arguments. More inputs are joined, by candle's own operations,
+//! to one argument for each element type; several outputs of one element type are parts of one result.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

@@ -12,11 +12,11 @@ use pullback::{AnyTensor, Element};
 
 /// Calls a function of pullback's tensors with tensors of candle, as one operation of candle's graph.
 ///
-/// `inputs` have the number, the order, the element types and the ranks of the function's parameters, see [`Inputs`]. The
-/// outputs are returned as tensors of candle, see [`Outputs`].
+/// `inputs` have the number, the order, the element types and the ranks of the function's parameters, see [`Inputs`].
+/// The outputs are returned as tensors of candle, see [`Outputs`].
 ///
-/// Gradients are computed for the inputs that candle tracks: variables, and tensors computed from variables. Without such
-/// an input, nothing is recorded.
+/// Gradients are computed for the inputs that candle tracks: variables, and tensors computed from variables. Without
+/// such an input, nothing is recorded.
 ///
 /// ```
 /// use candle_core::{Device, Tensor, Var};
@@ -39,8 +39,8 @@ use pullback::{AnyTensor, Element};
 /// ```
 ///
 /// # Errors
-/// If there are more or fewer inputs than the function takes; if an input has another rank or element type, or is not on
-/// the CPU; and if the function panics, for example on shapes that do not fit.
+/// If there are more or fewer inputs than the function takes; if an input has another rank or element type, or is not
+/// on the CPU; and if the function panics, for example on shapes that do not fit.
 pub fn apply<M, F>(function: F, inputs: impl Inputs) -> Result<<F::Outputs as Outputs>::Tensors>
 where
     F: TensorFunction<M>,
@@ -63,7 +63,8 @@ where
     Ok(F::Outputs::read(&mut outputs.into_iter().flatten()))
 }
 
-/// Runs `call`, and converts a panic to an error: the name of the call, the shapes of its tensors, and the panic's text.
+/// Runs `call`, and converts a panic to an error: the name of the call, the shapes of its tensors, and the panic's
+/// text.
 fn caught<'s, R>(
     what: &str,
     shapes: impl Iterator<Item = &'s [usize]>,
@@ -138,10 +139,11 @@ impl<I: Inputs> Inputs for Vec<I> {
     }
 }
 
-/// What a function of pullback returns, as [`apply`] returns it: a tensor for a tensor, a vector for a vector, a tuple of
-/// up to twelve tensors for such a tuple.
+/// What a function of pullback returns, as [`apply`] returns it: a tensor for a tensor, a vector for a vector, a tuple
+/// of up to twelve tensors for such a tuple.
 ///
-/// Several outputs of one element type are parts of one result of candle's, so that one backward pass serves all of them.
+/// Several outputs of one element type are parts of one result of candle's, so that one backward pass serves all of
+/// them.
 ///
 /// ```
 /// use candle_core::{Device, Var};

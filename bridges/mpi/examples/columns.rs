@@ -1,14 +1,15 @@
-//! A perceptron whose layers are split over processes: each has some columns of the first weight and the corresponding rows
-//! of the second.
+//! A perceptron whose layers are split over processes: each has some columns of the first weight and the corresponding
+//! rows of the second.
 //!
 //! ```sh
 //! cargo build --release --example columns
 //! mpirun -n 4 target/release/examples/columns
 //! ```
 //!
-//! The loss is not a sum of losses of the processes here: all of them compute the same loss. Two functions account for that.
-//! `copied` is the identity on a tensor that all processes have; its gradient is the sum over the processes. `joined` is
-//! the sum over the processes; as all compute the same loss of the result, its gradient is that of each process.
+//! The loss is not a sum of losses of the processes here: all of them compute the same loss. Two functions account for
+//! that. `copied` is the identity on a tensor that all processes have; its gradient is the sum over the processes.
+//! `joined` is the sum over the processes; as all compute the same loss of the result, its gradient is that of each
+//! process.
 
 use pullback::ndarray::{Array2, ArrayView2, Axis, Slice};
 use pullback::nn::{Generator, init};

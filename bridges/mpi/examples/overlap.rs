@@ -5,8 +5,8 @@
 //! mpirun -n 2 target/release/examples/overlap overlap.json
 //! ```
 //!
-//! `chrome://tracing` and Perfetto (`ui.perfetto.dev`) show the file as two rows of each process: the nodes of the pass, and
-//! the buckets.
+//! `chrome://tracing` and Perfetto (`ui.perfetto.dev`) show the file as two rows of each process: the nodes of the
+//! pass, and the buckets.
 
 use std::fmt::Write;
 use std::time::Duration;

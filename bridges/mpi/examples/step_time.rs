@@ -7,8 +7,8 @@
 //! mpirun -n 2 target/release/examples/step_time check    # measured beside the model, with delays
 //! ```
 //!
-//! A step is computation, and communication that does not overlap with it. The times at which the gradients of a pass are
-//! complete are measured. A bucket is sent when it is complete and the sum of the bucket before has been received.
+//! A step is computation, and communication that does not overlap with it. The times at which the gradients of a pass
+//! are complete are measured. A bucket is sent when it is complete and the sum of the bucket before has been received.
 
 use std::env;
 use std::time::{Duration, Instant};

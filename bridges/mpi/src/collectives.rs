@@ -1,7 +1,7 @@
 //! The collectives, as differentiable functions.
 //!
-//! The loss of a program of several processes is the sum of the losses of all of them. So the gradient of an input of one
-//! process is a sum over the outputs of all processes that depend on it, and is itself a collective.
+//! The loss of a program of several processes is the sum of the losses of all of them. So the gradient of an input of
+//! one process is a sum over the outputs of all processes that depend on it, and is itself a collective.
 
 use pullback::ndarray::{Array, ArrayView, Axis, Dimension};
 use pullback::prelude::*;
@@ -100,8 +100,8 @@ pub fn all_reduce_max<T: Element, D: Dimension>(
     shaped(x.raw_dim(), largest)
 }
 
-/// Returns `x` of the process `root` on each process; the other processes pass an `x` of the same shape. The gradient of
-/// the root is the sum of the gradients; that of the others is zero.
+/// Returns `x` of the process `root` on each process; the other processes pass an `x` of the same shape. The gradient
+/// of the root is the sum of the gradients; that of the others is zero.
 ///
 /// # Panics
 /// If processes disagree, also on the root, or `root` is not a rank.
@@ -128,8 +128,8 @@ pub fn broadcast<T: Element, D: Dimension>(
     same_shape("broadcast", detail, &x, Kind::Broadcast(root), comm)
 }
 
-/// Returns the sum of `x` over all processes on the process `root`, and zeros on the others. The gradient of every process
-/// is that of the root.
+/// Returns the sum of `x` over all processes on the process `root`, and zeros on the others. The gradient of every
+/// process is that of the root.
 ///
 /// # Panics
 /// If processes disagree, also on the root, or `root` is not a rank.
@@ -197,8 +197,8 @@ pub fn all_gather<T: Element, D: Dimension>(
     output
 }
 
-/// Sums `x` over all processes, splits the sum along `axis` into equal parts, and returns on each process the part of its
-/// rank. The gradient is [`all_gather`] of the gradients.
+/// Sums `x` over all processes, splits the sum along `axis` into equal parts, and returns on each process the part of
+/// its rank. The gradient is [`all_gather`] of the gradients.
 ///
 /// # Panics
 /// If processes disagree, also on the axis, or the length of `axis` is not divisible by the number of processes.

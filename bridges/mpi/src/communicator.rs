@@ -13,8 +13,8 @@ use crate::worker::{Data, Delay, Job, Kind, Times};
 
 /// A handle on the processes of a program, which [`run`](crate::run) passes to each of them.
 ///
-/// Every collective takes one. All processes call the same collectives in the same order; any difference ends all of them
-/// with a message. Clones are handles on the same processes.
+/// Every collective takes one. All processes call the same collectives in the same order; any difference ends all of
+/// them with a message. Clones are handles on the same processes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -74,9 +74,9 @@ impl Communicator {
     }
 
     /// Returns a handle whose collectives wait for other processes this long, 60 seconds by default. After that, one
-    /// process prints which operation waited for which processes, and all end. The deadline must be longer than the slowest
-    /// process computes between two collectives. The end of [`run`](crate::run) waits for 60 seconds: if one process works
-    /// longer at the end, call [`barrier`](Self::barrier) with a longer deadline on all after that work.
+    /// process prints which operation waited for which processes, and all end. The deadline must be longer than the
+    /// slowest process computes between two collectives. The end of [`run`](crate::run) waits for 60 seconds: if one
+    /// process works longer at the end, call [`barrier`](Self::barrier) with a longer deadline on all after that work.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         Self {
@@ -85,8 +85,8 @@ impl Communicator {
         }
     }
 
-    /// Returns a handle whose collectives take at least `latency` and a second for every `bandwidth` bytes, to measure on
-    /// one machine how a program runs on a slower interconnect.
+    /// Returns a handle whose collectives take at least `latency` and a second for every `bandwidth` bytes, to measure
+    /// on one machine how a program runs on a slower interconnect.
     ///
     /// ```
     /// use std::time::Duration;

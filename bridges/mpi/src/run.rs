@@ -13,11 +13,11 @@ use pullback::foreign::panic_text;
 use crate::Communicator;
 use crate::worker;
 
-/// Runs `body` on this process of a program that `mpirun` has started, and returns its result when `body` has returned on
-/// all processes. Without `mpirun` there is one process.
+/// Runs `body` on this process of a program that `mpirun` has started, and returns its result when `body` has returned
+/// on all processes. Without `mpirun` there is one process.
 ///
-/// If `body` returns an error or panics, this process prints the message with its rank, and all processes end with an exit
-/// code that is not 0. So do processes that [disagree](crate#when-a-process-fails).
+/// If `body` returns an error or panics, this process prints the message with its rank, and all processes end with an
+/// exit code that is not 0. So do processes that [disagree](crate#when-a-process-fails).
 ///
 /// A separate thread makes all calls of MPI. If there are several processes, each computes on one thread, unless the
 /// variable `PULLBACK_NUM_THREADS` is set: a machine usually runs one process per processor.

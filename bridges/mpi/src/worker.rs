@@ -185,8 +185,8 @@ impl Worker {
     /// Compares the descriptions of the job on all processes. Each of them returns an error if there is a difference.
     ///
     /// # Note [Agreement]
-    /// The maximum of all digests and the maximum of their complements are complements of each other exactly if all digests
-    /// are equal. So one reduction of 16 bytes finds a difference, and texts are gathered only after one.
+    /// The maximum of all digests and the maximum of their complements are complements of each other exactly if all
+    /// digests are equal. So one reduction of 16 bytes finds a difference, and texts are gathered only after one.
     fn compare(&self, wait: &Wait<'_>) -> Result<(), String> {
         if self.size == 1 {
             return Ok(());
@@ -316,9 +316,9 @@ impl Worker {
     /// Polls until the request has completed.
     ///
     /// # Note [Naps]
-    /// A thread that yields to a computing thread resumes after the latter's time slice, milliseconds later; a thread that
-    /// sleeps resumes as soon as its time is over. So this thread yields while the thread that sent the job waits, and
-    /// sleeps while that thread computes.
+    /// A thread that yields to a computing thread resumes after the latter's time slice, milliseconds later; a thread
+    /// that sleeps resumes as soon as its time is over. So this thread yields while the thread that sent the job waits,
+    /// and sleeps while that thread computes.
     fn finish<'a, D: ?Sized, S: Scope<'a>>(&self, mut request: Request<'a, D, S>, wait: &Wait<'_>) {
         let begun = Instant::now();
         while let Err(again) = request.test() {
@@ -352,9 +352,9 @@ impl Worker {
     /// Prints which processes are missing, and ends all.
     ///
     /// # Note [Missing]
-    /// A collective does not report which process is late. But the thread of MPI of each process runs whatever its other
-    /// threads do, and reports how many calls it has started. A process that does not reply within a second is stopped, or
-    /// its machine is down. If several processes wait for one, the process of the smallest rank prints.
+    /// A collective does not report which process is late. But the thread of MPI of each process runs whatever its
+    /// other threads do, and reports how many calls it has started. A process that does not reply within a second is
+    /// stopped, or its machine is down. If several processes wait for one, the process of the smallest rank prints.
     fn report(&self, wait: &Wait<'_>) -> ! {
         let calls = self.ask();
         let own = self.calls.get();

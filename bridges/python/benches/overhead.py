@@ -1,6 +1,6 @@
-"""What a call through PyTorch costs, forward and backward, beside a `torch.autograd.Function` with the same body in NumPy,
-and beside the function alone. `python benches/overhead.py`, with the module of `examples/python` built by
-`maturin develop --release`. All on one thread.
+"""Measures a call through PyTorch, forward and backward, beside a `torch.autograd.Function` with the same body in NumPy, and
+beside the function alone. Run `python benches/overhead.py` after `maturin develop --release` in `examples/python`. All run
+on one thread.
 """
 
 import os
@@ -14,7 +14,7 @@ import torch
 
 
 class Squash(torch.autograd.Function):
-    """As PyTorch's notes write it, on NumPy."""
+    """The function on NumPy, in the style of PyTorch's notes."""
 
     @staticmethod
     def forward(ctx, x, limit):
@@ -36,7 +36,7 @@ class Squash(torch.autograd.Function):
 
 
 def seconds(repeats, *bodies, times=15):
-    """The best time of each, one after the other, so that what slows the machine slows all."""
+    """Returns the best time of each body. They run in turns, so that load on the machine slows all of them."""
     best = [float("inf")] * len(bodies)
     for _ in range(times):
         for place, body in enumerate(bodies):
@@ -58,12 +58,12 @@ def passes(function, x, limit):
 
 
 def alone(x, limit):
-    """The function and its gradient, through the module but without PyTorch."""
+    """Returns a body that runs the function and its gradient without PyTorch."""
     arrays, ones = [x.detach().numpy(), limit.numpy()], torch.ones_like(x).detach().numpy()
     run = kernels.squash.pullback.run
 
     def body():
-        # As with PyTorch, the output lives as long as its gradient is computed.
+        # As in PyTorch, the output is alive while its gradient is computed.
         recording, output, _ = run((x, limit), arrays, [True, False])
         return output, recording.gradients([ones], [True, False])
 

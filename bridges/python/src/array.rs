@@ -21,9 +21,9 @@ unsafe impl<T: Sync> Sync for Memory<T> {}
 
 impl<T> AsRef<[T]> for Memory<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: `tensor` has checked that the array is contiguous, is aligned and has so many elements; the array lives
-        // as long as `self`. A thread of Python that writes to the array meanwhile has a data race, as with every library
-        // that reads buffers.
+        // SAFETY: `tensor` has checked that the array is contiguous, is aligned and has so many elements; the array
+        // lives as long as `self`. A thread of Python that writes to the array meanwhile has a data race, as with every
+        // library that reads buffers.
         unsafe { std::slice::from_raw_parts(self.first, self.length) }
     }
 }

@@ -1,10 +1,10 @@
 //! Rust functions that Python can call: their parameters follow from their types.
 //!
 //! # Note [Generic functions]
-//! `squash` alone names a function whose element type and rank are not chosen. [`Probe`] tries three traits, in the order
-//! in which a method call looks for a receiver: tensors of this element type and of ranks known at run time ([`ByRank`]);
-//! tensors of this element type and of the ranks in the signature ([`ByElement`]); or no such tensors ([`Neither`]). The
-//! first trait that applies also chooses the type parameters.
+//! `squash` alone names a function whose element type and rank are not chosen. [`Probe`] tries three traits, in the
+//! order in which a method call looks for a receiver: tensors of this element type and of ranks known at run time
+//! ([`ByRank`]); tensors of this element type and of the ranks in the signature ([`ByElement`]); or no such tensors
+//! ([`Neither`]). The first trait that applies also chooses the type parameters.
 
 use std::marker::PhantomData;
 

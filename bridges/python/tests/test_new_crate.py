@@ -1,4 +1,4 @@
-"""The crate of `bridges/README.md`, built from its text, in a folder of its own."""
+"""Builds the crate of `bridges/README.md` from its text, in a new folder."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 BRIDGES = pathlib.Path(__file__).parents[2]
 
-# Names that Python keeps for itself, one of them Rust's too, and one that operators of PyTorch cannot have.
+# Two keywords of Python, one of them also of Rust, and a name that operators of PyTorch cannot have.
 BETWEEN = """
 #[custom_function(elementwise)]
 pub fn between<T: Real>(r#in: T, from: T, σ: T) -> T { (r#in - from) / σ }
@@ -17,7 +17,7 @@ pub fn between<T: Real>(r#in: T, from: T, σ: T) -> T { (r#in - from) / σ }
 
 def test_what_the_readme_writes_is_built_and_differentiated(tmp_path):
     text = (BRIDGES / "README.md").read_text()
-    text = text[text.index("## In PyTorch, from nothing") : text.index("## One function in six places")]
+    text = text[text.index("## In PyTorch, from nothing") : text.index("## One function in six frameworks")]
     blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
     (cargo, project), rust, (python,) = (
         [body for found, body in blocks if found == language] for language in ("toml", "rust", "python")

@@ -13,12 +13,12 @@ use tch::{TchError, Tensor};
 /// Calls a function of pullback on tensors of `tch`, and records it as one node of libtorch's graph.
 ///
 /// The parameter of a closure needs its type: `|(x, w): (&Tensor2<f32>, &Tensor2<f32>)| …`. A `&TensorD<f32>` takes any
-/// number of axes. A function that returns a tuple or a `Vec` of tensors returns a tuple or a `Vec` of [`tch::Tensor`]; an
-/// output has a history if it has a gradient for an input that requires one.
+/// number of axes. A function that returns a tuple or a `Vec` of tensors returns a tuple or a `Vec` of [`tch::Tensor`];
+/// an output has a history if it has a gradient for an input that requires one.
 ///
-/// Contiguous inputs are read in place, others are copied first, and none is written to. As with libtorch's own operations,
-/// no other thread may write to an input during the call, and a saved tensor must not change before backward: an operation
-/// in place on it is an error there.
+/// Contiguous inputs are read in place, others are copied first, and none is written to. As with libtorch's own
+/// operations, no other thread may write to an input during the call, and a saved tensor must not change before
+/// backward: an operation in place on it is an error there.
 ///
 /// # Errors
 /// - [`TchError::Convert`] if an input is not a dense tensor of [`Float`](tch::Kind::Float) or

@@ -113,7 +113,8 @@ fn record<F>(
     };
     let inputs: Vec<*const C_tensor> = inputs.iter().map(|input| input.as_ptr()).collect();
     let outputs: Vec<*mut C_tensor> = outputs.iter_mut().map(Tensor::as_mut_ptr).collect();
-    // SAFETY: the tensors live through the call, `requires_grad` is as long as `outputs`, and `free_saved` frees the box.
+    // SAFETY: the tensors live through the call, `requires_grad` is as long as `outputs`, and `free_saved` frees the
+    // box.
     let recorded = unsafe {
         ffi::check(ffi::pullback_tch_record(
             Box::into_raw(Box::new(saved)).cast(),
@@ -131,8 +132,8 @@ fn record<F>(
 /// The backward of a node.
 ///
 /// # Safety
-/// `saved` is that of a node, and lives through the call. The pointers of `pass` are to arrays of its lengths, and only this
-/// call writes to its results.
+/// `saved` is that of a node, and lives through the call. The pointers of `pass` are to arrays of its lengths, and only
+/// this call writes to its results.
 unsafe extern "C" fn backward(saved: *const c_void, pass: *mut Backward) -> *mut Text {
     let result = ffi::without_panics(|| {
         // SAFETY: see above.

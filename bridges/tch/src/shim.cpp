@@ -1,8 +1,8 @@
-// A node of libtorch's graph that calls Rust, and the accesses to tensors that `tch` does not have. The Rust side of every
-// function is in `ffi.rs`.
+// A node of libtorch's graph that calls Rust, and the accesses to tensors that `tch` does not have. The Rust side of
+// every function is in `ffi.rs`.
 //
-// Functions that Rust calls catch all exceptions, and functions of Rust catch all panics: both return a message, or null
-// for success.
+// Functions that Rust calls catch all exceptions, and functions of Rust catch all panics: both return a message, or
+// null for success.
 
 #include <cstddef>
 #include <cstdint>
@@ -167,8 +167,8 @@ void pullback_tch_text_free(Text* text) {
   delete text;
 }
 
-// Returns a handle on the memory of a tensor in row-major order, with its version. `shared` is whether the memory is the
-// tensor's own and not a copy. `held` stays null for a tensor that no function takes.
+// Returns a handle on the memory of a tensor in row-major order, with its version. `shared` is whether the memory is
+// the tensor's own and not a copy. `held` stays null for a tensor that no function takes.
 Text* pullback_tch_hold(const Tensor* of, Tensor** held, bool* shared, bool* requires_grad) {
   return guarded([&] {
     const auto& tensor = *of;

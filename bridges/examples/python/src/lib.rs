@@ -1,4 +1,4 @@
-//! The functions that travel, as a module of Python.
+//! The functions of `pullback-fixtures` as a Python module.
 
 use pullback_fixtures::{Exp, MulConstant, above_smallest, linear, logarithm, pick, polar, squash};
 

@@ -17,8 +17,8 @@ pub(super) enum Element {
     F64,
 }
 
-/// The gradients of some parameters in one array, followed by one element for each parameter: the number of processes that
-/// have a gradient for it.
+/// The gradients of some parameters in one array, followed by one element for each parameter: the number of processes
+/// that have a gradient for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     pub(super) element: Element,

@@ -28,8 +28,8 @@ use layout::{Layout, Size};
 use step::Step;
 use uses::Consumer;
 
-/// A model with a copy on every process, trained there on a part of each batch. [`backward`](Self::backward) averages the
-/// gradients of all processes, so the copies stay equal. It derefs to the model.
+/// A model with a copy on every process, trained there on a part of each batch. [`backward`](Self::backward) averages
+/// the gradients of all processes, so the copies stay equal. It derefs to the model.
 ///
 /// The mean of the processes' gradients is that of the whole batch if each process's loss is the mean over a part of
 /// the same length. For parts of different lengths, multiply the loss by length · processes / length of the batch.
@@ -85,8 +85,8 @@ impl<M: Module> DataParallel<M> {
         model
     }
 
-    /// Sets how many bytes of gradients are sent together, 1 MiB by default. Larger buckets need fewer messages, but are
-    /// sent later. A larger parameter is a bucket alone.
+    /// Sets how many bytes of gradients are sent together, 1 MiB by default. Larger buckets need fewer messages, but
+    /// are sent later. A larger parameter is a bucket alone.
     #[must_use]
     pub fn bucket_bytes(self, bucket_bytes: usize) -> Self {
         Self {
@@ -105,10 +105,10 @@ impl<M: Module> DataParallel<M> {
     /// Computes the gradients of the parameters, adds their mean over all processes to the gradients of the parameters,
     /// and returns the times of the pass.
     ///
-    /// Gradients are sent in buckets during the pass, in the order in which rank 0's gradients were complete in the first
-    /// step. If this process's loss does not depend on a parameter, the gradient counts as zeros; if no process's loss
-    /// does, the parameter gets none. Other leaves get the gradient of this process. Hooks of a parameter also receive the
-    /// gradient of this process, and their results are not averaged.
+    /// Gradients are sent in buckets during the pass, in the order in which rank 0's gradients were complete in the
+    /// first step. If this process's loss does not depend on a parameter, the gradient counts as zeros; if no process's
+    /// loss does, the parameter gets none. Other leaves get the gradient of this process. Hooks of a parameter also
+    /// receive the gradient of this process, and their results are not averaged.
     ///
     /// # Errors
     /// Where [`Tensor::backward`] fails. The other processes then wait: return the error to [`run`](crate::run), which

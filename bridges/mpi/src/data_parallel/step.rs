@@ -46,9 +46,9 @@ impl Step {
     ///
     /// # Note [Complete]
     /// The engine writes gradients of leaves, and calls their hooks, when the whole pass has succeeded. But a hook of a
-    /// node receives the gradients of its inputs as soon as the node has run. So the gradient of a parameter is the sum of
-    /// the gradients from the nodes that use it, and complete when the last of them has run. The sum is computed in the
-    /// bucket, into which gradients have to be copied anyway.
+    /// node receives the gradients of its inputs as soon as the node has run. So the gradient of a parameter is the sum
+    /// of the gradients from the nodes that use it, and complete when the last of them has run. The sum is computed in
+    /// the bucket, into which gradients have to be copied anyway.
     pub(super) fn begin(
         comm: &Communicator,
         layout: &Arc<Layout>,

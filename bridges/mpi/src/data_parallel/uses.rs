@@ -35,8 +35,8 @@ pub(super) fn consumers<'g>(root: &'g Edge, leaves: &HashMap<Node, usize>) -> Ve
     consumers
 }
 
-/// Returns the indices of `count` parameters in the order in which a pass completes their gradients: when it has run the
-/// last node that uses them, that of the smallest sequence number. Parameters without uses are last.
+/// Returns the indices of `count` parameters in the order in which a pass completes their gradients: when it has run
+/// the last node that uses them, that of the smallest sequence number. Parameters without uses are last.
 pub(super) fn order(consumers: &[Consumer<'_>], count: usize) -> Vec<usize> {
     let mut last = vec![0; count];
     for consumer in consumers {
