@@ -10,16 +10,21 @@
 //! [`record_gradients`]: Recording::record_gradients
 
 use std::any::Any;
-use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::{fmt, mem};
+
+#[doc(hidden)]
+pub use crate::erased::each_tuple;
 
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
+use crate::tensor::Tensor;
 use crate::error::{Error, ErrorKind};
 use crate::recorded::set_apart;
 use crate::tape::Edge;
 use crate::thread::with_grad_mode;
-use autograd_kernels::{ElementType, Shape};
+use autograd_kernels::{Element, ElementType, Shape};
+use ndarray::Dimension;
 
 /// One run of a function on tensors of another framework, and what it saved.
 ///
@@ -353,6 +358,17 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.unwrap_or("a panic without a text")
 }
 
+/// Runs `body`. A panic is an error with its text.
+pub fn catch_panic<R>(body: impl FnOnce() -> R) -> Result<R, String> {
+    // State that a panic leaves inconsistent is dropped with the closure.
+    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
+        let text = panic_text(&*panic).to_owned();
+        // Dropping the payload of a panic can panic again.
+        mem::forget(panic);
+        text
+    })
+}
+
 /// Values without their histories, so that their memory can be taken.
 fn constants(tensors: Vec<Option<AnyTensor>>) -> Vec<Option<AnyTensor>> {
     let tensors = tensors.into_iter();
@@ -408,3 +424,54 @@ where
         self(inputs)
     }
 }
+
+/// The outputs of a function as tensors `X` of a framework: an `X` for a tensor, a `Vec` for a `Vec`, a tuple for a tuple
+/// of up to twelve tensors.
+///
+/// ```
+/// use pullback::foreign::Outputs;
+/// use pullback::{Tensor0, Tensor1};
+///
+/// let (x, y) = <(Tensor1<f64>, Tensor0<f32>)>::collect(&mut ["x", "y"].into_iter());
+/// assert_eq!((x, y), ("x", "y"));
+/// ```
+pub trait Outputs<X>: OutputTensors {
+    /// The tensors of the framework.
+    type Tensors;
+
+    /// Takes the tensors in their order.
+    ///
+    /// # Panics
+    /// If there are fewer than the type needs.
+    fn collect(tensors: &mut dyn Iterator<Item = X>) -> Self::Tensors;
+}
+
+impl<X, T: Element, D: Dimension> Outputs<X> for Tensor<T, D> {
+    type Tensors = X;
+
+    fn collect(tensors: &mut dyn Iterator<Item = X>) -> X {
+        tensors.next().expect("a tensor for each output")
+    }
+}
+
+impl<X, T: Element, D: Dimension> Outputs<X> for Vec<Tensor<T, D>> {
+    type Tensors = Vec<X>;
+
+    fn collect(tensors: &mut dyn Iterator<Item = X>) -> Vec<X> {
+        tensors.collect()
+    }
+}
+
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
+        impl<X, $($Name: Outputs<X, Tensors = X>),+> Outputs<X> for ($($Name,)+) {
+            type Tensors = ($($Name::Tensors,)+);
+
+            fn collect(tensors: &mut dyn Iterator<Item = X>) -> Self::Tensors {
+                ($($Name::collect(tensors),)+)
+            }
+        }
+    };
+}
+
+each_tuple!(tuple);

@@ -5,8 +5,8 @@
 
 mod typed;
 
-pub(crate) use typed::{ErasedFn, Reader, each_list, each_tuple, erased};
-pub use typed::{InputTensors, OutputTensors};
+pub(crate) use typed::{ErasedFn, Reader, each_list, erased};
+pub use typed::{InputTensors, OutputTensors, each_tuple};
 
 use ndarray::{Array, ArrayD, Dimension, IxDyn};
 

@@ -243,17 +243,19 @@ macro_rules! list {
 each_list!(list);
 
 /// Calls a macro with the names and places of each tuple's elements.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! each_tuple {
     ($tuple:ident) => {
-        each_tuple!($tuple: () A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
+        $crate::each_tuple!($tuple: () A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
     };
     ($tuple:ident: ($($before:tt)*)) => {};
     ($tuple:ident: ($($before:tt)*) $Name:ident $place:tt $($after:tt)*) => {
         $tuple!($($before)* $Name $place);
-        each_tuple!($tuple: ($($before)* $Name $place) $($after)*);
+        $crate::each_tuple!($tuple: ($($before)* $Name $place) $($after)*);
     };
 }
-pub(crate) use each_tuple;
+pub use each_tuple;
 
 macro_rules! tuple {
     ($($Name:ident $place:tt)+) => {

@@ -3,12 +3,9 @@
 mod graph;
 mod memory;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use candle_core::{Error, Result, Tensor, Var};
-use pullback::foreign::{Recording, TensorFunction, panic_text};
-use pullback::ndarray::Dimension;
-use pullback::{AnyTensor, Element};
+use pullback::AnyTensor;
+use pullback::foreign::{Outputs, Recording, TensorFunction, catch_panic, each_tuple};
 
 /// Calls a function of pullback's tensors with tensors of candle, as one operation of candle's graph.
 ///
@@ -41,10 +38,10 @@ use pullback::{AnyTensor, Element};
 /// # Errors
 /// If there are more or fewer inputs than the function takes; if an input has another rank or element type, or is not
 /// on the CPU; and if the function panics, for example on shapes that do not fit.
-pub fn apply<M, F>(function: F, inputs: impl Inputs) -> Result<<F::Outputs as Outputs>::Tensors>
+pub fn apply<M, F>(function: F, inputs: impl Inputs) -> Result<<F::Outputs as Outputs<Tensor>>::Tensors>
 where
     F: TensorFunction<M>,
-    F::Outputs: Outputs,
+    F::Outputs: Outputs<Tensor>,
 {
     let mut tensors = Vec::new();
     inputs.add_to(&mut tensors);
@@ -60,7 +57,7 @@ where
     let tracked = tracked.cloned().collect();
     let outputs = outputs.into_iter().map(Some).collect();
     let outputs = graph::attach(recording, requires_grad, tracked, outputs)?;
-    Ok(F::Outputs::read(&mut outputs.into_iter().flatten()))
+    Ok(F::Outputs::collect(&mut outputs.into_iter().flatten()))
 }
 
 /// Runs `call`, and converts a panic to an error: the name of the call, the shapes of its tensors, and the panic's
@@ -70,15 +67,14 @@ fn caught<'s, R>(
     shapes: impl Iterator<Item = &'s [usize]>,
     call: impl FnOnce() -> std::result::Result<R, pullback::Error>,
 ) -> Result<R> {
-    let panic = match catch_unwind(AssertUnwindSafe(call)) {
+    let panic = match catch_panic(call) {
         Ok(result) => return result.map_err(Error::wrap),
         Err(panic) => panic,
     };
     let shapes: Vec<String> = shapes.map(|shape| format!("{shape:?}")).collect();
+    let shapes = shapes.join(" and ");
     Err(Error::msg(format!(
-        "{what} panicked, given shapes {}: {}",
-        shapes.join(" and "),
-        panic_text(&*panic)
+        "{what} panicked, given shapes {shapes}: {panic}"
     )))
 }
 
@@ -139,75 +135,14 @@ impl<I: Inputs> Inputs for Vec<I> {
     }
 }
 
-/// What a function of pullback returns, as [`apply`] returns it: a tensor for a tensor, a vector for a vector, a tuple
-/// of up to twelve tensors for such a tuple.
-///
-/// Several outputs of one element type are parts of one result of candle's, so that one backward pass serves all of
-/// them.
-///
-/// ```
-/// use candle_core::{Device, Var};
-/// use pullback::Tensor1;
-///
-/// let x = Var::new(&[1.0, 2.0], &Device::Cpu)?;
-/// let (sum, double) = pullback_candle::apply(|x: &Tensor1<f64>| (x.sum(), x * 2.0), &x)?;
-/// assert_eq!((sum.to_scalar::<f64>()?, double.to_vec1::<f64>()?), (3.0, vec![2.0, 4.0]));
-/// let grads = (sum.sqr()? + double.sum_all()?)?.backward()?;
-/// assert_eq!(grads.get(&x).unwrap().to_vec1::<f64>()?, [8.0, 8.0]);
-/// # Ok::<(), candle_core::Error>(())
-/// ```
-pub trait Outputs {
-    /// The same with tensors of candle.
-    type Tensors;
-
-    #[doc(hidden)]
-    fn read(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors;
-}
-
-impl<T: Element, D: Dimension> Outputs for pullback::Tensor<T, D> {
-    type Tensors = Tensor;
-
-    fn read(from: &mut dyn Iterator<Item = Tensor>) -> Tensor {
-        // INVARIANT: a function has as many outputs as its type says.
-        from.next().expect("a tensor for each output")
-    }
-}
-
-impl<T: Element, D: Dimension> Outputs for Vec<pullback::Tensor<T, D>> {
-    type Tensors = Vec<Tensor>;
-
-    fn read(from: &mut dyn Iterator<Item = Tensor>) -> Vec<Tensor> {
-        from.collect()
-    }
-}
-
-macro_rules! tuples {
-    () => {};
-    ($Name:ident $Rank:ident $($More:ident $MoreRank:ident)*) => {
-        tuples!($($More $MoreRank)*);
-
-        impl<$Name: Inputs, $($More: Inputs),*> Inputs for ($Name, $($More,)*) {
-            #[allow(non_snake_case, reason = "the values are named as their types")]
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
+        impl<$($Name: Inputs),+> Inputs for ($($Name,)+) {
             fn add_to<'a>(&'a self, tensors: &mut Vec<&'a Tensor>) {
-                let ($Name, $($More,)*) = self;
-                $Name.add_to(tensors);
-                $($More.add_to(tensors);)*
-            }
-        }
-
-        impl<$Name: Element, $Rank: Dimension, $($More: Element, $MoreRank: Dimension),*> Outputs
-            for (pullback::Tensor<$Name, $Rank>, $(pullback::Tensor<$More, $MoreRank>,)*)
-        {
-            type Tensors = (Tensor, $(<pullback::Tensor<$More, $MoreRank> as Outputs>::Tensors,)*);
-
-            fn read(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors {
-                (
-                    <pullback::Tensor<$Name, $Rank>>::read(from),
-                    $(<pullback::Tensor<$More, $MoreRank>>::read(from),)*
-                )
+                $(self.$place.add_to(tensors);)+
             }
         }
     };
 }
 
-tuples!(A A1 B B1 C C1 D D1 E E1 F F1 G G1 H H1 I I1 J J1 K K1 L L1);
+each_tuple!(tuple);

@@ -1,14 +1,13 @@
 //! The start and the end of a program of several processes.
 
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 use std::{env, process, thread};
 
-use pullback::foreign::panic_text;
+use pullback::foreign::catch_panic;
 
 use crate::Communicator;
 use crate::worker;
@@ -44,8 +43,7 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     let waiting = Arc::new(AtomicUsize::new(0));
     let seen = (Arc::clone(&abort), Arc::clone(&waiting));
     let worker = thread::spawn(move || {
-        let work = AssertUnwindSafe(|| worker::work(queue, seen, ready));
-        if catch_unwind(work).is_err() {
+        if catch_panic(|| worker::work(queue, seen, ready)).is_err() {
             // The message of the panic is printed; `mpirun` ends the other processes.
             process::abort();
         }
@@ -57,21 +55,21 @@ pub fn run<R, E: Display>(body: impl FnOnce(&Communicator) -> Result<R, E>) -> R
     if comm.size() > 1 && env::var_os("PULLBACK_NUM_THREADS").is_none() {
         pullback::kernels::set_threads(1);
     }
-    let body = AssertUnwindSafe(|| {
+    let outcome = catch_panic(|| {
         let result = body(&comm);
         if result.is_ok() {
             comm.finish();
         }
         result
     });
-    let failure = match catch_unwind(body) {
+    let failure = match outcome {
         Ok(Ok(result)) => {
             // INVARIANT: a panic of the thread ends the process.
             worker.join().expect("the thread of MPI ended");
             return result;
         }
         Ok(Err(error)) => format!("failed: {error}"),
-        Err(panic) => format!("panicked: {}", panic_text(&*panic)),
+        Err(panic) => format!("panicked: {panic}"),
     };
     eprintln!("rank {}: {failure}", comm.rank());
     abort.store(true, Ordering::Release);

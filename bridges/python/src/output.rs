@@ -1,6 +1,7 @@
 //! The outputs of functions: tensors, and the values that have a counterpart in Python.
 
 use numpy::{Element as NumpyElement, PyArray};
+use pullback::foreign::each_tuple;
 use pullback::ndarray::{Array, Dimension};
 use pullback::{AnyTensor, Element, Tensor};
 use pyo3::exceptions::PyRuntimeError;
@@ -131,8 +132,8 @@ arrays!(
     bool as bool => |value| value,
 );
 
-macro_rules! tuples {
-    ($($Name:ident $place:tt),+) => {
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
         impl<$($Name: Output),+> Output for ($($Name,)+) {
             fn stubs(to: &mut Vec<String>) {
                 $($Name::stubs(to);)+
@@ -146,8 +147,4 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A 0, B 1);
-tuples!(A 0, B 1, C 2);
-tuples!(A 0, B 1, C 2, D 3);
-tuples!(A 0, B 1, C 2, D 3, E 4);
-tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
+each_tuple!(tuple);

@@ -1,11 +1,11 @@
 //! Conversion of panics in functions to exceptions.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::path::Path;
 use std::sync::Once;
 
-use pullback::foreign::panic_text;
+use pullback::foreign::catch_panic;
 
 thread_local! {
     /// The place of the last panic, while panics of this thread become exceptions.
@@ -33,13 +33,10 @@ pub(crate) fn caught<R>(body: impl FnOnce() -> R) -> Result<R, String> {
         }));
     });
     let outer = CAUGHT.replace(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    let result = catch_panic(body);
     CAUGHT.set(outer);
-    result.map_err(|payload| {
-        let text = panic_text(&*payload);
-        match PLACE.take() {
-            Some(place) => format!("{text} (at {place})"),
-            None => text.to_owned(),
-        }
+    result.map_err(|text| match PLACE.take() {
+        Some(place) => format!("{text} (at {place})"),
+        None => text,
     })
 }

@@ -2,11 +2,10 @@
 
 use std::ffi::{c_char, c_void};
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::{ptr, slice};
 
-use pullback::foreign::panic_text;
+use pullback::foreign::catch_panic;
 use pullback::{AnyTensor, Element, TensorD};
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
@@ -104,13 +103,7 @@ pub(crate) fn text(result: Result<(), String>) -> *mut Text {
 pub(crate) fn without_panics<R>(
     function: impl FnOnce() -> Result<R, TchError>,
 ) -> Result<R, TchError> {
-    // State that a panic leaves inconsistent is dropped with the closure.
-    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|panic| {
-        let message = panic_text(&*panic).to_owned();
-        // Dropping the payload of a panic can panic again.
-        std::mem::forget(panic);
-        Err(TchError::Torch(message))
-    })
+    catch_panic(function).unwrap_or_else(|message| Err(TchError::Torch(message)))
 }
 
 /// A handle on the memory of a tensor of libtorch.

@@ -5,9 +5,7 @@ mod node;
 
 use std::borrow::Borrow;
 
-use pullback::foreign::TensorFunction;
-use pullback::ndarray::Dimension;
-use pullback::{Element, OutputTensors};
+use pullback::foreign::{Outputs, TensorFunction, each_tuple};
 use tch::{TchError, Tensor};
 
 /// Calls a function of pullback on tensors of `tch`, and records it as one node of libtorch's graph.
@@ -56,16 +54,16 @@ use tch::{TchError, Tensor};
 pub fn apply<'t, M, F, I>(
     function: F,
     inputs: I,
-) -> Result<<F::Outputs as Outputs>::Tensors, TchError>
+) -> Result<<F::Outputs as Outputs<Tensor>>::Tensors, TchError>
 where
     F: TensorFunction<M>,
-    F::Outputs: Outputs,
+    F::Outputs: Outputs<Tensor>,
     I: Inputs<'t>,
 {
     let mut given = Vec::new();
     inputs.write(&mut given);
     let outputs = node::apply(function, &given)?;
-    Ok(F::Outputs::take(&mut outputs.into_iter()))
+    Ok(F::Outputs::collect(&mut outputs.into_iter()))
 }
 
 /// The inputs of [`apply`]: a tensor by reference, a list of tensors (a slice, an array or a `Vec` by reference), or
@@ -112,69 +110,14 @@ impl<'t, B: Borrow<Tensor>, const N: usize> Inputs<'t> for &'t [B; N] {
     }
 }
 
-/// What a function returns through [`apply`]: a [`tch::Tensor`] for a tensor, a `Vec` of them for a `Vec`, and a tuple
-/// of up to twelve for a tuple of tensors.
-///
-/// ```
-/// use pullback::Tensor1;
-/// use tch::Tensor;
-///
-/// let x = Tensor::from_slice(&[1.0_f32, 2.0]);
-/// let powers: Vec<Tensor> = pullback_tch::apply(|x: &Tensor1<f32>| vec![x.clone(), x * x, x * x * x], &x)?;
-/// assert_eq!(powers[2].double_value(&[1]), 8.0);
-/// # Ok::<(), tch::TchError>(())
-/// ```
-pub trait Outputs: OutputTensors {
-    /// The same as tensors of `tch`.
-    type Tensors;
-
-    #[doc(hidden)]
-    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors;
-}
-
-impl<T: Element, D: Dimension> Outputs for pullback::Tensor<T, D> {
-    type Tensors = Tensor;
-
-    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Tensor {
-        // INVARIANT: a function has as many outputs as its type says.
-        from.next().expect("a tensor for each output")
-    }
-}
-
-impl<T: Element, D: Dimension> Outputs for Vec<pullback::Tensor<T, D>> {
-    type Tensors = Vec<Tensor>;
-
-    fn take(from: &mut dyn Iterator<Item = Tensor>) -> Vec<Tensor> {
-        from.collect()
-    }
-}
-
-/// Tuples of this length and all that are shorter.
-macro_rules! tuples {
-    () => {};
-    ($Name:ident $Dim:ident $place:tt $($names:tt)*) => {
-        tuples!(@reversed [] $Name $Dim $place $($names)*);
-        tuples!($($names)*);
-    };
-    (@reversed [$($all:tt)*] $Name:ident $Dim:ident $place:tt $($names:tt)*) => {
-        tuples!(@reversed [$Name $Dim $place $($all)*] $($names)*);
-    };
-    (@reversed [$($Name:ident $Dim:ident $place:tt)+]) => {
+macro_rules! tuple {
+    ($($Name:ident $place:tt)+) => {
         impl<'t, $($Name: Inputs<'t>),+> Inputs<'t> for ($($Name,)+) {
             fn write(self, to: &mut Vec<&'t Tensor>) {
                 $(self.$place.write(to);)+
             }
         }
-
-        impl<$($Name: Element, $Dim: Dimension),+> Outputs for ($(pullback::Tensor<$Name, $Dim>,)+) {
-            type Tensors = ($(tuples!(@tensor $Name),)+);
-
-            fn take(from: &mut dyn Iterator<Item = Tensor>) -> Self::Tensors {
-                ($(pullback::Tensor::<$Name, $Dim>::take(from),)+)
-            }
-        }
     };
-    (@tensor $Name:ident) => { Tensor };
 }
 
-tuples!(L DL 11 K DK 10 J DJ 9 I DI 8 H DH 7 G DG 6 F DF 5 E DE 4 D DD 3 C DC 2 B DB 1 A DA 0);
+each_tuple!(tuple);
