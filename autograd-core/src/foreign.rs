@@ -13,18 +13,19 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::{fmt, mem};
 
+use ndarray::Dimension;
+
 #[doc(hidden)]
 pub use crate::erased::each_tuple;
 
 use crate::engine;
 use crate::erased::{AnyTensor, InputTensors, OutputTensors};
-use crate::tensor::Tensor;
 use crate::error::{Error, ErrorKind};
 use crate::recorded::set_apart;
 use crate::tape::Edge;
+use crate::tensor::Tensor;
 use crate::thread::with_grad_mode;
 use autograd_kernels::{Element, ElementType, Shape};
-use ndarray::Dimension;
 
 /// One run of a function on tensors of another framework, and what it saved.
 ///

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use candle_core::{CpuStorage, CustomOp3, DType, Error, Layout, Result, Shape, Tensor};
-use pullback::{AnyTensor, ElementType};
 use pullback::foreign::Recording;
+use pullback::{AnyTensor, ElementType};
 
 use crate::{caught, memory};
 

@@ -38,7 +38,10 @@ use pullback::foreign::{Outputs, Recording, TensorFunction, catch_panic, each_tu
 /// # Errors
 /// If there are more or fewer inputs than the function takes; if an input has another rank or element type, or is not
 /// on the CPU; and if the function panics, for example on shapes that do not fit.
-pub fn apply<M, F>(function: F, inputs: impl Inputs) -> Result<<F::Outputs as Outputs<Tensor>>::Tensors>
+pub fn apply<M, F>(
+    function: F,
+    inputs: impl Inputs,
+) -> Result<<F::Outputs as Outputs<Tensor>>::Tensors>
 where
     F: TensorFunction<M>,
     F::Outputs: Outputs<Tensor>,

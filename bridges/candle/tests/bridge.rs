@@ -375,7 +375,10 @@ fn mistakes_have_their_place() -> Result<()> {
         "the function takes 2 tensors, but 1 was given"
     );
     let three = apply(function, [&single, &single, &single]);
-    assert_eq!(message(three), "the function takes 2 tensors, but 3 were given");
+    assert_eq!(
+        message(three),
+        "the function takes 2 tensors, but 3 were given"
+    );
     Ok(())
 }
 

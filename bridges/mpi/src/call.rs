@@ -1,15 +1,16 @@
 //! Descriptions of collectives, which all processes compare before they exchange data.
 
-use std::any::type_name;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+
+use pullback::{Element, ElementType};
 
 /// The description of one use of a collective, the same on every process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Call {
     pub(crate) operation: &'static str,
-    /// The element type; empty if there are no elements.
-    pub(crate) element: &'static str,
+    /// The element type; `None` if there are no elements.
+    pub(crate) element: Option<ElementType>,
     pub(crate) shape: Vec<usize>,
     /// Other values that must agree, as text: a root, an axis, the name of a parameter, a step. May be empty.
     pub(crate) detail: String,
@@ -20,17 +21,17 @@ impl Call {
     pub(crate) fn bare(operation: &'static str) -> Self {
         Self {
             operation,
-            element: "",
+            element: None,
             shape: Vec::new(),
             detail: String::new(),
         }
     }
 
     /// Returns a description of elements of type `T`.
-    pub(crate) fn of<T>(operation: &'static str, detail: String, shape: &[usize]) -> Self {
+    pub(crate) fn of<T: Element>(operation: &'static str, detail: String, shape: &[usize]) -> Self {
         Self {
             operation,
-            element: type_name::<T>(),
+            element: Some(T::TYPE),
             shape: shape.to_vec(),
             detail,
         }
@@ -48,8 +49,8 @@ impl Call {
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.operation)?;
-        if !self.element.is_empty() {
-            write!(f, " of {} of shape {:?}", self.element, self.shape)?;
+        if let Some(element) = self.element {
+            write!(f, " of {element} of shape {:?}", self.shape)?;
         }
         if !self.detail.is_empty() {
             write!(f, " ({})", self.detail)?;

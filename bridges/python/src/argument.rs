@@ -2,7 +2,7 @@
 
 use numpy::{Element as NumpyElement, PyReadonlyArray1};
 use pullback::ndarray::{Array1, ArrayView1, Dimension, IxDyn};
-use pullback::{AnyTensor, Element, Tensor};
+use pullback::{AnyTensor, Element, ElementType, Tensor};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -86,22 +86,19 @@ pub struct Of<T>(T);
 #[derive(Debug)]
 pub struct OfElement<T>(T);
 
-/// The element type's name in NumPy.
-pub(crate) fn dtype<T>() -> &'static str {
-    match std::any::type_name::<T>() {
-        "f32" => "float32",
-        _ => "float64",
+/// Returns the name of an element type in NumPy.
+pub(crate) const fn dtype(element: ElementType) -> &'static str {
+    match element {
+        ElementType::F32 => "float32",
+        ElementType::F64 => "float64",
     }
 }
 
 fn typed<T: Element, D: Dimension>(place: &Place, tensors: &[AnyTensor]) -> PyResult<Tensor<T, D>> {
     let (name, tensor) = (place.name, &tensors[place.index]);
     let found = tensor.to_tensor::<T>().ok_or_else(|| {
-        let found = match tensor {
-            AnyTensor::F32(_) => "float32",
-            AnyTensor::F64(_) => "float64",
-        };
-        PyTypeError::new_err(format!("`{name}` must be {}, not {found}", dtype::<T>()))
+        let (expected, found) = (dtype(T::TYPE), dtype(tensor.element_type()));
+        PyTypeError::new_err(format!("`{name}` must be {expected}, not {found}"))
     })?;
     found.into_dimensionality().ok_or_else(|| {
         let (shape, rank) = (tensor.shape(), D::NDIM.unwrap_or_default());

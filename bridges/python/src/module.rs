@@ -62,9 +62,7 @@ impl<'m, 'py> Functions<'m, 'py> {
             .entry
             .filter(|entry| entry.signature.inputs.len() == variant.parameters.len());
         let entry = entry.ok_or_else(|| {
-            PyImportError::new_err(format!(
-                "{name} is not a function of `#[custom_function]`"
-            ))
+            PyImportError::new_err(format!("{name} is not a function of `#[custom_function]`"))
         })?;
         let definition = stub::definition(name, entry, &variants);
         self.stub += &definition.stub;

@@ -1,27 +1,21 @@
 //! Groups of gradients that are sent together.
 
-use pullback::AnyTensor;
+use pullback::{AnyTensor, ElementType};
 
 use crate::worker::Data;
 
 /// The element type and the number of elements of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
-    pub(super) element: Element,
+    pub(super) element: ElementType,
     pub(super) length: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
-    F32,
-    F64,
 }
 
 /// The gradients of some parameters in one array, followed by one element for each parameter: the number of processes
 /// that have a gradient for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
-    pub(super) element: Element,
+    pub(super) element: ElementType,
     /// Indices of parameters, each with the index of its first element.
     pub(super) parameters: Vec<(usize, usize)>,
     /// The number of elements of all gradients.
@@ -44,7 +38,7 @@ impl Layout {
         for &parameter in order {
             let Size { element, length } = sizes[parameter];
             if let Some(place) = open.iter().position(|bucket| bucket.element == element) {
-                let filled = (open[place].length + length) * element.bytes();
+                let filled = (open[place].length + length) * element.size();
                 if filled > bytes {
                     buckets.push(open.remove(place));
                 }
@@ -75,10 +69,7 @@ impl Layout {
 
 impl Size {
     pub(super) fn of(parameter: &AnyTensor) -> Self {
-        let element = match parameter {
-            AnyTensor::F32(_) => Element::F32,
-            AnyTensor::F64(_) => Element::F64,
-        };
+        let element = parameter.element_type();
         let length = parameter.shape().iter().product();
         Self { element, length }
     }
@@ -92,24 +83,8 @@ impl Bucket {
 
     pub(super) fn zeros(&self) -> Data {
         match self.element {
-            Element::F32 => Data::F32(vec![0.0; self.elements()]),
-            Element::F64 => Data::F64(vec![0.0; self.elements()]),
-        }
-    }
-}
-
-impl Element {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
-    }
-
-    pub(super) fn bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F64 => 8,
+            ElementType::F32 => Data::F32(vec![0.0; self.elements()]),
+            ElementType::F64 => Data::F64(vec![0.0; self.elements()]),
         }
     }
 }
@@ -121,25 +96,25 @@ mod tests {
     #[test]
     fn buckets_are_full_and_of_one_type() {
         let size = |element, length| Size { element, length };
-        let single = |length| size(Element::F32, length);
+        let single = |length| size(ElementType::F32, length);
         let sizes = [
             single(2),
             single(3),
-            size(Element::F64, 1),
+            size(ElementType::F64, 1),
             single(9),
             single(1),
         ];
         let layout = Layout::new(&[4, 3, 2, 1, 0], &sizes, 20);
         let parameters: Vec<_> = (layout.buckets.iter())
-            .map(|bucket| (bucket.element.name(), bucket.length, &bucket.parameters[..]))
+            .map(|bucket| (bucket.element, bucket.length, &bucket.parameters[..]))
             .collect();
         assert_eq!(
             parameters,
             [
-                ("f32", 1, &[(4, 0)][..]),
-                ("f32", 9, &[(3, 0)]),
-                ("f64", 1, &[(2, 0)]),
-                ("f32", 5, &[(1, 0), (0, 3)]),
+                (ElementType::F32, 1, &[(4, 0)][..]),
+                (ElementType::F32, 9, &[(3, 0)]),
+                (ElementType::F64, 1, &[(2, 0)]),
+                (ElementType::F32, 5, &[(1, 0), (0, 3)]),
             ]
         );
         assert_eq!(layout.places, [(3, 1), (3, 0), (2, 0), (1, 0), (0, 0)]);

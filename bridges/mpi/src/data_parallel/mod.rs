@@ -246,8 +246,7 @@ impl<M: Module> DataParallel<M> {
         }
         let order = uses::order(consumers, parameters.len());
         let call = Call {
-            shape: vec![order.len()],
-            element: "places of parameters",
+            detail: format!("the order of {} parameters", order.len()),
             ..Call::bare("DataParallel::backward")
         };
         let order = order.into_iter().map(|place| place as u64).collect();

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pullback::ndarray::ArrayViewD;
-use pullback::{HookHandle, TensorD};
+use pullback::{Element, ElementType, HookHandle, TensorD};
 
-use super::layout::{Bucket, Element, Layout};
+use super::layout::{Bucket, Layout};
 use super::timeline::{BucketTimes, Timeline};
 use super::uses::Consumer;
 use crate::Communicator;
@@ -88,15 +88,15 @@ impl Step {
             let (_, parameter) = consumer.inputs[0];
             let (bucket, _) = layout.places[parameter];
             match layout.buckets[bucket].element {
-                Element::F32 => step.hook::<f32>(consumer),
-                Element::F64 => step.hook::<f64>(consumer),
+                ElementType::F32 => step.hook::<f32>(consumer),
+                ElementType::F64 => step.hook::<f64>(consumer),
             }
         });
         let hooks = hooks.collect();
         (step, hooks)
     }
 
-    fn hook<T: pullback::Element>(&self, consumer: &Consumer<'_>) -> HookHandle {
+    fn hook<T: Element>(&self, consumer: &Consumer<'_>) -> HookHandle {
         let (state, inputs) = (Arc::clone(&self.0), consumer.inputs.clone());
         let collect = move |grads: &[Option<TensorD<T>>], _: &[Option<TensorD<T>>]| {
             let mut state = lock(&state);
@@ -133,7 +133,7 @@ impl Step {
         for ((bucket, ready), pending) in layout.buckets.iter().zip(ready).zip(sent) {
             let (sum, times) = pending.wait();
             buckets.push(BucketTimes {
-                bytes: bucket.elements() * bucket.element.bytes(),
+                bytes: bucket.elements() * bucket.element.size(),
                 ready: ready.unwrap_or(pass),
                 start: times.start.duration_since(start),
                 end: times.end.duration_since(start),
@@ -152,7 +152,7 @@ impl Step {
 
 impl State {
     /// Adds a gradient to those in its bucket.
-    fn add<T: pullback::Element>(&mut self, parameter: usize, grad: &ArrayViewD<'_, T>) {
+    fn add<T: Element>(&mut self, parameter: usize, grad: &ArrayViewD<'_, T>) {
         let (number, place) = self.layout.places[parameter];
         let bucket = &self.layout.buckets[number];
         // INVARIANT: a bucket is sent when the last use of its parameters has run.
@@ -206,7 +206,7 @@ impl State {
 fn describe(bucket: &Bucket, number: usize, (buckets, step): (usize, u64)) -> Call {
     Call {
         operation: "DataParallel::backward",
-        element: bucket.element.name(),
+        element: Some(bucket.element),
         shape: vec![bucket.elements()],
         detail: format!("bucket {} of {buckets}, step {step}", number + 1),
     }
